@@ -1,0 +1,41 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of arrays at the public edge: shape, finite, rigid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.status import Code
+
+ROTATION_TOLERANCE = 1e-6  # of R^T R = 1: what single precision through a message leaves
+
+
+def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Return a float64 C-ordered copy, or raise InvalidInput naming the argument."""
+    try:
+        array = np.array(value, dtype=np.float64, order='C')
+    except (TypeError, ValueError):
+        expected = f'numbers, shape {shape}'
+        raise InvalidInput(name, value, expected, Code.INVALID_SIZE) from None
+    if array.shape != shape:
+        expected = f'shape {shape}, not {array.shape}'
+        raise InvalidInput(name, value, expected, Code.INVALID_SIZE)
+    if not np.all(np.isfinite(array)):
+        raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
+    return array
+
+
+def pose_array(name: str, value: Any) -> Array:
+    """Return a (4, 4) pose, or raise InvalidInput when it is not a rigid transform."""
+    pose = finite_array(name, value, (4, 4))
+    rotation = pose[:3, :3]
+    flaw = float(np.abs(rotation.T @ rotation - np.eye(3)).max())
+    last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()
+    if flaw > ROTATION_TOLERANCE or last > 0.0 or np.linalg.det(rotation) < 0.0:
+        raise InvalidInput(name, value, 'a rigid transform (rotation and position)')
+    return pose

@@ -1,0 +1,48 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Find robot files: by path, in $SORO_ROBOT_PATH, in the installed workspace, in the source tree."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from soro_mechanics.errors import UnknownName
+
+
+def search_path() -> tuple[Path, ...]:
+    """Return the folders searched for ``<name>.yaml``, in this order."""
+    own = [Path(p) for p in os.environ.get('SORO_ROBOT_PATH', '').split(os.pathsep) if p]
+    prefixes = [p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p]
+    installed = [Path(p) / 'share' / 'soro_description' / 'robots' for p in prefixes]
+    source = [p / 'config' / 'robots' for p in Path(__file__).resolve().parents]
+    return tuple(p for p in (*own, *installed, *source) if p.is_dir())
+
+
+def robot_files() -> dict[str, Path]:
+    """Return every robot that can be named, the first one found of each name."""
+    found: dict[str, Path] = {}
+    for folder in search_path():
+        for file in sorted(folder.glob('*.yaml')):
+            found.setdefault(file.stem, file)
+    return found
+
+
+def find_robot_file(robot: str | os.PathLike[str]) -> Path:
+    """Return the file of a robot given by name or by path.
+
+    Raises
+    ------
+    UnknownName
+        With the names that are valid, when it is neither.
+    """
+    text = os.fspath(robot)
+    path = Path(text).expanduser()
+    if path.suffix in ('.yaml', '.yml') or path.is_file():
+        if path.is_file():
+            return path
+        raise UnknownName('robot', text, tuple(robot_files()))
+    files = robot_files()
+    if text not in files:
+        raise UnknownName('robot', text, tuple(files))
+    return files[text]

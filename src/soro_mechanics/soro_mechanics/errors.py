@@ -1,0 +1,72 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of this library. Each carries what a person needs: the field, the value, the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import difflib
+
+from soro_mechanics.status import Code
+
+
+class SoroError(Exception):
+    """Base class of every error that soro raises on purpose."""
+
+    code = Code.UNKNOWN
+
+
+class InvalidInput(SoroError, ValueError):
+    """An argument was refused.
+
+    Parameters
+    ----------
+    field : str
+        Name of the argument.
+    value : object
+        What was given.
+    expected : str
+        What would have been accepted.
+    code : Code
+        The request error that a service reports.
+    """
+
+    def __init__(
+        self, field: str, value: object, expected: str, code: Code = Code.OUT_OF_RANGE
+    ) -> None:
+        super().__init__(f'{field} = {value!r}: expected {expected}')
+        self.field = field
+        self.value = value
+        self.expected = expected
+        self.code = code
+
+
+class UnknownName(InvalidInput):
+    """A name that is not in the list of valid names, which the error carries."""
+
+    def __init__(
+        self, field: str, value: object, valid: Iterable[str], code: Code = Code.UNKNOWN_NAME
+    ) -> None:
+        self.valid = tuple(valid)
+        super().__init__(field, value, closest(str(value), self.valid), code)
+
+
+class RobotFileError(SoroError, ValueError):
+    """A robot file was refused: where, what stands there, and what to write instead."""
+
+    code = Code.OUT_OF_RANGE
+
+    def __init__(self, path: str, value: object, remedy: str, file: str = '') -> None:
+        place = f'{file}: {path}' if file else path
+        super().__init__(f'{place} = {value!r}: {remedy}')
+        self.path = path
+        self.value = value
+        self.remedy = remedy
+        self.file = file
+
+
+def closest(name: str, valid: tuple[str, ...]) -> str:
+    """Say which names are valid, the nearest one first when there is one."""
+    near = difflib.get_close_matches(name, valid, n=1)
+    listing = 'one of ' + ', '.join(valid) if valid else 'nothing (there is none)'
+    return f'{listing}; did you mean {near[0]!r}?' if near else listing

@@ -1,0 +1,106 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities as people write them: '40 mm', '1.5 bar', '0 0 -9.81 m/s^2'.
+
+A number with a dimension always carries its unit in a robot file, so that a wrong unit is an
+error and never a factor of a thousand.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+# Unit as written -> (SI unit it stands for, factor). Equal SI text means equal dimension.
+UNITS: dict[str, tuple[str, float]] = {
+    '%': ('1', 0.01),
+    'm': ('m', 1.0), 'cm': ('m', 1e-2), 'mm': ('m', 1e-3), 'um': ('m', 1e-6),
+    'm^2': ('m^2', 1.0), 'cm^2': ('m^2', 1e-4), 'mm^2': ('m^2', 1e-6),
+    'm^4': ('m^4', 1.0), 'mm^4': ('m^4', 1e-12),
+    '1/m': ('1/m', 1.0), '1/mm': ('1/m', 1e3),
+    'rad': ('rad', 1.0), 'mrad': ('rad', 1e-3), 'deg': ('rad', math.pi / 180.0),
+    'rad/s': ('rad/s', 1.0), 'deg/s': ('rad/s', math.pi / 180.0),
+    'm/s': ('m/s', 1.0), 'cm/s': ('m/s', 1e-2), 'mm/s': ('m/s', 1e-3),
+    'm/s^2': ('m/s^2', 1.0),
+    '1/s': ('1/s', 1.0), 'Hz': ('1/s', 1.0), 'kHz': ('1/s', 1e3),
+    '1/m/s': ('1/m/s', 1.0),
+    's': ('s', 1.0), 'ms': ('s', 1e-3), 'us': ('s', 1e-6),
+    'kg': ('kg', 1.0), 'g': ('kg', 1e-3),
+    'kg/m': ('kg/m', 1.0), 'g/m': ('kg/m', 1e-3),
+    'kg/m^3': ('kg/m^3', 1.0), 'g/cm^3': ('kg/m^3', 1e3),
+    'kg m^2': ('kg m^2', 1.0), 'g mm^2': ('kg m^2', 1e-9),
+    'N': ('N', 1.0), 'mN': ('N', 1e-3), 'kN': ('N', 1e3),
+    'N m': ('N m', 1.0), 'mN m': ('N m', 1e-3), 'N mm': ('N m', 1e-3),
+    'N m^2': ('N m^2', 1.0), 'N mm^2': ('N m^2', 1e-6),
+    'N/m': ('N/m', 1.0), 'N/cm': ('N/m', 1e2), 'N/mm': ('N/m', 1e3),
+    'N s/m': ('N s/m', 1.0), 'N m/rad': ('N m/rad', 1.0),
+    'Pa': ('Pa', 1.0), 'kPa': ('Pa', 1e3), 'MPa': ('Pa', 1e6), 'GPa': ('Pa', 1e9),
+    'bar': ('Pa', 1e5), 'mbar': ('Pa', 1e2),
+    'Pa/s': ('Pa/s', 1.0), 'kPa/s': ('Pa/s', 1e3), 'bar/s': ('Pa/s', 1e5),
+    '1/Pa': ('1/Pa', 1.0), '1/kPa': ('1/Pa', 1e-3), '1/bar': ('1/Pa', 1e-5),
+    'V': ('V', 1.0), 'mV': ('V', 1e-3), 'A': ('A', 1.0),
+    'Pa/V': ('Pa/V', 1.0), 'kPa/V': ('Pa/V', 1e3), 'bar/V': ('Pa/V', 1e5),
+}  # fmt: skip
+
+_NUMBER = r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?'
+_QUANTITY = re.compile(rf'\s*((?:{_NUMBER}\s+)*{_NUMBER})\s*(.*?)\s*')
+
+
+class QuantityError(ValueError):
+    """The text is not a quantity of the wanted dimension; the message says what to write."""
+
+
+def units_of(si_unit: str) -> tuple[str, ...]:
+    """Return every unit a person may write for a dimension, the SI unit first."""
+    names = [name for name, (si, _) in UNITS.items() if si == si_unit]
+    return (*[n for n in names if n == si_unit], *[n for n in names if n != si_unit])
+
+
+def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
+    """Read numbers with one unit.
+
+    Parameters
+    ----------
+    text : object
+        '40 mm', '0 0 -9.81 m/s^2', or a bare number where `si_unit` is '1'.
+    si_unit : str
+        The dimension wanted, named by its SI unit; '1' for a pure number.
+    size : int
+        How many numbers must stand before the unit.
+
+    Returns
+    -------
+    tuple of float
+        In SI units.
+
+    Raises
+    ------
+    QuantityError
+        With a message that says what to write.
+    """
+    example = ' '.join(['0'] * (size - 1) + ['1'])
+    wanted = f'{size} number{"s" * (size > 1)}' + (
+        '' if si_unit == '1' else f' with a unit ({", ".join(units_of(si_unit))})'
+    )
+    wanted += f', for example {example} {units_of(si_unit)[0]}' if si_unit != '1' else ''
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise QuantityError(f'write {wanted}')
+    match = _QUANTITY.fullmatch(str(text))
+    if match is None:
+        raise QuantityError(f'write {wanted}')
+    numbers = [float(x) for x in match.group(1).split()]
+    unit = re.sub(r'\s+', ' ', match.group(2))
+    if len(numbers) != size:
+        raise QuantityError(f'{len(numbers)} numbers given; write {wanted}')
+    if not all(math.isfinite(x) for x in numbers):
+        raise QuantityError(f'not a finite number; write {wanted}')
+    if si_unit == '1' and unit == '':
+        return tuple(numbers)
+    if unit == '':
+        raise QuantityError(f'the unit is missing; write {wanted}')
+    if unit not in UNITS:
+        raise QuantityError(f'unknown unit {unit!r}; write {wanted}')
+    dimension, factor = UNITS[unit]
+    if dimension != si_unit:
+        raise QuantityError(f'{unit!r} is a unit of another dimension ({dimension}); write {wanted}')
+    return tuple(x * factor for x in numbers)

@@ -1,0 +1,43 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which section of a robot file is read by which parser, and which model is which class.
+
+Modules are named by text and imported when used, so that a driver that only needs limits does
+not load scipy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Section of the robot file -> function(Section, tuple[Actuator, ...]) -> frozen dataclass.
+PARSERS: dict[str, str] = {
+    'segments': 'soro_mechanics.segment_schema:read_segments',
+}
+
+# Model name -> (section it is built from, class, one line for people).
+MODELS: dict[str, tuple[str, str, str]] = {
+    'ncm': (
+        'segments',
+        'soro_mechanics.cosserat:NonlinearCosserat',
+        'nonlinear Cosserat rod (Shi 2023)',
+    ),
+    'lcm': ('segments', 'soro_mechanics.cosserat:LinearCosserat', 'linear Cosserat rod (Shi 2023)'),
+    'npcc': (
+        'segments',
+        'soro_mechanics.pcc:NonlinearPcc',
+        'nonlinear piecewise constant curvature (Shi 2023)',
+    ),
+    'lpcc': (
+        'segments',
+        'soro_mechanics.pcc:LinearPcc',
+        'linear piecewise constant curvature (Shi 2023)',
+    ),
+}
+
+
+def resolve(reference: str) -> Any:
+    """Import ``module:attribute``."""
+    module, _, attribute = reference.partition(':')
+    return getattr(import_module(module), attribute)

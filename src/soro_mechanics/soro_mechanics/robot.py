@@ -1,0 +1,261 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The public face of a robot: `load_robot` and `Robot`. Inputs are checked here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import os
+from typing import Any
+
+import numpy as np
+
+from soro_mechanics import registry
+from soro_mechanics.actuators import Actuator
+from soro_mechanics.array_input import finite_array, pose_array
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    Load,
+    LoadAxes,
+    Task,
+)
+from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.model import Model
+from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.status import Code
+
+POSITION_TOLERANCE = 1e-6  # m
+ORIENTATION_TOLERANCE = 1e-5  # rad
+LIMIT_SLACK = 1e-9  # relative to the range: round-off of a clamped command is not a violation
+
+
+def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot:
+    """Load a robot by the name of a catalogue file or by the path of a YAML file.
+
+    Parameters
+    ----------
+    robot : str or path
+        A name in config/robots, or a path.
+    model : str, optional
+        One of the robot's models; the default is the first one its file names.
+
+    Raises
+    ------
+    UnknownName
+        No such robot, or no such model of it; the error lists the valid names.
+    RobotFileError
+        The file is wrong: field, value and remedy.
+    """
+    return Robot(read_robot_file(find_robot_file(robot)), model)
+
+
+class Robot:
+    """A robot and one of its models."""
+
+    def __init__(self, description: RobotDescription, model: str | None = None) -> None:
+        name = description.models[0] if model is None else model
+        if name not in description.models:
+            raise UnknownName('model', name, description.models, Code.UNKNOWN_MODEL)
+        self.description = description
+        self.model = name
+        self._model: Model = registry.resolve(registry.MODELS[name][1])(description)
+        self._gravity = description.gravity.copy()
+
+    @property
+    def name(self) -> str:
+        """Identifier of the robot."""
+        return self.description.name
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models of this robot, the default first."""
+        return self.description.models
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators, in the order of every actuation vector."""
+        return self.description.actuators
+
+    @property
+    def limits(self) -> Array:
+        """Lower and upper limit of each actuator, shape (m, 2), SI."""
+        return np.array([[a.minimum, a.maximum] for a in self.actuators])
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity in base_link, shape (3,) [m/s^2]; set it to mount the robot another way."""
+        return self._gravity.copy()
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        self._gravity = finite_array('gravity', value, (3,))
+
+    def with_model(self, model: str) -> Robot:
+        """Return the same robot, mounted the same way, computed by another of its models."""
+        other = Robot(self.description, model)
+        other.gravity = self._gravity
+        return other
+
+    def violations(self, actuation: Any) -> tuple[str, ...]:
+        """Name every limit that an actuation exceeds; empty when it is feasible."""
+        values = finite_array('actuation', actuation, (len(self.actuators),))
+        found = []
+        for a, x in zip(self.actuators, values, strict=True):
+            slack = LIMIT_SLACK * (a.maximum - a.minimum)
+            if x < a.minimum - slack:
+                found.append(f'{a.name} below {a.minimum:g} {a.unit}')
+            if x > a.maximum + slack:
+                found.append(f'{a.name} above {a.maximum:g} {a.unit}')
+        for c in self.description.coupled_limits:
+            total = float(c.coefficients @ values)
+            if total > c.maximum + LIMIT_SLACK * abs(c.maximum):
+                found.append(f'{c.name} = {total:g} above {c.maximum:g}')
+        return tuple(found)
+
+    def feasible(self, actuation: Any) -> bool:
+        """Whether an actuation keeps every limit, the coupled ones too."""
+        return not self.violations(actuation)
+
+    def forward(
+        self,
+        actuation: Any,
+        wrench: Any = None,
+        guess: Configuration | InverseSolution | None = None,
+        loads: Sequence[Load] = (),
+    ) -> Configuration:
+        """Solve the equilibrium under an actuation.
+
+        Parameters
+        ----------
+        actuation : array_like, shape (m,)
+            SI, in the order of `actuators`. Values beyond the limits are computed as asked
+            (`violations` names them); drivers are what enforces limits.
+        wrench : array_like, shape (6,), optional [N, N m]
+            Dead load at the tip, axes of base_link, force first.
+        guess : Configuration or InverseSolution, optional
+            An earlier result of this robot, to start from.
+        loads : sequence of Load
+            Further loads.
+        """
+        values = finite_array('actuation', actuation, (len(self.actuators),))
+        return self._model.forward(
+            values, self._wrench(wrench), self._loads(loads), self._gravity, self._guess(guess)
+        )
+
+    def inverse(
+        self,
+        target: Any,
+        wrench: Any = None,
+        guess: Configuration | InverseSolution | None = None,
+        loads: Sequence[Load] = (),
+        task: Task | None = None,
+        position_tolerance: float = POSITION_TOLERANCE,
+        orientation_tolerance: float = ORIENTATION_TOLERANCE,
+    ) -> InverseSolution:
+        """Find the actuation that brings the tip to a target.
+
+        Parameters
+        ----------
+        target : array_like, shape (3,) or (4, 4)
+            Position [m] (orientation free) or pose in base_link.
+        task : Task, optional
+            What of a pose must be met; default POSITION for (3,), POSE for (4, 4).
+        position_tolerance, orientation_tolerance : float
+            The solution counts as reached within these [m], [rad].
+
+        Returns
+        -------
+        InverseSolution
+            Its status says when the target is unreachable, stopped by a limit or not converged.
+        """
+        pose, task = self._target(target, task)
+        tolerances = (position_tolerance, orientation_tolerance)
+        for name, value in zip(('position_tolerance', 'orientation_tolerance'), tolerances):
+            if not value > 0.0 or not np.isfinite(value):
+                raise InvalidInput(name, value, 'a finite number greater than zero')
+        return self._model.inverse(
+            pose, task, self._wrench(wrench), self._loads(loads), self._gravity,
+            self._guess(guess), tolerances,
+        )  # fmt: skip
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
+        return self._model.jacobian(self._own(q))
+
+    def compliance(
+        self, q: Configuration, wrench: Any = None, method: str = 'tangent'
+    ) -> Array:
+        """Return the (6, 6) compliance at the tip, base axes, linear first.
+
+        Parameters
+        ----------
+        q : Configuration
+        wrench : array_like, shape (6,), optional
+            Linearise at this tip load instead of the one in `q` (the equilibrium is solved again).
+        method : 'tangent' or 'integral'
+            The exact tangent of the loaded equilibrium (what a finite difference of `forward`
+            gives), or the published integral that neglects the load's geometric term.
+        """
+        q = self._at_wrench(self._own(q), wrench)
+        return self._model.compliance(q, self._method(method))
+
+    def compliance_along(
+        self, q: Configuration, wrench: Any = None, method: str = 'tangent'
+    ) -> tuple[Array, ...]:
+        """Return, per backbone, the compliance (n, 6, 6) at every station of `q.backbones`."""
+        q = self._at_wrench(self._own(q), wrench)
+        return self._model.compliance_along(q, self._method(method))
+
+    def workspace(self, samples: Any, executor: Any = None) -> Any:
+        """Compute many configurations; see `soro_mechanics.workspace.sample_workspace`."""
+        from soro_mechanics.workspace import sample_workspace  # loads the batch machinery
+
+        return sample_workspace(self, samples, executor)
+
+    def _wrench(self, wrench: Any) -> Array:
+        return np.zeros(6) if wrench is None else finite_array('wrench', wrench, (6,))
+
+    def _loads(self, loads: Sequence[Load]) -> tuple[Load, ...]:
+        return tuple(
+            Load(
+                finite_array(f'loads[{i}].wrench', load.wrench, (6,)),
+                load.on,
+                float(finite_array(f'loads[{i}].arc_length', load.arc_length, ())),
+                LoadAxes(load.axes),
+            )
+            for i, load in enumerate(loads)
+        )
+
+    def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
+        q = guess.configuration if isinstance(guess, InverseSolution) else guess
+        return None if q is None else self._own(q, 'guess')
+
+    def _own(self, q: Configuration, field: str = 'q') -> Configuration:
+        if not isinstance(q, Configuration):
+            raise InvalidInput(field, type(q).__name__, 'a Configuration of this robot')
+        if q.model != self.model or q.actuation.shape != (len(self.actuators),):
+            raise InvalidInput(field, q.model, f'a Configuration made by model {self.model}')
+        return q
+
+    def _at_wrench(self, q: Configuration, wrench: Any) -> Configuration:
+        if wrench is None:
+            return q
+        load = self._wrench(wrench)
+        return self._model.forward(q.actuation, load, q.loads, q.gravity, q)
+
+    def _target(self, target: Any, task: Task | None) -> tuple[Array, Task]:
+        if np.shape(target) == (3,):
+            if task not in (None, Task.POSITION):
+                raise InvalidInput('target', target, f'a (4, 4) pose for task {task!r}')
+            pose = np.eye(4)
+            pose[:3, 3] = finite_array('target', target, (3,))
+            return pose, Task.POSITION
+        return pose_array('target', target), Task.POSE if task is None else Task(task)
+
+    def _method(self, method: str) -> str:
+        if method not in ('tangent', 'integral'):
+            raise UnknownName('method', method, ('tangent', 'integral'))
+        return method

@@ -1,0 +1,153 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The robot file: reading and checking the YAML that describes a robot.
+
+Sections common to every robot are read here; each family of models reads its own section
+(see `registry`). ``driver``, ``emulator`` and ``viewer`` belong to other packages, which read
+them with the same `Section` reader; here they are only kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+import yaml
+
+from soro_mechanics import registry
+from soro_mechanics.actuators import (
+    Actuator,
+    CoupledLimit,
+    read_actuators,
+    read_coupled_limits,
+)
+from soro_mechanics.errors import RobotFileError
+from soro_mechanics.section import Provenance, Section
+
+SCHEMA = 1
+FOREIGN_SECTIONS = ('driver', 'emulator', 'viewer')
+
+
+@dataclass(frozen=True)
+class RobotDescription:
+    """Everything a robot file says, checked and in SI.
+
+    Attributes
+    ----------
+    name, title, reference : str
+        Identifier, one line for people, and the publication it follows.
+    file : str
+        Path the description was read from.
+    gravity : ndarray, shape (3,) [m/s^2]
+        In base_link: the mounting. A runtime parameter of every robot.
+    actuators, coupled_limits
+        Order of `actuators` is the order of every actuation vector.
+    models : tuple of str
+        Names of the models this robot has, the default first.
+    structure : dict
+        Parsed family sections (for example ``segments``), by section name.
+    foreign : dict
+        Sections of other packages as YAML has them.
+    origins : tuple of Provenance
+        Where each number comes from.
+    """
+
+    name: str
+    title: str
+    reference: str
+    file: str
+    gravity: NDArray[np.float64]
+    actuators: tuple[Actuator, ...]
+    coupled_limits: tuple[CoupledLimit, ...]
+    models: tuple[str, ...]
+    structure: dict[str, Any]
+    foreign: dict[str, Any]
+    origins: tuple[Provenance, ...]
+
+    def foreign_section(self, name: str) -> Section | None:
+        """Return a section that another package reads, or None where the file has none."""
+        if name not in self.foreign:
+            return None
+        return Section(self.foreign[name], name, self.file)
+
+
+def read_robot_file(path: Path | str) -> RobotDescription:
+    """Read and check a robot file.
+
+    Raises
+    ------
+    RobotFileError
+        With the path to the field, the value found and the remedy.
+    """
+    file = str(path)
+    root = Section(_read_yaml(Path(path)), '', file)
+    with root:
+        if root.integer('schema') != SCHEMA:
+            raise root.error('schema', f'this version reads schema {SCHEMA}')
+        name = root.text('name')
+        if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
+            raise root.error('name', 'write lower-case letters, digits and _, a letter first')
+        title = root.text('title')
+        reference = root.text('reference', '')
+        gravity = root.vector('gravity', 'm/s^2', 3)
+        gravity.setflags(write=False)
+        actuators = read_actuators(root)
+        limits = read_coupled_limits(root, actuators)
+        structure = {}
+        for key, reader in registry.PARSERS.items():
+            if key in root:
+                structure[key] = registry.resolve(reader)(root, actuators)
+        models = root.texts('models')
+        _check_models(root, models, structure)
+        foreign = {key: root.raw(key) for key in FOREIGN_SECTIONS if key in root}
+    return RobotDescription(
+        name, title, reference, file, gravity, actuators, limits, models, structure, foreign,
+        tuple(root.origins),
+    )  # fmt: skip
+
+
+def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, Any]) -> None:
+    if not models:
+        raise root.error('models', 'name at least one model')
+    for i, model in enumerate(models):
+        if model not in registry.MODELS:
+            known = ', '.join(registry.MODELS)
+            raise RobotFileError(f'models[{i}]', model, f'expected one of {known}', root.file)
+        needs = registry.MODELS[model][0]
+        if needs not in structure:
+            remedy = f'this model is built from the section {needs!r}, which is missing'
+            raise RobotFileError(f'models[{i}]', model, remedy, root.file)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """SafeLoader that refuses a key that stands twice in one mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            if isinstance(key, Hashable) and key in seen:
+                line = key_node.start_mark.line + 1
+                raise RobotFileError(str(key), f'line {line}', 'this key stands twice; keep one')
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _read_yaml(path: Path) -> Any:
+    file = str(path)
+    try:
+        text = path.read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise RobotFileError('file', file, f'cannot be read: {error}', file) from None
+    try:
+        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+    except RobotFileError as error:
+        raise RobotFileError(error.path, error.value, error.remedy, file) from None
+    except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
+        message = ' '.join(str(error).split())
+        raise RobotFileError('file', file, f'is not valid YAML: {message}', file) from None

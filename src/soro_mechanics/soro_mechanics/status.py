@@ -1,0 +1,90 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Outcomes of solvers: codes, stability, and the status that every solution carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+import math
+
+
+class Code(IntEnum):
+    """What happened. The values are those of soro_msgs/ErrorCode (a test keeps them equal)."""
+
+    NONE = 0
+    UNKNOWN = 1
+    INVALID_SIZE = 100
+    NOT_FINITE = 101
+    UNKNOWN_NAME = 102
+    OUT_OF_RANGE = 103
+    UNKNOWN_MODEL = 104
+    UNKNOWN_FRAME = 105
+    UNSUPPORTED = 106
+    NOT_CONVERGED = 200
+    UNREACHABLE = 201
+    AT_LIMIT = 202
+    UNSTABLE = 203
+    TIMED_OUT = 204
+    NOT_ACTIVE = 300
+    NOT_IN_CONTROL = 301
+    BUSY = 302
+    DEVICE_FAULT = 303
+    NO_STATE = 304
+    CANCELED = 400
+    TRACKING_ERROR = 401
+    POOR_FIT = 402
+
+
+class Stability(IntEnum):
+    """Stability of an equilibrium with the actuators held."""
+
+    UNKNOWN = 0
+    STABLE = 1
+    UNSTABLE = 2
+
+
+@dataclass(frozen=True)
+class SolverStatus:
+    """How a solve ended.
+
+    Attributes
+    ----------
+    code : Code
+        NONE when the solution can be used.
+    message : str
+        One sentence for a person; empty when there is nothing to say.
+    iterations : int
+        Newton (or comparable) iterations, all load steps together.
+    residual : float
+        Norm of the scaled equilibrium residual, dimensionless.
+    tolerance : float
+        ``converged`` required ``residual <= tolerance``.
+    solve_time : float
+        Wall time [s].
+    stability : Stability
+        By inertia of the tangent with the actuators held.
+    smallest_eigenvalue : float
+        Of the condensed, scaled tangent; NaN when not computed.
+    """
+
+    code: Code = Code.NONE
+    message: str = ''
+    iterations: int = 0
+    residual: float = 0.0
+    tolerance: float = 0.0
+    solve_time: float = 0.0
+    stability: Stability = Stability.UNKNOWN
+    smallest_eigenvalue: float = math.nan
+
+    @property
+    def converged(self) -> bool:
+        """Whether the equilibrium was solved: the code may still say that a target was missed."""
+        return self.residual <= self.tolerance
+
+    @property
+    def stable(self) -> bool | None:
+        """True, False, or None where the model did not examine it."""
+        if self.stability is Stability.UNKNOWN:
+            return None
+        return self.stability is Stability.STABLE
