@@ -1,0 +1,57 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Use the built workspace in this shell:   source scripts/env.sh
+# Sets paths by looking at install/, so it costs no process; made for sh, bash and zsh.
+# SORO_VENV, SORO_BUILD_ROOT: another environment and build folder (make test-jazzy uses them).
+
+if [ -n "${BASH_SOURCE:-}" ]; then
+  _soro_script="${BASH_SOURCE}"
+elif [ -n "${ZSH_VERSION:-}" ]; then
+  eval '_soro_script="${(%):-%x}"'
+else
+  _soro_script="${SORO_WORKSPACE:-$PWD}/scripts/env.sh"
+fi
+SORO_WORKSPACE="$(cd "$(dirname "$_soro_script")/.." && pwd)"
+export SORO_WORKSPACE
+_soro_venv="${SORO_VENV:-$SORO_WORKSPACE/.venv}"
+_soro_root="${SORO_BUILD_ROOT:-$SORO_WORKSPACE}"
+
+# Without a ROS installation the wheels in the environment are ROS; entries of another
+# environment would mix two of them in one process.
+if [ -e "$_soro_venv/share/rclpy/package.xml" ]; then
+  unset _ROS_WHEELS_BOOTSTRAP_COMPLETE
+  AMENT_PREFIX_PATH="$_soro_venv"
+  CMAKE_PREFIX_PATH="$_soro_venv"
+  PYTHONPATH=""
+  LD_LIBRARY_PATH=""
+fi
+
+_soro_prepend() { # variable, entry: put in front once
+  eval "_soro_old=\${$1:-}"
+  case ":$_soro_old:" in
+    *":$2:"*) ;;
+    *) eval "$1=\"$2\${_soro_old:+:\$_soro_old}\"" ;;
+  esac
+}
+
+if [ -d "$_soro_root/install" ]; then
+  for _soro_prefix in $(find "$_soro_root/install" -mindepth 1 -maxdepth 1 -type d | sort); do
+    _soro_name="${_soro_prefix##*/}"
+    _soro_prepend AMENT_PREFIX_PATH "$_soro_prefix"
+    [ -d "$_soro_prefix/lib" ] && _soro_prepend LD_LIBRARY_PATH "$_soro_prefix/lib"
+    for _soro_site in $(find "$_soro_prefix/lib" -mindepth 2 -maxdepth 2 -name '*-packages' 2>/dev/null); do
+      _soro_prepend PYTHONPATH "$_soro_site"
+    done
+    # --symlink-install leaves links to the sources of a Python package in its build folder.
+    [ -e "$_soro_root/build/$_soro_name/setup.py" ] && _soro_prepend PYTHONPATH "$_soro_root/build/$_soro_name"
+  done
+fi
+_soro_prepend PATH "$_soro_venv/bin"
+_soro_prepend PATH "$_soro_root/install/soro_cli/lib/soro_cli"
+VIRTUAL_ENV="$_soro_venv"
+export PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH LD_LIBRARY_PATH VIRTUAL_ENV
+
+# Keep ROS traffic on this machine unless the caller wants otherwise.
+export ROS_AUTOMATIC_DISCOVERY_RANGE="${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}"
+unset _soro_script _soro_venv _soro_root _soro_prefix _soro_name _soro_site _soro_old

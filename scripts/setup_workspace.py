@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Make the workspace usable: environment, messages, packages, kernels. Does only what is missing.
+
+Needs python3 (3.10 or newer), a C and C++ compiler and the package index; see README.md.
+Where a ROS installation is sourced it is used, otherwise ROS comes as wheels (requirements/).
+Safe to call at the same time from several shells: one works, the others wait and find it done.
+"""
+
+import argparse
+import fcntl
+import os
+import sys
+import time
+from pathlib import Path
+
+from workspace_build import Build
+from workspace_environment import Environment
+from workspace_layout import ROOT, SetupError, Workspace
+
+
+class Progress:
+    """Print lines with the seconds since the start."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Print one line."""
+        print(f'[{time.monotonic() - self.start:6.1f} s] {text}', flush=True)
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        '--distribution',
+        choices=('kilted', 'jazzy'),
+        default='kilted',
+        help='which ROS wheels to use where no ROS installation is sourced (default: kilted)',
+    )
+    parser.add_argument('--check', action='store_true', help='only say whether anything is due')
+    return parser.parse_args()
+
+
+def set_up(workspace: Workspace, say: Progress) -> None:
+    """Do what is due; the caller holds the lock."""
+    environment = Environment(workspace, say)
+    environment.prepare()
+    build = Build(workspace, say)
+    second_half = environment.start_second_half()
+    try:
+        build.run(build.due(workspace.message_packages()))
+    finally:
+        environment.finish_second_half(second_half)
+    build.run(build.due(workspace.packages()))
+    build.warm_kernels()
+
+
+def main() -> int:
+    """Set up the workspace; return the exit code."""
+    arguments = parse_arguments()
+    say = Progress()
+    workspace = Workspace(ROOT, arguments.distribution)
+
+    def is_due() -> list[str]:
+        return Environment(workspace, say).due() + Build(workspace, say).everything_due()
+
+    due = is_due()
+    if arguments.check or not due:
+        if due:
+            say('due: ' + ', '.join(due))
+        return 1 if due else 0
+    try:
+        with open(ROOT / '.setup.lock', 'w') as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say('another set-up is running in this workspace, waiting for it')
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if is_due():
+                say(f'set-up of {ROOT} with {workspace.world_in_words()}')
+                set_up(workspace, say)
+                say('the workspace is ready:  source scripts/env.sh')
+    except SetupError as error:
+        say(f'set-up failed: {error}')
+        return 1
+    except KeyboardInterrupt:
+        say('set-up interrupted; call it again to continue')
+        return 130
+    return 0
+
+
+if __name__ == '__main__':
+    os.environ.pop('MAKEFLAGS', None)  # a job server of make would be inherited by cmake's builds
+    os.environ.pop('MAKELEVEL', None)
+    sys.exit(main())

@@ -1,0 +1,168 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The colcon build of the workspace: only packages whose inputs changed since they were built."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from workspace_layout import INSTALLED_DATA, SetupError, Workspace, digest
+
+
+class Build:
+    """Builds of one workspace, stamped package by package."""
+
+    def __init__(self, workspace: Workspace, say: Callable[[str], None]) -> None:
+        self.workspace = workspace
+        self.say = say
+        self.build = workspace.build_root / 'build'
+        self.install = workspace.build_root / 'install'
+        self.log = workspace.build_root / 'log'
+        self.stamps = self.build / '.soro_stamps.json'
+
+    # ---- what is due
+
+    def _read_stamps(self) -> dict[str, str]:
+        try:
+            return json.loads(self.stamps.read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def due(self, packages: dict[str, Path]) -> dict[str, Path]:
+        """Return those packages that were not built from what now lies in their folders."""
+        stamps = self._read_stamps()
+        return {
+            name: folder
+            for name, folder in packages.items()
+            if stamps.get(name) != self.workspace.package_state(folder)
+            or not (self.install / name / 'share' / name / 'package.xml').exists()
+        }
+
+    def everything_due(self) -> list[str]:
+        """Return what is due, in words."""
+        kernels = ['kernels'] if self._kernels_due() else []
+        return list(self.due(self.workspace.packages())) + kernels
+
+    # ---- doing it
+
+    def run(self, packages: dict[str, Path]) -> None:
+        """Build these packages; those that are up to date are left alone."""
+        if not packages:
+            return
+        self._remove_gone_packages()
+        states = {name: self.workspace.package_state(p) for name, p in packages.items()}
+        for name in packages:
+            # A link to a deleted file, or an entry point of yesterday, would stay otherwise.
+            if name in INSTALLED_DATA:
+                shutil.rmtree(self.install / name, ignore_errors=True)
+            (self.build / name / 'colcon_build.rc').unlink(missing_ok=True)
+        self.say(f'building {len(packages)} packages: ' + ' '.join(packages))
+        self._colcon(packages)
+        built = {name: state for name, state in states.items() if self._succeeded(name)}
+        self.stamps.write_text(json.dumps({**self._read_stamps(), **built}, indent=2))
+        failed = [name for name in packages if name not in built]
+        if failed:
+            raise SetupError('these packages did not build: ' + ' '.join(failed) + self._why(failed))
+
+    def _colcon(self, packages: dict[str, Path]) -> None:
+        workspace = self.workspace
+        command = [workspace.python, '-m', 'colcon', '--log-base', self.log, 'build']
+        command += ['--base-paths', workspace.root / 'src', *workspace.underlay_packages().values()]
+        command += ['--build-base', self.build, '--install-base', self.install]
+        command += ['--metas', workspace.root / 'colcon.meta', '--symlink-install']
+        command += ['--continue-on-error', '--packages-select', *packages]
+        command += ['--event-handlers', 'console_stderr-', 'status-', 'desktop_notification-']
+        command += ['--cmake-args', '-DBUILD_TESTING=OFF', f'-DPython3_EXECUTABLE={workspace.python}']
+        process = subprocess.Popen(
+            list(map(str, command)),
+            cwd=workspace.build_root if workspace.build_root.exists() else workspace.root,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for line in process.stdout:
+            if line.startswith(('Finished <<<', 'Failed   <<<')):
+                self.say(line.strip())
+        process.wait()
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables with which colcon runs."""
+        result = dict(os.environ)
+        venv = self.workspace.venv
+        result['VIRTUAL_ENV'] = str(venv)
+        result['PATH'] = f'{venv / "bin"}{os.pathsep}{result.get("PATH", "")}'
+        if not self.workspace.installed:
+            # Libraries or modules of another environment must not leak in.
+            for name in ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH'):
+                result.pop(name, None)
+            result['AMENT_PREFIX_PATH'] = result['CMAKE_PREFIX_PATH'] = str(venv)
+        return result
+
+    def _succeeded(self, name: str) -> bool:
+        try:
+            return (self.build / name / 'colcon_build.rc').read_text().strip() == '0'
+        except OSError:
+            return False
+
+    def _why(self, failed: list[str]) -> str:
+        text = ''
+        for name in failed:
+            log = self.log / 'latest_build' / name / 'stdout_stderr.log'
+            if log.is_file():
+                lines = log.read_text(errors='replace').splitlines()[-15:]
+                text += f'\n--- {log}\n' + '\n'.join(lines)
+        return text
+
+    def _remove_gone_packages(self) -> None:
+        """Remove builds of packages whose folder is gone: they would still be found."""
+        present = self.workspace.packages()
+        stamps = self._read_stamps()
+        gone = [name for name in stamps if name not in present and name != '.kernels']
+        for name in gone:
+            self.say(f'removing the build of {name}, which is gone')
+            shutil.rmtree(self.build / name, ignore_errors=True)
+            shutil.rmtree(self.install / name, ignore_errors=True)
+            del stamps[name]
+        if gone:
+            self.stamps.write_text(json.dumps(stamps, indent=2))
+
+    # ---- kernels
+
+    def _warmer(self) -> Path:
+        return self.workspace.root / 'src/soro_mechanics/soro_mechanics/warm_up.py'
+
+    def _kernel_state(self) -> str:
+        folder = self._warmer().parent
+        return digest(
+            [self.workspace.world]
+            + [f.read_bytes() for f in sorted(folder.rglob('*kernels*.py'))]
+            + [self._warmer().read_bytes()]
+        )
+
+    def _kernels_due(self) -> bool:
+        return self._warmer().is_file() and self._read_stamps().get('.kernels') != self._kernel_state()
+
+    def warm_kernels(self) -> None:
+        """Compile the kernels into their cache now, not at the first control tick."""
+        if not self._kernels_due():
+            return
+        self.say('compiling the kernels')
+        state = self._kernel_state()
+        environment = self.environment()
+        environment['PYTHONPATH'] = str(self.workspace.root / 'src/soro_mechanics')
+        done = subprocess.run(
+            [str(self.workspace.python), '-m', 'soro_mechanics.warm_up'],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            raise SetupError('the kernels do not compile:\n' + done.stderr[-2000:])
+        stamps = {**self._read_stamps(), '.kernels': state}
+        self.stamps.write_text(json.dumps(stamps, indent=2))

@@ -1,0 +1,228 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The Python environment of the workspace: made, filled from the lock files, mended."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from workspace_layout import SetupError, Workspace, digest
+
+# The wheels' CMake exports name folders of the machine that built them.
+BAKED_INCLUDE = '/opt/python/cp{v}-cp{v}/include/python{d}'
+BAKED_NUMPY = '/opt/python/cp{v}-cp{v}/lib/python{d}/site-packages/numpy/_core/include'
+
+
+class Environment:
+    """The virtual environment of a workspace."""
+
+    def __init__(self, workspace: Workspace, say: Callable[[str], None]) -> None:
+        self.workspace = workspace
+        self.say = say
+        self.log = workspace.venv / 'setup.log'
+        self.stamp = workspace.venv / '.soro_stamp.json'
+
+    # ---- what is due
+
+    def _identity(self) -> dict[str, str]:
+        """Return what an environment can never be reused across."""
+        return {
+            'world': self.workspace.world,
+            'root': str(self.workspace.root),
+            'python': '.'.join(map(str, sys.version_info[:3])) + ' ' + sys.base_prefix,
+        }
+
+    def _locks(self, half: int) -> list[Path]:
+        folder = self.workspace.root / 'requirements'
+        if self.workspace.installed:
+            return [folder / 'installed-ros.txt'] if half == 1 else []
+        if half == 2:
+            return [folder / 'python.txt']
+        locks = [folder / f'{self.workspace.distribution}.txt', folder / 'build.txt']
+        return locks if shutil.which('cmake') else [*locks, folder / 'cmake.txt']
+
+    def _lock_hash(self, half: int) -> str:
+        return digest(f.read_bytes() for f in self._locks(half) if f.name != 'cmake.txt')
+
+    def _read_stamp(self) -> dict[str, str]:
+        try:
+            return json.loads(self.stamp.read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def _write_stamp(self, **values: str) -> None:
+        self.stamp.write_text(json.dumps({**self._read_stamp(), **values}, indent=2))
+
+    def due(self) -> list[str]:
+        """Return what is missing or outdated, in words."""
+        stamp = self._read_stamp()
+        if any(stamp.get(k) != v for k, v in self._identity().items()):
+            return ['environment']
+        if any(stamp.get(f'lock {h}') != self._lock_hash(h) for h in (1, 2)):
+            return ['Python packages']
+        return []
+
+    # ---- doing it
+
+    def prepare(self) -> None:
+        """Make the environment, and install what the build of the messages needs."""
+        self._check_machine()
+        venv, stamp = self.workspace.venv, self._read_stamp()
+        if any(stamp.get(k) != v for k, v in self._identity().items()):
+            if venv.exists():
+                self.say(f'{venv.name} belongs to another place or Python, making it anew')
+                shutil.rmtree(venv)
+            self._forget_builds()
+            self.say(f'making {venv.name} with Python {sys.version.split()[0]}')
+            options = ['--system-site-packages'] if self.workspace.installed else []
+            subprocess.run([sys.executable, '-m', 'venv', *options, venv], check=True)
+            self._write_stamp(**self._identity())
+        if self._read_stamp().get('lock 1') != self._lock_hash(1):
+            first = self._start_pip(1, 'ROS and build tools')
+            self._finish_pip(first)
+            if not self.workspace.installed:
+                self._mend_cmake_paths()
+            self._write_stamp(**{'lock 1': self._lock_hash(1)})
+
+    def start_second_half(self) -> _Pip | None:
+        """Start installing the rest; it overlaps with the build of the messages."""
+        if self._read_stamp().get('lock 2') == self._lock_hash(2):
+            return None
+        if not self._locks(2):
+            self._write_stamp(**{'lock 2': self._lock_hash(2)})
+            return None
+        return self._start_pip(2, 'numerics, devices, viewer, test tools')
+
+    def finish_second_half(self, pip: _Pip | None) -> None:
+        """Wait for the rest."""
+        if pip is not None:
+            self._finish_pip(pip)
+            self._write_stamp(**{'lock 2': self._lock_hash(2)})
+
+    def _forget_builds(self) -> None:
+        """Remove builds made for another place or ROS: their paths are baked in."""
+        for name in ('build', 'install'):
+            folder = self.workspace.build_root / name
+            if folder.exists():
+                self.say(f'removing {folder.name}/, made for another environment')
+                shutil.rmtree(folder)
+
+    def _check_machine(self) -> None:
+        """Raise with everything that is missing at once."""
+        missing = []
+        if sys.version_info < (3, 10):
+            missing.append('Python 3.10 or newer (found %d.%d)' % sys.version_info[:2])
+        for what, variable, names in (
+            ('a C compiler', 'CC', ('cc', 'gcc', 'clang')),
+            ('a C++ compiler', 'CXX', ('c++', 'g++', 'clang++')),
+        ):
+            if not any(shutil.which(n) for n in (os.environ.get(variable, ''), *names) if n):
+                missing.append(f'{what} (apt install build-essential)')
+        header = Path(sysconfig.get_path('include'), 'Python.h')
+        if not header.is_file():
+            missing.append(f'the Python headers, {header} (apt install python3-dev)')
+        try:
+            import ensurepip  # noqa: F401 - Debian and Ubuntu split it off
+        except ImportError:
+            missing.append('the venv module (apt install python3-venv)')
+        if self.workspace.installed and not shutil.which('cmake'):
+            missing.append('cmake (apt install cmake)')
+        if missing:
+            raise SetupError('this machine lacks\n  - ' + '\n  - '.join(missing))
+        if not self.workspace.installed and not shutil.which('cmake'):
+            self.say('no cmake on this machine, taking the one on the package index')
+
+    def _start_pip(self, half: int, what: str) -> _Pip:
+        locks = self._locks(half)
+        total = sum(
+            1 for f in locks for line in f.read_text().splitlines() if line and line[0] != '#'
+        )
+        self.say(f'installing {total} Python packages: {what}')
+        # The locks are complete, hence no resolver. Byte code is made on first import.
+        command = [self.workspace.python, '-m', 'pip', 'install', '--disable-pip-version-check']
+        command += ['--no-input', '--no-compile', '--progress-bar', 'off']
+        if not self.workspace.installed:
+            # empy comes as source only, and is pure Python.
+            command += ['--no-deps', '--only-binary', ':all:', '--no-binary', 'empy']
+        for file in locks:
+            command += ['-r', file]
+        return _Pip(command, total, self.log, self.say, what)
+
+    def _finish_pip(self, pip: _Pip) -> None:
+        if pip.wait() != 0:
+            tail = '\n'.join('  ' + line for line in pip.errors()[-12:])
+            raise SetupError(f'pip could not install the packages:\n{tail}\n  all of it: {self.log}')
+
+    def _mend_cmake_paths(self) -> None:
+        """Put this machine's include folders where the wheels name their builder's."""
+        version = '%d%d' % sys.version_info[:2]
+        dotted = '%d.%d' % sys.version_info[:2]
+        numpy = subprocess.run(
+            [self.workspace.python, '-c', 'import numpy; print(numpy.get_include())'],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        # The longer one first: the other is no prefix of it, but the order costs nothing.
+        replacements = {
+            BAKED_NUMPY.format(v=version, d=dotted): numpy,
+            BAKED_INCLUDE.format(v=version, d=dotted): sysconfig.get_path('include'),
+        }
+        for file in (self.workspace.venv / 'share').rglob('*.cmake'):
+            text = mended = file.read_text()
+            for old, new in replacements.items():
+                mended = mended.replace(old, new)
+            if mended != text:
+                file.write_text(mended)
+
+
+class _Pip:
+    """A running pip: its output goes to a log, its progress to the screen."""
+
+    def __init__(
+        self, command: list, total: int, log: Path, say: Callable[[str], None], what: str
+    ) -> None:
+        self.lines: list[str] = []
+        self.say, self.what, self.total, self.log = say, what, total, log
+        environment = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
+        self.process = subprocess.Popen(
+            list(map(str, command)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment,
+        )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        collected, last = 0, time.monotonic()
+        with self.log.open('a') as log:
+            for line in self.process.stdout:
+                log.write(line)
+                self.lines.append(line.rstrip())
+                collected += line.startswith('Collecting ')
+                if line.startswith('Installing collected packages'):
+                    self.say(f'pip: {self.what}: unpacking')
+                elif time.monotonic() - last > 10.0 and line.startswith('Collecting '):
+                    self.say(f'pip: {self.what}: {collected} of {self.total}')
+                    last = time.monotonic()
+
+    def wait(self) -> int:
+        """Wait for the end; return the exit code."""
+        self.reader.join()
+        return self.process.wait()
+
+    def errors(self) -> list[str]:
+        """Return the lines that say what went wrong, else the last ones."""
+        lines = [line for line in self.lines if line.startswith(('ERROR', 'error'))]
+        return lines or self.lines

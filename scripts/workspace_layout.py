@@ -1,0 +1,125 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where things lie, which ROS is used, and what the packages depend on for being up to date."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Data that these packages install from the top of the workspace.
+INSTALLED_DATA = {
+    'soro_description': ('config/robots', 'urdf', 'config/rviz'),
+    'soro_bringup': ('launch', 'config/nodes'),
+}
+# Files of a package that its build reads; Python modules are linked, not copied.
+BUILD_INPUTS = (
+    'package.xml',
+    'setup.py',
+    'setup.cfg',
+    'CMakeLists.txt',
+    'resource/*',
+    'msg/*',
+    'srv/*',
+    'action/*',
+)
+
+
+class SetupError(Exception):
+    """The set-up cannot go on; the text says why and what to do."""
+
+
+def digest(items: Iterable[str | bytes]) -> str:
+    """Return a hash over texts and bytes, in order."""
+    result = hashlib.sha256()
+    for item in items:
+        data = item.encode() if isinstance(item, str) else item
+        result.update(len(data).to_bytes(8, 'little'))
+        result.update(data)
+    return result.hexdigest()
+
+
+def installed_ros_prefixes() -> list[str]:
+    """Return the prefixes of a sourced ROS installation, this workspace's own left out."""
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    return [
+        p
+        for p in prefixes
+        if p
+        and not Path(p).resolve().is_relative_to(ROOT)
+        and not Path(p, 'pyvenv.cfg').exists()
+        and Path(p, 'share').is_dir()
+    ]
+
+
+class Workspace:
+    """Folders of one build of this workspace, and the packages in it."""
+
+    def __init__(self, root: Path, distribution: str) -> None:
+        self.root = root
+        self.distribution = distribution
+        self.prefixes = [] if distribution == 'jazzy' else installed_ros_prefixes()
+        self.installed = any(Path(p, 'share/rclpy').is_dir() for p in self.prefixes)
+        suffix = '' if distribution == 'kilted' else '-' + distribution
+        self.venv = root / f'.venv{suffix}'
+        self.build_root = root if distribution == 'kilted' else root / f'.{distribution}'
+        self.python = self.venv / 'bin' / 'python'
+
+    @property
+    def world(self) -> str:
+        """Where ROS comes from; two worlds never share an environment or a build."""
+        if self.installed:
+            return 'installed:' + os.pathsep.join(self.prefixes)
+        return 'wheels:' + self.distribution
+
+    def world_in_words(self) -> str:
+        """Return the world for people."""
+        if self.installed:
+            return f'the ROS installation in {self.prefixes[-1]}'
+        return f'ROS 2 {self.distribution.capitalize()} from wheels (no ROS installation is sourced)'
+
+    def underlay_packages(self) -> dict[str, Path]:
+        """Return the stand-ins for packages that this world lacks."""
+        found = {}
+        for folder in sorted((self.root / 'underlay').glob('*/package.xml')):
+            name = folder.parent.name
+            if not any(Path(p, 'share', name).is_dir() for p in self.prefixes):
+                found[name] = folder.parent
+        return found
+
+    def packages(self) -> dict[str, Path]:
+        """Return every package to build: name and folder."""
+        own = {f.parent.name: f.parent for f in sorted((self.root / 'src').glob('*/package.xml'))}
+        return {**self.underlay_packages(), **own}
+
+    def message_packages(self) -> dict[str, Path]:
+        """Return the packages that generate messages."""
+        return {name: p for name, p in self.packages().items() if (p / 'msg').is_dir()}
+
+    def package_state(self, folder: Path) -> str:
+        """Return a hash over everything that makes a build of this package necessary."""
+        return digest([self.world, str(self.root), *self._inputs(folder)])
+
+    def _inputs(self, folder: Path) -> Iterator[str | bytes]:
+        for pattern in BUILD_INPUTS:
+            for file in sorted(folder.glob(pattern)):
+                if file.is_file():
+                    yield file.relative_to(folder).as_posix()
+                    yield file.read_bytes()
+        if (folder / 'CMakeLists.txt').exists():
+            yield (self.root / 'colcon.meta').read_bytes()
+        else:
+            # Which modules exist matters (links per package folder), what is in them does not.
+            yield from sorted(p.parent.name for p in folder.glob('*/__init__.py'))
+        for data in INSTALLED_DATA.get(folder.name, ()):
+            for file in sorted((self.root / data).rglob('*')):
+                yield file.relative_to(self.root).as_posix()
+
+    def package_name(self, folder: Path) -> str:
+        """Return the name in package.xml."""
+        return ElementTree.parse(folder / 'package.xml').getroot().findtext('name', '')
