@@ -30,12 +30,23 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     return array
 
 
+def rotation_array(name: str, value: Any) -> Array:
+    """Return a (3, 3) rotation matrix, or raise InvalidInput when it is none."""
+    rotation = finite_array(name, value, (3, 3))
+    if not _is_rotation(rotation):
+        raise InvalidInput(name, value, 'a rotation matrix')
+    return rotation
+
+
 def pose_array(name: str, value: Any) -> Array:
     """Return a (4, 4) pose, or raise InvalidInput when it is not a rigid transform."""
     pose = finite_array(name, value, (4, 4))
-    rotation = pose[:3, :3]
-    flaw = float(np.abs(rotation.T @ rotation - np.eye(3)).max())
     last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()
-    if flaw > ROTATION_TOLERANCE or last > 0.0 or np.linalg.det(rotation) < 0.0:
+    if last > 0.0 or not _is_rotation(pose[:3, :3]):
         raise InvalidInput(name, value, 'a rigid transform (rotation and position)')
     return pose
+
+
+def _is_rotation(rotation: Array) -> bool:
+    flaw = float(np.abs(rotation.T @ rotation - np.eye(3)).max())
+    return flaw <= ROTATION_TOLERANCE and bool(np.linalg.det(rotation) > 0.0)
