@@ -1,0 +1,234 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Between numpy and messages. Nothing that is not finite passes, in either request or frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
+import numpy as np
+from soro_mechanics.actuators import Actuator
+from soro_mechanics.array_input import finite_array
+from soro_mechanics.configuration import Array, Configuration, Load, LoadAxes
+from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.status import Code, SolverStatus
+from soro_msgs.msg import Backbone
+from soro_msgs.msg import Configuration as ConfigurationMessage
+from soro_msgs.msg import Load as LoadMessage
+from soro_msgs.msg import SolverStatus as SolverStatusMessage
+import tf_transformations
+
+UNIT_TOLERANCE = 1e-3  # of a quaternion's norm: typed by hand with four digits, still meant as unit
+
+
+class HasActuators(Protocol):
+    """A Robot or a RobotDescription."""
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators, in the order of every actuation vector."""
+
+
+def quaternion_to_message(rotation: Array) -> Quaternion:
+    """Return the quaternion of a rotation matrix, (3, 3) or (4, 4)."""
+    matrix = np.eye(4)
+    matrix[:3, :3] = rotation[:3, :3]
+    x, y, z, w = tf_transformations.quaternion_from_matrix(matrix)
+    return Quaternion(x=float(x), y=float(y), z=float(z), w=float(w))
+
+
+def pose_to_message(pose: Array) -> Pose:
+    """Return a Pose of a (4, 4) pose."""
+    x, y, z = pose[:3, 3]
+    return Pose(
+        position=Point(x=float(x), y=float(y), z=float(z)), orientation=quaternion_to_message(pose)
+    )
+
+
+def transform_to_message(pose: Array) -> Transform:
+    """Return a Transform of a (4, 4) pose."""
+    x, y, z = pose[:3, 3]
+    translation = Vector3(x=float(x), y=float(y), z=float(z))
+    return Transform(translation=translation, rotation=quaternion_to_message(pose))
+
+
+def poses_to_messages(poses: Array) -> list[Pose]:
+    """Return the Poses of (n, 4, 4) poses, all at once: a backbone has tens of them."""
+    quaternions = quaternions_of(poses[:, :3, :3]).tolist()
+    positions = poses[:, :3, 3].tolist()
+    return [
+        Pose(position=Point(x=p[0], y=p[1], z=p[2]), orientation=Quaternion(x=x, y=y, z=z, w=w))
+        for p, (x, y, z, w) in zip(positions, quaternions)
+    ]
+
+
+def quaternions_of(rotations: Array) -> Array:
+    """Return unit quaternions (n, 4), x y z w with w >= 0, of rotation matrices (n, 3, 3).
+
+    Each is the row of the matrix ``4 q q^T`` with the largest diagonal element, normalised: well
+    conditioned at every angle (Bar-Itzhack 2000 without the eigenvalue problem, as the
+    matrices are exact rotations).
+    """
+    r = np.asarray(rotations, dtype=float)
+    n = len(r)
+    outer = np.empty((n, 4, 4))
+    d0, d1, d2 = r[:, 0, 0], r[:, 1, 1], r[:, 2, 2]
+    outer[:, 0, 0] = 1.0 + d0 - d1 - d2
+    outer[:, 1, 1] = 1.0 - d0 + d1 - d2
+    outer[:, 2, 2] = 1.0 - d0 - d1 + d2
+    outer[:, 3, 3] = 1.0 + d0 + d1 + d2
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        outer[:, i, j] = outer[:, j, i] = r[:, i, j] + r[:, j, i]
+    for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0))):
+        outer[:, k, 3] = outer[:, 3, k] = r[:, i, j] - r[:, j, i]
+    best = np.argmax(np.einsum('nii->ni', outer), axis=1)
+    q = outer[np.arange(n), best]
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    return np.where(q[:, 3:] < 0.0, -q, q)
+
+
+def pose_from_message(message: Pose, field: str = 'pose') -> Array:
+    """Return the (4, 4) pose of a Pose.
+
+    A quaternion of all zeros (the default of a message that only fills the position) is the
+    identity.
+
+    Raises
+    ------
+    InvalidInput
+        A value is not finite, or the quaternion is not a unit quaternion.
+    """
+    p, o = message.position, message.orientation
+    position = finite_array(f'{field}.position', [p.x, p.y, p.z], (3,))
+    quaternion = finite_array(f'{field}.orientation', [o.x, o.y, o.z, o.w], (4,))
+    norm = float(np.linalg.norm(quaternion))
+    if norm == 0.0:
+        pose = np.eye(4)
+    elif abs(norm - 1.0) > UNIT_TOLERANCE:
+        given = tuple(quaternion.tolist())
+        raise InvalidInput(f'{field}.orientation', given, f'a unit quaternion, not norm {norm:.6g}')
+    else:
+        pose = np.ascontiguousarray(tf_transformations.quaternion_matrix(quaternion / norm))
+    pose[:3, 3] = position
+    return pose
+
+
+def wrench_from_message(message: Wrench, field: str = 'wrench') -> Array:
+    """Return (6,), force then moment, of a Wrench; InvalidInput where it is not finite."""
+    f, t = message.force, message.torque
+    return finite_array(field, [f.x, f.y, f.z, t.x, t.y, t.z], (6,))
+
+
+def wrench_to_message(wrench: Array) -> Wrench:
+    """Return a Wrench of (6,), force then moment."""
+    fx, fy, fz, tx, ty, tz = (float(x) for x in wrench)
+    return Wrench(force=Vector3(x=fx, y=fy, z=fz), torque=Vector3(x=tx, y=ty, z=tz))
+
+
+def loads_from_messages(messages: Iterable[LoadMessage]) -> tuple[Load, ...]:
+    """Return the loads of a request.
+
+    Raises
+    ------
+    InvalidInput
+        A value is not finite, an arc length is negative, or `axes` is not one of the constants.
+    """
+    loads = []
+    for i, m in enumerate(messages):
+        field = f'loads[{i}]'
+        if m.axes not in list(LoadAxes):
+            raise InvalidInput(f'{field}.axes', m.axes, 'BASE_AXES (0) or LOCAL_AXES (1)')
+        arc_length = float(finite_array(f'{field}.arc_length', m.arc_length, ()))
+        if arc_length < 0.0:
+            raise InvalidInput(f'{field}.arc_length', arc_length, 'a length of zero or more')
+        wrench = wrench_from_message(m.wrench, f'{field}.wrench')
+        loads.append(Load(wrench, m.on, arc_length, LoadAxes(m.axes)))
+    return tuple(loads)
+
+
+def actuation_from_names(
+    robot: HasActuators, names: Sequence[str], values: Sequence[float], field: str = 'actuation'
+) -> Array:
+    """Return values, given by actuator names, in the order of the robot, shape (m,).
+
+    Parameters
+    ----------
+    robot : Robot or RobotDescription
+    names : sequence of str
+        Each actuator exactly once, any order; empty: `values` are in the order of the robot.
+    values : sequence of float
+        SI.
+
+    Raises
+    ------
+    InvalidInput
+        INVALID_SIZE, NOT_FINITE, or UNKNOWN_NAME, with the names that are valid.
+    """
+    own = [a.name for a in robot.actuators]
+    array = finite_array(field, values, (len(own),))
+    if not names:
+        return array
+    if len(names) != len(own):
+        expected = f'each of {", ".join(own)} once'
+        raise InvalidInput('actuator_name', list(names), expected, Code.INVALID_SIZE)
+    ordered = np.empty(len(own))
+    seen = set()
+    for name, value in zip(names, array):
+        if name not in own:
+            raise UnknownName('actuator_name', name, own)
+        if name in seen:
+            raise InvalidInput('actuator_name', name, 'each actuator once', Code.UNKNOWN_NAME)
+        seen.add(name)
+        ordered[own.index(name)] = value
+    return ordered
+
+
+def status_to_message(status: SolverStatus) -> SolverStatusMessage:
+    """Return the message of a solver's status."""
+    return SolverStatusMessage(
+        code=int(status.code), iterations=int(min(status.iterations, 65535)),
+        residual=float(status.residual), tolerance=float(status.tolerance),
+        solve_time=float(status.solve_time), stability=int(status.stability),
+        smallest_eigenvalue=float(status.smallest_eigenvalue),
+    )  # fmt: skip
+
+
+def configuration_to_message(
+    q: Configuration, robot: HasActuators, frame_id: str, stamp: Time, origin: int
+) -> ConfigurationMessage:
+    """Return the message of a configuration.
+
+    Parameters
+    ----------
+    q : Configuration
+    robot : Robot or RobotDescription
+        Gives the actuators' names.
+    frame_id : str
+        base_link of the robot, with its prefix.
+    stamp : Time
+    origin : int
+        FROM_MEASUREMENT, FROM_COMMAND, FROM_REQUEST or GROUND_TRUTH of the message.
+    """
+    message = ConfigurationMessage(
+        origin=origin, model=q.model, actuator_name=[a.name for a in robot.actuators],
+        actuation=q.actuation.tolist(), wrench=wrench_to_message(q.wrench),
+        tip=pose_to_message(q.tip), body_name=list(q.bodies),
+        body_pose=[pose_to_message(p) for p in q.bodies.values()],
+        status=status_to_message(q.status),
+    )  # fmt: skip
+    message.header.frame_id = frame_id
+    message.header.stamp = stamp
+    message.backbones = [
+        Backbone(name=name, arc_length=s.tolist(), poses=poses_to_messages(poses), radius=r.tolist())
+        for name, s, poses, r in zip(q.backbone_names, q.arc_lengths, q.backbones, q.radii)
+    ]
+    return message
+
+
+def finite_or_none(values: Any) -> Array | None:
+    """Return an array when every value is finite, else None (a sensor that is missing or lost)."""
+    array = np.array(values, dtype=float)
+    return array if np.all(np.isfinite(array)) else None

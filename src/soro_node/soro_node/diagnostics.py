@@ -1,0 +1,88 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Diagnostics of a node: published at 1 Hz, and immediately when a level or message changes."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+import threading
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+PERIOD = 1.0  # s, REP 107
+
+
+class Level(IntEnum):
+    """Levels of diagnostic_msgs/DiagnosticStatus."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+    STALE = 3
+
+
+class Diagnostics:
+    """What a node has to say about itself, under /diagnostics.
+
+    Parameters
+    ----------
+    node : Node
+        Messages go out from construction on, whatever the node's lifecycle state.
+    hardware_id : str, optional
+        Default: the node's namespace without slashes at its ends, else its name.
+    """
+
+    def __init__(self, node: Node, hardware_id: str = '') -> None:
+        self._node = node
+        self._hardware_id = hardware_id or node.get_namespace().strip('/') or node.get_name()
+        self._prefix = node.get_fully_qualified_name()
+        self._statuses: dict[str, DiagnosticStatus] = {}
+        self._lock = threading.Lock()
+        self._publisher = Node.create_publisher(node, DiagnosticArray, '/diagnostics', 10)
+        # A steady clock: the node's own may be a stopped simulation.
+        clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(PERIOD, self.publish, clock=clock)
+
+    def report(self, name: str, level: Level, message: str, **values: Any) -> None:
+        """Set one status; publish at once when its level or its message is new.
+
+        Put numbers that vary into `values`, not into the message. Safe from any thread.
+        """
+        entries = [KeyValue(key=k, value=_text(v)) for k, v in values.items()]
+        status = DiagnosticStatus(
+            level=bytes([int(level)]), name=f'{self._prefix}: {name}', message=message,
+            hardware_id=self._hardware_id, values=entries,
+        )  # fmt: skip
+        with self._lock:
+            old = self._statuses.get(name)
+            self._statuses[name] = status
+        if old is None or (old.level, old.message) != (status.level, status.message):
+            self.publish()
+
+    def level(self, name: str) -> Level | None:
+        """Return the level last reported under a name."""
+        with self._lock:
+            status = self._statuses.get(name)
+        return None if status is None else Level(status.level[0])
+
+    def publish(self) -> None:
+        """Publish every status now."""
+        with self._lock:
+            statuses = list(self._statuses.values())
+        if not statuses:
+            return
+        message = DiagnosticArray(status=statuses)
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def destroy(self) -> None:
+        """Stop publishing."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
+
+
+def _text(value: Any) -> str:
+    return f'{value:.6g}' if isinstance(value, float) else str(value)

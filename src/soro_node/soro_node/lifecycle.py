@@ -1,0 +1,134 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Base of every soro node: lifecycle transitions in which no exception disappears.
+
+rclpy turns an exception in a transition into ERROR without a word. Here a subclass writes
+plain methods (`configure`, `activate`, `deactivate`, `cleanup`, `stop_outputs`) that raise, and
+the base logs what was raised and answers the transition:
+
+- a SoroError (wrong parameter, wrong file, device not there) gives FAILURE: the node stays in
+  the state it was in, one line is logged, and the transition can be tried again;
+- anything else is a fault of the program: traceback, ERROR, `stop_outputs`, unconfigured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import traceback
+
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from soro_mechanics.errors import SoroError
+from soro_node.parameters import Parameter
+
+
+def autostart_parameter(default: bool = True) -> Parameter:
+    """Return the parameter that every lifecycle node has; put it into the node's table."""
+    return Parameter(
+        'autostart', default, '', 'configure and activate by itself at start', read_only=True
+    )
+
+
+class GuardedLifecycleNode(LifecycleNode):
+    """A lifecycle node whose transitions log what went wrong.
+
+    Attributes
+    ----------
+    active : bool
+        Between a successful activation and the beginning of whatever ends it.
+    exit_when_autostart_fails : bool
+        Whether `soro_node.main.run` gives up (exit code 1) when the node cannot start by itself.
+        Drivers set it False: they stay unconfigured, say why, and can be configured again.
+    """
+
+    exit_when_autostart_fails = True
+
+    def __init__(self, name: str, **kwargs: object) -> None:
+        super().__init__(name, **kwargs)
+        self.active = False
+
+    def configure(self) -> None:
+        """Acquire what is needed to become active; nothing moves."""
+
+    def activate(self) -> None:
+        """Start streams, timers and outputs."""
+
+    def deactivate(self) -> None:
+        """Stop streams and timers; outputs safe."""
+
+    def cleanup(self) -> None:
+        """Give back what `configure` acquired."""
+
+    def stop_outputs(self) -> None:
+        """Bring every output to its safe state, now; called in any state and more than once."""
+
+    def make_safe(self) -> None:
+        """Stop outputs before the process ends; never raises."""
+        self.active = False
+        self._guarded('stop_outputs', self.stop_outputs)
+
+    def autostart(self) -> bool:
+        """Configure and activate; whether that worked. Nothing is retried."""
+        if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+            return False
+        return self.trigger_activate() == TransitionCallbackReturn.SUCCESS
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `configure`."""
+        return self._transition('configure', self.configure, super().on_configure, state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `activate`; outputs are stopped again when it fails half-way."""
+        result = self._transition('activate', self.activate, super().on_activate, state)
+        self.active = result == TransitionCallbackReturn.SUCCESS
+        if not self.active:
+            self._guarded('stop_outputs', self.stop_outputs)
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `deactivate`. A node that cannot deactivate in order goes through error handling."""
+        self.active = False
+        result = self._transition('deactivate', self.deactivate, super().on_deactivate, state)
+        failed = result == TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.ERROR if failed else result
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run `cleanup`."""
+        return self._transition('cleanup', self.cleanup, super().on_cleanup, state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make safe, then give everything back."""
+        self.make_safe()
+        return self._transition('shutdown', self._release, super().on_shutdown, state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make safe and fall back to unconfigured; finalized when even that fails."""
+        self.active = False
+        safe = self._guarded('stop_outputs', self.stop_outputs)
+        released = self._guarded('cleanup', self.cleanup)
+        super().on_error(state)
+        good = safe == released == TransitionCallbackReturn.SUCCESS
+        return TransitionCallbackReturn.SUCCESS if good else TransitionCallbackReturn.FAILURE
+
+    def _release(self) -> None:
+        self.cleanup()
+
+    def _transition(
+        self,
+        name: str,
+        own: Callable[[], None],
+        managed: Callable[[LifecycleState], TransitionCallbackReturn],
+        state: LifecycleState,
+    ) -> TransitionCallbackReturn:
+        result = self._guarded(name, own)
+        return managed(state) if result == TransitionCallbackReturn.SUCCESS else result
+
+    def _guarded(self, name: str, action: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            action()
+        except SoroError as error:
+            self.get_logger().error(f'{name}: {error}')
+            return TransitionCallbackReturn.FAILURE
+        except Exception:  # noqa: BLE001 - the boundary where rclpy would swallow it
+            self.get_logger().error(f'{name} failed unexpectedly:\n{traceback.format_exc()}')
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS

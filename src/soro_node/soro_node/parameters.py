@@ -1,0 +1,250 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One declared table of parameters per node: types, units, limits, and the documentation.
+
+A table is a list of `Parameter`. `ParameterTable` declares it with descriptors, refuses wrong
+values before they are set, hands accepted ones to the node after they are set, and is the one place
+where the node reads them. `markdown_table` renders the same list for the docs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+import math
+import threading
+from typing import Any
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.exceptions import InvalidParameterValueException
+from rclpy.node import Node
+from soro_mechanics.errors import closest, InvalidInput, SoroError
+from soro_mechanics.status import Code
+
+TYPES = ('bool', 'int', 'float', 'str', 'float[]', 'str[]')
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a node.
+
+    Attributes
+    ----------
+    name : str
+    default : bool, int, float, str, or list of float or str
+        Its type is the parameter's type; an empty list is a list of float.
+    unit : str
+        SI unit; empty where there is none.
+    description : str
+        One line for people.
+    read_only : bool
+        Only settable at start.
+    minimum, maximum : float, optional
+        Inclusive; of every element of a list. NaN is always refused.
+    choices : sequence of str, optional
+    sizes : sequence of int, optional
+        Allowed lengths of a list.
+    """
+
+    name: str
+    default: Any
+    unit: str
+    description: str
+    read_only: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: Sequence[str] | None = None
+    sizes: Sequence[int] | None = None
+
+    @property
+    def type(self) -> str:
+        """One of `TYPES`."""
+        if isinstance(self.default, list | tuple):
+            return 'str[]' if self.default and isinstance(self.default[0], str) else 'float[]'
+        return type(self.default).__name__
+
+    def checked(self, value: Any) -> Any:
+        """Return the value in the parameter's type, or raise InvalidInput saying what is expected.
+
+        A whole number is accepted where a float is expected: YAML and launch files write 50 for
+        50.0, and a node must not die of that.
+        """
+        kind = self.type
+        if kind.endswith('[]'):
+            if isinstance(value, str | bytes) or not hasattr(value, '__len__'):
+                raise self._refused(value)
+            if self.sizes is not None and len(value) not in self.sizes:
+                sizes = ' or '.join(str(n) for n in self.sizes)
+                expected = f'a list of {sizes} elements'
+                raise InvalidInput(self.name, list(value), expected, Code.INVALID_SIZE)
+            return [self._element(x, kind[:-2]) for x in value]
+        return self._element(value, kind)
+
+    def _element(self, value: Any, kind: str) -> Any:
+        if kind == 'float' and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value).__name__ != kind:
+            raise self._refused(value)
+        if kind == 'float' and not math.isfinite(value):
+            raise InvalidInput(self.name, value, 'a finite number', Code.NOT_FINITE)
+        if self.choices is not None and value not in self.choices:
+            raise InvalidInput(self.name, value, closest(str(value), tuple(self.choices)))
+        below = self.minimum is not None and value < self.minimum
+        above = self.maximum is not None and value > self.maximum
+        if below or above:
+            raise InvalidInput(self.name, value, f'a value in {self.range_text}')
+        return value
+
+    def _refused(self, value: Any) -> InvalidInput:
+        return InvalidInput(self.name, value, f'a value of type {self.type}')
+
+    @property
+    def range_text(self) -> str:
+        """The allowed values as people read them; empty when everything is allowed."""
+        if self.choices is not None:
+            return ', '.join(str(c) if c != '' else '(empty)' for c in self.choices)
+        if self.minimum is None and self.maximum is None:
+            return ''
+        low = '(-inf' if self.minimum is None else f'[{self.minimum:g}'
+        high = 'inf)' if self.maximum is None else f'{self.maximum:g}]'
+        return f'{low}, {high}'
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return what `ros2 param describe` shows."""
+        text = f'{self.description} [{self.unit}]' if self.unit else self.description
+        # Dynamic typing: the type is checked in `checked`, which accepts 50 for 50.0.
+        descriptor = ParameterDescriptor(
+            name=self.name, description=text, read_only=self.read_only, dynamic_typing=True,
+            additional_constraints=self.range_text,
+        )  # fmt: skip
+        if self.minimum is None and self.maximum is None:
+            return descriptor
+        if self.type == 'float':
+            low = -math.inf if self.minimum is None else float(self.minimum)
+            high = math.inf if self.maximum is None else float(self.maximum)
+            descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+        elif self.type == 'int':
+            low_int = -(2**63) if self.minimum is None else int(self.minimum)
+            high_int = 2**63 - 1 if self.maximum is None else int(self.maximum)
+            # step 1 is what rcl takes for "every integer"; 0 would do too, but not before Jazzy.
+            descriptor.integer_range = [IntegerRange(from_value=low_int, to_value=high_int, step=1)]
+        return descriptor
+
+
+class ParameterRefused(SoroError):
+    """A parameter given at start is out of its range."""
+
+    code = Code.OUT_OF_RANGE
+
+
+class ParameterTable:
+    """The parameters of one node: declared, validated, readable as attributes or by key.
+
+    Parameters
+    ----------
+    node : Node
+    parameters : iterable of Parameter
+    validate : callable, optional
+        Called with the complete table of values as it would become (dict); raises InvalidInput to
+        refuse. For rules that couple parameters.
+    apply : callable, optional
+        Called after a change with the set of names that changed. Not called at declaration.
+
+    Raises
+    ------
+    InvalidInput, ParameterRefused
+        A value given at start (file, command line) is refused.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: Iterable[Parameter],
+        validate: Callable[[dict[str, Any]], None] | None = None,
+        apply: Callable[[set[str]], None] | None = None,
+    ) -> None:
+        self.parameters = {p.name: p for p in parameters}
+        self._validate = validate
+        self._apply = apply
+        self._lock = threading.Lock()
+        self._values: dict[str, Any] = {}
+        for p in self.parameters.values():
+            self._values[p.name] = p.checked(_declared_value(node, p))
+        if self._validate is not None:
+            self._validate(dict(self._values))
+        node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._on_post_set)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__['_values'][name]
+        except KeyError:
+            raise AttributeError(f'no parameter {name!r} in the table') from None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def values(self) -> dict[str, Any]:
+        """Return a copy of all values."""
+        with self._lock:
+            return dict(self._values)
+
+    def _checked(self, parameters: Iterable[Any]) -> dict[str, Any]:
+        """Return the values of those parameters that are ours; raise InvalidInput."""
+        return {
+            p.name: self.parameters[p.name].checked(p.value)
+            for p in parameters
+            if p.name in self.parameters
+        }
+
+    def _on_set(self, parameters: list[Any]) -> SetParametersResult:
+        try:
+            changed = self._checked(parameters)
+            if self._validate is not None:
+                self._validate({**self._values, **changed})
+        except InvalidInput as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _on_post_set(self, parameters: list[Any]) -> None:
+        given = self._checked(parameters)
+        with self._lock:
+            changed = {k for k, v in given.items() if self._values[k] != v}
+            self._values.update(given)
+        if changed and self._apply is not None:
+            self._apply(changed)
+
+
+def _declared_value(node: Node, parameter: Parameter) -> Any:
+    try:
+        return node.declare_parameter(
+            parameter.name, parameter.default, parameter.descriptor()
+        ).value
+    except InvalidParameterValueException as error:
+        # Refused by rclpy against the range in the descriptor, before we saw the value.
+        raise ParameterRefused(str(error)) from None
+
+
+def markdown_table(parameters: Iterable[Parameter]) -> str:
+    """Render a table of parameters for a docs page."""
+    lines = [
+        '| parameter | type | default | unit | allowed | description |',
+        '|---|---|---|---|---|---|',
+    ]
+    for p in parameters:
+        allowed = p.range_text.replace('|', '\\|')
+        if p.sizes is not None:
+            allowed = f'{allowed} {" or ".join(str(n) for n in p.sizes)} elements'.strip()
+        if p.read_only:
+            allowed = f'{allowed}; at start only' if allowed else 'at start only'
+        default = "''" if p.default == '' else p.default
+        default = str(default).lower() if isinstance(default, bool) else default
+        lines.append(
+            f'| `{p.name}` | {p.type} | `{default}` | {p.unit} | {allowed} | {p.description} |'
+        )
+    return '\n'.join(lines) + '\n'

@@ -1,0 +1,56 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Error codes in replies: every service and action answers with a code and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import functools
+import traceback
+from typing import Any
+
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code, SolverStatus
+
+
+def fill_error(response: Any, error: SoroError) -> Any:
+    """Put an error into `error_code` and `error_message`; return the response."""
+    return fill_code(response, error.code, str(error))
+
+
+def fill_code(response: Any, code: Code, message: str = '') -> Any:
+    """Put a code and a sentence into a response; return it."""
+    response.error_code = int(code)
+    response.error_message = message
+    return response
+
+
+def fill_status(response: Any, status: SolverStatus) -> Any:
+    """Put the outcome of a solver into a response; return it."""
+    message = status.message
+    if status.code is not Code.NONE and not message:
+        message = status.code.name.lower().replace('_', ' ')
+    return fill_code(response, status.code, message)
+
+
+def answering(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a service method so that errors become replies.
+
+    A SoroError fills its code. Anything else is a fault of ours: it is logged with its
+    traceback and answered as UNKNOWN, because an exception that leaves a service callback would
+    end the whole node.
+    """
+
+    @functools.wraps(callback)
+    def wrapped(self: Any, request: Any, response: Any) -> Any:
+        try:
+            return callback(self, request, response)
+        except SoroError as error:
+            return fill_error(response, error)
+        except Exception as error:  # noqa: BLE001 - the process boundary of a request
+            self.get_logger().error(
+                f'{callback.__name__} failed unexpectedly:\n{traceback.format_exc()}'
+            )
+            return fill_code(response, Code.UNKNOWN, f'internal error: {error!r}')
+
+    return wrapped

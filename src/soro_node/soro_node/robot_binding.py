@@ -1,0 +1,102 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The robot that a node serves: the parameters every such node has, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rclpy.node import Node
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.status import Code
+from soro_node.frames import Frames, frames_for, FROM_NAMESPACE
+from soro_node.parameters import Parameter
+
+ROBOT_PARAMETERS = (
+    Parameter(
+        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
+        read_only=True,
+    ),
+    Parameter('model', '', '', "model used by default; empty: the first one of the robot's file"),
+    Parameter(
+        'frame_prefix', FROM_NAMESPACE, '',
+        'put before every frame name; <namespace> stands for the node\'s namespace', read_only=True,
+    ),
+    Parameter(
+        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
+        sizes=(0, 3),
+    ),
+)  # fmt: skip
+
+
+def read_description(values: Mapping[str, Any]) -> RobotDescription:
+    """Read the robot file that the parameters name.
+
+    Raises
+    ------
+    InvalidInput, UnknownName, RobotFileError
+        No robot given, no such robot, or a wrong file.
+    """
+    if not values['robot']:
+        raise InvalidInput('robot', '', 'the name of a robot or the path of a robot file')
+    return read_robot_file(find_robot_file(values['robot']))
+
+
+class RobotBinding:
+    """Robot, models and frames of one node.
+
+    Parameters
+    ----------
+    node : Node
+        Gives the namespace.
+    values : mapping
+        Values of `ROBOT_PARAMETERS` (a ParameterTable does).
+    """
+
+    def __init__(self, node: Node, values: Mapping[str, Any]) -> None:
+        self.description = read_description(values)
+        self.frames: Frames = frames_for(node.get_namespace(), values['frame_prefix'])
+        self._robots: dict[str, Robot] = {}
+        self._gravity: Array | None = None
+        self._model = self.description.models[0]
+        self.apply(values)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot with the node's model."""
+        return self.robot_with('')
+
+    def robot_with(self, model: str) -> Robot:
+        """Return the robot with one of its models; empty: the node's model.
+
+        Raises
+        ------
+        UnknownName
+            UNKNOWN_MODEL, with the robot's models.
+        """
+        name = model or self._model
+        if name not in self._robots:
+            robot = Robot(self.description, name)
+            if self._gravity is not None:
+                robot.gravity = self._gravity
+            self._robots[name] = robot
+        return self._robots[name]
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Refuse parameter values that do not fit this robot."""
+        model, models = values['model'], self.description.models
+        if model and model not in models:
+            raise UnknownName('model', model, models, Code.UNKNOWN_MODEL)
+
+    def apply(self, values: Mapping[str, Any]) -> None:
+        """Take over the model and the gravity of the parameters."""
+        self.check(values)
+        self._model = values['model'] or self.description.models[0]
+        self._gravity = list(values['gravity']) or None
+        # A new table, not a change of robots in use: a solve under way keeps its gravity.
+        self._robots = {}
