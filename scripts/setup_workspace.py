@@ -12,8 +12,11 @@ import argparse
 import fcntl
 import os
 import sys
+
+if sys.version_info < (3, 10):  # noqa: UP036 - what it would be called with on an old machine
+    sys.exit('set-up failed: this machine lacks Python 3.10 or newer')
+
 import time
-from pathlib import Path
 
 from workspace_build import Build
 from workspace_environment import Environment

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import json
 import os
+from pathlib import Path
 import shutil
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
-from workspace_layout import INSTALLED_DATA, SetupError, Workspace, digest
+from workspace_layout import digest, INSTALLED_DATA, SetupError, Workspace
 
 
 class Build:
@@ -67,17 +67,20 @@ class Build:
         self.stamps.write_text(json.dumps({**self._read_stamps(), **built}, indent=2))
         failed = [name for name in packages if name not in built]
         if failed:
-            raise SetupError('these packages did not build: ' + ' '.join(failed) + self._why(failed))
+            names = ' '.join(failed)
+            raise SetupError(f'these packages did not build: {names}{self._why(failed)}')
 
     def _colcon(self, packages: dict[str, Path]) -> None:
         workspace = self.workspace
         command = [workspace.python, '-m', 'colcon', '--log-base', self.log, 'build']
-        command += ['--base-paths', workspace.root / 'src', *workspace.underlay_packages().values()]
+        command += ['--base-paths', workspace.root / 'src']
+        command += workspace.underlay_packages().values()
         command += ['--build-base', self.build, '--install-base', self.install]
         command += ['--metas', workspace.root / 'colcon.meta', '--symlink-install']
         command += ['--continue-on-error', '--packages-select', *packages]
         command += ['--event-handlers', 'console_stderr-', 'status-', 'desktop_notification-']
-        command += ['--cmake-args', '-DBUILD_TESTING=OFF', f'-DPython3_EXECUTABLE={workspace.python}']
+        command += ['--cmake-args', '-DBUILD_TESTING=OFF']
+        command += [f'-DPython3_EXECUTABLE={workspace.python}']
         process = subprocess.Popen(
             list(map(str, command)),
             cwd=workspace.build_root if workspace.build_root.exists() else workspace.root,
@@ -146,7 +149,9 @@ class Build:
         )
 
     def _kernels_due(self) -> bool:
-        return self._warmer().is_file() and self._read_stamps().get('.kernels') != self._kernel_state()
+        if not self._warmer().is_file():
+            return False
+        return self._read_stamps().get('.kernels') != self._kernel_state()
 
     def warm_kernels(self) -> None:
         """Compile the kernels into their cache now, not at the first control tick."""

@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import json
 import os
+from pathlib import Path
 import shutil
 import subprocess
 import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
 
-from workspace_layout import SetupError, Workspace, digest
+from workspace_layout import digest, SetupError, Workspace
 
 # The wheels' CMake exports name folders of the machine that built them.
 BAKED_INCLUDE = '/opt/python/cp{v}-cp{v}/include/python{d}'
@@ -119,8 +119,6 @@ class Environment:
     def _check_machine(self) -> None:
         """Raise with everything that is missing at once."""
         missing = []
-        if sys.version_info < (3, 10):
-            missing.append('Python 3.10 or newer (found %d.%d)' % sys.version_info[:2])
         for what, variable, names in (
             ('a C compiler', 'CC', ('cc', 'gcc', 'clang')),
             ('a C++ compiler', 'CXX', ('c++', 'g++', 'clang++')),
@@ -160,12 +158,12 @@ class Environment:
     def _finish_pip(self, pip: _Pip) -> None:
         if pip.wait() != 0:
             tail = '\n'.join('  ' + line for line in pip.errors()[-12:])
-            raise SetupError(f'pip could not install the packages:\n{tail}\n  all of it: {self.log}')
+            raise SetupError(f'pip failed:\n{tail}\n  all of it: {self.log}')
 
     def _mend_cmake_paths(self) -> None:
         """Put this machine's include folders where the wheels name their builder's."""
-        version = '%d%d' % sys.version_info[:2]
-        dotted = '%d.%d' % sys.version_info[:2]
+        major, minor = sys.version_info[:2]
+        version, dotted = f'{major}{minor}', f'{major}.{minor}'
         numpy = subprocess.run(
             [self.workspace.python, '-c', 'import numpy; print(numpy.get_include())'],
             check=True,

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 import hashlib
 import os
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator
 from pathlib import Path
+import xml.etree.ElementTree as ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -81,7 +81,8 @@ class Workspace:
         """Return the world for people."""
         if self.installed:
             return f'the ROS installation in {self.prefixes[-1]}'
-        return f'ROS 2 {self.distribution.capitalize()} from wheels (no ROS installation is sourced)'
+        name = self.distribution.capitalize()
+        return f'ROS 2 {name} from wheels (no ROS installation is sourced)'
 
     def underlay_packages(self) -> dict[str, Path]:
         """Return the stand-ins for packages that this world lacks."""

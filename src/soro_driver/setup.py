@@ -16,7 +16,7 @@ setup(
     zip_safe=True,
     maintainer='soro contributors',
     maintainer_email='soro@example.org',
-    description='What every soro driver shares: limits, slew, watchdog, safe state, diagnostics, lifecycle.',
+    description='What every soro driver shares: limits, watchdog, safe state, diagnostics.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={

@@ -16,11 +16,10 @@ setup(
     zip_safe=True,
     maintainer='soro contributors',
     maintainer_email='soro@example.org',
-    description='What every soro node shares: parameter table, message conversions, main, lifecycle base.',
+    description='What every soro node shares: parameters, message conversions, main, lifecycle.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [
-        ],
+        'console_scripts': [],
     },
 )

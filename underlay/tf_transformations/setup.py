@@ -20,7 +20,6 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [
-        ],
+        'console_scripts': [],
     },
 )
