@@ -1,0 +1,222 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Isotropic effort against brute-force linear programs and against cases done by hand."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from soro_mechanics.condensed_ports import condensed_ports
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.linear_device import random_ports
+from soro_mechanics.polytope import (
+    disc_grid,
+    effort_map,
+    FORCE,
+    isotropic_effort,
+    MotorLimits,
+    symmetric_limits,
+    TORQUE,
+)
+from soro_mechanics.status import Code
+
+
+def effort_program(ports, limits, directions, normal=None, ray=None, offset=None):
+    """Solve (9) itself as a linear program over (d_lambda_a, d_lambda_e): no elimination.
+
+    With `normal`: the largest effort along it (support function). With `ray`: the largest multiple
+    of it that is feasible. Both with zero effort in all other directions.
+    """
+    na, ne, _ = ports.sizes
+    offset = np.zeros(ne) if offset is None else offset
+    directions = list(directions)
+    others = [i for i in range(ne) if i not in directions]
+    # unknowns: d_lambda_a (na), d_lambda_e (ne), t
+    equal = [np.hstack([ports.ea, ports.ee, np.zeros((ne, 1))])]
+    right = [-offset]
+    pick = np.hstack([np.zeros((ne, na)), -np.eye(ne), np.zeros((ne, 1))])  # effort + lambda_e0
+    equal.append(pick[others])
+    right.append(ports.force[others])
+    cost = np.zeros(na + ne + 1)
+    if ray is not None:
+        along = pick[directions]
+        along[:, -1] = -ray
+        equal.append(along)
+        right.append(ports.force[directions])
+        cost[-1] = -1.0
+    else:
+        cost[: na + ne] = -(normal @ pick[directions])[: na + ne]
+        equal.append(np.eye(na + ne + 1)[-1:])
+        right.append([0.0])
+    motion = np.hstack([ports.aa, ports.ae, np.zeros((na, 1))])
+    torque = np.hstack([np.eye(na), np.zeros((na, ne + 1))])
+    rows = np.vstack([motion, -motion, torque, -torque])
+    bounds = np.concatenate([
+        limits.angle_maximum - ports.angle, ports.angle - limits.angle_minimum,
+        limits.torque_maximum - ports.torque, ports.torque - limits.torque_minimum,
+    ])  # fmt: skip
+    keep = np.isfinite(bounds)
+    answer = linprog(
+        cost, A_ub=rows[keep], b_ub=bounds[keep], A_eq=np.vstack(equal),
+        b_eq=np.concatenate(right), bounds=(None, None),
+    )  # fmt: skip
+    assert answer.status == 0, answer.message
+    constant = 0.0 if ray is not None else float(-normal @ ports.force[directions])
+    return -answer.fun + constant
+
+
+LIMITS = {
+    'angles': symmetric_limits(np.full(6, 1.0), None),
+    'torques': MotorLimits(
+        np.full(6, -0.04), np.full(6, 0.04), np.full(6, -np.inf), np.full(6, np.inf)
+    ),
+    'both': symmetric_limits(np.full(6, 0.6), 0.04),
+    'uneven': MotorLimits(
+        np.linspace(-0.05, -0.02, 6), np.full(6, 0.03), np.full(6, -0.4), np.linspace(0.3, 0.8, 6)
+    ),
+}
+
+
+@pytest.mark.parametrize('limits', LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize('directions', [FORCE, TORQUE, (0, 1, 2, 3, 4), (2,)])
+def test_against_linear_programs(limits, directions):
+    rng = np.random.default_rng(11)
+    for seed in (0, 1, 2):
+        ports = random_ports(seed)
+        result = isotropic_effort(ports, limits, directions)
+        assert result.code is Code.NONE
+        assert result.radius > 0.0
+        # The support function is never below the radius, and equals it at the weakest direction.
+        tightest = effort_program(ports, limits, directions, normal=result.direction)
+        assert tightest == pytest.approx(result.radius, rel=1e-6)
+        for _ in range(12):
+            normal = rng.normal(size=len(directions))
+            normal /= np.linalg.norm(normal)
+            least = result.radius * (1.0 - 1e-6)
+            assert effort_program(ports, limits, directions, normal=normal) >= least
+            assert effort_program(ports, limits, directions, ray=normal) >= least
+        # The weakest direction reached as a ray: the ball touches the facet there.
+        ray = effort_program(ports, limits, directions, ray=result.direction)
+        assert ray == pytest.approx(result.radius, rel=1e-6)
+
+
+def test_offset_and_initial_force_are_part_of_the_constants():
+    ports = random_ports(5)
+    force = np.array([0.05, -0.1, 0.08, 0.0, 0.001])
+    loaded = condensed_ports(
+        ports.compliance, ports.angle, ports.torque, ports.pose, ports.axes, force, ports.sensor
+    )
+    offset = np.array([1e-4, 0.0, -2e-4, 1e-3, 0.0])
+    result = isotropic_effort(loaded, LIMITS['both'], FORCE, offset=offset)
+    exact = effort_program(loaded, LIMITS['both'], FORCE, normal=result.direction, offset=offset)
+    assert exact == pytest.approx(result.radius, rel=1e-6)
+
+
+def test_two_motors_on_one_spring_by_hand():
+    """One effector direction on a spring k, driven by one motor of lever d through it.
+
+    Held effector: motor torque tau moves the motor by tau / (k d^2) and presses with tau / d.
+    """
+    k, d, ground = 200.0, 0.02, 50.0
+    stiffness = np.array([[k * d * d, -k * d], [-k * d, k + ground]])
+    w = np.linalg.inv(stiffness)
+    ports = condensed_ports(w, [0.0], [0.0], np.eye(4), np.eye(6)[:, :1], [0.0], [])
+    limit = MotorLimits(*(np.array([v]) for v in (-0.03, 0.05, -10.0, 10.0)))
+    assert isotropic_effort(ports, limit, [0]).radius == pytest.approx(0.03 / d)
+    limit = MotorLimits(*(np.array([v]) for v in (-np.inf, np.inf, -0.2, 0.3)))
+    assert isotropic_effort(ports, limit, [0]).radius == pytest.approx(k * d * 0.2)
+
+
+def test_stiffer_device_gives_more_force_unless_torque_is_short():
+    """Scaling E scales W by 1/E: with angle limits only, force scales with E (paper, Fig. 4)."""
+    ports = random_ports(7)
+    rest = condensed_ports(
+        ports.compliance, np.zeros(6), np.zeros(6), np.eye(4), ports.axes, np.zeros(5), np.zeros(6)
+    )
+    soft = condensed_ports(
+        5.0 * ports.compliance, np.zeros(6), np.zeros(6), np.eye(4), ports.axes, np.zeros(5),
+        np.zeros(6),
+    )  # fmt: skip
+    free = LIMITS['angles']
+    stiff_force = isotropic_effort(rest, free, FORCE).radius
+    assert stiff_force == pytest.approx(5.0 * isotropic_effort(soft, free, FORCE).radius, rel=1e-6)
+    torque = LIMITS['torques']
+    assert isotropic_effort(rest, torque, FORCE).radius == pytest.approx(
+        isotropic_effort(soft, torque, FORCE).radius, rel=1e-6
+    )
+
+
+def test_no_margin_and_no_solution_are_told_apart():
+    ports = random_ports(1)
+    narrow = MotorLimits(
+        ports.torque + 0.001, ports.torque + 0.002, np.full(6, -np.inf), np.full(6, np.inf)
+    )
+    assert isotropic_effort(ports, narrow, FORCE).radius == 0.0
+    assert isotropic_effort(ports, narrow, FORCE).code in (Code.AT_LIMIT, Code.UNREACHABLE)
+    crossed = MotorLimits(
+        np.full(6, -0.01), np.full(6, 0.01), ports.angle + 5.0, ports.angle + 6.0
+    )
+    assert isotropic_effort(ports, crossed, FORCE).code is Code.UNREACHABLE
+    point = MotorLimits(ports.torque, ports.torque, ports.angle - 1.0, ports.angle + 1.0)
+    flat = isotropic_effort(ports, point, FORCE)
+    assert flat.radius == 0.0
+    assert flat.code is Code.AT_LIMIT
+
+
+def test_bad_input_is_named():
+    ports = random_ports(0)
+    with pytest.raises(InvalidInput, match='directions'):
+        isotropic_effort(ports, LIMITS['both'], (0, 5))
+    with pytest.raises(InvalidInput, match='directions'):
+        isotropic_effort(ports, LIMITS['both'], ())
+    with pytest.raises(InvalidInput, match='bounds every motor'):
+        isotropic_effort(ports, symmetric_limits(np.full(6, np.inf), None), FORCE)
+    with pytest.raises(InvalidInput, match='torque_minimum'):
+        isotropic_effort(ports, symmetric_limits(np.full(5, 1.0), None), FORCE)
+    bad = symmetric_limits(np.full(6, np.nan), 0.1)
+    with pytest.raises(InvalidInput, match='angle_minimum'):
+        isotropic_effort(ports, bad, FORCE)
+
+
+def test_map_marks_unreachable_goals_and_runs_in_an_executor():
+    ports = random_ports(2)
+    goals = []
+    for x, y in disc_grid(0.02, 0.01):
+        goal = np.eye(4)
+        goal[:3, 3] = x, y, 0.0
+        goals.append(goal)
+
+    def reach(goal):
+        return ports if goal[0, 3] >= 0.0 else None
+
+    values = effort_map(reach, goals, LIMITS['both'], FORCE)
+    wanted = isotropic_effort(ports, LIMITS['both'], FORCE).radius
+    left = np.array([g[0, 3] < 0.0 for g in goals])
+    assert np.all(np.isnan(values[left]))
+    np.testing.assert_allclose(values[~left], wanted)
+    with ThreadPoolExecutor(2) as pool:
+        again = effort_map(reach, goals, LIMITS['both'], FORCE, pool)
+    np.testing.assert_array_equal(again, values)
+    tight = symmetric_limits(np.abs(ports.angle) * 0.5, None)
+    assert np.all(np.isnan(effort_map(reach, goals, tight, FORCE)))
+
+
+def test_disc_grid():
+    grid = disc_grid(0.04, 0.01)
+    assert len(grid) == 49  # lattice points with x^2 + y^2 <= 16
+    assert np.hypot(*grid.T).max() == pytest.approx(0.04)
+
+
+def test_ports_refuse_what_is_not_a_stable_device():
+    ports = random_ports(0)
+    w = ports.compliance.copy()
+    w[0, 7] += 5.0
+    rest = (ports.angle, ports.torque, ports.pose, ports.axes, ports.force, ports.sensor)
+    with pytest.raises(InvalidInput, match='symmetric'):
+        condensed_ports(w, *rest)
+    w = ports.compliance - 2.0 * np.diag(np.diag(ports.compliance))
+    with pytest.raises(InvalidInput, match='positive definite'):
+        condensed_ports(w, *rest)
+    with pytest.raises(InvalidInput, match='axes'):
+        condensed_ports(ports.compliance, *rest[:3], 2.0 * ports.axes, *rest[4:])
