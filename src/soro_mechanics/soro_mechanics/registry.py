@@ -14,6 +14,7 @@ from typing import Any
 # Section of the robot file -> function(Section, tuple[Actuator, ...]) -> frozen dataclass.
 PARSERS: dict[str, str] = {
     'segments': 'soro_mechanics.segment_schema:read_segments',
+    'constant_curvature': 'soro_mechanics.constant_curvature_schema:read_constant_curvature',
 }
 
 # Model name -> (section it is built from, class, one line for people).
@@ -33,6 +34,11 @@ MODELS: dict[str, tuple[str, str, str]] = {
         'segments',
         'soro_mechanics.pcc:LinearPcc',
         'linear piecewise constant curvature (Shi 2023)',
+    ),
+    'constant_curvature': (
+        'constant_curvature',
+        'soro_mechanics.constant_curvature:ConstantCurvature',
+        'one arc of constant curvature, closed form (Akbari 2021)',
     ),
 }
 

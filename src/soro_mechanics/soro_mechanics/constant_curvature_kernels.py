@@ -1,0 +1,215 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of the constant-curvature arc in the coordinates x = (u, v, s).
+
+u = theta cos(phi), v = theta sin(phi), s = arc length. Every quantity is a power series in
+q = u^2 + v^2, so the straight pose is an ordinary point. The kernels are generic in the type of
+`x`: compiled for complex numbers they give complex-step derivatives.
+"""
+
+import math
+
+from numba import njit
+import numpy as np
+
+SERIES_BELOW = 1.0  # of q: the series below has a remainder under 1e-17 there
+_TERMS = 10
+_INVERSE_FACTORIALS = np.array([1.0 / math.factorial(k) for k in range(2 * _TERMS + 4)])
+
+
+@njit(cache=True, error_model='numpy')
+def arc_functions(q):
+    """Return sin(t)/t, (1 - cos t)/t^2, (t - sin t)/t^3 and their derivatives by q = t^2."""
+    if q.real < SERIES_BELOW:
+        a, da = _alternating_series(q, 1)
+        b, db = _alternating_series(q, 2)
+        c, dc = _alternating_series(q, 3)
+        return a, b, c, da, db, dc
+    t = np.sqrt(q)
+    half = np.sin(0.5 * t)
+    a = np.sin(t) / t
+    b = 2.0 * half * half / q
+    c = (1.0 - a) / q
+    da = (np.cos(t) - a) / (2.0 * q)
+    db = (a - 2.0 * b) / (2.0 * q)
+    dc = (-da - c) / q
+    return a, b, c, da, db, dc
+
+
+@njit(cache=True, error_model='numpy')
+def _alternating_series(q, first):
+    """Sum (-q)^k / (2 k + first)! and its derivative by q (Horner)."""
+    value = 0.0 * q
+    slope = 0.0 * q
+    for k in range(_TERMS, -1, -1):
+        slope = -value - q * slope
+        value = _INVERSE_FACTORIALS[2 * k + first] - q * value
+    return value, slope
+
+
+@njit(cache=True, error_model='numpy')
+def arc_functions_of_pose(q):
+    """Return sin(t)/t and (1 - cos t)/t^2 only: what a pose needs."""
+    if q < SERIES_BELOW:
+        a = 1.0 - q / 342.0
+        b = 1.0 - q / 380.0
+        for k in range(8, 0, -1):
+            a = 1.0 - q / (2.0 * k * (2.0 * k + 1.0)) * a
+            b = 1.0 - q / ((2.0 * k + 1.0) * (2.0 * k + 2.0)) * b
+        return a, 0.5 * b
+    t = math.sqrt(q)
+    half = math.sin(0.5 * t)
+    return 2.0 * half * math.cos(0.5 * t) / t, 2.0 * half * half / q
+
+
+@njit(cache=True, error_model='numpy')
+def arc_pose(u, v, s, pose):
+    """Write the (4, 4) tip pose of an arc: eq (1) of Akbari 2021 times Rz(-phi)."""
+    q = u * u + v * v
+    a, b = arc_functions_of_pose(q)
+    pose[0, 0] = 1.0 - b * u * u
+    pose[0, 1] = -b * u * v
+    pose[0, 2] = a * u
+    pose[0, 3] = s * b * u
+    pose[1, 0] = -b * u * v
+    pose[1, 1] = 1.0 - b * v * v
+    pose[1, 2] = a * v
+    pose[1, 3] = s * b * v
+    pose[2, 0] = -a * u
+    pose[2, 1] = -a * v
+    pose[2, 2] = 1.0 - b * q
+    pose[2, 3] = s * a
+    pose[3, 0] = 0.0
+    pose[3, 1] = 0.0
+    pose[3, 2] = 0.0
+    pose[3, 3] = 1.0
+
+
+@njit(cache=True, error_model='numpy')
+def arc_through(px, py, pz):
+    """Return (u, v, s) of the arc, tangent to z at the origin, that ends at a point.
+
+    The point itself must not be the origin; theta is in [0, 2 pi).
+    """
+    rho2 = px * px + py * py
+    chord2 = rho2 + pz * pz
+    rho = math.sqrt(rho2)
+    if pz > 0.0 and rho < 0.1 * pz:
+        # theta / rho = 2 atan(t) / (t z) with t = rho / z: series, regular on the axis
+        t2 = rho2 / (pz * pz)
+        ratio = 1.0 / 19.0
+        for k in range(8, -1, -1):
+            ratio = 1.0 / (2.0 * k + 1.0) - t2 * ratio
+        per_rho = 2.0 * ratio / pz
+    else:
+        per_rho = 2.0 * math.atan2(rho, pz) / rho
+    u = px * per_rho
+    v = py * per_rho
+    # s = theta r with chord^2 = 2 r rho
+    return u, v, 0.5 * chord2 * per_rho
+
+
+@njit(cache=True, error_model='numpy', nogil=True)
+def forward_batch(lengths, to_arc, poses):
+    """Write poses (n, 4, 4) of actuator lengths (n, 3); `to_arc` (3, 3) maps lengths to x."""
+    for i in range(lengths.shape[0]):
+        l0 = lengths[i, 0]
+        l1 = lengths[i, 1]
+        l2 = lengths[i, 2]
+        u = to_arc[0, 0] * l0 + to_arc[0, 1] * l1 + to_arc[0, 2] * l2
+        v = to_arc[1, 0] * l0 + to_arc[1, 1] * l1 + to_arc[1, 2] * l2
+        s = to_arc[2, 0] * l0 + to_arc[2, 1] * l1 + to_arc[2, 2] * l2
+        arc_pose(u, v, s, poses[i])
+
+
+@njit(cache=True, error_model='numpy', nogil=True)
+def inverse_batch(points, to_lengths, lengths):
+    """Write actuator lengths (n, 3) that bring the tip to points (n, 3)."""
+    for i in range(points.shape[0]):
+        u, v, s = arc_through(points[i, 0], points[i, 1], points[i, 2])
+        for j in range(3):
+            lengths[i, j] = to_lengths[j, 0] * u + to_lengths[j, 1] * v + to_lengths[j, 2] * s
+
+
+@njit(cache=True, error_model='numpy')
+def arc_jacobian(x):
+    """Return (6, 3): tip twist, linear first, at the tip, base axes, per change of (u, v, s)."""
+    u, v, s = x[0], x[1], x[2]
+    a, b, c, da, db, _ = arc_functions(u * u + v * v)
+    jacobian = np.zeros((6, 3), dtype=x.dtype)
+    jacobian[0, 0] = s * (b + 2.0 * u * u * db)
+    jacobian[1, 0] = s * 2.0 * u * v * db
+    jacobian[2, 0] = s * 2.0 * u * da
+    jacobian[0, 1] = s * 2.0 * u * v * db
+    jacobian[1, 1] = s * (b + 2.0 * v * v * db)
+    jacobian[2, 1] = s * 2.0 * v * da
+    jacobian[0, 2] = u * b
+    jacobian[1, 2] = v * b
+    jacobian[2, 2] = a
+    jacobian[3, 0] = -c * u * v
+    jacobian[4, 0] = 1.0 - c * v * v
+    jacobian[5, 0] = -b * v
+    jacobian[3, 1] = -1.0 + c * u * u
+    jacobian[4, 1] = c * u * v
+    jacobian[5, 1] = b * u
+    return jacobian
+
+
+@njit(cache=True, error_model='numpy')
+def arc_rotation(x):
+    """Return the (3, 3) tip rotation."""
+    u, v = x[0], x[1]
+    q = u * u + v * v
+    a, b, _, _, _, _ = arc_functions(q)
+    rotation = np.empty((3, 3), dtype=x.dtype)
+    rotation[0, 0] = 1.0 - b * u * u
+    rotation[0, 1] = -b * u * v
+    rotation[0, 2] = a * u
+    rotation[1, 0] = -b * u * v
+    rotation[1, 1] = 1.0 - b * v * v
+    rotation[1, 2] = a * v
+    rotation[2, 0] = -a * u
+    rotation[2, 1] = -a * v
+    rotation[2, 2] = 1.0 - b * q
+    return rotation
+
+
+@njit(cache=True, error_model='numpy')
+def weight_force(x, weight):
+    """Return (3,): the generalised force on x of a weight (3,) spread evenly along the arc."""
+    u, v, s = x[0], x[1], x[2]
+    _, b, c, _, db, dc = arc_functions(u * u + v * v)
+    along = weight[0] * u + weight[1] * v
+    by_q = s * (along * dc + weight[2] * db)
+    force = np.empty(3, dtype=x.dtype)
+    force[0] = s * weight[0] * c + 2.0 * u * by_q
+    force[1] = s * weight[1] * c + 2.0 * v * by_q
+    force[2] = along * c + weight[2] * b
+    return force
+
+
+@njit(cache=True, error_model='numpy')
+def load_force(x, fractions, wrenches, local, weight):
+    """Return (3,): generalised force on x of weight and of wrenches at fractions of the arc.
+
+    A wrench is (6,), force first; base axes, or the axes of the section where `local`.
+    """
+    force = weight_force(x, weight)
+    for k in range(fractions.shape[0]):
+        at = x * fractions[k]
+        jacobian = arc_jacobian(at)
+        wrench = wrenches[k].astype(x.dtype)
+        if local[k]:
+            rotation = arc_rotation(at)
+            force_base = np.zeros(3, dtype=x.dtype)
+            moment_base = np.zeros(3, dtype=x.dtype)
+            for i in range(3):
+                for j in range(3):
+                    force_base[i] += rotation[i, j] * wrench[j]
+                    moment_base[i] += rotation[i, j] * wrench[3 + j]
+            wrench[:3] = force_base
+            wrench[3:] = moment_base
+        for j in range(3):
+            for i in range(6):
+                force[j] += fractions[k] * jacobian[i, j] * wrench[i]
+    return force
