@@ -1,0 +1,241 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel of the small dense quadratic program of the haptic loop; wrapper and words in `qp`.
+
+Dual active set (Goldfarb and Idnani 1983) in the coordinates in which the objective is a distance.
+For a dozen unknowns the active rows are few, so their Gram matrix is factorised anew at every
+change: simpler than updating, and no rounding accumulates.
+"""
+
+import numba
+import numpy as np
+
+OPTIMAL = 0
+INFEASIBLE = 1
+NOT_CONVEX = 2
+ITERATION_LIMIT = 3
+NOT_FINITE = 4
+
+# Violation of a row that counts as none, relative to the sizes of the terms that are subtracted:
+# about a thousand roundings, the price of two triangular solves.
+ROUNDING = 2e-13
+# Squared sine of the angle to the span of the active rows below which a row depends on them.
+DEPENDENT = 1e-12
+
+
+@numba.njit(cache=True, nogil=True)
+def cholesky(a, lower):
+    """Factor a = lower @ lower.T; returns False where a is not positive definite."""
+    n = a.shape[0]
+    for j in range(n):
+        s = a[j, j]
+        for k in range(j):
+            s -= lower[j, k] * lower[j, k]
+        if not s > 0.0:
+            return False
+        d = np.sqrt(s)
+        lower[j, j] = d
+        for i in range(j + 1, n):
+            s = a[i, j]
+            for k in range(j):
+                s -= lower[i, k] * lower[j, k]
+            lower[i, j] = s / d
+            lower[j, i] = 0.0
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def solve_lower(lower, b):
+    """Overwrite b with lower^-1 b."""
+    for i in range(lower.shape[0]):
+        s = b[i]
+        for k in range(i):
+            s -= lower[i, k] * b[k]
+        b[i] = s / lower[i, i]
+
+
+@numba.njit(cache=True, nogil=True)
+def solve_upper(lower, b):
+    """Overwrite b with lower^-T b."""
+    for i in range(lower.shape[0] - 1, -1, -1):
+        s = b[i]
+        for k in range(i + 1, lower.shape[0]):
+            s -= lower[k, i] * b[k]
+        b[i] = s / lower[i, i]
+
+
+@numba.njit(cache=True, nogil=True)
+def _dot(a, b):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
+
+
+@numba.njit(cache=True, nogil=True)
+def _factor_active(rows, active, sign, count, gram, factor):
+    for i in range(count):
+        for j in range(i + 1):
+            value = sign[i] * sign[j] * _dot(rows[active[i]], rows[active[j]])
+            gram[i, j] = value
+            gram[j, i] = value
+    return cholesky(gram[:count, :count], factor[:count, :count])
+
+
+@numba.njit(cache=True, nogil=True)
+def _worst(rows, norm, low, high, y, active, count):
+    """Return the row violated most (its distance in the metric of the objective), and its side."""
+    size = np.sqrt(_dot(y, y))
+    worst = -1
+    side = 1.0
+    gap = 0.0
+    for i in range(rows.shape[0]):
+        held = False
+        for k in range(count):
+            held = held or active[k] == i
+        if held or norm[i] == 0.0:
+            continue
+        value = _dot(rows[i], y)
+        slack = ROUNDING * norm[i] * size
+        for s in (1.0, -1.0):
+            bound = low[i] if s > 0.0 else high[i]
+            excess = s * (bound - value)
+            if excess > slack + ROUNDING * abs(bound) and excess / norm[i] > gap:
+                worst, side, gap = i, s, excess / norm[i]
+    return worst, side
+
+
+@numba.njit(cache=True, nogil=True)
+def workspace_size(n, m):
+    """Return the length of the workspace of `solve_qp`."""
+    return 3 * n * n + m * n + m + 6 * n
+
+
+@numba.njit(cache=True, nogil=True)
+def solve_qp(h, g, c, low, high, x, multiplier, work, index):
+    """Minimise 1/2 x.h.x + g.x subject to low <= c x <= high.
+
+    Parameters
+    ----------
+    h : (n, n) positive definite; g : (n,); c : (m, n); low, high : (m,), may be infinite
+    x : (n,), multiplier : (m,)
+        Results: ``h x + g = c.T multiplier``, positive where `low` holds, negative where `high`.
+    work : (workspace_size(n, m),) float64, index : (n,) int64
+        Scratch.
+
+    Returns
+    -------
+    status, iterations
+    """
+    n, m = g.shape[0], c.shape[0]
+    edge = n * n
+    factor = work[:edge].reshape((n, n))
+    gram = work[edge : 2 * edge].reshape((n, n))
+    chol = work[2 * edge : 3 * edge].reshape((n, n))
+    rows = work[3 * edge : 3 * edge + m * n].reshape((m, n))
+    rest = work[3 * edge + m * n :]
+    norm, rest = rest[:m], rest[m:]
+    free, y, z, r, u, sign = (
+        rest[:n], rest[n : 2 * n], rest[2 * n : 3 * n], rest[3 * n : 4 * n], rest[4 * n : 5 * n],
+        rest[5 * n : 6 * n],
+    )  # fmt: skip
+    multiplier[:] = 0.0
+    if not (np.isfinite(_dot(g, g)) and np.isfinite(np.sum(h)) and np.isfinite(np.sum(c))):
+        return NOT_FINITE, 0
+    if not cholesky(h, factor):
+        return NOT_CONVEX, 0
+    for i in range(n):
+        free[i] = -g[i]
+    solve_lower(factor, free)
+    y[:] = free
+    for i in range(m):
+        if np.isnan(low[i]) or np.isnan(high[i]):
+            return NOT_FINITE, 0
+        if low[i] > high[i]:
+            return INFEASIBLE, 0
+        rows[i] = c[i]
+        solve_lower(factor, rows[i])
+        norm[i] = np.sqrt(_dot(rows[i], rows[i]))
+        if norm[i] == 0.0 and (low[i] > 0.0 or high[i] < 0.0):
+            return INFEASIBLE, 0
+    status, count, iterations = _climb(
+        rows, norm, low, high, free, y, z, r, u, sign, gram, chol, index
+    )
+    if status != OPTIMAL:
+        return status, iterations
+    for k in range(count):
+        multiplier[index[k]] = sign[k] * u[k]
+    x[:] = y
+    solve_upper(factor, x)
+    return OPTIMAL, iterations
+
+
+@numba.njit(cache=True, nogil=True)
+def _climb(rows, norm, low, high, free, y, z, r, u, sign, gram, chol, active):
+    """Add violated rows one by one, dropping rows whose force would turn round."""
+    n, m = y.shape[0], rows.shape[0]
+    count = 0
+    iterations = 0
+    limit = 20 * (n + m)
+    while iterations < limit:
+        new, side = _worst(rows, norm, low, high, y, active, count)
+        if new < 0:
+            return OPTIMAL, count, iterations
+        bound = low[new] if side > 0.0 else high[new]
+        force = 0.0
+        while iterations < limit:
+            iterations += 1
+            if count > 0 and not _factor_active(rows, active, sign, count, gram, chol):
+                return NOT_CONVEX, count, iterations
+            for k in range(count):
+                r[k] = sign[k] * side * _dot(rows[active[k]], rows[new])
+            solve_lower(chol[:count, :count], r[:count])
+            solve_upper(chol[:count, :count], r[:count])
+            for i in range(n):
+                z[i] = side * rows[new, i]
+            for k in range(count):
+                for i in range(n):
+                    z[i] -= r[k] * sign[k] * rows[active[k], i]
+            # The active rows' forces change by -r, the point moves by z, per unit of new force.
+            partial, leaving = np.inf, -1
+            for k in range(count):
+                if r[k] > 0.0 and u[k] / r[k] < partial:
+                    partial, leaving = u[k] / r[k], k
+            slope = _dot(z, z)
+            full = np.inf
+            if count < n and slope > DEPENDENT * norm[new] * norm[new]:
+                full = side * (bound - _dot(rows[new], y)) / slope
+            step = min(partial, full)
+            if step == np.inf:
+                return INFEASIBLE, count, iterations
+            force += step
+            for k in range(count):
+                u[k] -= step * r[k]
+            if full < np.inf:
+                for i in range(n):
+                    y[i] += step * z[i]
+            if full <= partial:
+                active[count], sign[count], u[count] = new, side, force
+                count += 1
+                _settle(rows, low, high, free, y, u, sign, gram, chol, active, count)
+                break
+            for k in range(leaving, count - 1):
+                active[k], sign[k], u[k] = active[k + 1], sign[k + 1], u[k + 1]
+            count -= 1
+    return ITERATION_LIMIT, count, iterations
+
+
+@numba.njit(cache=True, nogil=True)
+def _settle(rows, low, high, free, y, u, sign, gram, chol, active, count):
+    """Recompute forces and point from the active rows, so that no rounding accumulates."""
+    if not _factor_active(rows, active, sign, count, gram, chol):
+        return
+    for k in range(count):
+        bound = low[active[k]] if sign[k] > 0.0 else high[active[k]]
+        u[k] = sign[k] * (bound - _dot(rows[active[k]], free))
+    solve_lower(chol[:count, :count], u[:count])
+    solve_upper(chol[:count, :count], u[:count])
+    for i in range(y.shape[0]):
+        y[i] = free[i]
+        for k in range(count):
+            y[i] += u[k] * sign[k] * rows[active[k], i]

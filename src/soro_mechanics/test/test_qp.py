@@ -1,0 +1,117 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The small quadratic program: KKT conditions, cvxpy as the second opinion, edge cases."""
+
+import cvxpy
+import numpy as np
+import pytest
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.qp import solve_qp
+from soro_mechanics.status import Code
+
+from soro_mechanics import qp_kernels
+
+
+def random_problem(rng, n, m, tight):
+    root = rng.normal(size=(n, n))
+    h = root @ root.T + 0.05 * np.eye(n)
+    g = rng.normal(size=n) * 3.0
+    c = rng.normal(size=(m, n))
+    inside = c @ rng.normal(size=n)
+    low = inside - tight * rng.random(m)
+    high = inside + tight * rng.random(m)
+    low[rng.random(m) < 0.3] = -np.inf
+    high[rng.random(m) < 0.3] = np.inf
+    return h, g, c, low, high
+
+
+def assert_optimal(solution, h, g):
+    """The three KKT residuals, and signs by construction: these conditions are sufficient."""
+    assert solution.code is Code.NONE
+    scale = np.abs(h).max() * max(1.0, np.abs(solution.x).max()) + np.abs(g).max()
+    assert solution.stationarity < 1e-11 * scale
+    assert solution.infeasibility < 1e-10
+    assert solution.complementarity < 1e-9 * max(1.0, np.abs(solution.multiplier).max(initial=0.0))
+
+
+def test_kkt_of_many_random_problems():
+    rng = np.random.default_rng(0)
+    active = 0
+    for _ in range(400):
+        n, m = rng.integers(1, 13), rng.integers(0, 25)
+        problem = random_problem(rng, n, m, 0.5)
+        solution = solve_qp(*problem)
+        assert_optimal(solution, *problem[:2])
+        active += np.count_nonzero(solution.multiplier)
+    assert active > 800  # the problems do exercise the active set
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_against_cvxpy(seed):
+    rng = np.random.default_rng(seed)
+    h, g, c, low, high = random_problem(rng, 11, 17, 0.3)
+    x = cvxpy.Variable(11)
+    finite_low, finite_high = np.isfinite(low), np.isfinite(high)
+    problem = cvxpy.Problem(
+        cvxpy.Minimize(0.5 * cvxpy.quad_form(x, cvxpy.psd_wrap(h)) + g @ x),
+        [c[finite_low] @ x >= low[finite_low], c[finite_high] @ x <= high[finite_high]],
+    )
+    problem.solve(solver=cvxpy.CLARABEL)
+    solution = solve_qp(h, g, c, low, high)
+    np.testing.assert_allclose(solution.x, x.value, atol=2e-6)
+    assert 0.5 * solution.x @ h @ solution.x + g @ solution.x <= problem.value + 1e-9
+
+
+def test_ill_conditioned_objective():
+    """As in the rendering problem: rank five of six, plus a regularisation 1e-6 as large."""
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        w = rng.normal(size=(5, 6))
+        h = w.T @ w + 1e-6 * np.eye(6)
+        bound = np.full(6, 0.3)
+        solution = solve_qp(h, w.T @ rng.normal(size=5), np.eye(6), -bound, bound)
+        assert solution.code is Code.NONE
+        assert solution.stationarity < 1e-9
+        assert solution.infeasibility < 1e-10
+
+
+def test_equality_and_redundant_rows():
+    c = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 0.0], [1.0, 0.0]])
+    solution = solve_qp(np.eye(2), [-3.0, 0.0], c, [1.0, 2.0, -1.0, -1.0], [1.0, 2.0, 0.75, 0.75])
+    np.testing.assert_allclose(solution.x, [0.75, 0.25], atol=1e-12)
+    assert_optimal(solution, np.eye(2), np.array([-3.0, 0.0]))
+
+
+def test_outcomes_are_told_apart():
+    eye = np.eye(2)
+    crossed = solve_qp(eye, [0.0, 0.0], [[1.0, 0.0], [1.0, 0.0]], [1.0, -np.inf], [np.inf, 0.5])
+    assert crossed.code is Code.UNREACHABLE
+    assert solve_qp(eye, [0.0, 0.0], [[1.0, 0.0]], [1.0], [0.0]).code is Code.UNREACHABLE
+    assert solve_qp(eye, [0.0, 0.0], [[0.0, 0.0]], [1.0], [2.0]).code is Code.UNREACHABLE
+    assert solve_qp(-eye, [0.0, 0.0]).code is Code.UNSTABLE
+    triangle = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    assert solve_qp(eye, [0.0, 0.0], triangle, [1.0, 1.0, -np.inf], [9.0, 9.0, 1.9]).code is (
+        Code.UNREACHABLE
+    )
+
+
+def test_kernel_reports_numbers_that_are_not_finite():
+    x, multiplier = np.zeros(2), np.zeros(1)
+    work, index = np.zeros(qp_kernels.workspace_size(2, 1)), np.zeros(2, np.int64)
+    eye, row, bound = np.eye(2), np.ones((1, 2)), np.ones(1)
+    bad = np.array([np.nan, 0.0])
+    args = (x, multiplier, work, index)
+    assert qp_kernels.solve_qp(eye, bad, row, -bound, bound, *args)[0] == qp_kernels.NOT_FINITE
+    nan = np.array([np.nan])
+    assert qp_kernels.solve_qp(eye, x, row, nan, bound, *args)[0] == qp_kernels.NOT_FINITE
+
+
+def test_bad_input_is_named():
+    with pytest.raises(InvalidInput, match='h ='):
+        solve_qp(np.eye(3), [1.0, 2.0])
+    with pytest.raises(InvalidInput, match='low'):
+        solve_qp(np.eye(2), [1.0, 2.0], np.eye(2), [0.0], [1.0, 1.0])
+    with pytest.raises(InvalidInput, match='high'):
+        solve_qp(np.eye(2), [1.0, 2.0], np.eye(2), [0.0, 0.0], [1.0, np.nan])
+    with pytest.raises(InvalidInput, match='g ='):
+        solve_qp(np.eye(2), [1.0, np.nan])
