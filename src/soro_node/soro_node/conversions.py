@@ -15,13 +15,14 @@ from soro_mechanics.array_input import finite_array
 from soro_mechanics.configuration import Array, Configuration, Load, LoadAxes
 from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.status import Code, SolverStatus
+import tf_transformations
+
 from soro_msgs.msg import Backbone
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.msg import Load as LoadMessage
 from soro_msgs.msg import SolverStatus as SolverStatusMessage
-import tf_transformations
 
-UNIT_TOLERANCE = 1e-3  # of a quaternion's norm: typed by hand with four digits, still meant as unit
+UNIT_TOLERANCE = 1e-3  # of a quaternion's norm: typed by hand, still meant as unit
 
 
 class HasActuators(Protocol):
@@ -61,7 +62,7 @@ def poses_to_messages(poses: Array) -> list[Pose]:
     positions = poses[:, :3, 3].tolist()
     return [
         Pose(position=Point(x=p[0], y=p[1], z=p[2]), orientation=Quaternion(x=x, y=y, z=z, w=w))
-        for p, (x, y, z, w) in zip(positions, quaternions)
+        for p, (x, y, z, w) in zip(positions, quaternions, strict=True)
     ]
 
 
@@ -109,7 +110,8 @@ def pose_from_message(message: Pose, field: str = 'pose') -> Array:
         pose = np.eye(4)
     elif abs(norm - 1.0) > UNIT_TOLERANCE:
         given = tuple(quaternion.tolist())
-        raise InvalidInput(f'{field}.orientation', given, f'a unit quaternion, not norm {norm:.6g}')
+        expected = f'a unit quaternion, not norm {norm:.6g}'
+        raise InvalidInput(f'{field}.orientation', given, expected)
     else:
         pose = np.ascontiguousarray(tf_transformations.quaternion_matrix(quaternion / norm))
     pose[:3, 3] = position
@@ -176,7 +178,7 @@ def actuation_from_names(
         raise InvalidInput('actuator_name', list(names), expected, Code.INVALID_SIZE)
     ordered = np.empty(len(own))
     seen = set()
-    for name, value in zip(names, array):
+    for name, value in zip(names, array, strict=True):
         if name not in own:
             raise UnknownName('actuator_name', name, own)
         if name in seen:
@@ -222,8 +224,10 @@ def configuration_to_message(
     message.header.frame_id = frame_id
     message.header.stamp = stamp
     message.backbones = [
-        Backbone(name=name, arc_length=s.tolist(), poses=poses_to_messages(poses), radius=r.tolist())
-        for name, s, poses, r in zip(q.backbone_names, q.arc_lengths, q.backbones, q.radii)
+        Backbone(name=name, arc_length=s.tolist(), poses=poses_to_messages(g), radius=r.tolist())
+        for name, s, g, r in zip(
+            q.backbone_names, q.arc_lengths, q.backbones, q.radii, strict=True
+        )
     ]
     return message
 

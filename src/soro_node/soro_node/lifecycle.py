@@ -18,6 +18,7 @@ import traceback
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from soro_mechanics.errors import SoroError
+
 from soro_node.parameters import Parameter
 
 

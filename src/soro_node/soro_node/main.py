@@ -119,9 +119,8 @@ def run(
         die_with_parent()
     signals = StopSignals(interrupt_start=not driver)
     try:
-        rclpy.init(
-            args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO
-        )
+        arguments = None if args is None else list(args)
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         return _run_node(factory, signals)
     except StopRequested:
         return 0

@@ -3,8 +3,8 @@
 """One declared table of parameters per node: types, units, limits, and the documentation.
 
 A table is a list of `Parameter`. `ParameterTable` declares it with descriptors, refuses wrong
-values before they are set, hands accepted ones to the node after they are set, and is the one place
-where the node reads them. `markdown_table` renders the same list for the docs.
+values before they are set, hands accepted ones to the node after they are set, and is the one
+place where the node reads them. `markdown_table` renders the same list for the docs.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class Parameter:
         elif self.type == 'int':
             low_int = -(2**63) if self.minimum is None else int(self.minimum)
             high_int = 2**63 - 1 if self.maximum is None else int(self.maximum)
-            # step 1 is what rcl takes for "every integer"; 0 would do too, but not before Jazzy.
-            descriptor.integer_range = [IntegerRange(from_value=low_int, to_value=high_int, step=1)]
+            limits = IntegerRange(from_value=low_int, to_value=high_int, step=1)
+            descriptor.integer_range = [limits]
         return descriptor
 
 

@@ -14,6 +14,7 @@ from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
 from soro_mechanics.status import Code
+
 from soro_node.frames import Frames, frames_for, FROM_NAMESPACE
 from soro_node.parameters import Parameter
 
@@ -25,7 +26,8 @@ ROBOT_PARAMETERS = (
     Parameter('model', '', '', "model used by default; empty: the first one of the robot's file"),
     Parameter(
         'frame_prefix', FROM_NAMESPACE, '',
-        'put before every frame name; <namespace> stands for the node\'s namespace', read_only=True,
+        "put before every frame name; <namespace> stands for the node's namespace",
+        read_only=True,
     ),
     Parameter(
         'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
