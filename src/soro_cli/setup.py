@@ -23,5 +23,20 @@ setup(
         'console_scripts': [
             'soro = soro_cli.main:main',
         ],
+        'soro_cli.verb': [
+            'compare = soro_cli.verbs.compare',
+            'compliance = soro_cli.verbs.compliance',
+            'demo = soro_cli.verbs.demo',
+            'doctor = soro_cli.verbs.doctor',
+            'fk = soro_cli.verbs.fk',
+            'ik = soro_cli.verbs.ik',
+            'jacobian = soro_cli.verbs.jacobian',
+            'launch = soro_cli.verbs.launch',
+            'list = soro_cli.verbs.list_robots',
+            'move = soro_cli.verbs.move',
+            'stop = soro_cli.verbs.stop',
+            'track = soro_cli.verbs.track',
+            'workspace = soro_cli.verbs.workspace',
+        ],
     },
 )

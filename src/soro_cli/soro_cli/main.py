@@ -1,0 +1,83 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``soro VERB``: finds the verb, parses its options, turns errors into one line.
+
+Verbs are entry points of the group ``soro_cli.verb``, so that another package can add one. A verb
+module declares ``SUMMARY``, optionally ``EPILOG``, ``add_arguments(parser)`` and
+``run(arguments) -> int``; it imports what is heavy inside `run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import difflib
+from importlib.metadata import entry_points, EntryPoint
+import json
+import os
+import sys
+
+from soro_cli.errors import CliError
+
+GROUP = 'soro_cli.verb'
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 only on success."""
+    words = list(sys.argv[1:] if words is None else words)
+    verbs = {point.name: point for point in entry_points(group=GROUP)}
+    if not words or words[0] in ('-h', '--help', 'help'):
+        print(_overview(verbs))
+        return 0 if words else 2
+    name, *rest = words
+    if name not in verbs:
+        near = difflib.get_close_matches(name, verbs, n=1)
+        hint = f' Did you mean {near[0]!r}?' if near else ''
+        listing = ', '.join(sorted(verbs))
+        return _fail(f'there is no verb {name!r}.{hint} Verbs: {listing}', 2, as_json=False)
+    return _run_verb(name, verbs[name], rest)
+
+
+def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
+    verb = point.load()
+    parser = argparse.ArgumentParser(
+        prog=f'soro {name}', description=verb.SUMMARY, epilog=getattr(verb, 'EPILOG', None),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    verb.add_arguments(parser)
+    arguments = parser.parse_args(words)
+    as_json = getattr(arguments, 'json', False)
+    try:
+        return int(verb.run(arguments))
+    except CliError as error:
+        return _fail(str(error), error.code, as_json)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has had enough; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ValueError as error:
+        # Refused input: the library's own errors (SoroError) are ValueErrors too.
+        if not hasattr(error, 'code'):
+            raise
+        return _fail(str(error), int(error.code), as_json)
+
+
+def _fail(message: str, code: int, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({'error_code': code, 'error_message': message}))
+    print(f'soro: {message}', file=sys.stderr)
+    return 2 if code == 2 else 1
+
+
+def _overview(verbs: dict[str, EntryPoint]) -> str:
+    lines = ['soro VERB ... : soft parallel and continuum robots', '', 'verbs:']
+    lines += [f'  {name:<12}{verbs[name].load().SUMMARY}' for name in sorted(verbs)]
+    lines += ['', '`soro VERB --help` explains one of them.']
+    return '\n'.join(lines)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,227 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Real processes started, signalled and reaped by a runner in a process of its own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import os
+from pathlib import Path
+import queue
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+
+from launch_workbench import Workbench
+import pytest
+
+RUN = """
+import sys
+from pathlib import Path
+from soro_cli.launch_runner.run import run_launch_file
+sys.exit(run_launch_file(Path(sys.argv[1]), {}, dict(__import__('os').environ)))
+"""
+LIMIT = 15.0  # s, far above what any of these needs
+OBEDIENT = 'trap "echo got INT; exit 0" INT\necho ready\nwhile :; do sleep 0.05; done'
+STUBBORN = 'trap "echo got INT" INT\ntrap "echo got TERM; exit 5" TERM\necho ready\n' + (
+    'while :; do sleep 0.05; done'
+)
+DEAF = 'trap "" INT TERM\necho ready\nwhile :; do sleep 0.05; done'
+
+
+class Launched:
+    """A runner in a subprocess and what it has printed."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.lines: list[str] = []
+        self._queue: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self._queue.put(line.rstrip('\n'))
+        self._queue.put(None)
+
+    def wait_for(self, text: str, count: int = 1) -> None:
+        """Read until a text has been printed `count` times."""
+        while sum(text in line for line in self.lines) < count:
+            line = self._queue.get(timeout=LIMIT)
+            assert line is not None, f'{text!r} did not come before the end: {self.lines}'
+            self.lines.append(line)
+
+    def finish(self) -> int:
+        """Read to the end and return the exit code."""
+        while (line := self._queue.get(timeout=LIMIT)) is not None:
+            self.lines.append(line)
+        return self.process.wait(LIMIT)
+
+
+@contextmanager
+def launched(bench: Workbench, body: str):
+    file = bench.file(body)
+    environment = {
+        **os.environ, **bench.environment, 'ROS_LOG_DIR': str(bench.folder / 'log'),
+        'PYTHONPATH': os.pathsep.join(sys.path),
+    }  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, '-c', RUN, str(file)], env=environment, text=True, bufsize=1,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield Launched(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def node(name: str, more: str = '') -> str:
+    return f'<node pkg="pkg" exec="{name}" name="{name}" output="screen" {more}/>'
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f'/proc/{pid}/stat').read_text().split()[2] != 'Z'
+
+
+@pytest.fixture
+def bench(tmp_path):
+    made = Workbench(tmp_path)
+    for name, script in (('obedient', OBEDIENT), ('stubborn', STUBBORN), ('deaf', DEAF)):
+        made.add(name, script)
+    return made
+
+
+def test_output_carries_names_and_the_exit_code_is_the_worst(bench):
+    bench.add('three', 'echo out; echo err >&2; printf unfinished; exit 3')
+    bench.add('two', 'exit 2')
+    with launched(bench, node('three') + node('two') + node('run')) as run:
+        assert run.finish() == 3
+    for line in (
+        '[three] out',
+        '[three] err',
+        '[three] unfinished',
+        '[launch] [two] ended with 2',
+    ):
+        assert line in run.lines
+
+
+def test_log_output_stays_off_the_screen(bench):
+    bench.add('quiet', 'echo out; echo err >&2')
+    with launched(bench, '<node pkg="pkg" exec="quiet"/>') as run:
+        assert run.finish() == 0
+    assert '[quiet] err' in run.lines
+    assert '[quiet] out' not in run.lines
+    log = next((bench.folder / 'log').rglob('launch.log')).read_text()
+    assert '[quiet] out' in log
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_everything_in_order(bench, number):
+    with launched(bench, node('obedient')) as run:
+        run.wait_for('[obedient] ready')
+        run.process.send_signal(number)
+        assert run.finish() == 0
+    assert run.lines.count('[obedient] got INT') == 1
+
+
+def test_a_second_interrupt_reaches_nobody(bench):
+    bench.add('slow', 'trap "echo got INT" INT\ntrap "exit 0" TERM\necho ready\n' + (
+        'while :; do sleep 0.05; done'
+    ))  # fmt: skip
+    with launched(bench, node('slow', 'sigterm_timeout="1.0"')) as run:
+        run.wait_for('[slow] ready')
+        run.process.send_signal(signal.SIGINT)
+        run.wait_for('[slow] got INT')
+        for _ in range(3):
+            # As a terminal does: to the whole process group of the launcher.
+            os.killpg(run.process.pid, signal.SIGINT)
+        assert run.finish() == 0
+    assert run.lines.count('[slow] got INT') == 1
+
+
+def test_escalates_to_sigterm_and_reports_the_code(bench):
+    with launched(bench, node('stubborn', 'sigterm_timeout="0.3"')) as run:
+        run.wait_for('[stubborn] ready')
+        run.process.send_signal(signal.SIGINT)
+        assert run.finish() == 5
+    assert '[stubborn] got INT' in run.lines
+    assert '[stubborn] got TERM' in run.lines
+
+
+def test_escalates_to_sigkill_and_reaps(bench):
+    more = 'sigterm_timeout="0.2" sigkill_timeout="0.2"'
+    with launched(bench, node('deaf', more) + node('obedient')) as run:
+        run.wait_for('ready', 2)
+        pid = int(next(x for x in run.lines if 'deaf] started' in x).rsplit(' ', 1)[1])
+        run.process.send_signal(signal.SIGINT)
+        assert run.finish() == 128 + signal.SIGKILL
+    assert not is_alive(pid)
+
+
+def test_killed_children_are_reaped_while_others_run(bench):
+    with launched(bench, node('deaf') + node('obedient')) as run:
+        run.wait_for('ready', 2)
+        pid = int(next(x for x in run.lines if 'deaf] started' in x).rsplit(' ', 1)[1])
+        os.kill(pid, signal.SIGKILL)
+        run.wait_for('[deaf] was ended by SIGKILL')
+        assert not is_alive(pid)
+        run.process.send_signal(signal.SIGINT)
+        assert run.finish() == 128 + signal.SIGKILL
+
+
+def test_on_exit_shutdown_stops_the_rest(bench):
+    bench.add('ends', 'sleep 0.3; exit 4')
+    with launched(bench, node('obedient') + node('ends', 'on_exit="shutdown"')) as run:
+        assert run.finish() == 4
+    assert '[launch] stopping: ends has ended' in run.lines
+
+
+def test_respawn_stops_at_its_limit(bench):
+    bench.add('dies', 'echo once; exit 1')
+    more = 'respawn="true" respawn_max_retries="2" respawn_delay="0.05"'
+    with launched(bench, node('dies', more)) as run:
+        assert run.finish() == 1
+    assert run.lines.count('[dies] once') == 3
+
+
+def test_a_stop_ends_waiting_for_a_respawn(bench):
+    more = 'respawn="true" respawn_delay="60"'
+    with launched(bench, node('run', more)) as run:
+        run.wait_for('[run] ended with 0')
+        run.process.send_signal(signal.SIGINT)
+        assert run.finish() == 0
+
+
+def test_processes_end_with_a_killed_launcher(bench):
+    with launched(bench, node('obedient')) as run:
+        run.wait_for('[obedient] ready')
+        pid = int(next(x for x in run.lines if 'obedient] started' in x).rsplit(' ', 1)[1])
+        watch = os.pidfd_open(pid)
+        run.process.kill()
+        selector = selectors.DefaultSelector()
+        selector.register(watch, selectors.EVENT_READ)
+        assert selector.select(LIMIT), 'the process outlived its launcher'
+        os.close(watch)
+
+
+def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_launch(bench):
+    bench.add('parent', 'sleep 30 &\nexit 0')
+    with launched(bench, node('parent')) as run:
+        assert run.process.wait(LIMIT) == 0
+
+
+def test_what_cannot_be_started_is_reported(bench):
+    (bench.folder / 'lib' / 'pkg' / 'broken').write_text('#!/nowhere/sh\n')
+    (bench.folder / 'lib' / 'pkg' / 'broken').chmod(0o755)
+    with launched(bench, node('broken')) as run:
+        assert run.finish() == 127
+    assert any('[broken] cannot be started' in line for line in run.lines)

@@ -1,0 +1,94 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The runner starts what ROS 2 launch starts: against recorded lines, and against the real one.
+
+The recorded lines (``*.expected``) were checked against launch 3.4 and launch_ros 0.26 (Jazzy). To
+write them again after a change of a case: ``python test_launch_command_lines.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
+
+from probe_prefix import (
+    CASES,
+    environment_with,
+    install_probe_package,
+    normalised,
+    read_records,
+)
+import pytest
+from soro_cli.launch_runner.evaluation import plan_launch
+from soro_cli.real_launch import is_available
+
+VARIANTS = {
+    'values': ('values.launch.xml', {}),
+    'values_given': ('values.launch.xml', {'count': '12', 'flag': 'no', 'empty': 'full'}),
+    'scoping': ('scoping.launch.xml', {}),
+    'scoping_given': ('scoping.launch.xml', {'colour': 'white'}),
+    'globals': ('globals.launch.xml', {}),
+    'globals_given': ('globals.launch.xml', {'sim': 'true'}),
+    'conditions': ('conditions.launch.xml', {}),
+    'conditions_given': ('conditions.launch.xml', {'viewer': '0', 'robot': 'haptic_5dof'}),
+    'words': ('words.launch.xml', {}),
+    'words_given': ('words.launch.xml', {'two': '"quoted" and $plain'}),
+    'files': ('files.launch.xml', {}),
+}
+REAL = """
+import sys
+from pathlib import Path
+from soro_cli.real_launch import run_real_launch
+sys.exit(run_real_launch(Path(sys.argv[1]), dict(a.split(':=', 1) for a in sys.argv[2:])))
+"""
+
+
+def planned(variant: str, folder: Path) -> list[str]:
+    """Return what the runner would start, normalised like the records of started processes."""
+    prefix = install_probe_package(folder)
+    file, arguments = VARIANTS[variant]
+    parameters = folder / 'parameters'
+    parameters.mkdir()
+    plan = plan_launch(CASES / file, arguments, environment_with(prefix), parameters)
+    lines = []
+    for process in plan.processes:
+        words = list(process.command)
+        places = [i for i, word in enumerate(words) if word == '--params-file']
+        files = [Path(words[i + 1]).read_text() for i in places]
+        environment = dict(process.environment)
+        if words[0] == 'env':  # a prefix acts before the executable and is not in its own line
+            environment['PROBE_PREFIX'] = '1'
+            del words[:2]
+        lines.append(normalised(words, files, environment, prefix))
+    return sorted(lines)
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_runner_plans_the_recorded_lines(variant: str, tmp_path: Path) -> None:
+    expected = (CASES / f'{variant}.expected').read_text().splitlines()
+    assert planned(variant, tmp_path) == expected
+
+
+# Where ROS 2 launch is not installed there is nothing to compare with: no variants, no skips.
+@pytest.mark.parametrize('variant', VARIANTS if is_available() else {})
+def test_real_launch_starts_the_same(variant: str, tmp_path: Path) -> None:
+    prefix = install_probe_package(tmp_path)
+    file, arguments = VARIANTS[variant]
+    words = [f'{k}:={v}' for k, v in arguments.items()]
+    subprocess.run(
+        [sys.executable, '-c', REAL, str(CASES / file), *words], check=True, timeout=60,
+        env={**environment_with(prefix), 'ROS_LOG_DIR': str(tmp_path / 'log')},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    expected = (CASES / f'{variant}.expected').read_text().splitlines()
+    assert read_records(tmp_path) == expected
+
+
+if __name__ == '__main__':
+    for name in VARIANTS:
+        with tempfile.TemporaryDirectory() as made:
+            text = '\n'.join(planned(name, Path(made)))
+        (CASES / f'{name}.expected').write_text(text + os.linesep)
