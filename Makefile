@@ -1,5 +1,55 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup
-setup:  ## make or refresh the workspace
+#
+# Every target makes or refreshes the workspace first; a second call finds nothing to do.
+
+ROBOT ?= stiff_flop
+ARGS ?=
+
+# In front of every command: this workspace, whatever the shell had sourced before.
+in_workspace := SORO_WORKSPACE='$(CURDIR)'; . scripts/env.sh;
+in_jazzy := SORO_WORKSPACE='$(CURDIR)'; SORO_VENV='$(CURDIR)/.venv-jazzy'; \
+  SORO_BUILD_ROOT='$(CURDIR)/.jazzy'; . scripts/env.sh;
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run demo test test-jazzy lint format bench validate clean
+
+help:  ## this list
+	@echo 'make TARGET [ROBOT=stiff_flop] [ARGS="..."]'
+	@sed -n 's/^\([a-z-]*\):.*  ## /  \1\t/p' Makefile | expand -t 14
+
+setup:  ## make or refresh the workspace: environment, messages, packages
 	@python3 scripts/setup_workspace.py
+
+run: setup  ## start a robot on its emulator: make run ROBOT=name-or-file ARGS="namespace:=a"
+	@$(in_workspace) exec soro launch '$(ROBOT)' $(ARGS)
+
+demo: setup  ## move the STIFF-FLOP robot through published patterns; results in out/
+	@$(in_workspace) exec soro demo $(ARGS)
+
+test: setup  ## all tests; some packages: make test ARGS="soro_node soro_driver -- -x"
+	@$(in_workspace) exec python scripts/run_tests.py $(ARGS)
+
+test-jazzy:  ## build, unit tests and one robot with ROS 2 Jazzy
+	@python3 scripts/setup_workspace.py --distribution jazzy
+	@$(in_jazzy) exec python scripts/run_tests.py --smoke $(ARGS)
+
+lint: setup  ## style, types, import contracts, package and launch files, house rules
+	@$(in_workspace) exec python scripts/lint.py
+
+format: setup  ## sort imports and lay out the Python sources
+	@$(in_workspace) ruff check --quiet --select I --fix . ; ruff format .
+
+bench: setup  ## benchmarks, one core, with median and 99th percentile
+	@$(in_workspace) exec python scripts/run_benchmarks.py $(ARGS)
+
+validate: setup  ## published numbers beside ours
+	@$(in_workspace) exec python -m soro_mechanics.validation $(ARGS)
+
+clean:  ## remove builds, results and caches; the environments stay (make distclean removes them)
+	rm -rf build install log out .cache .numba .jazzy
+	find src scripts underlay -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: distclean
+distclean: clean  ## clean, and the Python environments too
+	rm -rf .venv .venv-jazzy

@@ -57,12 +57,11 @@ class Build:
         self._remove_gone_packages()
         states = {name: self.workspace.package_state(p) for name, p in packages.items()}
         for name in packages:
-            # A link to a deleted file, or an entry point of yesterday, would stay otherwise.
-            if name in INSTALLED_DATA:
-                shutil.rmtree(self.install / name, ignore_errors=True)
             (self.build / name / 'colcon_build.rc').unlink(missing_ok=True)
         self.say(f'building {len(packages)} packages: ' + ' '.join(packages))
         self._colcon(packages)
+        for name in INSTALLED_DATA:
+            self._remove_dangling_links(self.install / name)
         built = {name: state for name, state in states.items() if self._succeeded(name)}
         self.stamps.write_text(json.dumps({**self._read_stamps(), **built}, indent=2))
         failed = [name for name in packages if name not in built]
@@ -134,6 +133,15 @@ class Build:
             del stamps[name]
         if gone:
             self.stamps.write_text(json.dumps(stamps, indent=2))
+
+    def _remove_dangling_links(self, folder: Path) -> None:
+        """Remove installed files whose source was deleted; colcon leaves them.
+
+        Not the whole folder: a robot that runs right now goes on finding its files.
+        """
+        for link in folder.rglob('*'):
+            if link.is_symlink() and not link.exists():
+                link.unlink()
 
     # ---- kernels
 

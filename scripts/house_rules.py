@@ -1,0 +1,69 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of this project that no off-the-shelf tool knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+import re
+
+ROOT = Path(__file__).resolve().parent.parent
+
+HEADER = ('# Copyright 2026 soro contributors', '# SPDX-License-Identifier: Apache-2.0')
+# What is installed is named in requirements/, where from is the business of the machine. The
+# patterns are cut in two so that they do not find themselves.
+REGISTRIES = re.compile(
+    'py'
+    r'pi\.(org|python\.org)|python'
+    r'hosted\.org|npm'
+    r'js\.(com|org)|crates\.'
+    r'io'
+    '|--(extra-)?'
+    'index-url|PIP_'
+    '(EXTRA_)?INDEX|ana'
+    r'conda\.org|packages\.'
+    r'ros\.org'
+)
+VAGUE_NAMES = {'utils', 'util', 'helpers', 'helper', 'misc', 'manager', 'common'}
+IN_TESTS = {
+    re.compile(r'\btime\.sleep\('): 'a test must wait for something, not sleep',
+    re.compile(r'\bmark\.(skip|skipif|xfail)\b|\bpytest\.(skip|xfail)\('): 'tests are not skipped',
+}
+INTERFACES = ('.msg', '.srv', '.action')
+
+
+def check(files: list[Path]) -> Iterator[str]:
+    """Yield what breaks a rule."""
+    for file in files:
+        where = file.relative_to(ROOT).as_posix()
+        try:
+            text = file.read_text()
+        except UnicodeDecodeError:
+            continue  # pictures, recorded data
+        for number, line in enumerate(text.splitlines(), start=1):
+            if REGISTRIES.search(line):
+                yield f'{where}:{number}: address or option of a package registry'
+        if file.suffix == '.py':
+            yield from (f'{where}{text}' for text in _check_python(file, text))
+        elif file.suffix in INTERFACES and file.is_relative_to(ROOT / 'src'):
+            yield from (f'{where}{text}' for text in _check_interface(text))
+
+
+def _check_python(file: Path, text: str) -> Iterator[str]:
+    lines = text.splitlines()
+    if lines and lines[0].startswith('#!'):
+        del lines[0]
+    if lines and tuple(lines[:2]) != HEADER:
+        yield ':1: the licence header is missing'
+    if file.stem in VAGUE_NAMES:
+        yield ': the name of the file does not say what is in it'
+    if 'test' in file.relative_to(ROOT).parts:
+        for number, line in enumerate(text.splitlines(), start=1):
+            yield from (f':{number}: {why}' for rule, why in IN_TESTS.items() if rule.search(line))
+
+
+def _check_interface(text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and line != '---' and '#' not in line:
+            yield f':{number}: a field without a comment: unit, frame, constraint'

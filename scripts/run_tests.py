@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Run the tests of all packages, one pytest per package, whole robots last.
+
+Called by `make test` with the workspace's environment. Packages are given by name, without any all
+of them run; what follows `--` goes to pytest. A package without a test that ran fails the run.
+With --smoke the whole robots are only those of the tests named *smoke*.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from typing import IO
+import xml.etree.ElementTree as ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+LAST = 'soro_system_tests'
+# Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
+DOMAINS = range(50, 100)
+NO_TESTS_COLLECTED = 5
+COUNTED = ('passed', 'failed', 'errors', 'skipped')
+
+
+def test_folders(names: list[str]) -> dict[str, Path]:
+    """Return the packages to test, in order: name and test folder, which may be missing."""
+    found = {f.parent.name: f.parent / 'test' for f in ROOT.glob('src/*/setup.py')}
+    found['scripts'] = ROOT / 'scripts/test'
+    found['tf_transformations'] = ROOT / 'underlay/tf_transformations/test'
+    unknown = sorted(set(names) - set(found))
+    if unknown:
+        sys.exit(f'no such package: {" ".join(unknown)}; there are: {" ".join(sorted(found))}')
+    chosen = names or sorted(found)
+    return {name: found[name] for name in sorted(chosen, key=lambda n: (n == LAST, n))}
+
+
+@contextlib.contextmanager
+def own_domain():
+    """Yield a ROS domain that no other test run on this machine has."""
+    start = os.getpid() % len(DOMAINS)
+    for domain in [*DOMAINS[start:], *DOMAINS[:start]]:
+        with contextlib.ExitStack() as stack:
+            try:
+                file = stack.enter_context(_open_for_all(domain))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            yield domain
+            return
+    sys.exit(f'all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are taken by test runs')
+
+
+def _open_for_all(domain: int) -> IO[str]:
+    path = Path(tempfile.gettempdir(), f'soro_test_domain_{domain}.lock')
+    return open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), 'r+')
+
+
+def environment(domain: int) -> dict[str, str]:
+    """Return the variables of a test process: nothing of a running robot leaks in."""
+    result = {k: v for k, v in os.environ.items() if k != '_ROS_WHEELS_BOOTSTRAP_COMPLETE'}
+    result['ROS_DOMAIN_ID'] = str(domain)
+    result['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    result['MPLBACKEND'] = 'Agg'
+    # One core per solve: the tests share the machine with the nodes they start.
+    for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
+        result.setdefault(name, '1')
+    for name in ('MAKEFLAGS', 'MAKELEVEL', 'SORO_ROBOT_PATH'):
+        result.pop(name, None)
+    return result
+
+
+def counts_in(report: Path) -> dict[str, int]:
+    """Read a JUnit report: how many tests passed, failed, errored, were skipped."""
+    counts = dict.fromkeys(COUNTED, 0)
+    if not report.exists():
+        return counts
+    for suite in ElementTree.parse(report).getroot().iter('testsuite'):
+        counts['failed'] += int(suite.get('failures', 0))
+        counts['errors'] += int(suite.get('errors', 0))
+        counts['skipped'] += int(suite.get('skipped', 0))
+        counts['passed'] += int(suite.get('tests', 0))
+    counts['passed'] -= counts['failed'] + counts['errors'] + counts['skipped']
+    return counts
+
+
+def run_package(name: str, folder: Path, variables: dict[str, str], options: list[str]):
+    """Run one package's tests; return its exit code and counts."""
+    print(f'\n--- {name}', flush=True)
+    if not any(folder.rglob('test_*.py')):
+        print(f'no tests in {folder.relative_to(ROOT)}', flush=True)
+        return NO_TESTS_COLLECTED, dict.fromkeys(COUNTED, 0)
+    results = ROOT / 'out/test_results'
+    results.mkdir(parents=True, exist_ok=True)
+    report = results / f'{name}.xml'
+    report.unlink(missing_ok=True)
+    command = [sys.executable, '-m', 'pytest', '-q', str(folder.relative_to(ROOT))]
+    command += ['--rootdir', str(ROOT), '-c', str(ROOT / 'pyproject.toml')]
+    command += [f'--junit-xml={report}', *options]
+    code = subprocess.run(command, cwd=ROOT, env=variables).returncode
+    return code, counts_in(report)
+
+
+def main() -> int:
+    """Run the tests; return 0 only when every package had tests and all passed."""
+    arguments = [a for a in sys.argv[1:] if a != '--smoke']
+    smoke = {LAST: ['-k', 'smoke']} if '--smoke' in sys.argv else {}
+    cut = arguments.index('--') if '--' in arguments else len(arguments)
+    names, options = arguments[:cut], arguments[cut + 1 :]
+    # A filter of tests may leave nothing in a package; without one that is a failure.
+    filtered = any(re.match(r'-[km]', option) for option in options)
+    start, total, bad = time.monotonic(), dict.fromkeys(COUNTED, 0), {}
+    with own_domain() as domain:
+        print(f'ROS_DOMAIN_ID={domain}', flush=True)
+        for name, folder in test_folders(names).items():
+            chosen = options + smoke.get(name, [])
+            code, counts = run_package(name, folder, environment(domain), chosen)
+            total = {key: total[key] + counts[key] for key in COUNTED}
+            if code == NO_TESTS_COLLECTED and not filtered:
+                bad[name] = 'no tests'
+            elif code not in (0, NO_TESTS_COLLECTED):
+                bad[name] = f'pytest ended with {code}'
+    if not total['passed'] and not bad:
+        bad['all'] = 'no test passed'
+    print('\n' + ''.join(f'FAILED {name}: {why}\n' for name, why in bad.items()), end='')
+    text = ', '.join(f'{total[key]} {key}' for key in COUNTED if total[key] or key == 'passed')
+    print(f' {text} in {time.monotonic() - start:.2f}s '.center(79, '='), flush=True)
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,116 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The project's own rules find what they forbid and nothing else."""
+
+import xml.etree.ElementTree as ElementTree
+
+import house_rules
+import launch_rules
+import package_rules
+import pytest
+
+HEADER = '\n'.join(house_rules.HEADER) + '\n'
+# Put together here so that these lines do not break the rule that they test.
+NAP = 'time.' + 'sleep(1)'
+REGISTRY = 'https://py' + 'pi.org/simple'
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Return a function that writes files into a tree of their own and lists them."""
+    for rules in (house_rules, launch_rules, package_rules):
+        monkeypatch.setattr(rules, 'ROOT', tmp_path)
+
+    def write(**texts: str) -> list:
+        files = []
+        for name, text in texts.items():
+            file = tmp_path / name.replace('__', '/').replace('_DOT_', '.')
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            files.append(file)
+        return files
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ('name', 'text', 'complaint'),
+    [
+        ('src__a_DOT_py', 'x = 1\n', 'licence header'),
+        ('src__utils_DOT_py', HEADER, 'does not say'),
+        ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
+        ('README_DOT_md', f'see {REGISTRY}', 'registry'),
+        ('src__m__msg__A_DOT_msg', 'float64 x\n', 'without a comment'),
+    ],
+)
+def test_house_rules_find_what_they_forbid(tree, name, text, complaint):
+    found = list(house_rules.check(tree(**{name: text})))
+    assert len(found) == 1
+    assert complaint in found[0]
+
+
+def test_house_rules_let_good_files_pass(tree):
+    files = tree(
+        src__a_DOT_py='#!/usr/bin/env python3\n' + HEADER,
+        src__loop_DOT_py=HEADER + NAP,
+        src__m__msg__A_DOT_msg='# A thing.\nfloat64 x  # m\n',
+    )
+    assert list(house_rules.check(files)) == []
+
+
+@pytest.mark.parametrize(
+    ('line', 'complaint'),
+    [
+        ('<arg name="a" default="1"/>', 'no description'),
+        ('<node pkg="p" exec="e"><param name="a" value="1e-3"/></node>', 'no type'),
+        ('<lifecycle_node pkg="p"/>', 'not in the subset'),
+        ('<node name="driver" pkg="p" exec="driver" respawn="true"/>', 'resume by itself'),
+        ('<node name="n" pkg="p" exec="e" args="--log-level debug"/>', 'ros_args'),
+    ],
+)
+def test_launch_rules_find_what_they_forbid(line, complaint):
+    found = list(launch_rules.check_launch(ElementTree.fromstring(f'<launch>{line}</launch>')))
+    assert len(found) == 1
+    assert complaint in found[0]
+
+
+def test_launch_rules_let_a_good_file_pass(tree):
+    text = (
+        '<launch><arg name="a" description="d"/>'
+        '<include file="f"><arg name="a" value="1"/></include>'
+        '<node pkg="p" exec="e"><param name="a" value="true"/>'
+        '<param name="b" value="1.0" type="float"/></node></launch>'
+    )
+    assert list(launch_rules.check(tree(a_DOT_launch_DOT_xml=text))) == []
+
+
+def test_broken_xml_is_reported(tree):
+    (complaint,) = launch_rules.check(tree(a_DOT_launch_DOT_xml='<launch>'))
+    assert complaint.startswith('a.launch.xml: no element found')
+
+
+MANIFEST = """<?xml version="1.0"?>
+<?xml-model href="http://download.ros.org/schema/package_format3.xsd" schematypens="x"?>
+<package format="3">
+  <name>soro_a</name><version>0.1.0</version><description>d</description>
+  <maintainer email="a@example.org">a</maintainer><license>Apache-2.0</license>
+  <exec_depend>python3-numpy</exec_depend><exec_depend>rclpy</exec_depend>
+</package>
+"""
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'complaint'),
+    [
+        ('python3-numpy', 'python3-nunpy', 'python3-nunpy is no package'),
+        ('Apache-2.0', 'MIT', 'not Apache-2.0'),
+        ('soro_a', 'soro_b', 'differs from its folder'),
+        ('<version>0.1.0</version>', '', 'version'),
+    ],
+)
+def test_package_rules_find_what_they_forbid(tree, old, new, complaint):
+    assert list(package_rules.check(tree(soro_a__package_DOT_xml=MANIFEST))) == []
+    changed = MANIFEST.replace(old, new)
+    found = list(package_rules.check(tree(soro_a__package_DOT_xml=changed)))
+    assert len(found) == 1
+    assert complaint in found[0]

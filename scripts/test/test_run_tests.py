@@ -1,0 +1,47 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The test runner is honest: counts, domains of its own, no tests is a failure."""
+
+import run_tests
+
+
+def test_counts_come_from_the_report(tmp_path):
+    report = tmp_path / 'report.xml'
+    report.write_text(
+        '<testsuites><testsuite tests="7" failures="1" errors="2" skipped="1"/></testsuites>'
+    )
+    assert run_tests.counts_in(report) == {'passed': 3, 'failed': 1, 'errors': 2, 'skipped': 1}
+    assert run_tests.counts_in(tmp_path / 'none.xml')['passed'] == 0
+
+
+def test_two_runs_never_share_a_domain():
+    with run_tests.own_domain() as first, run_tests.own_domain() as second:
+        assert first != second
+        assert {first, second} <= set(run_tests.DOMAINS)
+
+
+def test_package_without_tests_fails(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr(run_tests, 'test_folders', lambda names: {'soro_a': tmp_path / 'test'})
+    monkeypatch.setattr('sys.argv', ['run_tests.py'])
+    assert run_tests.main() == 1
+    assert 'FAILED soro_a: no tests' in capsys.readouterr().out
+
+
+def test_failing_test_fails_the_run(tmp_path, monkeypatch, capsys):
+    (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
+    (tmp_path / 'test').mkdir()
+    file = tmp_path / 'test/test_it.py'
+    file.write_text('def test_it():\n    assert False\n')
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr(run_tests, 'test_folders', lambda names: {'soro_a': tmp_path / 'test'})
+    monkeypatch.setattr('sys.argv', ['run_tests.py'])
+    assert run_tests.main() == 1
+    assert '0 passed, 1 failed' in capsys.readouterr().out
+    file.write_text('def test_it():\n    assert True\n')
+    assert run_tests.main() == 0
+    assert '1 passed in' in capsys.readouterr().out
+
+
+def test_whole_robots_come_last():
+    assert list(run_tests.test_folders([]))[-1] == run_tests.LAST
