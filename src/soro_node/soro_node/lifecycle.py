@@ -18,6 +18,7 @@ import traceback
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
 
 from soro_node.parameters import Parameter
 
@@ -27,6 +28,12 @@ def autostart_parameter(default: bool = True) -> Parameter:
     return Parameter(
         'autostart', default, '', 'configure and activate by itself at start', read_only=True
     )
+
+
+class NotActive(SoroError):
+    """The node is asked for something that it does only while it is active."""
+
+    code = Code.NOT_ACTIVE
 
 
 class GuardedLifecycleNode(LifecycleNode):
@@ -66,6 +73,14 @@ class GuardedLifecycleNode(LifecycleNode):
         """Stop outputs before the process ends; never raises."""
         self.active = False
         self._guarded('stop_outputs', self.stop_outputs)
+
+    def check_active(self) -> None:
+        """Raise NotActive unless the node is active."""
+        if not self.active:
+            name = self.get_fully_qualified_name()
+            raise NotActive(
+                f'{name} is not active: ros2 lifecycle set {name} configure, then activate'
+            )
 
     def autostart(self) -> bool:
         """Configure and activate; whether that worked. Nothing is retried."""

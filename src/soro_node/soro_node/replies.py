@@ -34,7 +34,7 @@ def fill_status(response: Any, status: SolverStatus) -> Any:
 
 
 def answering(callback: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a service method so that errors become replies.
+    """Wrap a service method, response last, so that errors become replies.
 
     A SoroError fills its code. Anything else is a fault of ours: it is logged with its
     traceback and answered as UNKNOWN, because an exception that leaves a service callback would
@@ -42,9 +42,10 @@ def answering(callback: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(callback)
-    def wrapped(self: Any, request: Any, response: Any) -> Any:
+    def wrapped(self: Any, *arguments: Any) -> Any:
+        response = arguments[-1]
         try:
-            return callback(self, request, response)
+            return callback(self, *arguments)
         except SoroError as error:
             return fill_error(response, error)
         except Exception as error:  # noqa: BLE001 - the process boundary of a request

@@ -1,0 +1,285 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``kinematics_solver``: where the robot is, and the services that compute where it would be.
+
+Two callback groups on two threads: the stream (actuator_state to tip_pose, configuration, TF) and
+the services, so that a long request does not hold the stream up. The kernels release the
+interpreter lock while they compute.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from soro_mechanics.configuration import Configuration
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.status import Code
+from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback, NANOSECONDS
+from soro_node.conversions import configuration_to_message, finite_or_none
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.external_wrench import ExternalWrench
+from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.main import run
+from soro_node.parameters import Parameter, ParameterTable
+from soro_node.replies import answering
+from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
+from soro_node.warm_up import warm_up
+from tf2_msgs.msg import TFMessage
+
+from soro_kinematics import outputs
+from soro_kinematics.services import Services
+from soro_kinematics.tracking import ConfigurationTracker
+from soro_msgs.msg import ActuatorState
+from soro_msgs.msg import Configuration as ConfigurationMessage
+from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
+
+LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+SERVICES = {
+    'solve_forward': SolveForward,
+    'solve_inverse': SolveInverse,
+    'compute_jacobian': ComputeJacobian,
+    'compare_models': CompareModels,
+}
+
+PARAMETERS = (
+    autostart_parameter(),
+    *ROBOT_PARAMETERS,
+    Parameter(
+        'configuration_rate', 30.0, 'Hz',
+        'rate of configuration, commanded_configuration, TF and joint_states',
+        minimum=0.1, maximum=200.0, read_only=True,
+    ),
+    Parameter(
+        'state_timeout', 0.5, 's', 'an actuator_state older than this is not used',
+        minimum=0.01, read_only=True,
+    ),
+    Parameter(
+        'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
+        minimum=0.01, read_only=True,
+    ),
+    Parameter(
+        'position_tolerance', 1e-5, 'm', 'solve_inverse has reached its target within this',
+        minimum=1e-9,
+    ),
+    Parameter(
+        'orientation_tolerance', 1e-4, 'rad', 'solve_inverse has reached its target within this',
+        minimum=1e-9,
+    ),
+    Parameter('world_frame', 'world', '', 'parent of base_link in TF', read_only=True),
+    Parameter(
+        'base_pose', [0.0] * 6, 'm, rad', 'base_link in world_frame: x, y, z, roll, pitch, yaw',
+        sizes=(6,), read_only=True,
+    ),
+)  # fmt: skip
+
+
+class KinematicsSolver(GuardedLifecycleNode):
+    """Solves the configuration of the measured actuation and answers kinematic questions."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('kinematics_solver', **kwargs)
+        self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
+        self.diagnostics = Diagnostics(self)
+        self._binding: RobotBinding | None = None
+        self._stream = MutuallyExclusiveCallbackGroup()
+        self._requests = MutuallyExclusiveCallbackGroup()
+        self._publish_tip = self.create_publisher(PoseStamped, 'tip_pose', 10).publish
+        self._configuration = self.create_publisher(ConfigurationMessage, 'configuration', 5)
+        self._ghost = self.create_publisher(ConfigurationMessage, 'commanded_configuration', 5)
+        self._tf = self.create_publisher(TFMessage, '/tf', 50)
+        self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
+        self._joints = self.create_publisher(JointState, 'joint_states', 5)
+        self._inputs: list[Any] = []
+        self._offered: list[Any] = []
+        self._timer: Any = None
+
+    def make_executor(self) -> MultiThreadedExecutor:
+        """Return an executor with a thread for each callback group, and one for the rest."""
+        return MultiThreadedExecutor(num_threads=3)
+
+    def configure(self) -> None:
+        """Load the robot and warm every model of it."""
+        self.diagnostics.report('solver', Level.WARN, 'preparing')
+        self._binding = RobotBinding(self, self.table)
+        self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
+        self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
+        self._tracker = ConfigurationTracker(self._binding.robot)
+        self._commanded = ConfigurationTracker(self._binding.robot)
+        self._published: Configuration | None = None
+        self._stamp = Time()
+        self._answers = Services(
+            self._binding, self._feedback, lambda: self._tracker.latest,
+            lambda: (self.table.position_tolerance, self.table.orientation_tolerance),
+            lambda: self.get_clock().now().to_msg(),
+        )  # fmt: skip
+        seconds = sum(warm_up(self._binding.robot_with(m)) for m in self._binding.robot.models)
+        self.get_logger().info(
+            f'{self._binding.robot.name}, model {self._binding.robot.model}: '
+            f'kernels ready in {seconds:.1f} s'
+        )
+        # Only now: a client that waits for the service has waited for the kernels too.
+        for name, kind in SERVICES.items():
+            answer = functools.partial(self._answer, name)
+            self._offered.append(
+                self.create_service(kind, f'~/{name}', answer, callback_group=self._requests)
+            )
+        self.diagnostics.report('solver', Level.OK, 'inactive')
+
+    def activate(self) -> None:
+        """Start the stream."""
+        now = self.get_clock().now().to_msg()
+        self._tf_static.publish(
+            outputs.base_transform_message(
+                self.table.world_frame, self._binding.frames, self.table.base_pose, now
+            )
+        )
+        for kind, topic, callback in (
+            (ActuatorState, 'actuator_state', self._on_state),
+            (WrenchStamped, 'external_wrench', self._on_wrench),
+        ):
+            self._inputs.append(
+                self.create_subscription(
+                    kind, topic, callback, LOSSY, callback_group=self._stream
+                )
+            )
+        self._timer = self.create_timer(
+            1.0 / self.table.configuration_rate, self._on_timer, self._stream,
+            Clock(clock_type=ClockType.STEADY_TIME),
+        )  # fmt: skip
+        self.diagnostics.report('solver', Level.OK, 'ready')
+
+    def deactivate(self) -> None:
+        """Stop the stream."""
+        self.stop_outputs()
+        self.diagnostics.report('solver', Level.OK, 'inactive')
+
+    def stop_outputs(self) -> None:
+        """Stop the stream."""
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+        for subscription in self._inputs:
+            self.destroy_subscription(subscription)
+        self._inputs.clear()
+
+    def cleanup(self) -> None:
+        """Withdraw the services and forget the robot."""
+        for service in self._offered:
+            self.destroy_service(service)
+        self._offered.clear()
+        self._binding = None
+
+    def _check(self, values: dict[str, Any]) -> None:
+        if self._binding_or_none() is not None:
+            self._binding.check(values)
+
+    def _apply(self, changed: set[str]) -> None:
+        if self._binding_or_none() is not None and changed & {'model', 'gravity'}:
+            self._binding.apply(self.table)
+            for model in self._binding.description.models:
+                warm_up(self._binding.robot_with(model))
+            self._tracker = ConfigurationTracker(self._binding.robot)
+            self._commanded = ConfigurationTracker(self._binding.robot)
+
+    def _binding_or_none(self) -> RobotBinding | None:
+        return self.__dict__.get('_binding')  # parameters are checked before it exists
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            self._wrench.update(message)
+        except SoroError as error:
+            self.diagnostics.report('external_wrench', Level.WARN, str(error))
+            self.get_logger().warning(
+                f'external_wrench refused: {error}', throttle_duration_sec=5.0
+            )
+        else:
+            self.diagnostics.report('external_wrench', Level.OK, 'used')
+
+    def _on_state(self, message: ActuatorState) -> None:
+        try:
+            feedback = self._feedback.update(message)
+        except InvalidInput as error:
+            self.diagnostics.report('actuator_state', Level.ERROR, str(error))
+            return
+        if not feedback.known:
+            return
+        q = self._solve(self._tracker, feedback.present)
+        if q.status.code is Code.NOT_CONVERGED:
+            return
+        self._stamp = message.header.stamp
+        self._publish_tip(outputs.tip_pose_message(q, self._binding.frames, self._stamp))
+
+    def _solve(self, tracker: ConfigurationTracker, actuation: Any) -> Configuration:
+        tip = tracker.latest.tip if tracker.latest is not None else None
+        if tip is None:  # before the first solution only the frames at the tip are exact
+            tip = tracker.robot.forward(actuation).tip
+        return tracker.solve(actuation, self._wrench.at_tip(tip))
+
+    def _on_timer(self) -> None:
+        feedback = self._feedback.fresh()
+        self._report(feedback)
+        q = self._tracker.latest
+        if feedback is None or q is None or q is self._published:
+            return
+        self._published = q
+        frames, robot = self._binding.frames, self._tracker.robot
+        self._configuration.publish(
+            configuration_to_message(
+                q, robot, frames.base_link, self._stamp, ConfigurationMessage.FROM_MEASUREMENT
+            )
+        )
+        self._tf.publish(outputs.transforms_message(q, frames, self._stamp))
+        joints = outputs.joint_state_message(q, robot, self._stamp)
+        if joints is not None:
+            self._joints.publish(joints)
+        commanded = finite_or_none(feedback.commanded)
+        if commanded is not None and self._ghost.get_subscription_count() > 0:
+            ghost = self._solve(self._commanded, commanded)
+            self._ghost.publish(
+                configuration_to_message(
+                    ghost, robot, frames.base_link, self._stamp, ConfigurationMessage.FROM_COMMAND
+                )
+            )
+
+    def _report(self, feedback: ActuatorFeedback | None) -> None:
+        report, age = self.diagnostics.report, self._feedback.age()
+        if feedback is None:
+            level = Level.WARN if age == float('inf') else Level.STALE
+            report('actuator_state', level, 'no actuator_state', age=age)
+        elif not feedback.known:
+            report('actuator_state', Level.WARN, 'neither measured nor applied values are known')
+        else:
+            now = self.get_clock().now().nanoseconds
+            latency = (now - feedback.stamp) / NANOSECONDS
+            report('actuator_state', Level.OK, 'fresh', age=age, latency=latency)
+        q = self._tracker.latest
+        if q is None:
+            return
+        values = {
+            'model': q.model, 'residual': q.status.residual, 'iterations': q.status.iterations,
+            'solve_time': self._tracker.last_time, 'cold_starts': self._tracker.cold_starts,
+        }  # fmt: skip
+        if q.status.code is Code.NONE:
+            report('solver', Level.OK, 'solved', **values)
+        else:
+            report('solver', Level.ERROR, q.status.message or q.status.code.name, **values)
+
+    @answering
+    def _answer(self, name: str, request: Any, response: Any) -> Any:
+        self.check_active()
+        return getattr(self._answers, name)(request, response)
+
+
+def main() -> int:
+    """Run the node."""
+    return run(KinematicsSolver)

@@ -1,0 +1,65 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages made of a configuration: transforms and joint states."""
+
+from __future__ import annotations
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped, TransformStamped
+import numpy as np
+from sensor_msgs.msg import JointState
+from soro_mechanics.configuration import Array, Configuration
+from soro_node.conversions import HasActuators, pose_to_message, transform_to_message
+from soro_node.frames import Frames
+from tf2_msgs.msg import TFMessage
+import tf_transformations
+
+
+def tip_pose_message(q: Configuration, frames: Frames, stamp: Time) -> PoseStamped:
+    """Return the pose of the tip in base_link."""
+    message = PoseStamped(pose=pose_to_message(q.tip))
+    message.header.frame_id = frames.base_link
+    message.header.stamp = stamp
+    return message
+
+
+def transforms_message(q: Configuration, frames: Frames, stamp: Time) -> TFMessage:
+    """Return base_link to tip, to tip_aligned (axes of base_link) and to every rigid body."""
+    aligned = np.eye(4)
+    aligned[:3, 3] = q.tip[:3, 3]
+    poses = {frames.tip: q.tip, frames.tip_aligned: aligned}
+    poses.update({frames.body(name): pose for name, pose in q.bodies.items()})
+    return TFMessage(
+        transforms=[_transform(frames.base_link, c, g, stamp) for c, g in poses.items()]
+    )
+
+
+def base_transform_message(
+    world: str, frames: Frames, base_pose: list[float], stamp: Time
+) -> TFMessage:
+    """Return world to base_link; `base_pose` is x, y, z [m], roll, pitch, yaw [rad]."""
+    pose = tf_transformations.quaternion_matrix(
+        tf_transformations.quaternion_from_euler(*base_pose[3:])
+    )
+    pose[:3, 3] = base_pose[:3]
+    return TFMessage(transforms=[_transform(world, frames.base_link, pose, stamp)])
+
+
+def joint_state_message(q: Configuration, robot: HasActuators, stamp: Time) -> JointState | None:
+    """Return the angles of driven joints; None for a robot that has none."""
+    driven = [i for i, a in enumerate(robot.actuators) if a.quantity == 'angle']
+    if not driven:
+        return None
+    message = JointState(
+        name=[robot.actuators[i].name for i in driven],
+        position=[float(q.actuation[i]) for i in driven],
+    )
+    message.header.stamp = stamp
+    return message
+
+
+def _transform(parent: str, child: str, pose: Array, stamp: Time) -> TransformStamped:
+    message = TransformStamped(child_frame_id=child, transform=transform_to_message(pose))
+    message.header.frame_id = parent
+    message.header.stamp = stamp
+    return message

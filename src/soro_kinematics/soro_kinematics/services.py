@@ -1,0 +1,170 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The four services of the kinematics solver: requests in, responses out, no node in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from soro_mechanics.array_input import finite_array
+from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_node.actuator_feedback import LatestFeedback, NoState
+from soro_node.conversions import (
+    actuation_from_names,
+    configuration_to_message,
+    loads_from_messages,
+    pose_from_message,
+    wrench_from_message,
+)
+from soro_node.replies import fill_code, fill_status
+from soro_node.requests import forward_from, loaded_state
+from soro_node.robot_binding import RobotBinding
+
+from soro_kinematics.comparison import compare
+from soro_msgs.msg import Configuration as ConfigurationMessage
+
+
+class Services:
+    """Answers of the kinematics solver.
+
+    Parameters
+    ----------
+    binding : RobotBinding
+    feedback : LatestFeedback
+        For requests about the present state.
+    latest : callable
+        Returns the newest solved configuration or None: a near start for an inverse solve.
+    tolerances : callable
+        Returns the node's (position [m], orientation [rad]) tolerances.
+    now : callable
+        Returns the stamp of a response.
+    """
+
+    def __init__(
+        self,
+        binding: RobotBinding,
+        feedback: LatestFeedback,
+        latest: Callable[[], Configuration | None],
+        tolerances: Callable[[], tuple[float, float]],
+        now: Callable[[], Time],
+    ) -> None:
+        self._binding = binding
+        self._feedback = feedback
+        self._latest = latest
+        self._tolerances = tolerances
+        self._now = now
+
+    def solve_forward(self, request: Any, response: Any) -> Any:
+        """Fill the configuration under an actuation."""
+        state = loaded_state(self._binding, request)
+        q = state.solve(self._near(state.robot))
+        response.configuration = self._message(q, state.robot)
+        return fill_status(response, q.status)
+
+    def compute_jacobian(self, request: Any, response: Any) -> Any:
+        """Fill the Jacobian of the tip at an actuation."""
+        state = loaded_state(self._binding, request, self._feedback.actuation)
+        q = state.solve(self._near(state.robot))
+        if q.status.code is not Code.NOT_CONVERGED:
+            response.actuator_name = [a.name for a in state.robot.actuators]
+            response.matrix = state.robot.jacobian(q).ravel().tolist()
+        return fill_status(response, q.status)
+
+    def compare_models(self, request: Any, response: Any) -> Any:
+        """Fill the configurations of several models and how far they are apart."""
+        names = list(request.models) or list(self._binding.description.models)
+        solved = []
+        for name in names:
+            robot = self._binding.robot_with(name)
+            actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
+            wrench = wrench_from_message(request.wrench)
+            loads = loads_from_messages(request.loads)
+            q = forward_from(robot, actuation, wrench, loads, self._near(robot))
+            response.configurations.append(self._message(q, robot))
+            solved.append(q)
+        result = compare(solved)
+        response.position_spread = result.position_spread
+        response.orientation_spread = result.orientation_spread
+        response.hint = result.hint
+        failed = all(q.status.code is Code.NOT_CONVERGED for q in solved)
+        return fill_code(response, Code.NOT_CONVERGED if failed else Code.NONE, '')
+
+    def solve_inverse(self, request: Any, response: Any) -> Any:
+        """Fill the actuation for a target, or the nearest reachable pose and what stops it."""
+        robot = self._binding.robot_with(request.model)
+        target, task = self._target(request)
+        wrench = wrench_from_message(request.wrench)
+        loads = loads_from_messages(request.loads)
+        guess = self._guess(robot, request, wrench, loads)
+        solution = robot.inverse(
+            target, wrench, guess, loads, task, *self._asked_tolerances(request)
+        )
+        response.actuator_name = [a.name for a in robot.actuators]
+        response.actuation = solution.actuation.tolist()
+        response.configuration = self._message(solution.configuration, robot)
+        response.position_error = float(solution.position_error)
+        response.orientation_error = float(solution.orientation_error)
+        response.at_limit = list(solution.at_limit)
+        return fill_code(response, solution.status.code, _sentence(solution))
+
+    def _target(self, request: Any) -> tuple[Array, Task]:
+        frame = request.target.header.frame_id
+        if frame:
+            frames = self._binding.frames
+            frames.check('target.header.frame_id', frame, (frames.base_link,))
+        if request.task not in list(Task):
+            choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
+            raise InvalidInput('task', request.task, choices)
+        return pose_from_message(request.target.pose, 'target.pose'), Task(request.task)
+
+    def _asked_tolerances(self, request: Any) -> tuple[float, float]:
+        asked = (request.position_tolerance, request.orientation_tolerance)
+        names = ('position_tolerance', 'orientation_tolerance')
+        for name, value in zip(names, asked, strict=True):
+            if finite_array(name, value, ()) < 0.0:
+                raise InvalidInput(name, value, 'zero (the default) or more')
+        default = self._tolerances()
+        return asked[0] or default[0], asked[1] or default[1]
+
+    def _guess(
+        self, robot: Robot, request: Any, wrench: Array, loads: tuple[Load, ...]
+    ) -> Configuration | None:
+        """Return where to start: the actuation asked for, else the present one, else nothing."""
+        if len(request.guess):
+            values = finite_array('guess', request.guess, (len(robot.actuators),))
+            return forward_from(robot, values, wrench, loads, self._near(robot))
+        near = self._near(robot)
+        if near is not None:
+            return near
+        try:
+            present = self._feedback.actuation()
+        except NoState:
+            return None
+        return robot.forward(present, wrench, None, loads)
+
+    def _near(self, robot: Robot) -> Configuration | None:
+        """Return the newest configuration when it was made by this robot's model."""
+        q = self._latest()
+        return q if q is not None and q.model == robot.model else None
+
+    def _message(self, q: Configuration, robot: Robot) -> ConfigurationMessage:
+        return configuration_to_message(
+            q, robot, self._binding.frames.base_link, self._now(),
+            ConfigurationMessage.FROM_REQUEST,
+        )  # fmt: skip
+
+
+def _sentence(solution: InverseSolution) -> str:
+    if solution.status.code is Code.NONE:
+        return solution.status.message
+    text = solution.status.message or solution.status.code.name.lower().replace('_', ' ')
+    miss = f'{solution.position_error * 1e3:.3g} mm'
+    if solution.orientation_error:
+        miss += f', {np.degrees(solution.orientation_error):.3g} deg'
+    return f'{text} ({miss} away at best)'

@@ -1,0 +1,47 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Following a robot's measured actuation: each solve starts from the one before."""
+
+from __future__ import annotations
+
+import math
+
+from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+
+
+class ConfigurationTracker:
+    """Solves a stream of actuations with warm starts.
+
+    Attributes
+    ----------
+    latest : Configuration or None
+        The last converged solution.
+    last_time : float
+        Solve time of the last call, both attempts together [s]; NaN before the first.
+    cold_starts : int
+        How often a warm start failed and a cold one was tried.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.latest: Configuration | None = None
+        self.last_time = math.nan
+        self.cold_starts = 0
+
+    def solve(self, actuation: Array, wrench: Array) -> Configuration:
+        """Return the configuration under an actuation (m,) and a tip wrench (6,).
+
+        A warm start may lead a jump astray: one that does not converge is tried again cold.
+        The caller looks at the status; only converged solutions become the next start.
+        """
+        q = self.robot.forward(actuation, wrench, self.latest)
+        self.last_time = q.status.solve_time
+        if self.latest is not None and q.status.code is Code.NOT_CONVERGED:
+            self.cold_starts += 1
+            q = self.robot.forward(actuation, wrench)
+            self.last_time += q.status.solve_time
+        if q.status.code is not Code.NOT_CONVERGED:
+            self.latest = q
+        return q

@@ -1,0 +1,147 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The present actuation of a robot, from its driver's ActuatorState."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import threading
+import time
+
+import numpy as np
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.status import Code
+
+from soro_msgs.msg import ActuatorState
+from soro_node.conversions import HasActuators
+
+NANOSECONDS = 1_000_000_000
+
+
+class NoState(SoroError):
+    """The present state is asked for, but none is known."""
+
+    code = Code.NO_STATE
+
+
+@dataclass(frozen=True)
+class ActuatorFeedback:
+    """One ActuatorState, in the order of the robot's actuators.
+
+    Attributes
+    ----------
+    present : ndarray, shape (m,)
+        Measured; where there is no sensor, the applied value; NaN where neither is known.
+    commanded : ndarray, shape (m,)
+        NaN before the first command.
+    stamp : int
+        When the measurement reached the driver's computer [ns], clock of the driver.
+    arrival : float
+        When the message reached this node [s], steady clock.
+    device_state : int
+        Constant of the message.
+    faults : int
+    command_source : str
+    """
+
+    present: Array
+    commanded: Array
+    stamp: int
+    arrival: float
+    device_state: int
+    faults: int
+    command_source: str
+
+    @property
+    def known(self) -> bool:
+        """Whether every actuator's present value is finite."""
+        return bool(np.all(np.isfinite(self.present)))
+
+
+def feedback_from_message(
+    robot: HasActuators, message: ActuatorState, arrival: float
+) -> ActuatorFeedback:
+    """Return a message's content in the order of the robot's actuators.
+
+    Raises
+    ------
+    InvalidInput
+        The message is not from this robot: other names, quantities or sizes.
+    """
+    names = [a.name for a in robot.actuators]
+    count = len(names)
+    arrays = (message.quantity, message.commanded, message.applied, message.measured)
+    if sorted(message.name) != sorted(names) or any(len(a) != count for a in arrays):
+        expected = f'a state of {", ".join(names)}'
+        raise InvalidInput('actuator_state.name', list(message.name), expected, Code.UNKNOWN_NAME)
+    order = [list(message.name).index(name) for name in names]
+    for a, i in zip(robot.actuators, order, strict=True):
+        if message.quantity[i] != a.quantity_code:
+            expected = f'{a.quantity} ({a.quantity_code}) for {a.name}'
+            raise InvalidInput('actuator_state.quantity', int(message.quantity[i]), expected)
+    measured = np.array(message.measured)[order]
+    applied = np.array(message.applied)[order]
+    stamp = message.header.stamp
+    return ActuatorFeedback(
+        present=np.where(np.isfinite(measured), measured, applied),
+        commanded=np.array(message.commanded)[order],
+        stamp=stamp.sec * NANOSECONDS + stamp.nanosec,
+        arrival=arrival,
+        device_state=int(message.device_state),
+        faults=int(message.faults),
+        command_source=message.command_source,
+    )
+
+
+class LatestFeedback:
+    """The newest feedback of a robot and its age on the steady clock; safe from any thread.
+
+    Parameters
+    ----------
+    robot : Robot or RobotDescription
+    timeout : float
+        Feedback older than this [s] does not count.
+    """
+
+    def __init__(self, robot: HasActuators, timeout: float) -> None:
+        self.timeout = timeout
+        self._robot = robot
+        self._feedback: ActuatorFeedback | None = None
+        self._lock = threading.Lock()
+
+    def update(self, message: ActuatorState) -> ActuatorFeedback:
+        """Take a message; InvalidInput when it is not from this robot."""
+        feedback = feedback_from_message(self._robot, message, time.monotonic())
+        with self._lock:
+            self._feedback = feedback
+        return feedback
+
+    def age(self) -> float:
+        """Return the age of the newest feedback [s]; infinite when there is none."""
+        with self._lock:
+            feedback = self._feedback
+        return float('inf') if feedback is None else time.monotonic() - feedback.arrival
+
+    def fresh(self) -> ActuatorFeedback | None:
+        """Return the newest feedback, or None when it is too old."""
+        with self._lock:
+            feedback = self._feedback
+        if feedback is None or time.monotonic() - feedback.arrival > self.timeout:
+            return None
+        return feedback
+
+    def actuation(self) -> Array:
+        """Return the present actuation (m,).
+
+        Raises
+        ------
+        NoState
+            Nothing fresh is known.
+        """
+        feedback = self.fresh()
+        if feedback is None:
+            raise NoState(f'no actuator_state within {self.timeout:g} s: is the driver running?')
+        if not feedback.known:
+            raise NoState('the driver knows neither measured nor applied values of all actuators')
+        return feedback.present

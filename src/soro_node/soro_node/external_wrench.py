@@ -1,0 +1,105 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Wrenches that come as WrenchStamped: brought to the tip, axes of base_link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import threading
+import time
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from soro_mechanics.configuration import Array
+
+from soro_node.conversions import wrench_from_message
+from soro_node.frames import Frames
+
+
+@dataclass(frozen=True)
+class _Received:
+    wrench: Array
+    frame_id: str
+    arrival: float
+
+
+def wrench_at_tip(wrench: Array, frame_id: str, frames: Frames, tip: Array) -> Array:
+    """Return a wrench that acts at the origin of a frame as one at the tip, axes of base_link.
+
+    Parameters
+    ----------
+    wrench : ndarray, shape (6,) [N, N m]
+        Force then moment, acting at the origin of `frame_id`, in its axes.
+    frame_id : str
+        tip_aligned, tip or base_link of the robot.
+    frames : Frames
+    tip : ndarray, shape (4, 4)
+        Pose of the tip in base_link.
+
+    Raises
+    ------
+    UnknownName
+        UNKNOWN_FRAME: the frame is not one of the three.
+    """
+    frames.check('frame_id', frame_id, (frames.tip_aligned, frames.tip, frames.base_link))
+    if frame_id == frames.tip_aligned:
+        return wrench.copy()
+    force, moment = wrench[:3], wrench[3:]
+    if frame_id == frames.tip:
+        rotation = tip[:3, :3]
+        return np.concatenate([rotation @ force, rotation @ moment])
+    # The same force, moved from the base origin to the tip p, keeps its effect with the moment
+    # about the tip: m - p x f.
+    return np.concatenate([force, moment - np.cross(tip[:3, 3], force)])
+
+
+class ExternalWrench:
+    """The newest external wrench of a robot; safe from any thread.
+
+    Parameters
+    ----------
+    frames : Frames
+    timeout : float
+        A wrench older than this [s] is gone: zero.
+    """
+
+    def __init__(self, frames: Frames, timeout: float) -> None:
+        self.timeout = timeout
+        self._frames = frames
+        self._received: _Received | None = None
+        self._lock = threading.Lock()
+
+    def update(self, message: WrenchStamped) -> None:
+        """Take a message.
+
+        Raises
+        ------
+        UnknownName, InvalidInput
+            A frame that is not the robot's, or a value that is not finite; what was there
+            before stays.
+        """
+        wrench = wrench_from_message(message.wrench, 'external_wrench')
+        frame_id = message.header.frame_id
+        frames = self._frames
+        frames.check('frame_id', frame_id, (frames.tip_aligned, frames.tip, frames.base_link))
+        with self._lock:
+            self._received = _Received(wrench, frame_id, time.monotonic())
+
+    @property
+    def present(self) -> bool:
+        """Whether a wrench is known and not too old."""
+        return self._fresh() is not None
+
+    def at_tip(self, tip: Array) -> Array:
+        """Return (6,), force first, at the tip, axes of base_link; zero when nothing is known."""
+        received = self._fresh()
+        if received is None:
+            return np.zeros(6)
+        return wrench_at_tip(received.wrench, received.frame_id, self._frames, tip)
+
+    def _fresh(self) -> _Received | None:
+        with self._lock:
+            received = self._received
+        if received is None or time.monotonic() - received.arrival > self.timeout:
+            return None
+        return received

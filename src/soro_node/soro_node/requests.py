@@ -1,0 +1,83 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the requests of several services have in common: model, actuation, loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from soro_mechanics.configuration import Array, Configuration, Load
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+
+from soro_node.conversions import (
+    actuation_from_names,
+    loads_from_messages,
+    wrench_from_message,
+)
+from soro_node.robot_binding import RobotBinding
+
+
+def forward_from(
+    robot: Robot,
+    actuation: Array,
+    wrench: Array,
+    loads: tuple[Load, ...],
+    near: Configuration | None,
+) -> Configuration:
+    """Solve from a near configuration, and cold where that does not converge."""
+    q = robot.forward(actuation, wrench, near, loads)
+    if near is not None and q.status.code is Code.NOT_CONVERGED:
+        q = robot.forward(actuation, wrench, None, loads)
+    return q
+
+
+@dataclass(frozen=True)
+class LoadedState:
+    """A robot with one of its models, an actuation and loads, as a request asks for.
+
+    Attributes
+    ----------
+    robot : Robot
+    actuation : ndarray, shape (m,)
+    wrench : ndarray, shape (6,)
+    loads : tuple of Load
+    """
+
+    robot: Robot
+    actuation: Array
+    wrench: Array
+    loads: tuple[Load, ...]
+
+    def solve(self, near: Configuration | None) -> Configuration:
+        """Return the equilibrium, started from a near configuration where there is one."""
+        return forward_from(self.robot, self.actuation, self.wrench, self.loads, near)
+
+
+def loaded_state(
+    binding: RobotBinding, request: Any, present: Callable[[], Array] | None = None
+) -> LoadedState:
+    """Read model, actuation, wrench and loads of a request.
+
+    Parameters
+    ----------
+    binding : RobotBinding
+    request : message
+        With the fields actuator_name, actuation, wrench, loads, and model where it has one.
+    present : callable, optional
+        Gives the present actuation, which an empty `actuation` then stands for.
+
+    Raises
+    ------
+    InvalidInput, UnknownName, NoState
+    """
+    robot = binding.robot_with(getattr(request, 'model', ''))
+    if present is not None and len(request.actuation) == 0:
+        actuation = present()
+    else:
+        actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
+    return LoadedState(
+        robot, actuation, wrench_from_message(request.wrench), loads_from_messages(request.loads)
+    )
