@@ -1,0 +1,323 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual environments as data: what the hand can feel, and the goal it gives to rendering.
+
+Koehler 2023, section VIII: free space (24), fixed pose (25), wall, box, line and circle, rendered
+as hybrid (force where constrained, motion where free) or admittance (motion from the measured
+force). Compliant objects, which the paper leaves open, follow its remark: their goal is the
+surface moved by the measured force over the stiffness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from soro_mechanics import virtual_environment_kernels as kernels
+from soro_mechanics.array_input import finite_array, pose_array
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.section import Section
+from soro_mechanics.status import Code
+
+
+class Shape(IntEnum):
+    """Shapes, with the constants of soro_msgs/VirtualObject."""
+
+    HOLD = kernels.HOLD
+    WALL = kernels.WALL
+    BOX = kernels.BOX
+    LINE = kernels.LINE
+    CIRCLE = kernels.CIRCLE
+    ANGLE_LIMIT = kernels.ANGLE_LIMIT
+
+
+class Control(IntEnum):
+    """Ways to render, with the constants of soro_msgs/VirtualObject."""
+
+    HYBRID = kernels.HYBRID
+    ADMITTANCE = kernels.ADMITTANCE
+
+
+# Entries of `size` that a shape uses: they must be greater than zero.
+_SIZES = {Shape.BOX: (0, 1, 2), Shape.CIRCLE: (0,), Shape.ANGLE_LIMIT: (2,)}
+
+
+@dataclass(frozen=True)
+class VirtualObject:
+    """One thing that the hand can feel (soro_msgs/VirtualObject).
+
+    Attributes
+    ----------
+    name : str
+        Unique within an environment.
+    shape : Shape
+        HOLD: spring to `pose`. WALL: tip stays at z >= 0 of `pose`. BOX: ``|x|, |y|, |z|`` at
+        most size / 2. LINE: tip on the z axis. CIRCLE: radius size[0] in the xy plane.
+        ANGLE_LIMIT: rotation about z from the neutral orientation within +-size[2] [rad].
+    control : Control
+    pose : ndarray, shape (4, 4)
+        In base_link.
+    size : ndarray, shape (3,) [m, rad]
+    stiffness : float
+        [N/m]; 0: as stiff as the device allows.
+    rotational_stiffness : float
+        [N m/rad]. Of ANGLE_LIMIT: 0 is as stiff as the device allows. Of the others: holds an
+        orientation too (HOLD that of `pose`, others the environment's neutral one), infinite: as
+        stiff as the device allows, 0: orientation free.
+    damping : float
+        [N s/m]: of the surface where it is compliant, along LINE and CIRCLE of the sliding hand;
+        for an admittance the inverse of its mobility, 0: the environment's default.
+    """
+
+    name: str
+    shape: Shape
+    control: Control = Control.HYBRID
+    pose: Array = field(default_factory=lambda: np.eye(4))
+    size: Array = field(default_factory=lambda: np.zeros(3))
+    stiffness: float = 0.0
+    rotational_stiffness: float = 0.0
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check what came from outside."""
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidInput('name', self.name, 'a text that is not empty')
+        for key, kind in (('shape', Shape), ('control', Control)):
+            try:
+                object.__setattr__(self, key, kind(getattr(self, key)))
+            except ValueError:
+                names = [f'{m.value} ({m.name})' for m in kind]
+                raise UnknownName(key, getattr(self, key), names) from None
+        object.__setattr__(self, 'pose', pose_array('pose', self.pose))
+        object.__setattr__(self, 'size', finite_array('size', self.size, (3,)))
+        for index in _SIZES.get(self.shape, ()):
+            if not self.size[index] > 0.0:
+                raise InvalidInput(f'size[{index}]', self.size[index], 'greater than zero')
+        if self.shape is Shape.ANGLE_LIMIT and self.size[2] >= math.pi:
+            raise InvalidInput('size[2]', self.size[2], 'less than pi')
+        for key in ('stiffness', 'damping', 'rotational_stiffness'):
+            value = float(getattr(self, key))
+            open_end = key == 'rotational_stiffness' and value == math.inf
+            if not value >= 0.0 or not (math.isfinite(value) or open_end):
+                raise InvalidInput(key, value, 'a finite number, zero or greater')
+            object.__setattr__(self, key, value)
+        self.pose.setflags(write=False)
+        self.size.setflags(write=False)
+
+
+@dataclass(frozen=True)
+class ContactFeel:
+    """How contact with one-sided surfaces begins and ends (not published, assumed).
+
+    A surface acts from the first penetration until the hand, outside or within the margin, no
+    longer presses: so a rigid wall does not chatter between wall and free space.
+
+    Attributes
+    ----------
+    linear_margin, angular_margin : float
+        Distance at which contact always ends [m], [rad].
+    release_force, release_torque : float
+        Pressing less than this ends it once outside [N], [N m].
+    default_damping : float
+        Of an admittance whose object gives none [N s/m].
+    """
+
+    linear_margin: float = 1e-3
+    angular_margin: float = 0.02
+    release_force: float = 0.05
+    release_torque: float = 0.002
+    default_damping: float = 5.0
+
+
+class VirtualEnvironment:
+    """Objects compiled for the loop; no objects: free space.
+
+    `update` allocates nothing and overwrites `goal` and `force`. One thread at a time.
+
+    Parameters
+    ----------
+    objects : sequence of VirtualObject
+        Where two constrain the same direction, the earlier one wins.
+    neutral : array_like, shape (4, 4), optional
+        ANGLE_LIMIT measures from its orientation; LINE, CIRCLE, WALL and BOX hold it where they
+        have a rotational stiffness. Default: the axes of base_link.
+    feel : ContactFeel, optional
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[VirtualObject] = (),
+        neutral: ArrayLike | None = None,
+        feel: ContactFeel | None = None,
+    ) -> None:
+        names = [o.name for o in objects]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidInput('name', name, 'a different name for every object')
+        self.objects = tuple(objects)
+        n = len(self.objects)
+        self._shapes = np.array([o.shape for o in objects], np.int64)
+        self._controls = np.array([o.control for o in objects], np.int64)
+        self._frames = np.array([o.pose for o in objects]).reshape(n, 4, 4)
+        self._numbers = np.array(
+            [[*o.size, o.stiffness, o.rotational_stiffness, o.damping] for o in objects]
+        ).reshape(n, kernels.NUMBERS)
+        self._contact = np.zeros((n, 3))
+        self._neutral = np.eye(4) if neutral is None else pose_array('neutral', neutral)
+        feel = ContactFeel() if feel is None else feel
+        self._feel = np.array(
+            [feel.linear_margin, feel.angular_margin, feel.release_force, feel.release_torque,
+             feel.default_damping]
+        )  # fmt: skip
+        if not np.all(np.isfinite(self._feel)) or np.any(self._feel < 0.0):
+            raise InvalidInput('feel', feel, 'finite numbers, zero or greater', Code.OUT_OF_RANGE)
+        if not feel.default_damping > 0.0:
+            raise InvalidInput('default_damping', feel.default_damping, 'greater than zero')
+        self._work = np.zeros(kernels.WORK)
+        self.goal, self.force = np.zeros(6), np.zeros(6)
+        self.constrained = 0
+
+    @property
+    def kernel_arguments(self) -> tuple[NDArray[Any], ...]:
+        """The compiled objects, in the order in which `goal_of_environment` takes them."""
+        return (
+            self._shapes, self._controls, self._frames, self._numbers, self._contact, self._feel,
+            self._neutral,
+        )  # fmt: skip
+
+    @property
+    def touched(self) -> bool:
+        """Whether the hand feels an object, so that replacing it would jerk."""
+        return self.constrained > 0
+
+    def reset(self) -> None:
+        """Forget contacts, as after the loop was stopped."""
+        self._contact[:] = 0.0
+        self.constrained = 0
+
+    def update(self, pose: Array, wrench: Array, speed: Array, dt: float) -> int:
+        """Find the goal for one sample; the loop's call, unchecked.
+
+        Parameters
+        ----------
+        pose, wrench, speed : ndarray, shapes (4, 4), (6,), (6,)
+            Of the hand at the tip, axes of base_link, linear first.
+        dt : float
+            Time to the next sample [s].
+
+        Returns
+        -------
+        int
+            Number of constrained directions. Results in `goal` (twist from hand to goal) and
+            `force` (goal force), shape (6,).
+        """
+        self.constrained = kernels.goal_of_environment(
+            *self.kernel_arguments, pose, wrench, speed, dt, self.goal, self.force, self._work
+        )
+        return self.constrained
+
+
+def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject, ...]:
+    """Read a list of objects from a YAML section.
+
+    Each has ``name``, ``shape``, and as needed ``control``, ``position`` ('0 0 0.1 m'), ``z_axis``
+    ('0 0 1'), ``size`` ('x y z m'), ``half_angle``, ``stiffness``, ``rotational_stiffness``,
+    ``damping``.
+
+    Raises
+    ------
+    RobotFileError
+        With the path to the field, the value found and the remedy.
+    """
+    objects = []
+    for item in section.sections(key):
+        with item:
+            name = item.text('name')
+            shape = Shape[item.text('shape', choices=[s.name.lower() for s in Shape]).upper()]
+            control = item.text('control', 'hybrid', choices=[c.name.lower() for c in Control])
+            position = item.vector('position', 'm', 3, np.zeros(3))
+            axis = item.vector('z_axis', '1', 3, np.array([0.0, 0.0, 1.0]))
+            if not np.linalg.norm(axis) > 0.0:
+                raise item.error('z_axis', 'write a direction that is not zero')
+            size = item.vector('size', 'm', 3, np.zeros(3))
+            if shape is Shape.ANGLE_LIMIT:
+                size[2] = item.quantity('half_angle', 'rad', positive=True)
+            stiffness = item.quantity('stiffness', 'N/m', 0.0, minimum=0.0)
+            rotational = item.quantity('rotational_stiffness', 'N m/rad', 0.0, minimum=0.0)
+            damping = item.quantity('damping', 'N s/m', 0.0, minimum=0.0)
+        try:
+            objects.append(
+                VirtualObject(
+                    name, shape, Control[control.upper()], frame_at(position, axis), size,
+                    stiffness, rotational, damping,
+                )  # fmt: skip
+            )
+        except InvalidInput as error:
+            raise item.error('size', str(error)) from None
+    return tuple(objects)
+
+
+def frame_at(position: Array, z_axis: Array) -> Array:
+    """Return a pose at `position` with the given z direction, turned from base_link least."""
+    z = np.asarray(z_axis, float) / np.linalg.norm(z_axis)
+    pose = np.eye(4)
+    pose[:3, 3] = position
+    cross, cosine = np.array([-z[1], z[0], 0.0]), z[2]
+    if cosine <= -1.0 + np.finfo(float).eps:
+        pose[:3, :3] = np.diag([1.0, -1.0, -1.0])
+        return pose
+    k = np.array([[0.0, 0.0, cross[1]], [0.0, 0.0, -cross[0]], [-cross[1], cross[0], 0.0]])
+    pose[:3, :3] = np.eye(3) + k + k @ k / (1.0 + cosine)
+    return pose
+
+
+PRESETS = ('free', 'hold', 'wall', 'box', 'line', 'circle', 'angle')
+
+
+def published_environment(name: str, centre: Array) -> tuple[VirtualObject, ...]:
+    """Return one of the paper's environments around a pose.
+
+    Parameters
+    ----------
+    name : str
+        One of `PRESETS`. The 3 cm circle and the 0.2 rad limit are published; the place of the
+        wall (1 cm), the size of the box (3 cm) and the direction of the line are assumed.
+    centre : ndarray, shape (4, 4)
+        The middle of the workspace in base_link; also the environment's neutral pose.
+    """
+    if name not in PRESETS:
+        raise UnknownName('environment', name, PRESETS)
+    centre = pose_array('centre', centre)
+    place, rigid = centre[:3, 3], math.inf
+    x_axis = centre[:3, 0]
+    if name == 'free':
+        return ()
+    if name == 'hold':
+        return (VirtualObject('hold', Shape.HOLD, pose=centre, rotational_stiffness=rigid),)
+    if name == 'wall':
+        frame = frame_at(place - 0.01 * x_axis, x_axis)
+        return (VirtualObject('wall', Shape.WALL, pose=frame),)
+    if name == 'box':
+        return (VirtualObject('box', Shape.BOX, pose=centre, size=np.full(3, 0.03)),)
+    if name == 'line':
+        turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+        frame = centre.copy()
+        frame[:3, :3] = centre[:3, :3] @ turn
+        return (
+            VirtualObject(
+                'line', Shape.LINE, Control.ADMITTANCE, frame, rotational_stiffness=rigid
+            ),
+        )
+    if name == 'circle':
+        size = np.array([0.03, 0.0, 0.0])
+        return (VirtualObject('circle', Shape.CIRCLE, Control.ADMITTANCE, centre, size),)
+    size = np.array([0.0, 0.0, 0.2])
+    frame = frame_at(place, x_axis)
+    return (VirtualObject('limit', Shape.ANGLE_LIMIT, pose=frame, size=size),)

@@ -1,0 +1,342 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual environments: every shape against its geometry, contact, compliance, composition."""
+
+import math
+
+import numpy as np
+import pytest
+from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.lie import so3_exp
+from soro_mechanics.section import Section
+from soro_mechanics.virtual_environment import (
+    Control,
+    frame_at,
+    PRESETS,
+    published_environment,
+    read_objects,
+    Shape,
+    VirtualEnvironment,
+    VirtualObject,
+)
+import yaml
+
+DT = 0.002
+STILL = np.zeros(6)
+
+
+def random_pose(seed, spread=0.05):
+    rng = np.random.default_rng(seed)
+    pose = np.eye(4)
+    pose[:3, :3] = so3_exp(rng.normal(size=3) * 0.7)
+    pose[:3, 3] = rng.normal(size=3) * spread
+    return pose
+
+
+def goal_pose(environment, pose):
+    """Return the hand's pose moved by the goal twist."""
+    moved = pose.copy()
+    moved[:3, 3] += environment.goal[:3]
+    moved[:3, :3] = so3_exp(environment.goal[3:]) @ pose[:3, :3]
+    return moved
+
+
+def local(frame, pose):
+    return np.linalg.inv(frame) @ pose
+
+
+def at(frame, *position):
+    """Return a pose at local coordinates of a frame, axes of the frame."""
+    place = np.eye(4)
+    place[:3, 3] = position
+    return frame @ place
+
+
+def push(frame, *force):
+    """Return a wrench with a force in the frame's axes."""
+    return np.concatenate([frame[:3, :3] @ np.array(force), np.zeros(3)])
+
+
+def test_free_space_sets_the_goal_at_the_hand_without_force():
+    environment = VirtualEnvironment()
+    assert environment.update(random_pose(0), np.ones(6), np.ones(6), DT) == 0
+    np.testing.assert_array_equal(environment.goal, 0.0)
+    np.testing.assert_array_equal(environment.force, 0.0)
+    assert not environment.touched
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_hold_goes_to_the_pose_with_the_measured_force(seed):
+    frame, hand = random_pose(seed), random_pose(seed + 100)
+    wrench = np.random.default_rng(seed).normal(size=6)
+    environment = VirtualEnvironment(
+        [VirtualObject('a', Shape.HOLD, pose=frame, rotational_stiffness=math.inf)]
+    )
+    assert environment.update(hand, wrench, STILL, DT) == 6
+    np.testing.assert_allclose(goal_pose(environment, hand), frame, atol=1e-12)
+    np.testing.assert_allclose(environment.force, wrench, atol=1e-12)
+
+
+def test_hold_without_rotational_stiffness_leaves_the_orientation_free():
+    frame, hand = random_pose(1), random_pose(2)
+    environment = VirtualEnvironment([VirtualObject('a', Shape.HOLD, pose=frame)])
+    assert environment.update(hand, np.ones(6), STILL, DT) == 3
+    np.testing.assert_allclose(environment.goal[3:], 0.0)
+    np.testing.assert_allclose(environment.force[3:], 0.0)
+    np.testing.assert_allclose(hand[:3, 3] + environment.goal[:3], frame[:3, 3], atol=1e-15)
+
+
+def test_compliant_hold_balances_force_by_displacement():
+    """With k, the goal is where a hand of this force would rest: k (goal - pose) = force."""
+    frame, hand = random_pose(3), random_pose(4)
+    wrench = np.array([1.0, -2.0, 0.5, 0.02, 0.03, -0.01])
+    environment = VirtualEnvironment(
+        [VirtualObject('a', Shape.HOLD, pose=frame, stiffness=250.0, rotational_stiffness=0.8)]
+    )
+    environment.update(hand, wrench, STILL, DT)
+    moved = hand[:3, 3] + environment.goal[:3] - frame[:3, 3]
+    np.testing.assert_allclose(250.0 * moved, wrench[:3], atol=1e-12)
+    rigid = VirtualEnvironment(
+        [VirtualObject('a', Shape.HOLD, pose=frame, rotational_stiffness=math.inf)]
+    )
+    rigid.update(hand, wrench, STILL, DT)
+    turned = environment.goal[3:] - rigid.goal[3:]
+    np.testing.assert_allclose(0.8 * turned, wrench[3:], atol=1e-12)
+
+
+def test_damping_of_a_compliant_surface_resists_motion():
+    wall = VirtualObject('w', Shape.WALL, stiffness=100.0, damping=20.0)
+    environment = VirtualEnvironment([wall])
+    inside = at(np.eye(4), 0.0, 0.0, -0.004)
+    force = push(np.eye(4), 0.0, 0.0, -1.0)
+    environment.update(inside, force, STILL, DT)
+    still = environment.goal[2]
+    environment.update(inside, force, np.array([0.0, 0.0, -0.01, 0.0, 0.0, 0.0]), DT)
+    assert environment.goal[2] - still == pytest.approx(20.0 * 0.01 / 100.0)
+    assert still == pytest.approx(0.004 - 1.0 / 100.0)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_wall_acts_inside_only_and_leaves_the_plane_free(seed):
+    frame = random_pose(seed)
+    environment = VirtualEnvironment([VirtualObject('w', Shape.WALL, pose=frame)])
+    force = push(frame, 0.4, 0.5, -2.0)
+    outside = at(frame, 0.01, 0.02, 0.003)
+    assert environment.update(outside, force, STILL, DT) == 0
+    inside = at(frame, 0.01, 0.02, -0.003)
+    assert environment.update(inside, force, STILL, DT) == 1
+    np.testing.assert_allclose(local(frame, goal_pose(environment, inside))[:3, 3],
+                               [0.01, 0.02, 0.0], atol=1e-15)  # fmt: skip
+    np.testing.assert_allclose(environment.force, push(frame, 0.0, 0.0, -2.0), atol=1e-12)
+    assert environment.touched
+
+
+def test_contact_lasts_while_pressed_and_ends_when_released():
+    frame = np.eye(4)
+    environment = VirtualEnvironment([VirtualObject('w', Shape.WALL)])
+    press, pull = push(frame, 0.0, 0.0, -1.0), push(frame, 0.0, 0.0, 0.01)
+    near, far = at(frame, 0.0, 0.0, 0.0004), at(frame, 0.0, 0.0, 0.002)
+    assert environment.update(near, press, STILL, DT) == 0  # not yet touched
+    assert environment.update(at(frame, 0.0, 0.0, -1e-6), press, STILL, DT) == 1
+    assert environment.update(near, press, STILL, DT) == 1  # pressed on: no chatter
+    assert environment.goal[2] == pytest.approx(-0.0004)
+    assert environment.update(near, pull, STILL, DT) == 0
+    assert environment.update(near, press, STILL, DT) == 0  # released means released
+    environment.update(at(frame, 0.0, 0.0, -1e-6), press, STILL, DT)
+    assert environment.update(far, press, STILL, DT) == 0  # beyond the margin
+    environment.update(at(frame, 0.0, 0.0, -1e-6), press, STILL, DT)
+    environment.reset()
+    assert environment.update(near, press, STILL, DT) == 0
+
+
+def test_box_holds_every_face_and_corners():
+    frame = random_pose(7)
+    box = VirtualObject('b', Shape.BOX, pose=frame, size=np.array([0.02, 0.04, 0.06]))
+    environment = VirtualEnvironment([box])
+    rng = np.random.default_rng(0)
+    half = box.size / 2.0
+    for _ in range(200):
+        environment.reset()
+        place = rng.uniform(-1.5, 1.5, 3) * half
+        hand = at(frame, *place)
+        count = environment.update(hand, STILL, STILL, DT)
+        assert count == np.sum(np.abs(place) > half)
+        goal = local(frame, goal_pose(environment, hand))[:3, 3]
+        np.testing.assert_allclose(goal, np.clip(place, -half, half), atol=1e-14)
+
+
+@pytest.mark.parametrize('control', Control)
+def test_line_projects_and_slides(control):
+    frame = random_pose(9)
+    line = VirtualObject('l', Shape.LINE, control, frame, damping=4.0)
+    environment = VirtualEnvironment([line])
+    hand = at(frame, 0.01, -0.02, 0.03)
+    force = push(frame, 0.1, 0.2, 0.5)
+    speed = push(frame, 0.0, 0.0, 0.1)
+    count = environment.update(hand, force, speed, DT)
+    goal = local(frame, goal_pose(environment, hand))[:3, 3]
+    held = np.linalg.inv(frame)[:3, :3] @ environment.force[:3]
+    if control is Control.HYBRID:
+        assert count == 2
+        np.testing.assert_allclose(goal, [0.0, 0.0, 0.03], atol=1e-14)
+        np.testing.assert_allclose(held, [0.1, 0.2, 4.0 * 0.1], atol=1e-14)  # damping times speed
+    else:
+        assert count == 3
+        np.testing.assert_allclose(goal, [0.0, 0.0, 0.03 + 0.5 * DT / 4.0], atol=1e-14)
+        np.testing.assert_allclose(held, [0.1, 0.2, 0.5], atol=1e-14)
+
+
+@pytest.mark.parametrize('control', Control)
+@pytest.mark.parametrize('seed', range(4))
+def test_circle_goal_lies_on_the_circle(control, seed):
+    frame = random_pose(seed)
+    circle = VirtualObject('c', Shape.CIRCLE, control, frame, np.array([0.03, 0.0, 0.0]))
+    environment = VirtualEnvironment([circle])
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        hand = at(frame, *rng.normal(size=3) * 0.03)
+        environment.update(hand, rng.normal(size=6) * 3.0, STILL, DT)
+        goal = local(frame, goal_pose(environment, hand))[:3, 3]
+        assert np.hypot(goal[0], goal[1]) == pytest.approx(0.03, abs=1e-14)
+        assert goal[2] == pytest.approx(0.0, abs=1e-14)
+    centre = at(frame, 0.0, 0.0, 0.0)
+    environment.update(centre, STILL, STILL, DT)
+    assert np.linalg.norm(environment.goal[:3]) == pytest.approx(0.03)
+
+
+def test_circle_admittance_advances_by_tangential_force():
+    circle = VirtualObject(
+        'c', Shape.CIRCLE, Control.ADMITTANCE, np.eye(4), np.array([0.03, 0.0, 0.0]), damping=2.0
+    )
+    environment = VirtualEnvironment([circle])
+    hand = at(np.eye(4), 0.03, 0.0, 0.0)
+    environment.update(hand, push(np.eye(4), 0.7, 1.5, 0.0), STILL, DT)
+    goal = goal_pose(environment, hand)[:3, 3]
+    assert math.atan2(goal[1], goal[0]) * 0.03 == pytest.approx(1.5 * DT / 2.0)
+    np.testing.assert_allclose(environment.force[:3], [0.7, 1.5, 0.0], atol=1e-14)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_angle_limit_turns_back_about_its_axis_only(seed):
+    frame, neutral = random_pose(seed), random_pose(seed + 50)
+    axis = frame[:3, 2]
+    limit = VirtualObject('a', Shape.ANGLE_LIMIT, pose=frame, size=np.array([0.0, 0.0, 0.2]))
+    environment = VirtualEnvironment([limit], neutral=neutral)
+    # A swing about a perpendicular axis, then the twist: swing and twist separate exactly.
+    swing = so3_exp(0.3 * frame[:3, 0])
+    for angle in (-0.5, -0.1, 0.15, 0.3, 2.5):
+        environment.reset()
+        hand = np.eye(4)
+        hand[:3, :3] = so3_exp(angle * axis) @ swing @ neutral[:3, :3]
+        wrench = np.concatenate([np.zeros(3), axis * np.sign(angle)])
+        count = environment.update(hand, wrench, STILL, DT)
+        assert count == (abs(angle) > 0.2)
+        if count:
+            wanted = so3_exp(math.copysign(0.2, angle) * axis) @ swing @ neutral[:3, :3]
+            goal = goal_pose(environment, hand)
+            np.testing.assert_allclose(goal[:3, :3], wanted, atol=1e-12)
+            np.testing.assert_allclose(goal[:3, 3], hand[:3, 3])
+            np.testing.assert_allclose(environment.force, wrench, atol=1e-12)
+
+
+def test_line_may_hold_the_neutral_orientation():
+    neutral, frame, hand = random_pose(1), random_pose(2), random_pose(3)
+    line = VirtualObject('l', Shape.LINE, pose=frame, rotational_stiffness=math.inf)
+    environment = VirtualEnvironment([line], neutral=neutral)
+    assert environment.update(hand, np.ones(6), STILL, DT) == 5
+    np.testing.assert_allclose(
+        goal_pose(environment, hand)[:3, :3], neutral[:3, :3], atol=1e-12
+    )
+
+
+def test_two_walls_meet_in_an_edge_and_the_first_wins_where_they_disagree():
+    first = VirtualObject('x', Shape.WALL, pose=frame_at(np.zeros(3), np.array([1.0, 0.0, 0.0])))
+    slanted = np.array([1.0, 1.0, 0.0])
+    second = VirtualObject('y', Shape.WALL, pose=frame_at(np.zeros(3), slanted))
+    hand = at(np.eye(4), -0.01, -0.02, 0.005)
+    environment = VirtualEnvironment([first, second])
+    assert environment.update(hand, STILL, STILL, DT) == 2
+    goal = goal_pose(environment, hand)[:3, 3]
+    np.testing.assert_allclose(goal, [0.0, 0.0, 0.005], atol=1e-14)
+    behind = VirtualObject(
+        'z', Shape.WALL, pose=frame_at(np.array([0.004, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    )
+    environment = VirtualEnvironment([first, behind])
+    assert environment.update(hand, STILL, STILL, DT) == 1
+    assert environment.goal[0] == pytest.approx(0.01)
+
+
+def test_admittance_wall_slides_while_touched():
+    wall = VirtualObject('w', Shape.WALL, Control.ADMITTANCE, damping=10.0)
+    environment = VirtualEnvironment([wall])
+    force = push(np.eye(4), 1.0, 0.0, -1.0)
+    assert environment.update(at(np.eye(4), 0.0, 0.0, 0.001), force, STILL, DT) == 0
+    assert environment.update(at(np.eye(4), 0.0, 0.0, -0.001), force, STILL, DT) == 3
+    np.testing.assert_allclose(environment.goal[:3], [DT / 10.0, 0.0, 0.001], atol=1e-15)
+
+
+@pytest.mark.parametrize('name', PRESETS)
+def test_published_environments(name):
+    centre = random_pose(5)
+    environment = VirtualEnvironment(published_environment(name, centre), neutral=centre)
+    count = environment.update(centre, STILL, STILL, DT)
+    assert count == {'hold': 6, 'line': 6, 'circle': 3}.get(name, 0)
+    with pytest.raises(UnknownName):
+        published_environment('sphere', centre)
+
+
+def test_read_from_yaml():
+    text = """
+    objects:
+      - {name: table, shape: wall, position: 0 0 -10 mm, stiffness: 2 N/mm, damping: 1 N s/m}
+      - {name: twist, shape: angle_limit, half_angle: 10 deg}
+      - {name: ring, shape: circle, control: admittance, size: 3 0 0 cm, z_axis: 0 1 0}
+    """
+    table, twist, ring = read_objects(Section(yaml.safe_load(text)))
+    assert (table.shape, table.stiffness, table.damping) == (Shape.WALL, 2000.0, 1.0)
+    assert table.pose[2, 3] == pytest.approx(-0.01)
+    assert twist.size[2] == pytest.approx(math.radians(10.0))
+    assert ring.control is Control.ADMITTANCE
+    np.testing.assert_allclose(ring.pose[:3, 2], [0.0, 1.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(ring.pose[:3, :3].T @ ring.pose[:3, :3], np.eye(3), atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ('line', 'where'),
+    [
+        ('{name: a, shape: sphere}', r'objects\[0\]\.shape'),
+        ('{name: a, shape: box, size: 1 1 0 m}', r'objects\[0\]\.size'),
+        ('{name: a, shape: wall, stiffness: -1 N/m}', r'objects\[0\]\.stiffness'),
+        ('{name: a, shape: wall, stifness: 1 N/m}', 'stifness'),
+        ('{name: a, shape: wall, z_axis: 0 0 0}', 'z_axis'),
+        ('{name: a, shape: angle_limit}', 'half_angle'),
+    ],
+)
+def test_bad_yaml(line, where):
+    with pytest.raises(RobotFileError, match=where):
+        read_objects(Section(yaml.safe_load(f'objects: [{line}]')))
+
+
+def test_bad_objects():
+    with pytest.raises(InvalidInput, match='stiffness'):
+        VirtualObject('a', Shape.HOLD, stiffness=math.inf)
+    with pytest.raises(InvalidInput, match='damping'):
+        VirtualObject('a', Shape.HOLD, damping=math.nan)
+    with pytest.raises(UnknownName, match='shape'):
+        VirtualObject('a', 9)
+    with pytest.raises(InvalidInput, match='name'):
+        VirtualObject('', Shape.HOLD)
+    with pytest.raises(InvalidInput, match='pose'):
+        VirtualObject('a', Shape.HOLD, pose=2.0 * np.eye(4))
+    with pytest.raises(InvalidInput, match='different name'):
+        VirtualEnvironment([VirtualObject('a', Shape.HOLD), VirtualObject('a', Shape.WALL)])
+
+
+def test_frame_at_every_direction():
+    rng = np.random.default_rng(0)
+    near_down = np.array([1e-9, 0.0, -1.0])
+    for axis in (*rng.normal(size=(20, 3)), -np.eye(3)[2], np.eye(3)[2], near_down):
+        pose = frame_at(np.zeros(3), axis)
+        np.testing.assert_allclose(pose[:3, 2], axis / np.linalg.norm(axis), atol=1e-8)
+        np.testing.assert_allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3), atol=1e-7)
+        assert np.linalg.det(pose[:3, :3]) == pytest.approx(1.0)
