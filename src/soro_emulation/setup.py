@@ -23,5 +23,8 @@ setup(
         'console_scripts': [
             'emulator = soro_emulation.node:main',
         ],
+        'soro_emulation.devices': [
+            'nidaq = soro_emulation.nidaq_emulator:NidaqEmulator',
+        ],
     },
 )

@@ -23,5 +23,8 @@ setup(
         'console_scripts': [
             'nidaq_driver = soro_nidaq_driver.node:main',
         ],
+        'soro_driver.devices': [
+            'nidaq = soro_nidaq_driver.device:NidaqDevice',
+        ],
     },
 )

@@ -1,0 +1,476 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The loop that drives a device: read, judge, decide, limit, write; reconnect; stay safe.
+
+One thread owns the device. Everybody else asks (`arm`, `stop`, `estop`, ...) and the loop acts
+between two ticks. The driver node runs it with commands from ROS as its law, a haptic
+renderer with its own; limits, watchdogs and safe states are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+import math
+import queue
+import time
+from typing import Any
+
+import numpy as np
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
+
+from soro_driver.command_gate import CommandGate, NotNear
+from soro_driver.device import (
+    Array,
+    Device,
+    DeviceError,
+    DeviceLost,
+    DeviceState,
+    DeviceTimeout,
+    Fault,
+    Flag,
+    Flags,
+    Identity,
+    Reading,
+)
+from soro_driver.law import Demand, Law
+from soro_driver.periodic import PeriodicThread
+from soro_driver.plausibility import Plausibility
+from soro_driver.safety import NotAllowed, SafetyState
+from soro_driver.settings import DriverSettings, RELEASE
+from soro_driver.watchdog import Watchdog
+
+FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to reconnect
+REQUEST_TIMEOUT = 2.0  # s, a tick never takes longer, an attempt to reconnect included
+AT_REST = 1e-6  # of the range: the ramp has arrived; below the resolution of any converter
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What one pass of the loop found and did; arrays of shape (m,) in SI.
+
+    Attributes
+    ----------
+    time : float
+        When the measurement reached this computer [s, steady clock].
+    commanded, applied, measured : ndarray
+        NaN where there is nothing: before the first command, without a device.
+    flags : ndarray of uint16
+    state : DeviceState
+    faults : int
+    reason : str
+        Why the state is what it is; empty while nothing is wrong.
+    demand : Demand, optional
+        The one that was acted on.
+    reading : Reading, optional
+        None without a device.
+    """
+
+    time: float
+    commanded: Array
+    applied: Array
+    measured: Array
+    flags: Flags
+    state: DeviceState
+    faults: int
+    reason: str
+    demand: Demand | None
+    reading: Reading | None
+
+
+class ControlLoop:
+    """Drives one device by one law.
+
+    Parameters
+    ----------
+    device : Device
+        Not opened yet; belongs to the loop from now on.
+    law : Law
+    gate : CommandGate
+        Actuators and their limits.
+    settings : DriverSettings
+    observer : callable, optional
+        Gets every `Tick`, in the thread of the loop, after set-points were written.
+    log : callable, optional
+        Gets a line whenever the state changes.
+    failed : callable, optional
+        Gets the exception that ended the loop; outputs are safe by then.
+    clock : callable
+        Steady clock [s].
+    priority : int
+        SCHED_FIFO priority of the thread; 0: none.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        law: Law,
+        gate: CommandGate,
+        settings: DriverSettings,
+        observer: Callable[[Tick], None] | None = None,
+        log: Callable[[str], None] | None = None,
+        failed: Callable[[BaseException], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        priority: int = 0,
+    ) -> None:
+        self.device = device
+        self.law = law
+        self.gate = gate
+        self.settings = settings
+        self.safety = SafetyState()
+        self.identity: Identity | None = None
+        self.reconnections = 0
+        self.timeouts = 0
+        self._observer = observer or (lambda tick: None)
+        self._log = log or (lambda line: None)
+        self._report_failure = failed or (lambda error: None)
+        self._clock = clock
+        self._plausibility = Plausibility(gate.actuators, settings.plausibility)
+        self._requests: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]]
+        self._requests = queue.SimpleQueue()
+        self._thread = PeriodicThread(
+            'control loop', settings.period, self._step, self._failed, priority
+        )
+        self._commands = Watchdog(settings.command_timeout)
+        self._feedback = Watchdog(settings.feedback_timeout)
+        self._reading: Reading | None = None
+        self._setpoint = gate.rest.copy()
+        self._written = math.nan
+        self._armed_at = math.nan
+        self._engaged: Demand | None = None
+        self._commanded = np.full(len(gate.names), math.nan)
+        self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
+        self._finished = False
+
+    # Asked from any thread ------------------------------------------------------------------
+
+    def open(self) -> Identity:
+        """Connect for the first time; afterwards the loop reconnects by itself.
+
+        Raises
+        ------
+        DeviceError
+            The device is not there or not the right one; nothing is running then.
+        """
+        return self._call(self._open)
+
+    def start(self) -> None:
+        """Start ticking."""
+        self._thread.start()
+
+    def arm(self) -> None:
+        """Let commands move the robot. Raises NotAllowed, DeviceError."""
+        self._call(self._arm)
+
+    def disarm(self) -> None:
+        """Make the outputs safe and refuse commands."""
+        self._call(self._disarm)
+
+    def stop(self, reason: str) -> None:
+        """Carry out the safe action; a new first command may end it."""
+        self._call(lambda: self._begin_safe(reason))
+
+    def estop(self, pressed: bool) -> None:
+        """Press or release the emergency stop; it stays latched until `clear`."""
+        self._call(lambda: self._estop(pressed))
+
+    def clear(self) -> None:
+        """Clear latched faults; arms nothing. Raises NotAllowed, DeviceError."""
+        self._call(self._clear)
+
+    def shutdown(self, timeout: float = REQUEST_TIMEOUT) -> bool:
+        """Make the outputs safe, close the device, end the thread; whether all that worked."""
+        if self._finished:
+            return True
+        running = self._thread.running
+        ended = self._thread.stop(timeout)
+        if running and not ended:
+            return False
+        return self._finish()
+
+    @property
+    def figures(self) -> Any:
+        """Timing of the loop (`LoopFigures`)."""
+        return self._thread.statistics.figures()
+
+    @property
+    def note(self) -> str:
+        """What the scheduler refused; empty when nothing."""
+        return self._thread.note
+
+    # In the thread of the loop ----------------------------------------------------------------
+
+    def tick(self, lateness: float = 0.0) -> Tick:
+        """Do one pass (the thread calls this; tests may)."""
+        self._answer_requests()
+        now = self._clock()
+        flags = np.zeros(len(self.gate.names), np.uint16)
+        self._reading = None
+        if not self.safety.connected:
+            self._try_to_reconnect(now)
+        elif self.safety.armed:
+            self._check_stall(min(lateness, now - self._armed_at))
+        if self.safety.connected:
+            flags |= self._guarded(self._read_and_judge, flags)
+        reading = self._reading
+        if reading is not None and self.safety.connected:
+            flags |= self._guarded(lambda: self._drive(reading), flags)
+        return self._tick_result(flags)
+
+    def _step(self, lateness: float) -> None:
+        self._observer(self.tick(lateness))
+
+    def _answer_requests(self) -> None:
+        while not self._requests.empty():
+            action, answer = self._requests.get()
+            if answer.set_running_or_notify_cancel():
+                try:
+                    answer.set_result(action())
+                except SoroError as error:
+                    answer.set_exception(error)
+
+    def _guarded(self, action: Callable[[], Flags], otherwise: Flags) -> Flags:
+        try:
+            return action()
+        except DeviceTimeout as error:
+            self.timeouts += 1
+            if self._feedback.expired(self._clock()):
+                self._lost(f'{error}; {self._age_text()}')
+        except DeviceLost as error:
+            self._lost(str(error))
+        except DeviceError as error:
+            self._fault(error.fault, str(error))
+        return otherwise
+
+    def _check_stall(self, lateness: float) -> None:
+        if lateness > self.settings.ttl:
+            self._fault(Fault.STALL, f'the control loop was stalled for {lateness:.3f} s')
+
+    def _read_and_judge(self) -> Flags:
+        reading = self.device.read()
+        now = self._clock()
+        self._feedback.feed(reading.time)
+        if self._feedback.expired(now):
+            raise DeviceLost(self._age_text())
+        self._reading = reading
+        finding = self._plausibility.check(reading, self.safety.armed)
+        if finding.faults:
+            self._fault(finding.faults, finding.reason or 'the device reports a fault')
+        if reading.tripped and self.safety.armed:
+            self._fault(Fault.DEVICE_WATCHDOG, 'the device went to its safe state by itself')
+        return finding.flags
+
+    def _age_text(self) -> str:
+        return f'no fresh measurement for {self._feedback.age(self._clock()):.3f} s'
+
+    def _drive(self, reading: Reading) -> Flags:
+        now = self._clock()
+        demand = self.law.demand(reading, self.safety.accepts_commands, now)
+        if not self.safety.armed:
+            return np.zeros(len(self.gate.names), np.uint16)
+        if self.safety.accepts_commands and demand is not None:
+            self._take(demand, reading, now)
+        if self._engaged is not None and self._commands.expired(now):
+            silence = self._commands.age(now)
+            self._begin_safe(f'no command from {self._engaged.source} for {silence:.3f} s')
+        if self.safety.state is DeviceState.SAFE:
+            return self._continue_safe(now)
+        target = self._setpoint if self._engaged is None else self._engaged.values
+        return self._write(target, now)
+
+    def _take(self, demand: Demand, reading: Reading, now: float) -> None:
+        """Act on a demand from this tick on, unless it is too old or not near enough."""
+        if now - demand.arrival > self._commands.timeout:
+            return
+        if self._engaged is None:
+            try:
+                reference = self._reference(reading)
+                self.gate.check_near(demand.values, reference, self.settings.engage_band)
+            except NotNear as error:
+                self.law.refused(demand, error)
+                return
+            self.safety.engage()
+            self._log(f'{demand.source} is in control')
+        self._engaged = demand
+        self._commanded[:] = demand.values
+        self._commands.feed(demand.arrival)
+
+    def _continue_safe(self, now: float) -> Flags:
+        if self.settings.safe_action == RELEASE:
+            return np.zeros(len(self.gate.names), np.uint16)
+        flags = self._write(self.gate.rest, now, self.settings.safe_rate)
+        if np.all(np.abs(self._setpoint - self.gate.rest) <= AT_REST * self.gate.span):
+            self.safety.end_safe()
+        return flags
+
+    def _write(self, target: Array, now: float, rate: Array | None = None) -> Flags:
+        # A late tick must not make a longer step than the device would allow.
+        longest = 2.0 * self.settings.period
+        dt = self.settings.period if math.isnan(self._written) else now - self._written
+        setpoint, flags = self.gate.shape(target, self._setpoint, min(dt, longest), rate)
+        self.device.write(setpoint, self.settings.ttl)
+        self._setpoint, self._written = setpoint, now
+        return flags
+
+    def _tick_result(self, flags: Flags) -> Tick:
+        reading, count = self._reading, len(self.gate.names)
+        nothing = np.full(count, math.nan)
+        safety = self.safety
+        return Tick(
+            self._clock() if reading is None else reading.time,
+            self._commanded.copy(),
+            nothing if reading is None else reading.applied,
+            nothing if reading is None else reading.measured,
+            flags, safety.state,
+            safety.faults | (0 if safety.connected else int(Fault.COMMUNICATION)),
+            safety.reason, self._engaged, reading,
+        )  # fmt: skip
+
+    # Transitions ------------------------------------------------------------------------------
+
+    def _open(self) -> Identity:
+        identity = self.device.open()
+        if self.identity is not None:
+            self.reconnections += 1
+        self.identity = identity
+        self._plausibility.restart()
+        self._feedback.clear()
+        self._feedback.feed(self._clock())
+        self._retry_after = FIRST_RETRY
+        self.safety.opened()
+        self._log(f'connected to {identity.model}, serial {identity.serial}')
+        return identity
+
+    def _try_to_reconnect(self, now: float) -> None:
+        if now < self._retry_at or self._finished:
+            return
+        try:
+            self._open()
+        except DeviceError as error:
+            self.device.close()
+            self.safety.lost(str(error))
+            self._retry_at = self._clock() + self._retry_after
+            self._retry_after = min(2.0 * self._retry_after, LAST_RETRY)
+
+    def _lost(self, reason: str) -> None:
+        self._log(f'device lost: {reason}')
+        self.safety.lost(reason)
+        self._disengage()
+        self._reading = None
+        self._quietly(self.device.make_safe)  # one way may still work
+        self.device.close()
+        self._retry_at = self._clock() + self._retry_after
+
+    def _fault(self, bits: int, reason: str) -> None:
+        if self.safety.fault(bits, reason):
+            self._log(f'fault: {reason}')
+            self._disengage()
+            self._make_safe()
+
+    def _estop(self, pressed: bool) -> None:
+        if self.safety.estop(pressed):
+            self._log('emergency stop')
+            self._disengage()
+            if self.safety.connected:
+                self._make_safe()
+
+    def _begin_safe(self, reason: str) -> None:
+        if self.safety.begin_safe(reason):
+            self._log(f'safe action: {reason}')
+        self._disengage()
+        if self.settings.safe_action == RELEASE and self.safety.connected:
+            self._make_safe()
+
+    def _arm(self) -> None:
+        self.safety.check_may_arm()
+        reading = self.device.read()
+        if np.any(reading.flags & Flag.SENSOR_FAULT):
+            pairs = zip(self.gate.names, reading.flags, strict=True)
+            bad = [name for name, flags in pairs if flags & Flag.SENSOR_FAULT]
+            raise NotAllowed(f'sensor of {", ".join(bad)} is faulty: not armed')
+        self.device.arm()
+        self._setpoint = self._start_from(reading)
+        self._written = math.nan
+        self._commanded[:] = math.nan
+        self._plausibility.restart()
+        self.law.armed()
+        self.safety.arm()
+        self._armed_at = self._clock()  # arming may have taken longer than a tick
+        self._log('armed')
+
+    def _disarm(self) -> None:
+        self._disengage()
+        self.safety.disarm()
+        if self.safety.connected:
+            self._make_safe()
+
+    def _clear(self) -> None:
+        self.safety.check_may_clear()
+        if self.safety.connected:
+            self.device.reset()
+        self.safety.clear()
+        self._plausibility.restart()
+        self._log('faults cleared')
+
+    def _disengage(self) -> None:
+        self._engaged = None
+        self._commands.clear()
+        self.law.disengaged()
+
+    def _make_safe(self) -> None:
+        self._setpoint = self.gate.rest.copy()
+        try:
+            self.device.make_safe()
+        except DeviceError as error:
+            self._lost(f'could not be made safe: {error}')
+
+    def _quietly(self, action: Callable[[], None]) -> bool:
+        try:
+            action()
+        except DeviceError as error:
+            self._log(f'not made safe from here: {error}')
+            return False
+        return True
+
+    def _reference(self, reading: Reading) -> Array:
+        unknown = np.isnan(reading.measured)
+        return np.where(unknown, self._setpoint, reading.measured)
+
+    def _start_from(self, reading: Reading) -> Array:
+        """Where the robot is: at rest when it is near it, so that noise is not driven."""
+        here = np.where(np.isnan(reading.measured), self.gate.rest, reading.measured)
+        near = np.abs(here - self.gate.rest) <= self.settings.engage_band * self.gate.span
+        return self.gate.clamp(np.where(near, self.gate.rest, here))
+
+    def _call(self, action: Callable[[], Any]) -> Any:
+        if not self._thread.running:
+            return action()
+        answer: Future[Any] = Future()
+        self._requests.put((action, answer))
+        try:
+            return answer.result(REQUEST_TIMEOUT)
+        except (FutureTimeout, CancelledError):
+            raise NotAllowed('the control loop does not answer', Code.BUSY) from None
+
+    def _failed(self, error: BaseException) -> None:
+        self.safety.fault(Fault.INTERNAL, f'error inside the driver: {error!r}')
+        self._finish()
+        self._report_failure(error)
+
+    def _finish(self) -> bool:
+        if self._finished:
+            return True
+        self._finished = True
+        safe = not self.safety.connected
+        try:
+            safe = safe or self._quietly(self.device.make_safe)
+        except Exception as error:  # noqa: BLE001 - nothing may keep the process from ending
+            self._log(f'not made safe from here: {error!r}')
+        self.safety.lost('the driver has ended')
+        self.device.close()
+        while not self._requests.empty():
+            self._requests.get()[1].cancel()
+        return safe

@@ -1,0 +1,237 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a device is to a driver: values in SI and the order of the robot file, nothing vendor."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from typing import ClassVar, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
+
+if TYPE_CHECKING:
+    from soro_mechanics.robot_file import RobotDescription
+    from soro_mechanics.section import Section
+
+    from soro_driver.endpoint import Endpoint
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.uint16]
+
+
+class DeviceState(IntEnum):
+    """State of a driven device (constants of soro_msgs/ActuatorState)."""
+
+    UNCONFIGURED = 0
+    INACTIVE = 1
+    ACTIVE = 2
+    SAFE = 3
+    FAULT = 4
+    ESTOP = 5
+
+
+class Flag(IntFlag):
+    """What is said about one actuator (bits of soro_msgs/ActuatorState.flags)."""
+
+    AT_LOWER_LIMIT = 1
+    AT_UPPER_LIMIT = 2
+    RATE_LIMITED = 4
+    SENSOR_FAULT = 8
+    LEAK = 16
+    BLOCKED = 32
+    OVER_LIMIT = 64
+
+
+class Fault(IntFlag):
+    """Bits 0-15 of ActuatorState.faults, equal for every device; a device owns bits 16-31."""
+
+    COMMUNICATION = 1 << 0
+    OVER_LIMIT = 1 << 1
+    SENSOR = 1 << 2
+    FROZEN = 1 << 3
+    TRACKING = 1 << 4
+    DEVICE_WATCHDOG = 1 << 5
+    DEVICE = 1 << 6
+    REBOOT = 1 << 7
+    STALL = 1 << 8
+    INTERNAL = 1 << 9
+
+
+FAULT_TEXT = {
+    Fault.COMMUNICATION: 'no communication with the device',
+    Fault.OVER_LIMIT: 'measured value above its limit',
+    Fault.SENSOR: 'sensor out of range or open',
+    Fault.FROZEN: 'feedback does not change any more',
+    Fault.TRACKING: 'measured value does not follow the command',
+    Fault.DEVICE_WATCHDOG: 'the device went to its safe state by itself',
+    Fault.DEVICE: 'the device reports an error',
+    Fault.REBOOT: 'the device was restarted',
+    Fault.STALL: 'the control loop was stalled',
+    Fault.INTERNAL: 'error inside the driver',
+}
+DEVICE_FAULT_SHIFT = 16
+
+
+class DeviceError(SoroError):
+    """The device answered with an error: `fault` is latched until it is cleared.
+
+    Parameters
+    ----------
+    message : str
+        For a person: what failed and what to do.
+    fault : int
+        Bits of `Fault`, or of the device (16-31).
+    """
+
+    code = Code.DEVICE_FAULT
+
+    def __init__(self, message: str, fault: int = Fault.DEVICE) -> None:
+        super().__init__(message)
+        self.fault = int(fault)
+
+
+class DeviceLost(DeviceError):
+    """The connection to the device is gone; the driver reconnects."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Fault.COMMUNICATION)
+
+
+class DeviceTimeout(DeviceError):
+    """One call did not end in time.
+
+    The loop goes on; it gives the device up when no fresh measurement came for the feedback timeout.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Fault.COMMUNICATION)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who answered: for logs, diagnostics and the check that a device was not exchanged."""
+
+    model: str
+    serial: str
+    firmware: str = ''
+    session: int = 0
+
+
+@dataclass(frozen=True)
+class SensorReading:
+    """Further sensors of a device (flex sensors): counts of the converter and flags."""
+
+    names: tuple[str, ...]
+    raw: Array
+    flags: Flags
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One consistent measurement of all actuators.
+
+    Attributes
+    ----------
+    time : float
+        When it reached this computer [s, CLOCK_MONOTONIC]. A device that repeats an old
+        measurement keeps the old time: the driver's freshness check rests on it.
+    measured : ndarray, shape (m,)
+        SI, order of the robot file; NaN where there is no sensor or it is faulty.
+    applied : ndarray, shape (m,)
+        The set-points the device acts on, as it echoes them.
+    flags : ndarray of uint16, shape (m,)
+        Bits of `Flag` that the device or its transport knows about.
+    faults : int
+        Bits of `Fault` and of the device; any bit latches a fault.
+    tripped : bool
+        The device carried out its own safe action (time to live passed, its own e-stop).
+    sensors : SensorReading, optional
+    """
+
+    time: float
+    measured: Array
+    applied: Array
+    flags: Flags
+    faults: int = 0
+    tripped: bool = False
+    sensors: SensorReading | None = field(default=None)
+
+
+class Device(ABC):
+    """One piece of hardware that drives all actuators of one robot.
+
+    Only one thread ever calls a device. Every call returns or raises within `io_timeout`
+    (`open`, `arm`, `reset` within `open_timeout`): a driver that waits cannot vent. Expected
+    failures are `DeviceError` (latches a fault), `DeviceTimeout` and `DeviceLost`; anything else
+    is a bug and stops the driver.
+
+    Life: ``open -> (read)* -> arm -> (read, write)* -> make_safe -> ... -> close``. After a
+    `DeviceLost` the driver calls `close` and later `open` again. Opening leaves the outputs safe.
+    """
+
+    fault_text: ClassVar[dict[int, str]] = {}
+    """Meaning of the device's own fault bits (16-31)."""
+    io_timeout: float = 0.05
+    """Longest time any call but `open` may take [s]."""
+    open_timeout: float = 0.5
+    """Longest time `open`, `arm` and `reset` may take [s]."""
+
+    @classmethod
+    @abstractmethod
+    def from_section(
+        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> Device:
+        """Make the device from its own section of the robot file, without touching hardware.
+
+        Parameters
+        ----------
+        section : Section
+            ``driver.<device>`` of the robot file; every key must be read or is refused.
+        robot : RobotDescription
+            Actuators, in the order of every array here.
+        endpoint : Endpoint, optional
+            Where the emulator of this robot listens; None: the hardware named in the section.
+        """
+
+    @abstractmethod
+    def open(self) -> Identity:
+        """Connect, identify and check the device, and put its outputs into the safe state."""
+
+    @abstractmethod
+    def read(self) -> Reading:
+        """Return the newest measurement."""
+
+    @abstractmethod
+    def write(self, values: Array, ttl: float) -> None:
+        """Send set-points, shape (m,) [SI]; the device goes safe by itself after `ttl` [s]."""
+
+    @abstractmethod
+    def arm(self) -> None:
+        """Let the device act on set-points. Never called without a person's decision."""
+
+    @abstractmethod
+    def make_safe(self) -> None:
+        """Carry out the device's safe action at once, and disarm. May be called in any state."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Clear errors latched in the device. Moves nothing and does not arm."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give the connection back; never raises. Call `make_safe` before."""
+
+
+def fault_names(faults: int, own: dict[int, str]) -> list[str]:
+    """Say in words which faults are set."""
+    words = [text for bit, text in FAULT_TEXT.items() if faults & bit]
+    words += [text for bit, text in own.items() if faults & bit]
+    known = sum(FAULT_TEXT) | sum(own)
+    if faults & ~known:
+        words.append(f'unknown fault bits {faults & ~known:#x}')
+    return words

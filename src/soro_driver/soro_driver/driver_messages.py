@@ -1,0 +1,45 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From ticks of the control loop to ROS messages. Nothing is decided here."""
+
+from __future__ import annotations
+
+from builtin_interfaces.msg import Time
+import rclpy.time
+
+from soro_driver.command_gate import CommandGate
+from soro_driver.control_loop import Tick
+from soro_msgs.msg import ActuatorCommand, ActuatorState
+
+
+def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
+    """Return the state of all actuators; NaN where nothing is known.
+
+    Parameters
+    ----------
+    tick : Tick
+    gate : CommandGate
+        Names and quantities.
+    stamp : Time
+        When the measurement reached this computer.
+    """
+    message = ActuatorState()
+    message.header.stamp = stamp
+    message.name = list(gate.names)
+    message.quantity = [a.quantity_code for a in gate.actuators]
+    message.commanded = tick.commanded.tolist()
+    message.applied = tick.applied.tolist()
+    message.measured = tick.measured.tolist()
+    message.flags = tick.flags.tolist()
+    message.device_state = int(tick.state)
+    message.faults = tick.faults
+    if tick.demand is not None:
+        message.command_source = tick.demand.source
+        message.command_stamp = rclpy.time.Time(nanoseconds=tick.demand.stamp).to_msg()
+    return message
+
+
+def stamp_nanoseconds(command: ActuatorCommand) -> int:
+    """Return the stamp of a command [ns]."""
+    stamp = command.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)

@@ -1,0 +1,93 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a driver says in its diagnostics: device, commands, loop. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+import time
+from typing import Any
+
+from soro_driver.control_loop import ControlLoop
+from soro_driver.device import DeviceState, fault_names
+from soro_driver.law import CommandInlet
+
+MISSED_WARNING = 0.01  # part of all slots: the loop is not what it is supposed to be
+
+
+class Level(IntEnum):
+    """Levels of diagnostic_msgs/DiagnosticStatus."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+    STALE = 3
+
+
+@dataclass(frozen=True)
+class Status:
+    """One status of the diagnostics; numbers that vary are in `values`, never in `message`."""
+
+    name: str
+    level: Level
+    message: str
+    values: dict[str, Any]
+
+
+def report(loop: ControlLoop, inlet: CommandInlet | None) -> list[Status]:
+    """Return all statuses of a running loop."""
+    statuses = [device_status(loop), loop_status(loop)]
+    if inlet is not None:
+        statuses.append(command_status(inlet))
+    return statuses
+
+
+def device_status(loop: ControlLoop) -> Status:
+    """Say what the device does and what it takes to move again."""
+    safety, identity = loop.safety, loop.identity
+    state = safety.state
+    faults = fault_names(safety.faults, loop.device.fault_text)
+    level, message = {
+        DeviceState.ACTIVE: (Level.OK, 'active'),
+        DeviceState.INACTIVE: (Level.OK, 'inactive: outputs safe; activate to move'),
+        DeviceState.SAFE: (Level.WARN, 'safe: commands lost or stopped; send a new first command'),
+        DeviceState.FAULT: (Level.ERROR, f'fault: {", ".join(faults)}; call driver/clear_fault'),
+        DeviceState.ESTOP: (Level.ERROR, 'emergency stop: release it, call driver/clear_fault'),
+        DeviceState.UNCONFIGURED: (Level.STALE, 'no device; reconnecting'),
+    }[state]
+    if state is DeviceState.UNCONFIGURED and identity is not None:
+        level, message = Level.ERROR, 'device lost; reconnecting, activate again when it is back'
+    values = {
+        'state': state.name,
+        'reason': safety.reason,
+        'faults': f'{safety.faults:#010x}',
+        'model': '' if identity is None else identity.model,
+        'serial': '' if identity is None else identity.serial,
+        'reconnections': loop.reconnections,
+        'timeouts': loop.timeouts,
+    }
+    return Status('device', level, message, values)
+
+
+def command_status(inlet: CommandInlet) -> Status:
+    """Say who commands and what was refused."""
+    owner = inlet.owner(time.monotonic())
+    values = {'source': owner, 'accepted': inlet.accepted, 'rejected': inlet.rejected.total()}
+    values |= {f'rejected_{name.lower()}': n for name, n in sorted(inlet.rejected.items())}
+    values['last_rejection'] = inlet.last_rejection
+    message = f'commanded by {owner}' if owner else 'nobody commands'
+    return Status('commands', Level.OK, message, values)
+
+
+def loop_status(loop: ControlLoop) -> Status:
+    """Say how well the loop keeps time."""
+    figures = loop.figures
+    late = figures.missed_part > MISSED_WARNING
+    message = 'slots missed' if late else 'in time'
+    values: dict[str, Any] = {'rate_hz': 1.0 / figures.period}
+    for name, numbers in (('lateness', figures.lateness), ('work', figures.work)):
+        for part, value in zip(('p50', 'p99', 'p99.9', 'max'), numbers, strict=True):
+            values[f'{name}_{part}_ms'] = 1e3 * value
+    values |= {'ticks': figures.ticks, 'missed': figures.missed, 'scheduling': loop.note}
+    return Status('loop', Level.WARN if late else Level.OK, message, values)

@@ -1,0 +1,57 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One driver per device: a file lock that the kernel takes back when its process ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+import re
+import tempfile
+
+from soro_driver.device import DeviceError
+
+
+class ExclusiveUse:
+    """The right to use a device, among the processes of this computer.
+
+    Parameters
+    ----------
+    resource : str
+        Names the hardware the same way in every process: 'nidaq local Dev1', '/dev/ttyUSB0'.
+    """
+
+    def __init__(self, resource: str) -> None:
+        self._resource = resource
+        name = re.sub(r'[^\w.-]+', '_', resource)
+        self._path = Path(tempfile.gettempdir()) / f'soro_{name}.lock'
+        self._file = -1
+
+    def acquire(self) -> None:
+        """Take it.
+
+        Raises
+        ------
+        DeviceError
+            Another process has it; its process id is in the message.
+        """
+        if self._file >= 0:
+            return
+        # Every user of the computer may have run a driver before: the file must open for all.
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = os.pread(file, 32, 0).decode(errors='replace').strip() or 'unknown'
+            os.close(file)
+            raise DeviceError(f'{self._resource} is in use by process {owner}') from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, f'{os.getpid()}\n'.encode(), 0)
+        self._file = file
+
+    def release(self) -> None:
+        """Give it back."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

@@ -1,0 +1,158 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What decides the set-points of a control loop: commands from ROS, or a haptic law."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+import threading
+
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.status import Code
+
+from soro_driver.command_gate import CommandGate
+from soro_driver.device import Array, Reading
+from soro_driver.ownership import Ownership
+from soro_driver.safety import NotAllowed
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a law wants.
+
+    Attributes
+    ----------
+    values : ndarray, shape (m,)
+        SI, order of the robot file; finite.
+    source : str
+        Who wants it.
+    stamp : int
+        The sender's clock [ns].
+    arrival : float
+        Steady clock [s]; the loop's watchdog rests on it.
+    """
+
+    values: Array
+    source: str
+    stamp: int
+    arrival: float
+
+
+class Law(ABC):
+    """Decides set-points, once per tick, in the thread of the loop."""
+
+    @abstractmethod
+    def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
+        """Return what is wanted now; None while there is nothing.
+
+        Parameters
+        ----------
+        reading : Reading
+            This tick's measurement.
+        accepting : bool
+            Whether the loop would act on a demand (armed and not in a safe action).
+        now : float
+            Steady clock [s].
+        """
+
+    @abstractmethod
+    def refused(self, demand: Demand, error: SoroError) -> None:
+        """Learn that the loop refused a first demand because it is not where the robot is."""
+
+    @abstractmethod
+    def disengaged(self) -> None:
+        """Learn that the loop stopped acting: what was wanted before is void."""
+
+    @abstractmethod
+    def armed(self) -> None:
+        """Learn that a person armed the robot anew."""
+
+
+class CommandInlet(Law):
+    """Commands that arrive as messages from one source at a time. Safe from any thread.
+
+    Parameters
+    ----------
+    gate : CommandGate
+    timeout : float
+        A source that is silent for longer loses control [s].
+    """
+
+    def __init__(self, gate: CommandGate, timeout: float) -> None:
+        self._gate = gate
+        self._ownership = Ownership(timeout)
+        self._lock = threading.Lock()
+        self._latest: Demand | None = None
+        self._accepting = False
+        self.accepted = 0
+        self.rejected: Counter[str] = Counter()
+        self.last_rejection = ''
+
+    def submit(
+        self,
+        names: Sequence[str],
+        quantities: Sequence[int],
+        values: Sequence[float],
+        source: str,
+        stamp: int,
+        now: float,
+    ) -> None:
+        """Take a command, or refuse the whole of it.
+
+        Raises
+        ------
+        SoroError
+            Saying why; also counted in `rejected` under the name of its code.
+        """
+        with self._lock:
+            try:
+                checked = self._gate.check(names, quantities, values)
+                if not source:
+                    raise InvalidInput('source', '', 'the name of the sending node')
+                self._ownership.check(source, stamp, now)
+                if not self._accepting:
+                    raise NotAllowed('commands are not accepted now')
+            except SoroError as error:
+                self._count(error)
+                raise
+            self._ownership.claim(source, stamp, now)
+            self._latest = Demand(checked, source, stamp, now)
+            self.accepted += 1
+
+    def owner(self, now: float) -> str:
+        """Return the source in control, '' when nobody is."""
+        with self._lock:
+            return self._ownership.owner(now)
+
+    def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
+        """Return the newest command."""
+        with self._lock:
+            self._accepting = accepting
+            return self._latest
+
+    def refused(self, demand: Demand, error: SoroError) -> None:
+        """Count it, and let somebody else try."""
+        with self._lock:
+            self._count(error, 'NOT_NEAR')
+            if self._latest is demand:
+                self._latest = None
+            self._ownership.release()
+
+    def disengaged(self) -> None:
+        """Drop the newest command, and let nobody be in control."""
+        with self._lock:
+            self._accepting = False
+            self._latest = None
+            self._ownership.release()
+
+    def armed(self) -> None:
+        """Forget the senders' stamps."""
+        with self._lock:
+            self._ownership.forget()
+
+    def _count(self, error: SoroError, reason: str = '') -> None:
+        self.rejected[reason or Code(error.code).name] += 1
+        self.last_rejection = str(error)

@@ -1,0 +1,273 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node `driver`: the device of one robot, behind limits, watchdogs and a latched safe state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.lifecycle import GuardedLifecycleNode
+from soro_node.main import run as run_node
+from soro_node.parameters import ParameterTable
+from soro_node.robot_binding import read_description
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from soro_driver import devices
+from soro_driver.command_gate import CommandGate
+from soro_driver.control_loop import ControlLoop, Tick
+from soro_driver.device import DeviceError, DeviceLost, DeviceState, DeviceTimeout
+from soro_driver.driver_messages import stamp_nanoseconds, state_message
+from soro_driver.driver_parameters import PARAMETERS
+from soro_driver.driver_report import report
+from soro_driver.endpoint import derive
+from soro_driver.law import CommandInlet
+from soro_driver.settings import read_driver_settings
+from soro_msgs.msg import ActuatorCommand, ActuatorState
+
+REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
+RETRY_PERIOD = 0.25  # s, while autostart waits for the device
+EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class DriverNode(GuardedLifecycleNode):
+    """Runs a `ControlLoop` with commands from ROS as its law.
+
+    Parameters
+    ----------
+    device : str
+        Refuse robots whose device is another one; '': the robot file decides.
+    """
+
+    exit_when_autostart_fails = False
+
+    def __init__(self, device: str = '', **kwargs: Any) -> None:
+        super().__init__('driver', **kwargs)
+        self._only = device
+        self._table = ParameterTable(self, PARAMETERS)
+        self._loop: ControlLoop | None = None
+        self._inlet: CommandInlet | None = None
+        self._gate: CommandGate | None = None
+        self._connected: ControlLoop | None = None
+        self._estop_pressed = False
+        self._estop_latched = False
+        self._failure: BaseException | None = None
+        self._last_state = DeviceState.UNCONFIGURED
+        self._diagnostics = Diagnostics(self)
+        # The state is published in every lifecycle state, so not by a managed publisher.
+        self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
+        self.create_subscription(ActuatorCommand, 'actuator_command', self._on_command, 1)
+        self.create_subscription(Bool, 'estop', self._on_estop, LATCHED)
+        self.create_service(Trigger, '~/stop', self._on_stop)
+        self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
+        self._changed = self.create_guard_condition(self._on_change)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._report_timer = self.create_timer(REPORT_PERIOD, self._on_change, clock=self._steady)
+        self._retry_timer: Any = None
+        self._retry_until = 0.0
+        self._diagnostics.report('device', Level.WARN, 'not configured')
+
+    # Lifecycle --------------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Read the robot file, connect, and begin to publish the state; nothing moves."""
+        loop, self._connected = self._connected or self._connect(), None
+        self._loop = loop
+        if self._estop_latched:
+            loop.estop(True)
+            loop.estop(self._estop_pressed)
+        loop.start()
+
+    def _connect(self) -> ControlLoop:
+        values = self._table.values()
+        robot = read_description(values)
+        settings = read_driver_settings(robot)
+        if self._only and settings.device != self._only:
+            raise InvalidInput('driver.device', settings.device, self._only)
+        endpoint = None
+        if values['use_emulator']:
+            endpoint = derive(self.get_namespace(), settings.device, values['emulator_port'])
+        elif self.get_parameter('use_sim_time').value:
+            raise InvalidInput('use_sim_time', True, 'false: real hardware runs in real time')
+        device = devices.load(settings.device).from_section(settings.section, robot, endpoint)
+        self._gate = CommandGate(robot.actuators, robot.coupled_limits)
+        self._inlet = CommandInlet(self._gate, settings.command_timeout)
+        loop = ControlLoop(
+            device, self._inlet, self._gate, settings, observer=self._publish,
+            log=self.get_logger().info, failed=self._on_failure, priority=values['priority'],
+        )  # fmt: skip
+        try:
+            loop.open()
+        except DeviceError:
+            loop.shutdown()
+            raise
+        return loop
+
+    def activate(self) -> None:
+        """Arm the device; the first command must start where the robot is."""
+        self._running_loop().arm()
+
+    def deactivate(self) -> None:
+        """Make the outputs safe."""
+        self._running_loop().disarm()
+
+    def cleanup(self) -> None:
+        """Make the outputs safe and give the device back."""
+        loop, self._loop, self._inlet = self._loop, None, None
+        if loop is not None:
+            self._estop_latched = loop.safety.state is DeviceState.ESTOP
+            if not loop.shutdown():
+                self.get_logger().error('the outputs could not be made safe from here')
+        self._last_state = DeviceState.UNCONFIGURED
+        self._diagnostics.report('device', Level.WARN, 'not configured')
+
+    def stop_outputs(self) -> None:
+        """Make the outputs safe, whatever the state."""
+        if self._loop is not None:
+            self._loop.disarm()
+
+    def make_safe(self) -> None:
+        """Make the outputs safe, close the device, and say so; the process ends after this."""
+        self.active = False
+        if self._retry_timer is not None:
+            self._retry_timer.cancel()
+        loop, self._loop = self._loop or self._connected, None
+        if loop is None:
+            return
+        safe = loop.shutdown(EXIT_TIMEOUT)
+        level = Level.OK if safe else Level.ERROR
+        message = 'ended, outputs safe' if safe else 'ended; outputs not made safe from here'
+        self._diagnostics.report('device', level, message)
+        self.get_logger().info(message)
+
+    def autostart(self) -> bool:
+        """Configure and activate once; a device that is still starting is waited for."""
+        self._retry_until = time.monotonic() + self._table.connect_timeout
+        if self._wait_for_device():
+            return False
+        return super().autostart()
+
+    def _wait_for_device(self) -> bool:
+        """Connect; whether the device does not answer yet and is going to be tried again.
+
+        Everything else that is wrong is left for `configure` to find and report.
+        """
+        try:
+            self._connected = self._connect()
+        except (DeviceLost, DeviceTimeout) as error:
+            if time.monotonic() > self._retry_until:
+                return False
+            if self._retry_timer is None:
+                self.get_logger().info(f'waiting for the device: {error}')
+                self._retry_timer = self.create_timer(
+                    RETRY_PERIOD, self._retry, clock=self._steady
+                )
+            return True
+        except SoroError:
+            return False
+        return False
+
+    def _retry(self) -> None:
+        if not self._wait_for_device():
+            self._retry_timer.cancel()
+            super().autostart()
+
+    # Messages ---------------------------------------------------------------------------------
+
+    def _on_command(self, message: ActuatorCommand) -> None:
+        now = time.monotonic()
+        if self._inlet is None:
+            return
+        stamp = stamp_nanoseconds(message)
+        try:
+            self._inlet.submit(
+                message.name, message.quantity, message.value, message.source, stamp, now
+            )
+        except SoroError as error:
+            # Counted in the diagnostics; the log must not fill up at the rate of a stream.
+            self.get_logger().warning(f'command refused: {error}', throttle_duration_sec=2.0)
+
+    def _on_estop(self, message: Bool) -> None:
+        self._estop_pressed = message.data
+        self._estop_latched |= message.data
+        if self._loop is not None:
+            self._asked('emergency stop', lambda loop: loop.estop(message.data))
+
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        error = self._asked('stop', lambda loop: loop.stop('stopped by driver/stop'))
+        response.success = error is None
+        response.message = self._last_state.name if error is None else str(error)
+        return response
+
+    def _on_clear_fault(
+        self, request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        error = self._asked('clear_fault', lambda loop: loop.clear())
+        if error is None:
+            self._estop_latched = False
+        response.success = error is None
+        response.message = str(error or 'cleared; activate the driver to move again')
+        return response
+
+    def _asked(self, what: str, action: Callable[[ControlLoop], None]) -> SoroError | None:
+        """Do what a person asked for; the error when it was refused."""
+        try:
+            action(self._running_loop())
+        except SoroError as error:
+            self.get_logger().warning(f'{what}: {error}')
+            return error
+        return None
+
+    # From the control loop --------------------------------------------------------------------
+
+    def _publish(self, tick: Tick) -> None:
+        """Publish a tick (in the thread of the loop)."""
+        if self._gate is None:
+            return
+        stamp = self.get_clock().now().to_msg()
+        self._state_publisher.publish(state_message(tick, self._gate, stamp))
+        if tick.state is not self._last_state:
+            self._last_state = tick.state
+            self._changed.trigger()
+
+    def _on_failure(self, error: BaseException) -> None:
+        self._failure = error
+        self._changed.trigger()
+
+    def _on_change(self) -> None:
+        """Report, and follow the device's state with the lifecycle (in the executor)."""
+        if self._failure is not None:
+            # The outputs are safe already; the process ends with a traceback and exit code 1.
+            raise RuntimeError('the control loop has ended') from self._failure
+        loop = self._loop
+        if loop is None:
+            return
+        for status in report(loop, self._inlet):
+            level = Level(int(status.level))
+            self._diagnostics.report(status.name, level, status.message, **status.values)
+        if self.active and not loop.safety.armed:
+            self.get_logger().error(f'deactivated: {loop.safety.reason or loop.safety.state.name}')
+            self.trigger_deactivate()
+
+    def _running_loop(self) -> ControlLoop:
+        if self._loop is None:
+            raise InvalidInput('driver', 'unconfigured', 'a configured driver')
+        return self._loop
+
+
+def run(args: list[str] | None = None, device: str = '') -> int:
+    """Run the node until it is told to stop; return the exit code."""
+    return run_node(lambda: DriverNode(device), args, driver=True)
+
+
+def main() -> None:
+    """Run the node."""
+    raise SystemExit(run())

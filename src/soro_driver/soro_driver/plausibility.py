@@ -1,0 +1,196 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether measurements can be true: over the limit, stuck, not following the command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from soro_mechanics.actuators import Actuator
+from soro_mechanics.section import Section
+
+from soro_driver.device import Array, Fault, Flag, Flags, Reading
+
+ONSET = 0.25  # an error begins where it passes this part of the tolerance
+STILL = 0.25  # a value that made less of the way than this part of the error stands still
+
+
+@dataclass(frozen=True)
+class PlausibilityLimits:
+    """Limits of the checks; times in s, differences as a part of each actuator's range.
+
+    Attributes
+    ----------
+    over_limit_margin, over_limit_for : float
+        Measured above maximum (or below minimum) by more than the margin for this long.
+    sensor_for : float
+        A sensor reported as faulty for this long.
+    frozen_for : float
+        Every measured value exactly the same for this long while armed; 0: not checked (a
+        sensor without noise may stand still).
+    follow_time_constant, follow_tolerance, follow_for : float
+        The measurement must stay within the tolerance of the command as a first-order system
+        with this time constant would follow it. Time constant 0: not checked.
+    """
+
+    over_limit_margin: float = 0.1
+    over_limit_for: float = 0.05
+    sensor_for: float = 0.05
+    frozen_for: float = 0.0
+    follow_time_constant: float = 0.0
+    follow_tolerance: float = 0.1
+    follow_for: float = 0.3
+
+
+def read_plausibility(root: Section) -> PlausibilityLimits:
+    """Read the optional mapping ``driver.supervision`` of a robot file."""
+    if 'supervision' not in root:
+        return PlausibilityLimits()
+    default = PlausibilityLimits()
+    with root.section('supervision') as s:
+        return PlausibilityLimits(
+            s.number('over_limit_margin', default.over_limit_margin, minimum=0.0),
+            s.quantity('over_limit_for', 's', default.over_limit_for, minimum=0.0),
+            s.quantity('sensor_for', 's', default.sensor_for, minimum=0.0),
+            s.quantity('frozen_for', 's', default.frozen_for, minimum=0.0),
+            s.quantity('follow_time_constant', 's', default.follow_time_constant, minimum=0.0),
+            s.number('follow_tolerance', default.follow_tolerance, positive=True),
+            s.quantity('follow_for', 's', default.follow_for, positive=True),
+        )
+
+
+class _Lasting:
+    """Per actuator: for how long has a condition held without a break."""
+
+    def __init__(self, count: int, hold: float) -> None:
+        self._since = np.full(count, math.nan)
+        self._hold = hold
+
+    def update(self, condition: Array, now: float) -> Array:
+        self._since[~condition] = math.nan
+        self._since[condition & np.isnan(self._since)] = now
+        with np.errstate(invalid='ignore'):
+            return now - self._since >= self._hold
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Flags per actuator, fault bits, and words for a person (empty when nothing is wrong)."""
+
+    flags: Flags
+    faults: int
+    reason: str
+
+
+class Plausibility:
+    """Checks one reading after the other.
+
+    Parameters
+    ----------
+    actuators : sequence of Actuator
+    limits : PlausibilityLimits
+    """
+
+    def __init__(self, actuators: Sequence[Actuator], limits: PlausibilityLimits) -> None:
+        self._actuators = tuple(actuators)
+        self._limits = limits
+        self._low = np.array([a.minimum for a in actuators])
+        self._high = np.array([a.maximum for a in actuators])
+        self._span = self._high - self._low
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the past (after a reconnection)."""
+        count = len(self._actuators)
+        self._over = _Lasting(count, self._limits.over_limit_for)
+        self._sensor = _Lasting(count, self._limits.sensor_for)
+        self._off = _Lasting(count, self._limits.follow_for)
+        self._expected = np.full(count, math.nan)
+        self._at_start_of_error = np.full(count, math.nan)
+        self._last = np.full(count, math.nan)
+        self._changed = math.nan
+        self._time = math.nan
+
+    def check(self, reading: Reading, armed: bool) -> Finding:
+        """Judge a reading.
+
+        Over-limit and sensor faults are judged always; frozen feedback and following the
+        command only while `armed`, because only then set-points are sent.
+        """
+        now, measured = reading.time, reading.measured
+        flags = reading.flags.copy()
+        faults, words = int(reading.faults), []
+        over = self._check_over(measured, now, flags)
+        if over.any():
+            faults |= Fault.OVER_LIMIT
+            words.append(self._say(over, 'measured beyond its limit', measured))
+        sensor = self._sensor.update((flags & Flag.SENSOR_FAULT) != 0, now)
+        if sensor.any():
+            faults |= Fault.SENSOR
+            words.append(self._say(sensor, 'sensor out of range or open', measured))
+        if armed and self._frozen(measured, now):
+            faults |= Fault.FROZEN
+            words.append('feedback does not change any more')
+        late = self._check_following(reading, armed, flags)
+        if late.any():
+            faults |= Fault.TRACKING
+            words.append(self._say(late, 'does not follow its command', measured))
+        self._time = now
+        return Finding(flags, faults, '; '.join(words))
+
+    def _check_over(self, measured: Array, now: float, flags: Flags) -> Array:
+        margin = self._limits.over_limit_margin * self._span
+        with np.errstate(invalid='ignore'):
+            outside = (measured > self._high + margin) | (measured < self._low - margin)
+        flags[outside] |= np.uint16(Flag.OVER_LIMIT)
+        return self._over.update(outside, now)
+
+    def _frozen(self, measured: Array, now: float) -> bool:
+        known = measured[~np.isnan(measured)]
+        moved = not np.array_equal(measured, self._last, equal_nan=True)
+        if moved or not known.size or math.isnan(self._changed):
+            self._last[:] = measured
+            self._changed = now
+        hold = self._limits.frozen_for
+        return hold > 0.0 and now - self._changed >= hold
+
+    def _check_following(self, reading: Reading, armed: bool, flags: Flags) -> Array:
+        limits, measured = self._limits, reading.measured
+        none = np.zeros(len(self._span), bool)
+        if limits.follow_time_constant == 0.0:
+            return none
+        if not armed or math.isnan(self._time):
+            self._expected[:] = measured
+            self._off.update(none, reading.time)
+            return none
+        start = np.isnan(self._expected)
+        self._expected[start] = measured[start]
+        part = 1.0 - math.exp(-(reading.time - self._time) / limits.follow_time_constant)
+        self._expected += part * (reading.applied - self._expected)
+        with np.errstate(invalid='ignore'):
+            error = (measured - self._expected) / self._span
+            off = np.abs(error) > limits.follow_tolerance
+            fresh = ~(np.abs(error) > ONSET * limits.follow_tolerance)
+        fresh |= np.isnan(self._at_start_of_error)
+        self._at_start_of_error[fresh] = measured[fresh]
+        late = self._off.update(off, reading.time)
+        # Pressure is lost (leak, burst, supply) where it sinks below what was reached already;
+        # a line is blocked where it stands still although the command moved away.
+        with np.errstate(invalid='ignore'):
+            moved = np.abs(measured - self._at_start_of_error) / self._span
+            still = moved < STILL * np.abs(error)
+            sinks = (error < 0.0) & ~still
+        flags[late & sinks] |= np.uint16(Flag.LEAK)
+        flags[late & ~sinks] |= np.uint16(Flag.BLOCKED)
+        return late
+
+    def _say(self, which: Array, what: str, measured: Array) -> str:
+        parts = [
+            f'{a.name} ({x:g} {a.unit})'
+            for a, x, bad in zip(self._actuators, measured, which, strict=True)
+            if bad
+        ]
+        return f'{", ".join(parts)}: {what}'

@@ -1,0 +1,169 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The safety state of a driven device: what may move, and what it takes to move again.
+
+Four facts are kept (connected, armed, safe action running, latched faults and e-stop); the state
+is derived from them, so that no combination of events reaches an inconsistent one. Nothing here
+resumes by itself: a person arms, and after a stop only a new command from where the robot is
+counts.
+
+    UNCONFIGURED --opened--> INACTIVE --arm--> ACTIVE <--first command at the measurement-- SAFE
+         ^                      ^   ^            |                                           ^
+         |                      |   +--disarm----+--------command lost, stop-----------------+
+         +--lost (any state)    +--clear-- FAULT, ESTOP <-- fault, e-stop (any state)
+"""
+
+from __future__ import annotations
+
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
+
+from soro_driver.device import DeviceState
+
+
+class NotAllowed(SoroError):
+    """The state does not allow what was asked; the message says what to do first."""
+
+    def __init__(self, message: str, code: Code = Code.NOT_ACTIVE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class SafetyState:
+    """Facts about one device and the state that follows from them.
+
+    Attributes
+    ----------
+    reason : str
+        Why the state is what it is, for a person; empty while nothing is wrong.
+    faults : int
+        Latched fault bits.
+    safe_done : bool
+        In SAFE: the safe action has ended, a new first command is accepted.
+    """
+
+    def __init__(self) -> None:
+        self.reason = ''
+        self.faults = 0
+        self.safe_done = False
+        self._connected = False
+        self._armed = False
+        self._safe = False
+        self._estop_pressed = False
+        self._estop_latched = False
+
+    @property
+    def state(self) -> DeviceState:
+        """The state, worst first."""
+        if self._estop_latched:
+            return DeviceState.ESTOP
+        if not self._connected:
+            return DeviceState.UNCONFIGURED
+        if self.faults:
+            return DeviceState.FAULT
+        if not self._armed:
+            return DeviceState.INACTIVE
+        return DeviceState.SAFE if self._safe else DeviceState.ACTIVE
+
+    @property
+    def connected(self) -> bool:
+        """Whether the device answers."""
+        return self._connected
+
+    @property
+    def armed(self) -> bool:
+        """Whether set-points are sent (ACTIVE and SAFE)."""
+        return self.state in (DeviceState.ACTIVE, DeviceState.SAFE)
+
+    @property
+    def accepts_commands(self) -> bool:
+        """ACTIVE, or SAFE when the safe action has ended."""
+        state = self.state
+        return state is DeviceState.ACTIVE or (state is DeviceState.SAFE and self.safe_done)
+
+    def opened(self) -> None:
+        """Note that the device answers: it is connected and not armed."""
+        self._connected, self._armed, self._safe = True, False, False
+        if not self.faults and not self._estop_latched:
+            self.reason = ''
+
+    def lost(self, reason: str) -> None:
+        """Note that the device does not answer; it will have to be armed again."""
+        self._connected, self._armed, self._safe = False, False, False
+        if not self.faults and not self._estop_latched:
+            self.reason = reason
+
+    def check_may_arm(self) -> None:
+        """Refuse to arm unless the device answers and nothing is latched.
+
+        Raises
+        ------
+        NotAllowed
+            Saying what has to be done first.
+        """
+        state = self.state
+        if state is DeviceState.ESTOP:
+            raise NotAllowed('emergency stop: release it, then call driver/clear_fault')
+        if state is DeviceState.UNCONFIGURED:
+            raise NotAllowed(f'no device: {self.reason or "not connected yet"}')
+        if state is DeviceState.FAULT:
+            raise NotAllowed(
+                f'latched fault: {self.reason}; remove the cause, then call driver/clear_fault',
+                Code.DEVICE_FAULT,
+            )
+
+    def arm(self) -> None:
+        """Become ACTIVE; `check_may_arm` is the condition."""
+        self.check_may_arm()
+        self._armed, self._safe, self.safe_done, self.reason = True, False, False, ''
+
+    def disarm(self) -> None:
+        """Become INACTIVE (from ACTIVE or SAFE)."""
+        self._armed, self._safe = False, False
+
+    def begin_safe(self, reason: str) -> bool:
+        """Begin the safe action; whether it was not running already."""
+        if not self._armed:
+            return False
+        began = not self._safe
+        self._safe, self.safe_done, self.reason = True, False, reason
+        return began
+
+    def end_safe(self) -> None:
+        """Note that the safe action has ended."""
+        self.safe_done = True
+
+    def engage(self) -> None:
+        """Leave SAFE: a new first command was accepted."""
+        if self.accepts_commands:
+            self._safe, self.safe_done, self.reason = False, False, ''
+
+    def fault(self, bits: int, reason: str) -> bool:
+        """Latch faults; whether any of them is new. The first reason is kept: it is the cause."""
+        new = bits & ~self.faults
+        if new and not self.faults and not self._estop_latched:
+            self.reason = reason
+        self.faults |= bits
+        if self.faults:
+            self._armed, self._safe = False, False
+        return bool(new)
+
+    def estop(self, pressed: bool) -> bool:
+        """Note the e-stop; whether it was latched by this. Releasing it does not unlatch."""
+        self._estop_pressed = pressed
+        if not pressed or self._estop_latched:
+            return False
+        self._estop_latched, self._armed, self._safe = True, False, False
+        self.reason = 'emergency stop'
+        return True
+
+    def check_may_clear(self) -> None:
+        """Refuse to clear while the e-stop is pressed."""
+        if self._estop_pressed:
+            raise NotAllowed('the emergency stop is still pressed', Code.DEVICE_FAULT)
+
+    def clear(self) -> None:
+        """Forget latched faults and the e-stop; becomes INACTIVE, arms nothing."""
+        self.check_may_clear()
+        self.faults, self._estop_latched, self._armed, self._safe = 0, False, False, False
+        self.reason = '' if self._connected else self.reason

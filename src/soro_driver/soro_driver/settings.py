@@ -1,0 +1,106 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The section ``driver`` of a robot file: what every driver needs, and which device it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from soro_mechanics.actuators import QUANTITIES
+from soro_mechanics.errors import RobotFileError
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_driver.device import Array
+from soro_driver.plausibility import PlausibilityLimits, read_plausibility
+
+RAMP, RELEASE = 'ramp', 'release'
+
+
+@dataclass(frozen=True)
+class DriverSettings:
+    """What the robot file says about driving it; SI.
+
+    Attributes
+    ----------
+    device : str
+        Name of the device (entry-point group ``soro_driver.devices``).
+    rate : float
+        Ticks per second of the control loop.
+    command_timeout : float
+        Without a command for longer, the safe action runs and the source has lost control [s].
+    feedback_timeout : float
+        Without a fresh measurement for longer, the device counts as lost [s].
+    ttl : float
+        Without a write for longer, the device goes safe by itself [s].
+    engage_band : float
+        A first command must be this near to the measurement, as a part of the range.
+    safe_action : str
+        On lost commands: 'ramp' to rest, or 'release' (the device's own safe action at once).
+    safe_rate : ndarray, shape (m,)
+        Slew of the ramp [SI/s].
+    plausibility : PlausibilityLimits
+    section : Section
+        ``driver.<device>``, for the device to read.
+    """
+
+    device: str
+    rate: float
+    command_timeout: float
+    feedback_timeout: float
+    ttl: float
+    engage_band: float
+    safe_action: str
+    safe_rate: Array
+    plausibility: PlausibilityLimits
+    section: Section
+
+    @property
+    def period(self) -> float:
+        """Nominal time between ticks [s]."""
+        return 1.0 / self.rate
+
+
+def read_driver_settings(robot: RobotDescription) -> DriverSettings:
+    """Read the section ``driver``.
+
+    Raises
+    ------
+    RobotFileError
+        It is missing or wrong: field, value, remedy.
+    """
+    root = robot.foreign_section('driver')
+    if root is None:
+        raise RobotFileError(
+            'driver', None, 'required to drive this robot; see docs/hardware.md', robot.file
+        )
+    with root:
+        device = root.text('device')
+        rate = root.quantity('rate', '1/s', minimum=1.0, maximum=2000.0)
+        period = 1.0 / rate
+        command = root.quantity('command_timeout', 's', 0.2, minimum=2.0 * period, maximum=5.0)
+        feedback = root.quantity('feedback_timeout', 's', 0.1, minimum=2.0 * period, maximum=5.0)
+        ttl = root.quantity('time_to_live', 's', 0.2, minimum=2.0 * period, maximum=0.5)
+        band = root.number('engage_band', 0.1, positive=True, maximum=1.0)
+        action, safe_rate = _read_safe_action(root, robot)
+        limits = read_plausibility(root)
+        section = root.section(device)
+    return DriverSettings(
+        device, rate, command, feedback, ttl, band, action, safe_rate, limits, section
+    )
+
+
+def _read_safe_action(root: Section, robot: RobotDescription) -> tuple[str, Array]:
+    rates = np.array([a.rate for a in robot.actuators])
+    if 'on_command_loss' not in root:
+        return RAMP, rates
+    with root.section('on_command_loss') as item:
+        action = item.text('action', choices=(RAMP, RELEASE))
+        if action == RAMP and 'rate' in item:
+            kinds = {a.quantity for a in robot.actuators}
+            if len(kinds) > 1:
+                raise item.error('rate', 'remove it: the actuators have different quantities')
+            unit = QUANTITIES[kinds.pop()][2]
+            rates = np.full(len(rates), item.quantity('rate', unit, positive=True))
+    return action, rates

@@ -1,0 +1,84 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A converter: noise of the sensor, quantisation, range, and its faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_mechanics.section import Section
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AnalogProperties:
+    """Properties of an analog input; SI.
+
+    Attributes
+    ----------
+    noise : float
+        Standard deviation of one sample [V].
+    range : float
+        The converter covers plus and minus this [V].
+    bits : int
+    """
+
+    noise: float = 3e-3
+    range: float = 10.0
+    bits: int = 16
+
+
+def read_analog(root: Section) -> AnalogProperties:
+    """Read the optional mapping ``sensor``."""
+    default = AnalogProperties()
+    if 'sensor' not in root:
+        return default
+    with root.section('sensor') as s:
+        return AnalogProperties(
+            s.quantity('noise', 'V', default.noise, minimum=0.0),
+            s.quantity('range', 'V', default.range, positive=True),
+            s.integer('bits', default.bits, minimum=4),
+        )
+
+
+class AnalogInputs:
+    """m inputs of one converter.
+
+    Attributes
+    ----------
+    forced : ndarray, shape (m,)
+        Voltage that a fault puts on an input; NaN: none.
+    """
+
+    def __init__(
+        self, count: int, properties: AnalogProperties, generator: np.random.Generator
+    ) -> None:
+        self._properties = properties
+        self._generator = generator
+        self._step = 2.0 * properties.range / 2**properties.bits
+        self.forced = np.full(count, math.nan)
+        self._frozen = np.zeros(count, bool)
+        self._last = np.zeros(count)
+
+    def freeze(self, index: int, frozen: bool = True) -> None:
+        """Let an input repeat its last conversion for ever."""
+        self._frozen[index] = frozen
+
+    def clear_faults(self) -> None:
+        """Repair everything."""
+        self.forced[:] = math.nan
+        self._frozen[:] = False
+
+    def convert(self, volts: Array) -> Array:
+        """Return what the converter says about voltages, shape (m,)."""
+        p = self._properties
+        noisy = volts + p.noise * self._generator.standard_normal(len(volts))
+        # An X series card converts a little beyond its nominal range.
+        counts = np.rint(np.clip(noisy, -1.07 * p.range, 1.07 * p.range) / self._step)
+        sample = np.where(np.isnan(self.forced), counts * self._step, self.forced)
+        self._last = np.where(self._frozen, self._last, sample)
+        return self._last.copy()

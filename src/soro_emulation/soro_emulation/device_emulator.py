@@ -1,0 +1,84 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What every emulated device offers to the emulator node."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_driver.endpoint import Endpoint
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_emulation.event_log import EventLog
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EmulatorContext:
+    """What an emulator is made from.
+
+    Attributes
+    ----------
+    robot : RobotDescription
+    wiring : Section
+        ``driver.<device>`` of the robot file: the same that the driver reads.
+    properties : Section
+        ``emulator.<device>``; empty where the file has none.
+    endpoint : Endpoint
+        Where to listen; loopback only.
+    seed : int
+        Of everything random.
+    log : EventLog
+    """
+
+    robot: RobotDescription
+    wiring: Section
+    properties: Section
+    endpoint: Endpoint
+    seed: int
+    log: EventLog
+
+
+class DeviceEmulator(ABC):
+    """A device on the other end of the real wire protocol.
+
+    The node calls `advance` every few milliseconds and the other methods from its
+    executor; the wire is served by threads of the emulator's own.
+    """
+
+    @classmethod
+    @abstractmethod
+    def create(cls, context: EmulatorContext, now: float) -> DeviceEmulator:
+        """Make the emulator at time `now` [s, CLOCK_MONOTONIC]; nothing listens yet."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Listen at the endpoint. Raises InvalidInput when it is in use."""
+
+    @abstractmethod
+    def advance(self, now: float) -> None:
+        """Let time pass up to `now` [s]."""
+
+    @abstractmethod
+    def actuation(self, now: float) -> Array:
+        """Return what the actuators really do, shape (m,) [SI]; no sensor's opinion."""
+
+    @abstractmethod
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something; fault 'none' repairs everything.
+
+        Raises
+        ------
+        InvalidInput, UnknownName
+            With the faults that this device knows, or the value that is wrong.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop listening; never raises."""

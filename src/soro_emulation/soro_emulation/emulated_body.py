@@ -1,0 +1,50 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of the emulated robot: a perturbed model behind hysteresis. The ground truth."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import RobotDescription
+
+from soro_emulation.hysteresis import Hysteresis
+from soro_emulation.perturbation import BodyProperties, perturbed_robot
+
+
+class EmulatedBody:
+    """Computes the true configuration from what the actuators really do.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        The robot as its file describes it.
+    properties : BodyProperties
+        How the emulated one differs.
+    """
+
+    def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:
+        self.robot: Robot = perturbed_robot(description, properties)
+        span = np.array([a.maximum - a.minimum for a in description.actuators])
+        self._hysteresis = Hysteresis(span, properties.hysteresis)
+        self._last: Configuration | None = None
+        self._wrench: Array = np.zeros(6)
+        self._lock = threading.Lock()
+
+    def set_wrench(self, wrench: Array) -> None:
+        """Load the tip: (6,) force then moment, axes of base_link [N, N m]."""
+        with self._lock:
+            self._wrench = wrench.copy()
+
+    def configuration(self, actuation: Array) -> Configuration:
+        """Return the true configuration; the last good one starts the next solve."""
+        with self._lock:
+            wrench = self._wrench
+        felt = self._hysteresis.apply(actuation)
+        q = self.robot.forward(felt, wrench, self._last)
+        if q.status.converged:
+            self._last = q
+        return q

@@ -1,0 +1,38 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the emulator node. Physics stand in the robot file, section `emulator`."""
+
+from soro_node.frames import FROM_NAMESPACE
+from soro_node.parameters import Parameter
+
+PARAMETERS = (
+    Parameter(
+        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
+        read_only=True,
+    ),
+    Parameter(
+        'frame_prefix', FROM_NAMESPACE, '',
+        "put before every frame name; <namespace> stands for the node's namespace",
+        read_only=True,
+    ),
+    Parameter(
+        'port', 0, '', 'TCP port on 127.0.0.1; 0: derived from namespace, domain and user',
+        read_only=True, minimum=0, maximum=65535,
+    ),
+    Parameter(
+        'seed', -1, '', "start of all random numbers; negative: the robot file's",
+        read_only=True, minimum=-1,
+    ),
+    Parameter(
+        'step', 0.005, 's', 'between two looks at the clock: relays and time-outs of the device '
+        'act within this', read_only=True, minimum=0.001, maximum=0.05,
+    ),
+    Parameter(
+        'rate', 30.0, '1/s', 'rate of emulator/configuration; 0: no ground truth',
+        read_only=True, minimum=0.0, maximum=200.0,
+    ),
+    Parameter(
+        'log_file', '', '', 'file that gets every output change as a line of JSON; empty: none',
+        read_only=True,
+    ),
+)  # fmt: skip

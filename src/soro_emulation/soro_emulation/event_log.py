@@ -1,0 +1,52 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What an emulated device did and when: JSON lines, times of CLOCK_MONOTONIC."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+import threading
+import time
+from typing import Any
+
+
+class EventLog:
+    """Appends events to a file; every line is written out at once.
+
+    Parameters
+    ----------
+    path : str
+        File to append to; '' keeps nothing.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._lock = threading.Lock()
+        self._file = None
+        if path:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(path, 'a', encoding='utf-8', buffering=1)  # noqa: SIM115
+
+    def write(self, event: str, time_: float | None = None, **values: Any) -> None:
+        """Note an event; `time_` [s, CLOCK_MONOTONIC] where it is not now."""
+        if self._file is None:
+            return
+        at = time.monotonic() if time_ is None else time_
+        with self._lock:
+            if self._file is not None:
+                self._file.write(json.dumps({'t': round(at, 6), 'event': event, **values}) + '\n')
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+
+def read_events(path: str | Path, event: str = '') -> list[dict[str, Any]]:
+    """Return the events of a log, all or those of one name, complete lines only."""
+    text = Path(path).read_text(encoding='utf-8') if Path(path).exists() else ''
+    lines = text.split('\n')[:-1]
+    events = [json.loads(line) for line in lines]
+    return [e for e in events if not event or e['event'] == event]

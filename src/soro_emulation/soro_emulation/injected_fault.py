@@ -1,0 +1,47 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults as they arrive on `~/inject_fault`: JSON text, checked."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.status import Code
+
+EXAMPLE = '{"fault": "leak", "actuator": "pair_1", "rate": 20.0}'
+
+
+def parse_fault(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of a fault and its values.
+
+    Raises
+    ------
+    InvalidInput
+        The text is not a JSON object with a text under 'fault'.
+    """
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict) or not isinstance(values.get('fault'), str):
+        raise InvalidInput('inject_fault', text, f'JSON such as {EXAMPLE}')
+    return values.pop('fault'), values
+
+
+def finite(values: dict[str, Any], key: str, default: float) -> float:
+    """Return a finite number out of the values."""
+    value = values.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInput(key, value, 'a finite number', Code.NOT_FINITE)
+    return float(value)
+
+
+def actuator_index(values: dict[str, Any], names: tuple[str, ...]) -> int:
+    """Return the index of the actuator that is named (default: the first)."""
+    name = values.get('actuator', names[0])
+    if name not in names:
+        raise UnknownName('actuator', name, names)
+    return names.index(name)

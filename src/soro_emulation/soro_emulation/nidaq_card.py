@@ -1,0 +1,165 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks and terminals of emulated NI cards; they refuse what NI-DAQmx would refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# Codes of NI-DAQmx that a card answers with (nidaqmx.error_codes.DAQmxErrors).
+INVALID_DEVICE = -200220
+NO_SUCH_CHANNEL = -200170
+INVALID_TASK = -200088
+RESERVED = -50103
+ABORTED = -88709
+INVALID_DUTY = -200077
+NO_CHANNELS = -200478
+
+MODEL = 'USB-6341'
+INPUTS, COUNTERS, LINES = 16, 4, 8
+
+
+class CardError(Exception):
+    """The card refuses; carries the code of NI-DAQmx."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass
+class Task:
+    """One task: the terminals it uses and whether it runs."""
+
+    name: str
+    inputs: list[str] = field(default_factory=list)
+    counter: str = ''
+    line: str = ''
+    duty: float = 0.0
+    running: bool = False
+    aborted: bool = False
+
+    @property
+    def cards(self) -> set[str]:
+        """Names of the cards it uses."""
+        terminals = [*self.inputs, self.counter, self.line]
+        return {t.split('/')[0] for t in terminals if t}
+
+
+class Cards:
+    """Cards with their tasks.
+
+    Parameters
+    ----------
+    names : sequence of str
+        'Dev1', ...
+    output : callable
+        ``output(counter, duty)`` is called whenever a counter's output may have changed; a duty
+        of zero means no pulses, line low.
+    line : callable
+        ``line(name, level)`` is called for every written digital line.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        output: Callable[[str, float], None],
+        line: Callable[[str, bool], None],
+    ) -> None:
+        self.names = names
+        self._output = output
+        self._line = line
+        self._tasks: dict[str, Task] = {}
+        self._counted = 0
+
+    def create(self, name: str) -> Task:
+        """Make a task; an empty name gets one."""
+        if not name:
+            self._counted += 1
+            name = f'_unnamedTask<{self._counted}>'
+        if name in self._tasks:
+            raise CardError(-200089, f'Task name conflicts with an existing task: {name}')
+        self._tasks[name] = Task(name)
+        return self._tasks[name]
+
+    def task(self, name: str) -> Task:
+        """Return a task that exists."""
+        if name not in self._tasks:
+            raise CardError(INVALID_TASK, 'Task specified is invalid or does not exist.')
+        return self._tasks[name]
+
+    def clear(self, name: str) -> None:
+        """Stop and forget a task."""
+        self.stop(self.task(name))
+        del self._tasks[name]
+
+    def serial(self, card: str) -> int:
+        """Return the serial number of a card."""
+        self.check_card(card)
+        return 0x0500A001 + self.names.index(card)
+
+    def check_card(self, card: str) -> None:
+        """Refuse a card that is not there."""
+        if card not in self.names:
+            raise CardError(INVALID_DEVICE, f'Device identifier is invalid: {card}')
+
+    def check_terminal(self, terminal: str, kind: str, count: int) -> None:
+        """Refuse a terminal that the card does not have."""
+        card, _, rest = terminal.partition('/')
+        self.check_card(card)
+        number = rest.removeprefix(kind)
+        if not (rest.startswith(kind) and number.isdigit() and int(number) < count):
+            raise CardError(NO_SUCH_CHANNEL, f'Physical channel does not exist: {terminal}')
+
+    def start(self, task: Task) -> None:
+        """Start a task; a counter begins its pulses."""
+        if not (task.inputs or task.counter or task.line):
+            raise CardError(NO_CHANNELS, 'There are no channels in the task.')
+        for other in self._tasks.values():
+            if other is not task and other.running and other.counter == task.counter != '':
+                raise CardError(RESERVED, f'The specified resource is reserved: {task.counter}')
+        task.running, task.aborted = True, False
+        if task.counter:
+            self._output(task.counter, task.duty)
+
+    def stop(self, task: Task) -> None:
+        """Stop a task; a counter's line goes low."""
+        if task.running and task.counter:
+            self._output(task.counter, 0.0)
+        task.running = task.aborted = False
+
+    def write_duty(self, task: Task, duty: float) -> None:
+        """Change the duty cycle of a running counter."""
+        self.require_running(task)
+        self.check_duty(duty)
+        task.duty = duty
+        self._output(task.counter, duty)
+
+    def write_line(self, task: Task, level: bool) -> None:
+        """Write a digital line; such a task starts by itself."""
+        if task.aborted:
+            raise CardError(ABORTED, 'Task was aborted by a device reset.')
+        task.running = True
+        self._line(task.line, level)
+
+    def require_running(self, task: Task) -> None:
+        """Refuse work on a task that a device reset has aborted, or that was never started."""
+        if task.aborted:
+            raise CardError(ABORTED, 'Task was aborted by a device reset.')
+        if not task.running:
+            raise CardError(-200983, 'The task is not started.')
+
+    def check_duty(self, duty: float) -> None:
+        """Refuse a duty cycle that the counter cannot generate."""
+        if not 0.0 < duty < 1.0:
+            raise CardError(INVALID_DUTY, f'Requested value is not supported: duty cycle {duty}')
+
+    def reset(self, card: str) -> None:
+        """Abort every task of a card and let its outputs go idle."""
+        self.check_card(card)
+        for task in self._tasks.values():
+            if card in task.cards:
+                was_running = task.running
+                self.stop(task)
+                task.aborted = was_running

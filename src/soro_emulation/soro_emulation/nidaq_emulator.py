@@ -1,0 +1,124 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""NI cards with a pneumatic bench behind them, as the emulated device `nidaq`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from soro_mechanics.errors import UnknownName
+from soro_nidaq_driver.wiring import read_wiring, Wiring
+
+from soro_emulation.analog_input import read_analog
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.injected_fault import actuator_index, finite
+from soro_emulation.nidaq_card import Cards
+from soro_emulation.nidaq_server import NidaqServer, NidaqService
+from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
+from soro_emulation.regulator import read_regulator
+from soro_emulation.safety_relay import read_relay
+
+FAULTS = (
+    'none', 'leak', 'blocked', 'stuck_open', 'supply', 'sensor', 'sensor_frozen', 'error',
+    'silent',
+)  # fmt: skip
+
+
+class NidaqEmulator(DeviceEmulator):
+    """Serves the nidaqmx client; see docs/hardware.md for what can be broken."""
+
+    def __init__(
+        self, wiring: Wiring, bench: PneumaticBench, port: int, context: EmulatorContext
+    ) -> None:
+        self._wiring = wiring
+        self._bench = bench
+        self._log = context.log
+        self._counters = {c.command: i for i, c in enumerate(wiring.channels)}
+        self._inputs = {c.feedback: i for i, c in enumerate(wiring.channels)}
+        cards = Cards(wiring.cards, self._output, self._line)
+        self._level = False
+        self._service = NidaqService(cards, self._volts)
+        self._server = NidaqServer(self._service, port)
+        self._address = context.endpoint.address
+
+    @classmethod
+    def create(cls, context: EmulatorContext, now: float) -> NidaqEmulator:
+        """Make cards and bench as the robot file says."""
+        wiring = read_wiring(context.wiring, context.robot)
+        with context.properties as section:
+            properties = BenchProperties(
+                read_regulator(section),
+                read_analog(section),
+                read_relay(section) if wiring.heartbeat else None,
+            )
+        span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
+        names = tuple(c.actuator for c in wiring.channels)
+        bench = PneumaticBench(
+            names, span, wiring.feedback_scale, properties, context.seed, context.log, now
+        )
+        return cls(wiring, bench, context.endpoint.port, context)
+
+    def start(self) -> None:
+        """Listen."""
+        self._server.start()
+        self._log.write('listening', address=self._address)
+
+    def advance(self, now: float) -> None:
+        """Let the bench follow the time."""
+        self._bench.advance(now)
+
+    def actuation(self, now: float) -> Array:
+        """Return the true pressures [Pa]."""
+        return self._bench.pressures(now)
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something."""
+        if fault not in FAULTS:
+            raise UnknownName('fault', fault, FAULTS)
+        if fault == 'none':
+            self._bench.clear_faults()
+            self._service.inject_error('', 0)
+            self._service.be_silent(False)
+        elif fault == 'silent':
+            self._service.be_silent(True)
+        elif fault == 'error':
+            call = str(values.get('call', 'ReadAnalogF64'))
+            self._service.inject_error(call, int(finite(values, 'code', -201190.0)))
+        elif fault == 'supply':
+            self._bench.regulators.supply = finite(values, 'pressure', 0.0)
+        else:
+            self._break_channel(fault, actuator_index(values, self._bench.names), values)
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self._server.stop()
+
+    def _break_channel(self, fault: str, index: int, values: dict[str, Any]) -> None:
+        regulators, inputs = self._bench.regulators, self._bench.inputs
+        if fault == 'leak':
+            regulators.leak[index] = finite(values, 'rate', 20.0)
+        elif fault == 'blocked':
+            regulators.blocked[index] = True
+        elif fault == 'stuck_open':
+            regulators.stuck_open[index] = True
+        elif fault == 'sensor':
+            inputs.forced[index] = finite(values, 'voltage', -0.5)
+        else:
+            inputs.freeze(index)
+
+    def _volts(self, terminals: list[str]) -> list[float]:
+        all_volts = self._bench.monitors(time.monotonic())
+        # An input that nothing is wired to reads zero.
+        return [float(all_volts[self._inputs[t]]) if t in self._inputs else 0.0 for t in terminals]
+
+    def _output(self, counter: str, duty: float) -> None:
+        if counter in self._counters:
+            pressure = duty * self._wiring.full_voltage * self._wiring.command_scale
+            self._bench.command(self._counters[counter], pressure, time.monotonic())
+
+    def _line(self, name: str, level: bool) -> None:
+        if name == self._wiring.heartbeat and level != self._level:
+            self._level = level
+            self._bench.heartbeat(time.monotonic())

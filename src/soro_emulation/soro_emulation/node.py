@@ -1,0 +1,152 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node `emulator`: the device of one robot as its driver sees it, and the true shape behind it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from soro_driver.endpoint import derive
+from soro_driver.settings import read_driver_settings
+from soro_mechanics.errors import SoroError
+from soro_mechanics.robot_file import RobotDescription
+from soro_node.conversions import configuration_to_message, wrench_from_message
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.frames import frames_for
+from soro_node.main import run
+from soro_node.parameters import ParameterTable
+from soro_node.robot_binding import read_description
+from std_msgs.msg import String
+
+from soro_driver import devices
+from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
+from soro_emulation.emulated_body import EmulatedBody
+from soro_emulation.emulator_parameters import PARAMETERS
+from soro_emulation.emulator_settings import EmulatorSettings, read_emulator_settings
+from soro_emulation.event_log import EventLog
+from soro_emulation.injected_fault import parse_fault
+from soro_msgs.msg import Configuration as ConfigurationMessage
+
+GROUP = 'soro_emulation.devices'
+
+
+class EmulatorNode(Node):
+    """Serves the emulated device, publishes the ground truth, and lets faults be injected."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('emulator', **kwargs)
+        self._values = ParameterTable(self, PARAMETERS).values()
+        self._robot = read_description(self._values)
+        self._frames = frames_for(self.get_namespace(), self._values['frame_prefix'])
+        self._log = EventLog(self._values['log_file'])
+        self._diagnostics = Diagnostics(self)
+        self._body: EmulatedBody | None = None
+        self._body_error = ''
+        self._stopping = threading.Event()
+        self._device, settings = self._make_device()
+        self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
+        self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, 10)
+        self._publisher = self.create_publisher(ConfigurationMessage, '~/configuration', 1)
+        clock = Clock(clock_type=ClockType.STEADY_TIME)
+        if self._values['rate'] > 0.0:
+            self.create_timer(1.0 / self._values['rate'], self._publish_truth, clock=clock)
+        self._device.start()
+        self._ticker = threading.Thread(target=self._tick, name='device time', daemon=True)
+        self._ticker.start()
+        # Loading the models takes seconds; the device must answer meanwhile.
+        self._loader = threading.Thread(
+            target=self._load_body, args=(self._robot, settings), name='loader', daemon=True
+        )
+        self._loader.start()
+        self._diagnostics.report('body', Level.OK, 'loading')
+        self.get_logger().info('emulated device is listening')
+
+    def make_safe(self) -> None:
+        """Stop listening and close the log."""
+        self._stopping.set()
+        self._device.stop()
+        self._log.write('stopped')
+        self._log.close()
+
+    def _make_device(self) -> tuple[DeviceEmulator, EmulatorSettings]:
+        values = self._values
+        driver = read_driver_settings(self._robot)
+        settings = read_emulator_settings(self._robot, driver.device)
+        endpoint = derive(self.get_namespace(), driver.device, values['port'])
+        seed = values['seed'] if values['seed'] >= 0 else settings.seed
+        context = EmulatorContext(
+            self._robot, driver.section, settings.device, endpoint, seed, self._log
+        )
+        now = time.monotonic()
+        self._log.write('started', now, robot=self._robot.name, device=driver.device, seed=seed)
+        return devices.load(driver.device, GROUP).create(context, now), settings
+
+    def _load_body(self, robot: RobotDescription, settings: EmulatorSettings) -> None:
+        try:
+            body = EmulatedBody(robot, settings.body)
+            body.configuration(np.array([a.rest for a in robot.actuators]))
+            self._body = body
+        except SoroError as error:
+            self._body_error = str(error)
+        except Exception:  # noqa: BLE001 - the boundary of a thread; the device goes on
+            self._body_error = traceback.format_exc()
+
+    def _tick(self) -> None:
+        step, last = self._values['step'], time.monotonic()
+        while not self._stopping.wait(step):
+            now = time.monotonic()
+            if now - last > 0.1:
+                self._log.write('stall', now, duration=now - last)
+            last = now
+            self._device.advance(now)
+
+    def _publish_truth(self) -> None:
+        body = self._body
+        if body is None:
+            if self._body_error:
+                self._diagnostics.report('body', Level.ERROR, self._body_error)
+            return
+        q = body.configuration(self._device.actuation(time.monotonic()))
+        message = configuration_to_message(
+            q, self._robot, self._frames.base_link, self.get_clock().now().to_msg(),
+            ConfigurationMessage.GROUND_TRUTH,
+        )  # fmt: skip
+        self._publisher.publish(message)
+        if q.status.converged:
+            self._diagnostics.report('body', Level.OK, f'model {q.model}')
+        else:
+            self._diagnostics.report('body', Level.WARN, f'not converged: {q.status.message}')
+
+    def _on_fault(self, message: String) -> None:
+        try:
+            fault, values = parse_fault(message.data)
+            self._device.inject(fault, values)
+        except SoroError as error:
+            self.get_logger().error(f'inject_fault: {error}')
+            self._log.write('fault_refused', text=message.data, error=str(error))
+            return
+        self.get_logger().warning(f'injected fault: {message.data}')
+        self._log.write('fault', fault=fault, **values)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        allowed = (self._frames.tip_aligned, 'tip_aligned', '')
+        try:
+            self._frames.check('external_wrench', message.header.frame_id, allowed)
+            wrench = wrench_from_message(message.wrench)
+        except SoroError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=2.0)
+            return
+        if self._body is not None:
+            self._body.set_wrench(wrench)
+
+
+def main() -> None:
+    """Run the node."""
+    raise SystemExit(run(EmulatorNode))

@@ -1,0 +1,134 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Regulators, monitors and the safety relay of one robot. Pure: it is told the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import threading
+
+import numpy as np
+
+from soro_emulation.analog_input import AnalogInputs, AnalogProperties, Array
+from soro_emulation.event_log import EventLog
+from soro_emulation.regulator import RegulatorBank, RegulatorProperties
+from soro_emulation.safety_relay import RelayProperties, SafetyRelay
+
+VENTED, PRESSURISED = 0.02, 0.05  # of the range: reported in the log with a gap in between
+
+
+@dataclass(frozen=True)
+class BenchProperties:
+    """Everything a pneumatic bench is made of; `relay` None: the supply is always on."""
+
+    regulator: RegulatorProperties
+    analog: AnalogProperties
+    relay: RelayProperties | None
+
+
+class PneumaticBench:
+    """The physical side of a robot driven by regulators. Safe from any thread.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Actuators.
+    span : ndarray, shape (m,)
+        Range of each pressure [Pa], for the log.
+    monitor_scale : float
+        Pressure per volt of the monitors [Pa/V].
+    properties : BenchProperties
+    seed : int
+    log : EventLog
+    now : float
+        Time of birth [s, CLOCK_MONOTONIC].
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        span: Array,
+        monitor_scale: float,
+        properties: BenchProperties,
+        seed: int,
+        log: EventLog,
+        now: float,
+    ) -> None:
+        count = len(names)
+        generator = np.random.default_rng(seed)
+        self.names = names
+        self.regulators = RegulatorBank(count, properties.regulator, generator)
+        self.inputs = AnalogInputs(count, properties.analog, generator)
+        self._relay = None if properties.relay is None else SafetyRelay(properties.relay)
+        self._scale = monitor_scale
+        self._span = np.asarray(span, dtype=float)
+        self._log = log
+        self._setpoint = np.zeros(count)
+        self._now = now
+        self._pressurised = False
+        self._lock = threading.RLock()
+        self.regulators.supplied = self._relay is None
+
+    def advance(self, now: float) -> None:
+        """Let time pass up to `now` [s]; the relay drops out on the way where it is due."""
+        with self._lock:
+            if self._relay is not None and self.regulators.supplied:
+                drop = self._relay.drops_at
+                if drop < now:
+                    self._advance_to(max(drop, self._now))
+                    self._switch(False, drop)
+            self._advance_to(now)
+
+    def command(self, index: int, pressure: float, now: float) -> None:
+        """Set the command input of one regulator [Pa]."""
+        with self._lock:
+            self.advance(now)
+            if pressure != self._setpoint[index]:
+                self._setpoint[index] = pressure
+                self._log.write('output', now, actuator=self.names[index], pressure=pressure)
+
+    def heartbeat(self, now: float) -> None:
+        """Note an edge of the heartbeat line."""
+        with self._lock:
+            self.advance(now)
+            if self._relay is not None:
+                self._relay.edge(now)
+                if self._relay.closed(now) and not self.regulators.supplied:
+                    self._switch(True, now)
+
+    def monitors(self, now: float) -> Array:
+        """Convert every monitor [V]."""
+        with self._lock:
+            self.advance(now)
+            return self.inputs.convert(self.regulators.pressure / self._scale)
+
+    def pressures(self, now: float) -> Array:
+        """Return the true pressures [Pa]."""
+        with self._lock:
+            self.advance(now)
+            return self.regulators.pressure.copy()
+
+    def clear_faults(self) -> None:
+        """Repair everything."""
+        with self._lock:
+            self.regulators.clear_faults()
+            self.inputs.clear_faults()
+
+    def _advance_to(self, now: float) -> None:
+        if now > self._now:
+            self.regulators.advance(self._setpoint, now - self._now)
+            self._now = now
+            self._report(now)
+
+    def _switch(self, closed: bool, now: float) -> None:
+        self.regulators.supplied = closed
+        self._log.write('relay', now, closed=closed)
+
+    def _report(self, now: float) -> None:
+        highest = float(np.max(self.regulators.pressure / self._span))
+        if self._pressurised and highest < VENTED:
+            self._pressurised = False
+            self._log.write('vented', now)
+        elif not self._pressurised and highest > PRESSURISED:
+            self._pressurised = True
+            self._log.write('pressurised', now)

@@ -1,0 +1,167 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The vendor's client: imported when needed, its errors in our words, no call without end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+
+from soro_nidaq_driver.wiring import LOCAL
+
+INSTALL = "pip install 'nidaqmx[grpc]==1.7.0'"
+# Errors after which the card or the link has to be opened again, rather than a wrong set-up.
+TIMEOUT_CODES = frozenset(
+    (
+        -200284,  # samples not yet available: the conversion did not end in time
+        -200474,  # operation timed out
+    )
+)
+LOST_CODES = frozenset(
+    (
+        -201003,  # device cannot be accessed
+        -201190,  # device not usable until its USB plug is pulled and put back
+        -88705,  # device no longer present
+        -88709,  # aborted because the device went away
+        -50405,  # transfer aborted
+    )
+)
+
+
+def import_client() -> ModuleType:
+    """Return the module `nidaqmx`.
+
+    Raises
+    ------
+    DeviceError
+        It is not installed; the message has the command that installs it.
+    """
+    try:
+        import nidaqmx
+        import nidaqmx.errors
+        import nidaqmx.stream_readers
+        import nidaqmx.stream_writers
+        import nidaqmx.system
+    except ImportError as error:
+        raise DeviceError(f'the NI-DAQmx client is not installed ({error}); {INSTALL}') from None
+    return nidaqmx
+
+
+@contextlib.contextmanager
+def translated(what: str) -> Iterator[None]:
+    """Turn the client's exceptions into `DeviceError` and `DeviceLost`.
+
+    Parameters
+    ----------
+    what : str
+        What was being done, for the message.
+    """
+    nidaqmx = import_client()
+    errors = nidaqmx.errors
+    try:
+        yield
+    except errors.DaqError as error:
+        name = _code_name(error.error_code)
+        text = f'{what}: NI-DAQmx error {error.error_code}{name}: {_first_line(str(error))}'
+        if error.error_code in TIMEOUT_CODES:
+            raise DeviceTimeout(text) from None
+        if error.error_code in LOST_CODES:
+            raise DeviceLost(text) from None
+        raise DeviceError(text) from None
+    except errors.RpcError as error:
+        text = f'{what}: device server: {_first_line(str(error))}'
+        if _is_deadline(error.rpc_code):
+            raise DeviceTimeout(text) from None
+        raise DeviceLost(text) from None
+    except (errors.DaqNotFoundError, errors.DaqNotSupportedError) as error:
+        raise DeviceError(
+            f'{what}: {_first_line(str(error))} Install the NI-DAQmx driver on this computer, or '
+            'set driver.nidaq.address to a gRPC device server, or start with use_emulator:=true.'
+        ) from None
+
+
+class Link:
+    """Where the client's calls go: the driver on this computer, or a gRPC device server.
+
+    Parameters
+    ----------
+    address : str
+        'local' or host:port.
+    deadline : float
+        Longest time one remote call may take [s]. The client itself sets none.
+    """
+
+    def __init__(self, address: str, deadline: float) -> None:
+        self._channel: Any = None
+        self._base: Any = None
+        if address != LOCAL:
+            self._base, self._channel = _open_channel(address, deadline)
+
+    def options(self) -> Any:
+        """Return the `grpc_options` of a task or device; None for the driver on this computer."""
+        if self._channel is None:
+            return None
+        import nidaqmx
+
+        return nidaqmx.GrpcSessionOptions(self._channel, '')
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._base is not None:
+            self._base.close()
+            self._base = self._channel = None
+
+
+def _open_channel(address: str, deadline: float) -> tuple[Any, Any]:
+    import_client()
+    try:
+        import grpc
+    except ImportError as error:
+        raise DeviceError(f'gRPC is not installed ({error}); {INSTALL}') from None
+
+    class Details(NamedTuple):
+        method: str
+        timeout: float | None
+        metadata: Any
+        credentials: Any
+        wait_for_ready: bool | None
+        compression: Any
+
+    class Deadline(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
+        """A server that is frozen must not freeze the driver."""
+
+        def intercept_unary_unary(self, proceed: Any, details: Any, request: Any) -> Any:
+            limited = Details(
+                details.method, deadline, details.metadata, details.credentials, False,
+                details.compression,
+            )  # fmt: skip
+            return proceed(limited, request)
+
+    base = grpc.insecure_channel(
+        address,
+        options=(('grpc.enable_http_proxy', 0), ('grpc.use_local_subchannel_pool', 1)),
+    )
+    return base, grpc.intercept_channel(base, Deadline())
+
+
+def _is_deadline(code: Any) -> bool:
+    import grpc
+
+    return code is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def _code_name(code: int) -> str:
+    from nidaqmx.error_codes import DAQmxErrors
+
+    try:
+        return f' ({DAQmxErrors(code).name})'
+    except ValueError:
+        return ''
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split('\n', 1)[0]

@@ -1,0 +1,112 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Pressure regulators behind NI cards, as a `Device`."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from soro_driver.device import (
+    Array,
+    Device,
+    DeviceError,
+    DeviceLost,
+    DeviceTimeout,
+    Flag,
+    Identity,
+    Reading,
+)
+from soro_driver.endpoint import Endpoint
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_nidaq_driver.supervisor import Supervisor
+from soro_nidaq_driver.transport import NidaqTransport
+from soro_nidaq_driver.wiring import read_wiring, Wiring
+
+SUPERVISOR_TIMEOUT = 0.25  # s: above any stall that the driver itself rides out
+
+
+class NidaqDevice(Device):
+    """Reads monitors by analog input, commands regulators by counter output.
+
+    The card knows no time to live. Three things take its place: the supervisor process, the
+    external relay behind the heartbeat line, and `make_safe` of the driver.
+    """
+
+    fault_text = {}
+    io_timeout = 0.1
+
+    def __init__(self, wiring: Wiring, address: str) -> None:
+        self.wiring = wiring
+        self._transport = NidaqTransport(wiring, address, 0.5 * self.io_timeout)
+        self._supervisor = Supervisor(address, wiring.cards, SUPERVISOR_TIMEOUT)
+        self._armed = False
+        self._safe = True
+
+    @classmethod
+    def from_section(
+        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> NidaqDevice:
+        """Make the device from ``driver.nidaq``."""
+        wiring = read_wiring(section, robot)
+        return cls(wiring, wiring.address if endpoint is None else endpoint.address)
+
+    def open(self) -> Identity:
+        """Connect to the cards and reset them."""
+        self._armed = self._safe = False
+        # A supervisor that still tries to clear the outputs would abort the new tasks;
+        # from here on opening does its work.
+        self._supervisor.dismiss()
+        identity = self._transport.open()
+        self._safe = True
+        self._supervisor.start()
+        return identity
+
+    def read(self) -> Reading:
+        """Convert all monitors once."""
+        now, pressure, valid = self._transport.read()
+        flags = np.where(valid, 0, int(Flag.SENSOR_FAULT)).astype(np.uint16)
+        measured = np.where(valid, pressure, np.nan)
+        if not self._armed:
+            self._supervisor.idle()
+        return Reading(now, measured, self._transport.applied, flags)
+
+    def write(self, values: Array, ttl: float) -> None:
+        """Write set-points [Pa]; keeps supervisor and relay from acting."""
+        if not self._armed:
+            raise DeviceError('set-points written without arming')
+        self._supervisor.alive()
+        self._transport.write(values)
+        self._transport.beat(time.monotonic())
+
+    def arm(self) -> None:
+        """Make sure that somebody clears the outputs should this process die."""
+        self._supervisor.wait_until_ready()
+        self._armed, self._safe = True, False
+
+    def make_safe(self) -> None:
+        """Stop every counter, and reset the cards where that fails."""
+        self._armed = self._safe = False
+        try:
+            self._transport.stop_outputs()
+        except (DeviceLost, DeviceTimeout):
+            raise
+        except DeviceError:
+            self._transport.reset()
+            raise
+        self._safe = True
+        self._supervisor.idle()
+
+    def reset(self) -> None:
+        """Reset the cards and prepare the tasks anew."""
+        self._armed = False
+        self._transport.close()
+        self._transport.open()
+
+    def close(self) -> None:
+        """Give tasks and connection back. The supervisor clears what could not be made safe."""
+        self._armed = False
+        self._transport.close()
+        self._supervisor.stop(self._safe)

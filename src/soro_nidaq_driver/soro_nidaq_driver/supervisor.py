@@ -1,0 +1,207 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A small process beside the driver that clears the outputs when the driver cannot.
+
+A counter goes on generating pulses when the process that started it is killed, or frozen. The
+supervisor holds the other end of a pipe: while the driver is armed it sends a byte per tick; when
+bytes stop, or the pipe closes without a goodbye, every card is reset (all outputs idle).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+from soro_driver.device import DeviceError
+
+from soro_nidaq_driver.client import import_client, Link, translated
+
+ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
+READY = b'ready\n'
+START_TIMEOUT = 5.0  # s, importing the vendor's client on a busy computer
+CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
+RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all of them
+
+
+class Supervisor:
+    """The driver's side.
+
+    Parameters
+    ----------
+    address : str
+        'local' or host:port, as for the driver.
+    cards : sequence of str
+        Cards to reset.
+    timeout : float
+        Silence of the driver, while armed, after which they are reset [s].
+    """
+
+    def __init__(self, address: str, cards: Sequence[str], timeout: float) -> None:
+        self._arguments = [address, ','.join(cards), f'{timeout:g}']
+        self._process: subprocess.Popen[bytes] | None = None
+        self._parted: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        """Start the process; `wait_until_ready` before relying on it."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
+        # Its own session: Ctrl-C in the driver's terminal must not reach it.
+        self._process = subprocess.Popen(
+            [sys.executable, '-m', 'soro_nidaq_driver.supervisor', *self._arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0,
+            start_new_session=True,
+        )  # fmt: skip
+        os.set_blocking(self._process.stdin.fileno(), False)  # type: ignore[union-attr]
+
+    def wait_until_ready(self) -> None:
+        """Start it unless it runs, and wait until it has loaded what it needs.
+
+        Raises
+        ------
+        DeviceError
+            It did not start: the driver must not be armed without it.
+        """
+        self.start()
+        process = self._process
+        if process is None or process.stdout is None:
+            return  # it has said so before
+        ready, _, _ = select.select([process.stdout], [], [], START_TIMEOUT)
+        line = process.stdout.readline() if ready else b''
+        if line != READY and process.poll() is not None:
+            raise DeviceError('the supervisor process has ended; see its message above')
+        if line != READY:
+            raise DeviceError(f'the supervisor process was not ready within {START_TIMEOUT} s')
+        process.stdout.close()
+        process.stdout = None
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 when it is not running."""
+        running = self._process is not None and self._process.poll() is None
+        return self._process.pid if running and self._process is not None else 0
+
+    def alive(self) -> None:
+        """Say that the driver is armed and ticking.
+
+        Raises
+        ------
+        DeviceError
+            The supervisor is gone: nobody would clear the outputs.
+        """
+        self._send(ALIVE)
+
+    def idle(self) -> None:
+        """Say that the outputs are safe; silence is allowed until the next `alive`."""
+        if self.pid:
+            self._send(IDLE)
+
+    def stop(self, safe: bool) -> None:
+        """Part from the process; it resets the cards unless they are `safe`. Never raises."""
+        process, self._process = self._process, None
+        if process is None or process.stdin is None:
+            return
+        try:
+            if safe:
+                process.stdin.write(GOODBYE)
+            process.stdin.close()
+        except OSError:
+            pass  # it has ended already
+        if process.stdout is not None:
+            process.stdout.close()
+        self._parted.append(process)
+
+    def dismiss(self) -> None:
+        """End every process that was parted from: somebody else takes care of the outputs."""
+        for process in self._parted:
+            process.kill()
+            process.wait()
+        self._parted.clear()
+
+    def join(self, timeout: float) -> bool:
+        """Wait until every process that was parted from has ended; whether they have."""
+        end = time.monotonic() + timeout
+        for process in self._parted:
+            try:
+                process.wait(max(0.0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                return False
+        self._parted.clear()
+        return True
+
+    def _send(self, byte: bytes) -> None:
+        try:
+            if self._process is None or self._process.stdin is None:
+                raise BrokenPipeError
+            self._process.stdin.write(byte)
+        except BlockingIOError:
+            pass  # 64 KiB of bytes wait for it; it is busy resetting
+        except OSError:
+            raise DeviceError('the supervisor process is gone') from None
+
+
+def reset_cards(address: str, cards: Sequence[str]) -> list[str]:
+    """Reset every card; return what went wrong."""
+    troubles: list[str] = []
+    try:
+        nidaqmx = import_client()
+        link = Link(address, CALL_TIMEOUT)
+    except DeviceError as error:
+        return [str(error)]
+    for name in cards:
+        try:
+            with translated(f'reset of {name}'):
+                nidaqmx.system.Device(name, grpc_options=link.options()).reset_device()
+        except DeviceError as error:
+            troubles.append(str(error))
+    link.close()
+    return troubles
+
+
+def watch(address: str, cards: Sequence[str], timeout: float, pipe: int) -> int:
+    """Follow the bytes of the driver until it says goodbye or is gone; return the exit code."""
+    armed = False
+    while True:
+        ready, _, _ = select.select([pipe], [], [], timeout if armed else None)
+        data = os.read(pipe, 4096) if ready else b''
+        if GOODBYE in data:
+            return 0
+        if data:
+            armed = data[-1:] == ALIVE
+            continue
+        silent = 'silent' if not ready else 'gone'
+        start = time.monotonic()
+        troubles = reset_cards(address, cards)
+        while troubles and silent == 'gone' and time.monotonic() - start < GIVE_UP:
+            time.sleep(RETRY)
+            troubles = reset_cards(address, cards)
+        took = 1e3 * (time.monotonic() - start)
+        result = '; '.join(troubles) or f'outputs cleared in {took:.0f} ms'
+        print(f'supervisor: the driver is {silent}: {result}', file=sys.stderr, flush=True)
+        if silent == 'gone':
+            return 1
+        armed = False  # a driver that wakes up finds its tasks aborted and reports that
+
+
+def main() -> None:
+    """Run the supervisor: address, cards, timeout; bytes on standard input."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # it ends when the driver does
+    address, cards, timeout = sys.argv[1:4]
+    import_client()
+    if address != 'local':
+        Link(address, CALL_TIMEOUT).close()  # loads gRPC now, not in the emergency
+    try:
+        os.write(sys.stdout.fileno(), READY)
+    except BrokenPipeError:
+        pass  # the driver has parted already; the pipe below tells how
+    sys.exit(watch(address, cards.split(','), float(timeout), sys.stdin.fileno()))
+
+
+if __name__ == '__main__':
+    main()

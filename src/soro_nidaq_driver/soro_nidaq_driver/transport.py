@@ -1,0 +1,247 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Volts, duty cycles and tasks of NI cards. The only module that knows the vendor's units.
+
+One code path: a task on a card in this computer and a task on a gRPC device server differ in the
+`grpc_options` handed to the client, nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
+from soro_driver.exclusive import ExclusiveUse
+
+from soro_nidaq_driver.client import import_client, Link, translated
+from soro_nidaq_driver.wiring import Wiring
+
+MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
+DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
+
+
+def duty_of(pressure: Array, wiring: Wiring) -> Array:
+    """Return the duty cycles for pressures [Pa], in [0, MAXIMUM_DUTY]; 0: no pulses, line low."""
+    duty = pressure / (wiring.command_scale * wiring.full_voltage)
+    return np.where(duty < MINIMUM_DUTY, 0.0, np.minimum(duty, MAXIMUM_DUTY))
+
+
+def pressure_of_duty(duty: Array, wiring: Wiring) -> Array:
+    """Return the pressures [Pa] that duty cycles ask for."""
+    return duty * wiring.full_voltage * wiring.command_scale
+
+
+class NidaqTransport:
+    """Tasks on the cards of one robot.
+
+    Parameters
+    ----------
+    wiring : Wiring
+    address : str
+        Overrides the wiring's (the emulator's endpoint).
+    timeout : float
+        Longest time of one call [s].
+    """
+
+    def __init__(self, wiring: Wiring, address: str, timeout: float) -> None:
+        self.wiring = wiring
+        self.address = address
+        self._timeout = timeout
+        count = len(wiring.channels)
+        self._duty = np.zeros(count)
+        self._volts = np.zeros(count)
+        self._locks = [ExclusiveUse(f'nidaq {address} {card}') for card in wiring.cards]
+        self._link: Link | None = None
+        self._readers: list[tuple[Any, Array, list[int]]] = []
+        self._counters: list[_Counter] = []
+        self._heartbeat: Any = None
+        self._tasks: list[Any] = []
+        self._level = False
+        self._next_edge = 0.0
+
+    @property
+    def applied(self) -> Array:
+        """Pressures that the outputs stand for [Pa]: duty cycles as they were written."""
+        return pressure_of_duty(self._duty, self.wiring)
+
+    def open(self) -> Identity:
+        """Connect, identify every card, reset it (all outputs idle) and prepare the tasks."""
+        nidaqmx = import_client()
+        for lock in self._locks:
+            lock.acquire()
+        self._link = Link(self.address, self._timeout)
+        with translated('open'):
+            cards = [
+                nidaqmx.system.Device(name, grpc_options=self._link.options())
+                for name in self.wiring.cards
+            ]
+            models = [card.product_type for card in cards]
+            serials = [f'{card.serial_num:08X}' for card in cards]
+            for card in cards:
+                card.reset_device()
+            self._duty[:] = 0.0
+            self._make_inputs(nidaqmx)
+            for channel in self.wiring.channels:
+                self._counters.append(self._make_counter(nidaqmx, channel.command))
+            if self.wiring.heartbeat:
+                self._heartbeat = self._make_line(nidaqmx, self.wiring.heartbeat)
+        return Identity(' + '.join(models), ' + '.join(serials))
+
+    def read(self) -> tuple[float, Array, Array]:
+        """Return the time of arrival [s, CLOCK_MONOTONIC], pressures [Pa], and which are valid."""
+        with translated('read'):
+            for reader, sample, places in self._readers:
+                reader.read_one_sample(sample, timeout=self._timeout)
+                self._volts[places] = sample
+        valid = (self._volts >= self.wiring.sensor_minimum) & (
+            self._volts <= self.wiring.sensor_maximum
+        )
+        return time.monotonic(), self._volts * self.wiring.feedback_scale, valid
+
+    def write(self, pressure: Array) -> None:
+        """Write set-points [Pa], shape (m,)."""
+        duty = duty_of(pressure, self.wiring)
+        with translated('write'):
+            for i, counter in enumerate(self._counters):
+                if abs(duty[i] - self._duty[i]) >= DUTY_STEP or (duty[i] == 0.0 < self._duty[i]):
+                    counter.write(float(duty[i]))
+                    self._duty[i] = duty[i]
+
+    def beat(self, now: float) -> None:
+        """Toggle the heartbeat line when an edge is due; the relay drops out without edges."""
+        if self._heartbeat is None or now < self._next_edge:
+            return
+        self._level = not self._level
+        self._next_edge = now + self.wiring.heartbeat_period
+        with translated('heartbeat'):
+            self._heartbeat.write_one_sample_one_line(self._level, timeout=self._timeout)
+
+    def stop_outputs(self) -> None:
+        """Stop every counter: the lines go low, the regulators vent.
+
+        Every counter is tried, whatever the card says about the others; not when the link to
+        it does not work, because every try would take a whole timeout.
+
+        Raises
+        ------
+        DeviceError, DeviceLost
+            The first one met.
+        """
+        first: DeviceError | None = None
+        for i, counter in enumerate(self._counters):
+            try:
+                with translated('stop'):
+                    counter.stop()
+                self._duty[i] = 0.0
+            except (DeviceLost, DeviceTimeout):
+                raise
+            except DeviceError as error:
+                first = first or error
+        if first is not None:
+            raise first
+
+    def reset(self) -> None:
+        """Abort every task on the cards and bring all outputs to their idle state."""
+        self._close_tasks()
+        with translated('reset'):
+            nidaqmx = import_client()
+            options = None if self._link is None else self._link.options()
+            for name in self.wiring.cards:
+                nidaqmx.system.Device(name, grpc_options=options).reset_device()
+            self._duty[:] = 0.0
+
+    def close(self) -> None:
+        """Give tasks and connection back; never raises."""
+        self._close_tasks()
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+        for lock in self._locks:
+            lock.release()
+
+    def _close_tasks(self) -> None:
+        lost = False
+        for task in self._tasks:
+            # A link that failed once is not asked again: each try would take a whole timeout.
+            if not lost:
+                try:
+                    with translated('close'):
+                        task.close()
+                except DeviceError:
+                    lost = True
+        self._tasks.clear()
+        self._readers.clear()
+        self._counters.clear()
+        self._heartbeat = None
+
+    def _task(self, nidaqmx: Any) -> Any:
+        options = None if self._link is None else self._link.options()
+        task = nidaqmx.Task(grpc_options=options)
+        self._tasks.append(task)
+        return task
+
+    def _make_inputs(self, nidaqmx: Any) -> None:
+        # One task per card: cards do not share a converter.
+        for card in dict.fromkeys(c.feedback.split('/')[0] for c in self.wiring.channels):
+            places = [
+                i for i, c in enumerate(self.wiring.channels) if c.feedback.split('/')[0] == card
+            ]
+            task = self._task(nidaqmx)
+            for i in places:
+                task.ai_channels.add_ai_voltage_chan(
+                    self.wiring.channels[i].feedback, min_val=-10.0, max_val=10.0
+                )
+            reader = nidaqmx.stream_readers.AnalogMultiChannelReader(task.in_stream)
+            reader.verify_array_shape = False  # it would ask the device before every read
+            self._readers.append((reader, np.zeros(len(places)), places))
+
+    def _make_counter(self, nidaqmx: Any, terminal: str) -> _Counter:
+        task = self._task(nidaqmx)
+        channel = task.co_channels.add_co_pulse_chan_freq(
+            terminal, freq=self.wiring.pwm_frequency, duty_cycle=MINIMUM_DUTY
+        )
+        task.timing.cfg_implicit_timing(
+            sample_mode=nidaqmx.constants.AcquisitionType.CONTINUOUS, samps_per_chan=1000
+        )
+        writer = nidaqmx.stream_writers.CounterWriter(task.out_stream, auto_start=False)
+        return _Counter(task, channel, writer, self.wiring.pwm_frequency, self._timeout)
+
+    def _make_line(self, nidaqmx: Any, line: str) -> Any:
+        task = self._task(nidaqmx)
+        task.do_channels.add_do_chan(line)
+        return nidaqmx.stream_writers.DigitalSingleChannelWriter(task.out_stream, auto_start=True)
+
+
+class _Counter:
+    """One counter output: pulses of a duty cycle, or none with the line low."""
+
+    def __init__(
+        self, task: Any, channel: Any, writer: Any, frequency: float, timeout: float
+    ) -> None:
+        self._task = task
+        self._channel = channel
+        self._writer = writer
+        self._frequency = frequency
+        self._timeout = timeout
+        self._running = False
+
+    def write(self, duty: float) -> None:
+        """Generate pulses of this duty cycle; stop for zero."""
+        if duty == 0.0:
+            self.stop()
+        elif self._running:
+            self._writer.write_one_sample_pulse_frequency(
+                self._frequency, duty, timeout=self._timeout
+            )
+        else:
+            # The first pulse after a start is the channel's, not the last one written.
+            self._channel.co_pulse_duty_cyc = duty
+            self._task.start()
+            self._running = True
+
+    def stop(self) -> None:
+        """Stop: the line goes to its idle level, low. A failed stop is tried again next time."""
+        self._task.stop()
+        self._running = False

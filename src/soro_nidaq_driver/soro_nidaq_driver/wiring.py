@@ -1,0 +1,129 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How the regulators are wired to the cards: the section ``driver.nidaq`` of a robot file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import re
+
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+LOCAL = 'local'
+_FEEDBACK = re.compile(r'([A-Za-z][\w-]*)/ai\d+')
+_COMMAND = re.compile(r'([A-Za-z][\w-]*)/ctr\d+')
+_LINE = re.compile(r'([A-Za-z][\w-]*)/port\d+/line\d+')
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One regulator: the analog input of its monitor, the counter of its command."""
+
+    actuator: str
+    feedback: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Cards, channels and scales.
+
+    Attributes
+    ----------
+    address : str
+        'local', or host:port of a gRPC device server.
+    feedback_scale, command_scale : float
+        Pressure per volt at the monitor and at the command input [Pa/V].
+    full_voltage : float
+        Command voltage at a duty cycle of one, behind the low-pass filter [V].
+    pwm_frequency : float
+        [Hz]
+    sensor_minimum, sensor_maximum : float
+        A monitor outside this voltage is open, short or broken [V].
+    heartbeat : str
+        Digital line that keeps the external relay closed; '' when there is none.
+    heartbeat_period : float
+        Between two edges [s].
+    channels : tuple of Channel
+        In the order of the robot's actuators.
+    """
+
+    address: str
+    feedback_scale: float
+    command_scale: float
+    full_voltage: float
+    pwm_frequency: float
+    sensor_minimum: float
+    sensor_maximum: float
+    heartbeat: str
+    heartbeat_period: float
+    channels: tuple[Channel, ...]
+
+    @property
+    def cards(self) -> tuple[str, ...]:
+        """Names of all cards, each once, those of the channels first."""
+        names = [c.feedback.split('/')[0] for c in self.channels]
+        names += [c.command.split('/')[0] for c in self.channels]
+        names += [self.heartbeat.split('/')[0]] if self.heartbeat else []
+        return tuple(dict.fromkeys(names))
+
+
+def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
+    """Read and check the section.
+
+    Raises
+    ------
+    RobotFileError
+        Field, value and remedy.
+    """
+    with section:
+        address = section.text('address', LOCAL)
+        if address != LOCAL and not re.fullmatch(r'[^\s:]+:\d+', address):
+            raise section.error('address', "write 'local' or host:port of a gRPC device server")
+        feedback_scale = section.quantity('feedback_scale', 'Pa/V', positive=True)
+        command_scale = section.quantity('command_scale', 'Pa/V', positive=True)
+        full_voltage = section.quantity('full_voltage', 'V', 10.0, positive=True)
+        frequency = section.quantity('pwm_frequency', '1/s', 2000.0, minimum=100.0, maximum=1e5)
+        low = section.quantity('sensor_minimum', 'V', -0.1)
+        high = section.quantity('sensor_maximum', 'V', 10.2)
+        if not high > low:
+            raise section.error('sensor_maximum', f'must be greater than sensor_minimum ({low} V)')
+        heartbeat = section.text('heartbeat', '')
+        if heartbeat and not _LINE.fullmatch(heartbeat):
+            raise section.error('heartbeat', 'write a digital line, for example Dev1/port0/line0')
+        period = section.quantity('heartbeat_period', 's', 0.05, minimum=0.005, maximum=1.0)
+        channels = _read_channels(section, robot)
+        for actuator in robot.actuators:
+            if actuator.quantity != 'pressure':
+                raise section.error('channels', f'{actuator.name} is no pressure: not for nidaq')
+            if actuator.maximum > command_scale * full_voltage:
+                raise section.error(
+                    'command_scale',
+                    f'{full_voltage:g} V give {command_scale * full_voltage:g} Pa, less than the '
+                    f'maximum of {actuator.name} ({actuator.maximum:g} Pa)',
+                )
+    return Wiring(
+        address, feedback_scale, command_scale, full_voltage, frequency, low, high, heartbeat,
+        period, channels,
+    )  # fmt: skip
+
+
+def _read_channels(section: Section, robot: RobotDescription) -> tuple[Channel, ...]:
+    channels: list[Channel] = []
+    used: dict[str, str] = {}
+    with section.section('channels') as table:
+        for actuator in robot.actuators:
+            with table.section(actuator.name) as item:
+                feedback = item.text('feedback')
+                if not _FEEDBACK.fullmatch(feedback):
+                    raise item.error('feedback', 'write an analog input, for example Dev1/ai0')
+                command = item.text('command')
+                if not _COMMAND.fullmatch(command):
+                    raise item.error('command', 'write a counter, for example Dev1/ctr0')
+                for key, terminal in (('feedback', feedback), ('command', command)):
+                    if terminal in used:
+                        raise item.error(key, f'already used by {used[terminal]}')
+                    used[terminal] = actuator.name
+            channels.append(Channel(actuator.name, feedback, command))
+    return tuple(channels)
