@@ -15,6 +15,7 @@ from typing import Any
 PARSERS: dict[str, str] = {
     'segments': 'soro_mechanics.segment_schema:read_segments',
     'constant_curvature': 'soro_mechanics.constant_curvature_schema:read_constant_curvature',
+    'ancf': 'soro_mechanics.ancf_schema:read_ancf',
 }
 
 # Model name -> (section it is built from, class, one line for people).
@@ -39,6 +40,11 @@ MODELS: dict[str, tuple[str, str, str]] = {
         'constant_curvature',
         'soro_mechanics.constant_curvature:ConstantCurvature',
         'one arc of constant curvature, closed form (Akbari 2021)',
+    ),
+    'ancf': (
+        'ancf',
+        'soro_mechanics.ancf:Ancf',
+        'absolute nodal coordinates, published formulation (Huang 2022)',
     ),
 }
 
