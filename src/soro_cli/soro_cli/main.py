@@ -15,6 +15,7 @@ import difflib
 from importlib.metadata import entry_points, EntryPoint
 import json
 import os
+import re
 import sys
 
 from soro_cli.errors import CliError
@@ -46,7 +47,7 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     verb.add_arguments(parser)
-    arguments = parser.parse_args(words)
+    arguments = parser.parse_args([_shielded(word) for word in words])
     as_json = getattr(arguments, 'json', False)
     try:
         return int(verb.run(arguments))
@@ -63,6 +64,11 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         if not hasattr(error, 'code'):
             raise
         return _fail(str(error), int(error.code), as_json)
+
+
+def _shielded(word: str) -> str:
+    """Keep argparse from taking a negative quantity (-10mm) for an option."""
+    return f' {word}' if re.match(r'-[.\d]', word) else word
 
 
 def _fail(message: str, code: int, as_json: bool) -> int:

@@ -1,0 +1,116 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What verbs print, wherever it was computed: by the robot's nodes or in this process. SI."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+import math
+from typing import Any
+
+Matrix = list[list[float]]
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A pose in base_link: position [m] and unit quaternion x y z w."""
+
+    position: list[float]
+    quaternion: list[float]
+
+    @property
+    def bending(self) -> float:
+        """Angle between the local z axis and that of base_link [rad]."""
+        x, y, _, _ = self.quaternion
+        return 2.0 * math.asin(min(1.0, math.hypot(x, y)))
+
+
+@dataclass(frozen=True)
+class ConfigurationAnswer:
+    """A solved configuration."""
+
+    model: str
+    actuator_name: list[str]
+    actuation: list[float]
+    tip: Pose
+    backbones: list[dict[str, Any]]
+    residual: float
+    iterations: int
+    solve_time: float
+    stability: str
+
+
+@dataclass(frozen=True)
+class ForwardAnswer:
+    """Answer of solve_forward."""
+
+    error_code: int
+    error_message: str
+    configuration: ConfigurationAnswer
+
+
+@dataclass(frozen=True)
+class InverseAnswer:
+    """Answer of solve_inverse."""
+
+    error_code: int
+    error_message: str
+    actuator_name: list[str]
+    actuation: list[float]
+    configuration: ConfigurationAnswer
+    position_error: float
+    orientation_error: float
+    at_limit: list[str]
+
+
+@dataclass(frozen=True)
+class JacobianAnswer:
+    """Answer of compute_jacobian: (6, m), linear first, at the tip, axes of base_link."""
+
+    error_code: int
+    error_message: str
+    actuator_name: list[str]
+    matrix: Matrix
+
+
+@dataclass(frozen=True)
+class CompliancePoint:
+    """Compliance at one point, (6, 6), linear first."""
+
+    backbone: str
+    arc_length: float
+    pose: Pose
+    matrix: Matrix
+    principal_compliance: list[float]
+    principal_axis: Matrix
+    eigenstiffness: list[float]
+    eigenscrew_pitch: list[float]
+
+
+@dataclass(frozen=True)
+class ComplianceAnswer:
+    """Answer of compute_compliance."""
+
+    error_code: int
+    error_message: str
+    model: str
+    method: str
+    points: list[CompliancePoint]
+    configuration: ConfigurationAnswer
+
+
+@dataclass(frozen=True)
+class ComparisonAnswer:
+    """Answer of compare_models."""
+
+    error_code: int
+    error_message: str
+    configurations: list[ConfigurationAnswer]
+    position_spread: float
+    orientation_spread: float
+    hint: str
+
+
+def as_json(answer: Any) -> dict[str, Any]:
+    """Return an answer as what ``--json`` prints."""
+    return asdict(answer)

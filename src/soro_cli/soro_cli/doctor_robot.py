@@ -1,0 +1,132 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of one robot file: that it loads, where its numbers come from, what is implausible."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+import math
+
+import numpy as np
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.errors import RobotFileError, SoroError, UnknownName
+from soro_mechanics.robot_file import read_robot_file, RobotDescription
+
+from soro_cli.findings import fail, Finding, ok, warn
+from soro_cli.people_units import shown
+
+# Smallest and largest values [SI] such robots have; outside a unit was probably mistaken.
+PLAUSIBLE = {
+    'pressure': (1e3, 2e6),
+    'length': (1e-4, 2.0),
+    'angle': (1e-3, 4.0 * math.pi),
+    'stretch': (1e-3, 4.0),
+    'curvature': (1e-2, 1e3),
+}
+EARTH = 9.81  # m/s^2
+SLOWEST, FASTEST = 120.0, 0.01  # s for the whole range; outside a rate was probably mistaken
+
+
+def check_robot(robot: str) -> list[Finding]:
+    """Check a robot by name or path."""
+    try:
+        path = find_robot_file(robot)
+        description = read_robot_file(path)
+    except (RobotFileError, UnknownName) as error:
+        return [fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')]
+    found = [ok('file', f'{path}: {description.title}')]
+    for check in (provenance, actuators, coupled_limits, gravity, hardware, models):
+        found += list(check(description))
+    return found
+
+
+def provenance(robot: RobotDescription) -> Iterator[Finding]:
+    """Count where the numbers come from."""
+    counts = Counter(origin.source for origin in robot.origins)
+    text = ', '.join(f'{number} {source}' for source, number in counts.most_common())
+    unstated = [o.path for o in robot.origins if o.source == 'unstated']
+    if unstated and len(unstated) > len(robot.origins) / 2:
+        yield warn('provenance', text, 'say `source:` for more of them')
+    else:
+        yield ok('provenance', text or 'no number says where it comes from')
+
+
+def actuators(robot: RobotDescription) -> Iterator[Finding]:
+    """Ranges and rates."""
+    for a in robot.actuators:
+        limits = f'{shown(a.minimum, a.unit)} ... {shown(a.maximum, a.unit)}'
+        seconds = (a.maximum - a.minimum) / a.rate
+        size = max(abs(a.minimum), abs(a.maximum))
+        smallest, largest = PLAUSIBLE[a.quantity]
+        if not smallest <= size <= largest:
+            yield warn(a.name, f'{a.quantity} {limits}', 'is the unit right?')
+        elif not FASTEST <= seconds <= SLOWEST:
+            yield warn(a.name, f'the whole range takes {seconds:g} s', 'is the rate right?')
+        else:
+            yield ok(a.name, f'{a.quantity} {limits}, whole range in {seconds:.3g} s')
+
+
+def coupled_limits(robot: RobotDescription) -> Iterator[Finding]:
+    """Limits that never act, or that forbid the rest position."""
+    rest = np.array([a.rest for a in robot.actuators])
+    low = np.array([a.minimum for a in robot.actuators])
+    high = np.array([a.maximum for a in robot.actuators])
+    for limit in robot.coupled_limits:
+        c = limit.coefficients
+        largest = float(np.where(c > 0.0, c * high, c * low).sum())
+        if float(c @ rest) > limit.maximum:
+            yield fail(limit.name, 'forbids the rest position', 'raise it, or move the rest')
+        elif largest <= limit.maximum:
+            yield warn(limit.name, 'can never be exceeded', 'remove it, or lower it')
+    if robot.coupled_limits:
+        yield ok('coupled limits', f'{len(robot.coupled_limits)}')
+
+
+def gravity(robot: RobotDescription) -> Iterator[Finding]:
+    """Size and direction of gravity."""
+    size = float(np.linalg.norm(robot.gravity))
+    text = ' '.join(f'{g:g}' for g in robot.gravity) + ' m/s^2'
+    if size == 0.0 or abs(size - EARTH) < 0.05:
+        yield ok('gravity', text)
+    else:
+        yield warn('gravity', text, f'its size is {size:.3g}, on earth {EARTH}')
+
+
+def hardware(robot: RobotDescription) -> Iterator[Finding]:
+    """Sections that the driver and the emulator read."""
+    if robot.foreign_section('driver') is None:
+        yield warn('driver', 'no section', 'without it the robot can be computed, not run')
+        return
+    from soro_driver.settings import read_driver_settings  # imports no ROS
+
+    try:
+        settings = read_driver_settings(robot)
+    except RobotFileError as error:
+        yield fail('driver', str(error), 'correct it; docs/hardware.md')
+        return
+    yield ok('driver', f'{settings.device} at {settings.rate:g} Hz')
+    if robot.foreign_section('emulator') is None:
+        yield warn('emulator', 'no section', 'use_emulator:=true will not work')
+
+
+def models(robot: RobotDescription) -> Iterator[Finding]:
+    """Solve every model at rest and with each actuator at its maximum."""
+    from soro_mechanics.robot import Robot  # loads the solvers
+
+    rest = np.array([a.rest for a in robot.actuators])
+    cases = {'rest': rest}
+    for i, a in enumerate(robot.actuators):
+        cases[f'{a.name} at its maximum'] = np.where(np.arange(len(rest)) == i, a.maximum, rest)
+    for name in robot.models:
+        try:
+            model = Robot(robot, name)
+            statuses = {case: model.forward(p).status for case, p in cases.items()}
+        except SoroError as error:
+            yield fail(name, str(error), 'the model cannot be used')
+            continue
+        bad = [case for case, status in statuses.items() if not status.converged]
+        if bad:
+            yield warn(name, f'does not converge: {", ".join(bad)}', 'are the limits right?')
+        else:
+            yield ok(name, f'converges at {len(cases)} actuations')

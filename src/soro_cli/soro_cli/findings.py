@@ -1,0 +1,59 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a check has found: a level, one line, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import IntEnum
+from typing import Any
+
+
+class Level(IntEnum):
+    """How bad it is."""
+
+    OK = 0
+    WARN = 1
+    FAIL = 2
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor."""
+
+    subject: str
+    level: Level
+    text: str
+    remedy: str = ''
+
+
+def ok(subject: str, text: str) -> Finding:
+    """Report that all is well."""
+    return Finding(subject, Level.OK, text)
+
+
+def warn(subject: str, text: str, remedy: str) -> Finding:
+    """Report something that works but deserves a look."""
+    return Finding(subject, Level.WARN, text, remedy)
+
+
+def fail(subject: str, text: str, remedy: str) -> Finding:
+    """Report something that does not work."""
+    return Finding(subject, Level.FAIL, text, remedy)
+
+
+def print_findings(title: str, findings: Sequence[Finding]) -> None:
+    """Print findings as a table, what to do behind each that needs it."""
+    from soro_cli.tables import print_table
+
+    rows = [
+        (f.level.name.lower(), f.subject, f.text if not f.remedy else f'{f.text}: {f.remedy}')
+        for f in findings
+    ]
+    print_table(title, ('', '', ''), rows)
+
+
+def as_json(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Return findings for ``--json``."""
+    return [{**asdict(f), 'level': f.level.name.lower()} for f in findings]

@@ -1,0 +1,148 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The same answers computed in this process from a robot file, without ROS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+from soro_kinematics.comparison import compare
+from soro_mechanics.actuators import Actuator
+
+from soro_cli.answers import (
+    ComparisonAnswer,
+    ComplianceAnswer,
+    ConfigurationAnswer,
+    ForwardAnswer,
+    InverseAnswer,
+    JacobianAnswer,
+    Pose,
+)
+from soro_cli.errors import CliError
+from soro_mechanics import Code, Configuration, load_robot, Robot, Task
+
+
+class OfflineMechanics:
+    """One robot of the catalogue or of a file."""
+
+    def __init__(self, robot: str | None) -> None:
+        if not robot:
+            raise CliError('--offline needs to know the robot: --robot NAME or --robot FILE')
+        self._robot = load_robot(robot)
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The robot's actuators."""
+        return self._robot.actuators
+
+    def forward(self, actuation: list[float], wrench: list[float], model: str) -> ForwardAnswer:
+        """Solve an actuation."""
+        robot = self._model(model)
+        q = robot.forward(actuation, wrench)
+        return ForwardAnswer(int(q.status.code), _message(q), _configuration(robot, q))
+
+    def inverse(
+        self, position: list[float], quaternion: list[float] | None, task: int,
+        wrench: list[float], model: str,
+    ) -> InverseAnswer:  # fmt: skip
+        """Solve a target."""
+        robot = self._model(model)
+        target = np.eye(4)
+        target[:3, 3] = position
+        if quaternion is not None:
+            target[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
+        s = robot.inverse(target, wrench, task=Task(task))
+        message = s.status.message or ('' if s.status.code is Code.NONE else s.status.code.name)
+        return InverseAnswer(
+            int(s.status.code), message, self._names(), [float(x) for x in s.actuation],
+            _configuration(robot, s.configuration), s.position_error, s.orientation_error,
+            list(s.at_limit),
+        )  # fmt: skip
+
+    def jacobian(
+        self, actuation: list[float] | None, wrench: list[float], model: str
+    ) -> JacobianAnswer:
+        """Differentiate the tip by the actuation."""
+        robot = self._model(model)
+        q = robot.forward(self._needed(actuation), wrench)
+        return JacobianAnswer(
+            int(q.status.code), _message(q), self._names(), robot.jacobian(q).tolist()
+        )
+
+    def compliance(
+        self, actuation: list[float] | None, wrench: list[float], model: str, method: str,
+        along: bool,
+    ) -> ComplianceAnswer:  # fmt: skip
+        """Linearise at the loaded equilibrium."""
+        robot = self._model(model)
+        q = robot.forward(self._needed(actuation), wrench)
+        if along:
+            matrices = robot.compliance_along(q, method=method)
+            points = [
+                _point(name, float(s), pose, matrix)
+                for name, lengths, poses, along_it in zip(
+                    q.backbone_names, q.arc_lengths, q.backbones, matrices, strict=True
+                )
+                for s, pose, matrix in zip(lengths, poses, along_it, strict=True)
+            ]
+        else:
+            points = [_point('', _tip_arc(q), q.tip, robot.compliance(q, method=method))]
+        return ComplianceAnswer(
+            int(q.status.code), _message(q), q.model, method, points, _configuration(robot, q)
+        )
+
+    def compare(
+        self, actuation: list[float], wrench: list[float], models: list[str]
+    ) -> ComparisonAnswer:
+        """Solve one actuation with several models."""
+        robots = [self._robot.with_model(m) for m in (models or self._robot.models)]
+        solved = [robot.forward(actuation, wrench) for robot in robots]
+        result = compare(solved)
+        failed = all(q.status.code is Code.NOT_CONVERGED for q in solved)
+        return ComparisonAnswer(
+            int(Code.NOT_CONVERGED if failed else Code.NONE), '',
+            [_configuration(r, q) for r, q in zip(robots, solved, strict=True)],
+            result.position_spread, result.orientation_spread, result.hint,
+        )  # fmt: skip
+
+    def _model(self, model: str) -> Robot:
+        return self._robot.with_model(model) if model else self._robot
+
+    def _names(self) -> list[str]:
+        return [a.name for a in self._robot.actuators]
+
+    def _needed(self, actuation: list[float] | None) -> list[float]:
+        if actuation is None:
+            example = ' '.join(f'{a.name}=...' for a in self._robot.actuators)
+            raise CliError(f'--offline knows no present actuation; give one: {example}')
+        return actuation
+
+
+def _message(q: Configuration) -> str:
+    if q.status.message or q.status.code is Code.NONE:
+        return q.status.message
+    return q.status.code.name.lower().replace('_', ' ')
+
+
+def _pose(matrix: Any) -> Pose:
+    quaternion = Rotation.from_matrix(matrix[:3, :3]).as_quat()
+    sign = -1.0 if quaternion[3] < 0.0 else 1.0
+    return Pose([float(x) for x in matrix[:3, 3]], [float(sign * x) for x in quaternion])
+
+
+def _configuration(robot: Robot, q: Configuration) -> ConfigurationAnswer:
+    backbones = [
+        {'name': name, 'arc_length': lengths.tolist(), 'position': poses[:, :3, 3].tolist()}
+        for name, lengths, poses in zip(q.backbone_names, q.arc_lengths, q.backbones, strict=True)
+    ]
+    return ConfigurationAnswer(
+        q.model, [a.name for a in robot.actuators], q.actuation.tolist(), _pose(q.tip),
+        backbones, q.status.residual, q.status.iterations, q.status.solve_time,
+        q.status.stability.name.lower(),
+    )  # fmt: skip
+
+
+def _tip_arc(q: Configuration) -> float:
+    return float(q.arc_lengths[0][-1]) if len(q.arc_lengths) == 1 else float('nan')

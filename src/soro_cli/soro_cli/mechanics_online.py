@@ -1,0 +1,169 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Answers from the nodes of a running robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, Wrench
+from geometry_msgs.msg import Pose as PoseMessage
+from soro_mechanics.actuators import Actuator
+
+from soro_cli.answers import (
+    ComparisonAnswer,
+    ComplianceAnswer,
+    CompliancePoint,
+    ConfigurationAnswer,
+    ForwardAnswer,
+    InverseAnswer,
+    JacobianAnswer,
+    Pose,
+)
+from soro_cli.robot_choice import RunningRobot
+from soro_msgs.srv import (
+    CompareModels,
+    ComputeCompliance,
+    ComputeJacobian,
+    SolveForward,
+    SolveInverse,
+)
+
+STABILITY = {0: 'unknown', 1: 'stable', 2: 'unstable'}
+METHODS = {'tangent': 0, 'integral': 1}
+
+
+class OnlineMechanics:
+    """The services of one robot."""
+
+    def __init__(self, robot: RunningRobot) -> None:
+        self._robot = robot
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The robot's actuators."""
+        return self._robot.description.actuators
+
+    def forward(self, actuation: list[float], wrench: list[float], model: str) -> ForwardAnswer:
+        """Call solve_forward."""
+        request = SolveForward.Request(
+            actuation=actuation, wrench=wrench_message(wrench), model=model
+        )
+        reply = self._call(SolveForward, 'kinematics_solver/solve_forward', request)
+        return ForwardAnswer(
+            reply.error_code, reply.error_message, _configuration(reply.configuration)
+        )
+
+    def inverse(
+        self, position: list[float], quaternion: list[float] | None, task: int,
+        wrench: list[float], model: str,
+    ) -> InverseAnswer:  # fmt: skip
+        """Call solve_inverse."""
+        request = SolveInverse.Request(task=task, wrench=wrench_message(wrench), model=model)
+        request.target = pose_message(position, quaternion)
+        reply = self._call(SolveInverse, 'kinematics_solver/solve_inverse', request)
+        return InverseAnswer(
+            reply.error_code, reply.error_message, list(reply.actuator_name),
+            list(reply.actuation), _configuration(reply.configuration), reply.position_error,
+            reply.orientation_error, list(reply.at_limit),
+        )  # fmt: skip
+
+    def jacobian(
+        self, actuation: list[float] | None, wrench: list[float], model: str
+    ) -> JacobianAnswer:
+        """Call compute_jacobian; no actuation: the present one."""
+        request = ComputeJacobian.Request(
+            actuation=actuation or [], wrench=wrench_message(wrench), model=model
+        )
+        reply = self._call(ComputeJacobian, 'kinematics_solver/compute_jacobian', request)
+        names = list(reply.actuator_name)
+        return JacobianAnswer(
+            reply.error_code, reply.error_message, names, _rows(reply.matrix, len(names))
+        )
+
+    def compliance(
+        self, actuation: list[float] | None, wrench: list[float], model: str, method: str,
+        along: bool,
+    ) -> ComplianceAnswer:  # fmt: skip
+        """Call compute_compliance; no actuation: the present one."""
+        request = ComputeCompliance.Request(
+            actuation=actuation or [], wrench=wrench_message(wrench), model=model,
+            method=METHODS[method], along_backbone=along,
+        )  # fmt: skip
+        reply = self._call(ComputeCompliance, 'compliance/compute_compliance', request)
+        return ComplianceAnswer(
+            reply.error_code, reply.error_message, reply.configuration.model, method,
+            [_point(c) for c in reply.compliance], _configuration(reply.configuration),
+        )  # fmt: skip
+
+    def compare(
+        self, actuation: list[float], wrench: list[float], models: list[str]
+    ) -> ComparisonAnswer:
+        """Call compare_models; no models: all of the robot."""
+        request = CompareModels.Request(
+            actuation=actuation, wrench=wrench_message(wrench), models=models
+        )
+        reply = self._call(CompareModels, 'kinematics_solver/compare_models', request)
+        return ComparisonAnswer(
+            reply.error_code, reply.error_message,
+            [_configuration(c) for c in reply.configurations], reply.position_spread,
+            reply.orientation_spread, reply.hint,
+        )  # fmt: skip
+
+    def _call(self, kind: Any, name: str, request: Any) -> Any:
+        return self._robot.session.call(kind, f'{self._robot.namespace}/{name}', request)
+
+
+def pose_message(position: list[float], quaternion: list[float] | None) -> PoseStamped:
+    """Return a target in base_link; no quaternion: the identity, for tasks that ignore it."""
+    x, y, z = position
+    a, b, c, d = quaternion or (0.0, 0.0, 0.0, 1.0)
+    message = PoseStamped()
+    message.pose = PoseMessage(
+        position=Point(x=x, y=y, z=z), orientation=Quaternion(x=a, y=b, z=c, w=d)
+    )
+    return message
+
+
+def wrench_message(values: list[float]) -> Wrench:
+    """Return a wrench, force first."""
+    force = dict(zip('xyz', values[:3], strict=True))
+    torque = dict(zip('xyz', values[3:], strict=True))
+    return Wrench(force=Vector3(**force), torque=Vector3(**torque))
+
+
+def _pose(message: PoseMessage) -> Pose:
+    p, q = message.position, message.orientation
+    return Pose([p.x, p.y, p.z], [q.x, q.y, q.z, q.w])
+
+
+def _configuration(message: Any) -> ConfigurationAnswer:
+    backbones = [
+        {
+            'name': b.name,
+            'arc_length': list(b.arc_length),
+            'position': [[p.position.x, p.position.y, p.position.z] for p in b.poses],
+        }
+        for b in message.backbones
+    ]
+    status = message.status
+    return ConfigurationAnswer(
+        message.model, list(message.actuator_name), list(message.actuation), _pose(message.tip),
+        backbones, status.residual, status.iterations, status.solve_time,
+        STABILITY.get(status.stability, 'unknown'),
+    )  # fmt: skip
+
+
+def _point(message: Any) -> CompliancePoint:
+    return CompliancePoint(
+        message.backbone, message.arc_length, _pose(message.pose), _rows(message.matrix, 6),
+        [float(x) for x in message.principal_compliance],
+        [[v.x, v.y, v.z] for v in message.principal_axis],
+        [float(x) for x in message.eigenstiffness],
+        [float(x) for x in message.eigenscrew_pitch],
+    )  # fmt: skip
+
+
+def _rows(values: Any, width: int) -> list[list[float]]:
+    numbers = [float(x) for x in values]
+    return [numbers[i : i + width] for i in range(0, len(numbers), width)] if width else []

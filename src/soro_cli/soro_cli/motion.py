@@ -1,0 +1,137 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Watches a robot move: what is commanded, what is measured, who is in control, who complains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import math
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from soro_cli.robot_choice import RunningRobot
+from soro_msgs.msg import ActuatorState
+
+ACTIVE = ActuatorState.ACTIVE
+STEADY = 0.3  # s within the tolerance before a robot counts as arrived
+_BEST_EFFORT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+_STATES = {
+    0: 'has no communication with its device',
+    1: 'is inactive: activate it (ros2 lifecycle set, or launch with autostart:=true)',
+    3: 'has lost its commands and went safe',
+    4: 'is in FAULT: find the cause, then call driver/clear_fault',
+    5: 'is in ESTOP: release the emergency stop, then call driver/clear_fault',
+}
+
+
+class MotionWatch:
+    """Streams of one robot, from construction to `close`."""
+
+    def __init__(self, robot: RunningRobot) -> None:
+        self._robot = robot
+        self.state: ActuatorState | None = None
+        self.tip: list[float] | None = None
+        self._complaints: dict[str, str] = {}
+        node, space = robot.session.node, robot.namespace
+        self._subscriptions = [
+            node.create_subscription(
+                ActuatorState, f'{space}/actuator_state', self._on_state, _BEST_EFFORT
+            ),
+            node.create_subscription(PoseStamped, f'{space}/tip_pose', self._on_tip, _BEST_EFFORT),
+            node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10),
+        ]
+
+    def close(self) -> None:
+        """Stop watching."""
+        for subscription in self._subscriptions:
+            self._robot.session.node.destroy_subscription(subscription)
+
+    @property
+    def measured(self) -> list[float]:
+        """Measured actuation in the order of the robot file, the applied one where unmeasured."""
+        state = self.state
+        values = dict(
+            zip(state.name, zip(state.measured, state.applied, strict=True), strict=True)
+        )
+        pairs = [values[a.name] for a in self._robot.description.actuators]
+        return [applied if math.isnan(measured) else measured for measured, applied in pairs]
+
+    @property
+    def commanded(self) -> list[float]:
+        """Commanded actuation in the order of the robot file; NaN before the first command."""
+        values = dict(zip(self.state.name, self.state.commanded, strict=True))
+        return [values[a.name] for a in self._robot.description.actuators]
+
+    def ready(self, timeout: float) -> bool:
+        """Wait for the first state and tip."""
+        return self._robot.session.spin_until(
+            lambda: self.state is not None and self.tip is not None, timeout
+        )
+
+    def wait(self, near: Callable[[], bool], timeout: float) -> bool:
+        """Wait until a condition has held for `STEADY`; whether it has within the time."""
+        since: list[float] = []
+
+        def steady() -> bool:
+            if not near():
+                since.clear()
+                return False
+            if not since:
+                since.append(time.monotonic())
+            return time.monotonic() - since[0] >= STEADY
+
+        return self._robot.session.spin_until(steady, timeout)
+
+    def near_actuation(self, target: Sequence[float], share: float) -> bool:
+        """Whether the command has got there and the measurement is within a share of the range."""
+        if self.state is None:
+            return False
+        actuators = self._robot.description.actuators
+        both = zip(actuators, target, self.commanded, self.measured, strict=True)
+        return all(
+            abs(commanded - x) <= 1e-3 * (a.maximum - a.minimum)
+            and abs(measured - x) <= share * (a.maximum - a.minimum)
+            for a, x, commanded, measured in both
+        )
+
+    def distance(self, position: Sequence[float]) -> float:
+        """Return how far the tip is from a position [m]."""
+        return math.inf if self.tip is None else math.dist(self.tip, position)
+
+    def reasons(self) -> list[str]:
+        """Say why a robot may not have arrived."""
+        if self.state is None:
+            return ['the driver publishes no actuator_state; is it running?']
+        found = []
+        if self.state.device_state in _STATES:
+            found.append(f'the driver {_STATES[self.state.device_state]}')
+        source = self.state.command_source
+        planner = f'{self._robot.namespace}/trajectory_planner'
+        if source and source != planner:
+            found.append(f'{source} is in control')
+        return found + [f'{who}: {what}' for who, what in self._complaints.items()]
+
+    def _on_state(self, message: ActuatorState) -> None:
+        self.state = message
+
+    def _on_tip(self, message: PoseStamped) -> None:
+        p = message.pose.position
+        self.tip = [p.x, p.y, p.z]
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if not status.name.startswith(self._robot.namespace + '/'):
+                continue
+            if level_of(status) > 0:
+                self._complaints[status.name] = status.message
+            else:
+                self._complaints.pop(status.name, None)
+
+
+def level_of(status: Any) -> int:
+    """Return the level of a DiagnosticStatus as a number; the message holds a byte."""
+    return status.level[0] if isinstance(status.level, bytes) else int(status.level)

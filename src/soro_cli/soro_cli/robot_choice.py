@@ -1,0 +1,91 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which robot a verb speaks to: a running one, found by namespace, or none at all (--offline)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from soro_cli.errors import CliError
+
+if TYPE_CHECKING:
+    from soro_mechanics.robot_file import RobotDescription
+
+    from soro_cli.ros_session import RosSession
+
+UNKNOWN_NAME = 102  # ErrorCode
+
+
+@dataclass
+class RunningRobot:
+    """A robot that runs: its namespace, what its file says, and a session to reach it."""
+
+    namespace: str
+    description: RobotDescription
+    session: RosSession
+
+
+def add_robot_options(parser: argparse.ArgumentParser, offline: bool) -> None:
+    """Declare the options that choose the robot."""
+    parser.add_argument(
+        '-r', '--robot', metavar='ROBOT',
+        help='name of the robot (also its namespace unless --namespace is given), or with '
+        '--offline the path of a robot file; default: the one robot that runs',
+    )  # fmt: skip
+    parser.add_argument('-n', '--namespace', help='namespace the robot was launched under')
+    if offline:
+        parser.add_argument(
+            '--offline', action='store_true',
+            help='compute here from the robot file; no robot needs to run',
+        )  # fmt: skip
+    parser.add_argument('--json', action='store_true', help='print JSON, SI units throughout')
+
+
+@contextmanager
+def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
+    """Find the running robot.
+
+    Raises
+    ------
+    CliError
+        None runs, or several do and none was named.
+    """
+    from soro_cli.ros_session import RosSession
+
+    with RosSession() as session:
+        namespace = _namespace(arguments, session)
+        yield RunningRobot(namespace, _description(namespace, session), session)
+
+
+def _namespace(arguments: argparse.Namespace, session: RosSession) -> str:
+    wanted = arguments.namespace or arguments.robot or ''
+    wanted = '/' + wanted.strip('/') if wanted else ''
+    found = session.running_robots(wanted)
+    offline = ' or add --offline' if hasattr(arguments, 'offline') else ''
+    if wanted in found:
+        return wanted
+    if not found:
+        name = arguments.robot or 'stiff_flop'
+        raise CliError(
+            f'no robot runs{" under " + wanted if wanted else ""}; start one in another terminal '
+            f'(soro launch {name}){offline}. Both terminals need the same ROS_DOMAIN_ID.',
+            UNKNOWN_NAME,
+        )
+    listing = ', '.join(name.lstrip('/') for name in found)
+    if wanted:
+        raise CliError(f'no robot runs under {wanted}; running: {listing}', UNKNOWN_NAME)
+    if len(found) > 1:
+        raise CliError(f'several robots run; choose one with --namespace: {listing}')
+    return found[0]
+
+
+def _description(namespace: str, session: RosSession) -> RobotDescription:
+    from soro_mechanics.catalogue import find_robot_file
+    from soro_mechanics.robot_file import read_robot_file
+
+    robot = session.parameter(f'{namespace}/kinematics_solver', 'robot')
+    return read_robot_file(find_robot_file(robot))

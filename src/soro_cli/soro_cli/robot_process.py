@@ -1,0 +1,128 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot launched in a process of its own: started, waited for, stopped in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+from types import TracebackType
+
+from soro_cli.errors import CliError
+from soro_cli.launch_runner.parent_death import die_with_parent
+from soro_cli.motion import ACTIVE, MotionWatch
+from soro_cli.robot_choice import RunningRobot
+from soro_cli.ros_session import RosSession
+
+STOP_PATIENCE = 30.0  # s: SIGINT, SIGTERM and SIGKILL of the slowest node, and then some
+
+
+class RobotProcess(AbstractContextManager['RobotProcess']):
+    """``soro launch`` in a subprocess.
+
+    Parameters
+    ----------
+    words : sequence of str
+        What stands behind ``soro launch``.
+    output : path
+        File that receives everything the launcher prints.
+    environment : mapping, optional
+        Variables that differ from those of this process.
+    """
+
+    def __init__(
+        self, words: Sequence[str], output: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._words = list(words)
+        self._output = output
+        self._environment = {**os.environ, **(environment or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> RobotProcess:
+        with self._output.open('wb') as file:
+            self.process = subprocess.Popen(
+                [sys.executable, '-m', 'soro_cli.main', 'launch', *self._words],
+                env=self._environment, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent,
+            )  # fmt: skip
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def output(self) -> str:
+        """Everything printed so far."""
+        return self._output.read_text(errors='replace')
+
+    @property
+    def running(self) -> bool:
+        """Whether the launcher runs."""
+        return self.process.poll() is None
+
+    def stop(self, number: signal.Signals = signal.SIGINT, timeout: float = STOP_PATIENCE) -> int:
+        """Stop everything as Ctrl-C does and return the exit code; safe to call again."""
+        if self.running:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # the nodes end with it, see parent_death
+            self.process.wait()
+            raise
+
+    def node_pid(self, name: str) -> int:
+        """Return the process id the launcher reported last for a node."""
+        mark = f'[launch] [{name}] started, pid '
+        lines = [line for line in self.output.splitlines() if line.startswith(mark)]
+        return int(lines[-1].removeprefix(mark))
+
+    def wait_ready(self, session: RosSession, robot: RunningRobot, timeout: float) -> None:
+        """Wait until the driver is active, the tip is known and the services answer.
+
+        Raises
+        ------
+        CliError
+            Not within the time, or the launcher has ended; with the last lines it printed.
+        """
+        watch = MotionWatch(robot)
+        services = {f'{robot.namespace}/{name}' for name in SERVICES}
+
+        def ready() -> bool:
+            if not self.running:
+                return True
+            return (
+                watch.tip is not None
+                and watch.state is not None
+                and watch.state.device_state == ACTIVE
+                and services <= {n for n, _ in session.node.get_service_names_and_types()}
+            )
+
+        try:
+            in_time = session.spin_until(ready, timeout)
+            if not self.running or not in_time:
+                reason = '; '.join(watch.reasons()) or 'some nodes are missing'
+                last = '\n'.join(self.output.splitlines()[-15:])
+                raise CliError(
+                    f'the robot was not ready after {timeout:g} s: {reason}\n{last}'
+                    if self.running
+                    else f'the robot ended with {self.process.returncode}:\n{last}'
+                )
+        finally:
+            watch.close()
+
+
+SERVICES = (
+    'kinematics_solver/solve_forward', 'kinematics_solver/solve_inverse',
+    'kinematics_solver/compute_jacobian', 'compliance/compute_compliance', 'driver/stop',
+)  # fmt: skip

@@ -1,0 +1,111 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A short-lived node: finds robots, calls services, reads streams, never waits without a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+import os
+import time
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from soro_cli.errors import CliError
+
+SOLVER = '/kinematics_solver/solve_forward'
+DISCOVERY = 2.0  # s, on one machine every node is found well within this
+SETTLED = 0.3  # s without a new robot: all have been found
+SLICE = 0.05  # s, longest time a Ctrl-C waits
+TIMED_OUT, CANCELED = 204, 400  # ErrorCode
+
+
+class RosSession(AbstractContextManager['RosSession']):
+    """Context, node and executor of one command."""
+
+    def __enter__(self) -> RosSession:
+        self._context = Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node: Node = rclpy.create_node(
+            f'soro_cli_{os.getpid()}', context=self._context, start_parameter_services=False,
+            enable_rosout=False,
+        )  # fmt: skip
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._executor.shutdown(timeout_sec=1.0)
+        self.node.destroy_node()
+        rclpy.try_shutdown(context=self._context)
+
+    def spin_until(self, done: Callable[[], bool], timeout: float) -> bool:
+        """Spin until a condition holds; whether it did within the time [s]."""
+        end = time.monotonic() + timeout
+        while not done():
+            left = end - time.monotonic()
+            if left <= 0.0:
+                return False
+            self._executor.spin_once(timeout_sec=min(SLICE, left))
+        return True
+
+    def running_robots(self, wanted: str = '') -> list[str]:
+        """Return the namespaces in which a kinematics solver answers, sorted.
+
+        Returns as soon as `wanted` is among them, else when no more have come for a while.
+        """
+        found: set[str] = set()
+        last_change = start = time.monotonic()
+        while time.monotonic() - start < DISCOVERY:
+            now = {
+                name.removesuffix(SOLVER)
+                for name, _ in self.node.get_service_names_and_types()
+                if name.endswith(SOLVER)
+            }
+            if now != found:
+                found, last_change = now, time.monotonic()
+            if wanted in found:
+                break
+            if found and not wanted and time.monotonic() - last_change > SETTLED:
+                break
+            self._executor.spin_once(timeout_sec=SLICE)
+        return sorted(found)
+
+    def call(self, kind: Any, name: str, request: Any, timeout: float = 10.0) -> Any:
+        """Call a service.
+
+        Raises
+        ------
+        CliError
+            It is not there, or does not answer in time.
+        """
+        client = self.node.create_client(kind, name)
+        try:
+            if not self.spin_until(client.service_is_ready, DISCOVERY):
+                raise CliError(f'there is no service {name}; is that node running?', TIMED_OUT)
+            future = client.call_async(request)
+            if not self.spin_until(future.done, timeout):
+                raise CliError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
+            return future.result()
+        finally:
+            self.node.destroy_client(client)
+
+    def parameter(self, node: str, name: str) -> str:
+        """Return a text parameter of a node."""
+        from rcl_interfaces.srv import GetParameters
+
+        reply = self.call(
+            GetParameters, f'{node}/get_parameters', GetParameters.Request(names=[name])
+        )
+        return reply.values[0].string_value if reply.values else ''

@@ -1,0 +1,55 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro compare: one actuation, all models."""
+
+from __future__ import annotations
+
+import argparse
+
+from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
+
+SUMMARY = 'what the models of a robot say about one actuation'
+EPILOG = """\
+example:
+  soro compare 0.9bar 0 0 --models ncm lpcc
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('actuation', nargs='+', help=ACTUATION_HELP)
+    parser.add_argument('--models', nargs='+', default=[], help='default: all of the robot')
+    add_mechanics_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli import people_units
+    from soro_cli.verbs.mechanics_options import finish, mechanics
+
+    models = arguments.models or ([arguments.model] if arguments.model else [])
+    wrench = people_units.wrench(arguments.wrench)
+    with mechanics(arguments) as source:
+        actuation = people_units.actuation(arguments.actuation, source.actuators)
+        answer = source.compare(actuation, wrench, models)
+
+    def show() -> None:
+        if answer.configurations:
+            _show(answer)
+
+    return finish(answer, arguments.json, show)
+
+
+def _show(answer: object) -> None:
+    from soro_cli.people_units import shown
+    from soro_cli.tables import print_table
+
+    rows = [
+        (c.model, *(shown(x, 'm') for x in c.tip.position), shown(c.tip.bending, 'rad'),
+         shown(c.solve_time, 's'), c.stability)
+        for c in answer.configurations
+    ]  # fmt: skip
+    columns = ('model', 'x', 'y', 'z', 'bending', 'time', 'equilibrium')
+    print_table('tip in base_link', columns, rows)
+    spread = f'{shown(answer.position_spread, "m")}, {shown(answer.orientation_spread, "rad")}'
+    print(f'apart by up to {spread}: {answer.hint}')

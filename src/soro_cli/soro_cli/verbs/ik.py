@@ -1,0 +1,84 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro ik: which actuation brings the tip to a target."""
+
+from __future__ import annotations
+
+import argparse
+
+from soro_cli.verbs.mechanics_options import add_mechanics_options
+
+SUMMARY = 'which actuation brings the tip to a target (inverse kinematics under load)'
+EPILOG = """\
+examples:
+  soro ik 10mm 0 45mm
+  soro ik 10mm 0 45mm --quaternion 0 0.38 0 0.92 --task axis
+  soro ik -10mm 0 45mm --wrench 0 0 -0.2N --json
+
+A target that cannot be reached is answered with the nearest pose, what stops it, and exit code 1.
+"""
+TASKS = {'position': 0, 'axis': 1, 'pose': 2}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        'position', nargs=3, metavar=('X', 'Y', 'Z'), help='target in base_link, with units (10mm)'
+    )
+    parser.add_argument(
+        '--quaternion', nargs=4, type=float, metavar=('QX', 'QY', 'QZ', 'QW'),
+        help='orientation of the target in base_link',
+    )  # fmt: skip
+    parser.add_argument(
+        '--task', choices=tuple(TASKS),
+        help='what must be met; default: position, or with --quaternion the whole pose',
+    )  # fmt: skip
+    add_mechanics_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli import people_units
+    from soro_cli.errors import CliError
+    from soro_cli.verbs.mechanics_options import finish, is_request_error, mechanics
+
+    given = arguments.quaternion
+    quaternion = None if given is None else people_units.quaternion(given)
+    task = arguments.task or ('position' if quaternion is None else 'pose')
+    if task != 'position' and quaternion is None:
+        raise CliError(f'--task {task} needs --quaternion')
+    position = people_units.position(arguments.position)
+    wrench = people_units.wrench(arguments.wrench)
+    with mechanics(arguments) as source:
+        answer = source.inverse(position, quaternion, TASKS[task], wrench, arguments.model)
+        actuators = source.actuators
+
+    def show() -> None:
+        if not is_request_error(answer.error_code):
+            _show(answer, actuators)
+
+    return finish(answer, arguments.json, show)
+
+
+def _show(answer: object, actuators: tuple) -> None:
+    from soro_cli.people_units import shown
+    from soro_cli.tables import print_table
+    from soro_cli.verbs.mechanics_options import show_tip
+
+    rows = [
+        (a.name, shown(value, a.unit), _limits(a), 'at limit' if a.name in answer.at_limit else '')
+        for a, value in zip(actuators, answer.actuation, strict=True)
+    ]
+    found = 'actuation' if answer.error_code == 0 else 'nearest actuation (target not met)'
+    print_table(found, ('actuator', 'value', 'limits', ''), rows)
+    errors = f'{shown(answer.position_error, "m")}, {shown(answer.orientation_error, "rad")}'
+    show_tip(answer.configuration)
+    others = [name for name in answer.at_limit if name not in [a.name for a in actuators]]
+    stopped = f'; stopped by {", ".join(others)}' if others else ''
+    print(f'away from the target: {errors}{stopped}')
+
+
+def _limits(actuator: object) -> str:
+    from soro_cli.people_units import shown
+
+    return f'{shown(actuator.minimum, actuator.unit)} ... {shown(actuator.maximum, actuator.unit)}'

@@ -1,0 +1,58 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro jacobian: how the tip moves with each actuator."""
+
+from __future__ import annotations
+
+import argparse
+
+from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
+
+SUMMARY = 'how the tip moves with each actuator'
+EPILOG = """\
+examples:
+  soro jacobian                       at the present actuation
+  soro jacobian 0.9bar 0 0
+"""
+ROWS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('actuation', nargs='*', help=ACTUATION_HELP + '; none: the present one')
+    add_mechanics_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli import people_units
+    from soro_cli.verbs.mechanics_options import finish, mechanics
+
+    wrench = people_units.wrench(arguments.wrench)
+    with mechanics(arguments) as source:
+        words = arguments.actuation
+        actuation = people_units.actuation(words, source.actuators) if words else None
+        answer = source.jacobian(actuation, wrench, arguments.model)
+        actuators = source.actuators
+
+    def show() -> None:
+        if answer.matrix:
+            _show(answer.matrix, actuators)
+
+    return finish(answer, arguments.json, show)
+
+
+def _show(matrix: list[list[float]], actuators: tuple) -> None:
+    from soro_cli.people_units import SHOWN
+    from soro_cli.tables import print_table
+
+    rows = []
+    for i, (label, line) in enumerate(zip(ROWS, matrix, strict=True)):
+        unit, size = SHOWN['m' if i < 3 else 'rad']
+        cells = [
+            f'{value / size * SHOWN[a.unit][1]:+.4g}'
+            for value, a in zip(line, actuators, strict=True)
+        ]
+        rows.append((label, *cells, f'{unit} per {SHOWN[actuators[0].unit][0] or "unit"}'))
+    title = 'motion of the tip, axes of base_link'
+    print_table(title, ('', *(a.name for a in actuators), ''), rows)

@@ -1,0 +1,95 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What fk, ik, jacobian, compliance and compare have in common."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from soro_cli.robot_choice import add_robot_options
+
+if TYPE_CHECKING:
+    from soro_cli.answers import ConfigurationAnswer
+    from soro_cli.mechanics_offline import OfflineMechanics
+    from soro_cli.mechanics_online import OnlineMechanics
+
+ACTUATION_HELP = (
+    'one value per actuator with its unit (0.9bar 0 0), or by name (pair_1=0.9bar; '
+    'those left out stay at rest)'
+)
+
+
+def add_mechanics_options(parser: argparse.ArgumentParser) -> None:
+    """Declare robot, model and load."""
+    add_robot_options(parser, offline=True)
+    parser.add_argument(
+        '--model', default='', help="mechanical model; default: the node's, or the file's first"
+    )
+    parser.add_argument(
+        '--wrench', nargs='+', metavar='F',
+        help='load at the tip, axes of base_link: three forces (0 0 -0.5N), then moments (0.1Nm)',
+    )  # fmt: skip
+
+
+@contextmanager
+def mechanics(arguments: argparse.Namespace) -> Iterator[OnlineMechanics | OfflineMechanics]:
+    """Reach the running robot, or load a robot file where --offline asks for that."""
+    if arguments.offline:
+        from soro_cli.mechanics_offline import OfflineMechanics
+
+        yield OfflineMechanics(arguments.robot)
+        return
+    from soro_cli.mechanics_online import OnlineMechanics
+    from soro_cli.robot_choice import running_robot
+
+    with running_robot(arguments) as robot:
+        yield OnlineMechanics(robot)
+
+
+def finish(answer: object, as_json: bool, show: Callable[[], None]) -> int:
+    """Print an answer, or say why there is none; return the exit code."""
+    from soro_cli.answers import as_json as as_dictionary
+    from soro_cli.tables import note, print_json
+
+    code, message = answer.error_code, answer.error_message
+    if as_json:
+        print_json(as_dictionary(answer))
+    else:
+        show()
+    if code != 0:
+        note(f'soro: {message or error_name(code)}')
+    return 0 if code == 0 else 1
+
+
+def error_name(code: int) -> str:
+    """Return the name of an ErrorCode."""
+    from soro_mechanics.status import Code
+
+    return Code(code).name.lower().replace('_', ' ') if code in list(Code) else f'error {code}'
+
+
+def is_request_error(code: int) -> bool:
+    """Whether the request itself was refused, so that there is nothing to show."""
+    return code == 1 or 100 <= code < 200 or 300 <= code < 400
+
+
+def show_tip(configuration: ConfigurationAnswer) -> None:
+    """Print where the tip is."""
+    import math
+
+    from soro_cli.people_units import shown, shown_position
+    from soro_cli.tables import print_table
+
+    tip = configuration.tip
+    rows = [
+        ('position', shown_position(tip.position)),
+        ('bending', shown(tip.bending, 'rad')),
+        ('direction', shown(math.atan2(tip.position[1], tip.position[0]), 'rad')),
+        ('quaternion', ' '.join(f'{v:.4f}' for v in tip.quaternion) + '  (x y z w)'),
+        ('equilibrium', f'{configuration.stability}, residual {configuration.residual:.1e} after '
+         f'{configuration.iterations} iterations, {shown(configuration.solve_time, "s")}'),
+    ]  # fmt: skip
+    print_table(f'tip in base_link, model {configuration.model}', ('', ''), rows)

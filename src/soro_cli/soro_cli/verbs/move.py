@@ -1,0 +1,166 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro move: send a target, wait until the robot is there or say why it is not."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from soro_cli.robot_choice import add_robot_options
+
+SUMMARY = 'move the robot to a pose, an actuation or its rest, and hold it there'
+EPILOG = """\
+examples:
+  soro move --pose 10mm 0 45mm
+  soro move --actuation 0.9bar 0 0
+  soro move --actuation pair_2=0.5bar
+  soro move --rest
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument(
+        '--pose', nargs=3, metavar=('X', 'Y', 'Z'), help='position of the tip in base_link'
+    )
+    target.add_argument(
+        '--actuation', nargs='+', metavar='VALUE', help='one per actuator, or name=value'
+    )
+    target.add_argument('--rest', action='store_true', help='all actuators at rest')
+    parser.add_argument(
+        '--tolerance', metavar='LENGTH', default='2mm',
+        help='with --pose: arrived when the tip is this near (default: %(default)s)',
+    )  # fmt: skip
+    parser.add_argument(
+        '--share',
+        type=float,
+        default=0.02,
+        help='else: arrived when within this share of the range (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--timeout', type=float, default=15.0, help='patience [s] (default: %(default)s)'
+    )
+    parser.add_argument('--no-wait', action='store_true', help='send the target and leave')
+    add_robot_options(parser, offline=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli import people_units
+    from soro_cli.robot_choice import running_robot
+
+    tolerance = people_units.number(arguments.tolerance, 'm', '--tolerance')
+    with running_robot(arguments) as robot:
+        if arguments.pose is not None:
+            return _move_to_pose(robot, arguments, tolerance)
+        actuators = robot.description.actuators
+        if arguments.rest:
+            target = [a.rest for a in actuators]
+        else:
+            target = people_units.actuation(arguments.actuation, actuators)
+        return _move_to_actuation(robot, arguments, target)
+
+
+def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -> int:
+    from geometry_msgs.msg import PoseStamped
+
+    from soro_cli import people_units
+    from soro_cli.errors import CliError
+    from soro_cli.mechanics_online import OnlineMechanics, pose_message
+
+    position = people_units.position(arguments.pose)
+    answer = OnlineMechanics(robot).inverse(position, None, 0, [0.0] * 6, '')
+    if answer.error_code != 0:
+        raise CliError(f'not moved: {answer.error_message}', answer.error_code)
+    message = pose_message(position, None)
+    message.header.stamp = robot.session.node.get_clock().now().to_msg()
+
+    def near(watch: Any) -> bool:
+        return watch.distance(position) <= tolerance
+
+    def left(watch: Any) -> str:
+        return f'{people_units.shown(watch.distance(position), "m")} from the target'
+
+    return _send(robot, arguments, PoseStamped, 'target_pose', message, near, left)
+
+
+def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[float]) -> int:
+    from soro_cli.people_units import shown
+    from soro_msgs.msg import ActuatorCommand
+
+    actuators = robot.description.actuators
+    message = ActuatorCommand(
+        source=robot.session.node.get_fully_qualified_name(), name=[a.name for a in actuators],
+        quantity=[a.quantity_code for a in actuators], value=target,
+    )  # fmt: skip
+    message.header.stamp = robot.session.node.get_clock().now().to_msg()
+
+    def near(watch: Any) -> bool:
+        return watch.near_actuation(target, arguments.share)
+
+    def left(watch: Any) -> str:
+        both = zip(actuators, watch.measured, target, strict=True)
+        return ', '.join(f'{a.name} {shown(x, a.unit)} of {shown(t, a.unit)}' for a, x, t in both)
+
+    return _send(robot, arguments, ActuatorCommand, 'target_actuation', message, near, left)
+
+
+def _send(
+    robot: Any, arguments: argparse.Namespace, kind: Any, topic: str, message: Any, near: Any,
+    left: Any,
+) -> int:  # fmt: skip
+    import time
+
+    from soro_cli.errors import CliError
+    from soro_cli.motion import MotionWatch
+    from soro_cli.ros_session import DISCOVERY, TIMED_OUT
+
+    session = robot.session
+    publisher = session.node.create_publisher(kind, f'{robot.namespace}/{topic}', 1)
+    watch = MotionWatch(robot)
+    if not session.spin_until(lambda: publisher.get_subscription_count() > 0, DISCOVERY):
+        raise CliError(
+            f'nobody listens to {robot.namespace}/{topic}; is trajectory_planner running?'
+        )
+    if not watch.ready(DISCOVERY) and not arguments.no_wait:
+        raise CliError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
+    publisher.publish(message)
+    start = time.monotonic()
+    if arguments.no_wait:
+        session.spin_until(lambda: publisher.wait_for_all_acked(), DISCOVERY)
+        return 0
+    arrived = watch.wait(lambda: near(watch), arguments.timeout)
+    seconds = time.monotonic() - start
+    _report(robot, arguments, watch, arrived, seconds)
+    if not arrived:
+        why = '; '.join(watch.reasons()) or 'no node complains; the tolerance may be too small'
+        raise CliError(
+            f'not arrived after {arguments.timeout:g} s ({left(watch)}): {why}', TIMED_OUT
+        )
+    return 0
+
+
+def _report(
+    robot: Any, arguments: argparse.Namespace, watch: Any, arrived: bool, seconds: float
+) -> None:
+    from soro_cli.people_units import shown, shown_position
+    from soro_cli.tables import print_json, print_table
+
+    actuators = robot.description.actuators
+    if arguments.json:
+        if arrived:
+            print_json({
+                'arrived': True, 'seconds': seconds, 'tip': watch.tip,
+                'actuator_name': [a.name for a in actuators], 'measured': watch.measured,
+                'commanded': watch.commanded,
+            })  # fmt: skip
+        return
+    if arrived:
+        rows = [
+            (a.name, shown(c, a.unit), shown(m, a.unit))
+            for a, c, m in zip(actuators, watch.commanded, watch.measured, strict=True)
+        ]
+        print_table(f'arrived after {seconds:.1f} s', ('actuator', 'commanded', 'measured'), rows)
+        print(f'tip: {shown_position(watch.tip)}')

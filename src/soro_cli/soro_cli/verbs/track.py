@@ -1,0 +1,105 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro track: move the tip along a curve."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from soro_cli.robot_choice import add_robot_options
+
+SUMMARY = 'move the tip along a curve and report the error'
+EPILOG = """\
+examples:
+  soro track circle --centre 0 0 50mm --size 10mm --speed 10mm/s
+  soro track star --centre 0 0 48mm --size 8mm --plan-only
+
+Ctrl-C cancels the motion; the robot holds where it is.
+"""
+CURVES = ('line', 'circle', 'star', 'spiral', 'square', 'cardioid')
+PHASES = ('planning', 'approaching', 'tracking')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('curve', choices=CURVES)
+    parser.add_argument(
+        '--centre', nargs=3, required=True, metavar=('X', 'Y', 'Z'), help='in base_link'
+    )
+    parser.add_argument(
+        '--quaternion', nargs=4, type=float, default=(0.0, 0.0, 0.0, 1.0),
+        metavar=('QX', 'QY', 'QZ', 'QW'), help='plane of the curve: its normal is the z axis',
+    )  # fmt: skip
+    parser.add_argument('--size', required=True, help='radius or half width')
+    parser.add_argument('--speed', default='0', help="default: the planner's")
+    parser.add_argument('--repetitions', type=int, default=1)
+    parser.add_argument('--plan-only', action='store_true', help='solve and report, move nothing')
+    parser.add_argument('--max-error', default='0', help='give up above this error')
+    add_robot_options(parser, offline=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli.action_client import progress_bar, run_action
+    from soro_cli.people_units import shown
+    from soro_cli.robot_choice import running_robot
+    from soro_msgs.action import TrackTrajectory
+
+    goal = _goal(arguments)
+    with running_robot(arguments) as robot, progress_bar(arguments.curve) as report:
+
+        def on_feedback(feedback: Any) -> None:
+            phase = PHASES[min(feedback.phase, len(PHASES) - 1)]
+            report(feedback.progress, f'{phase}, error {shown(feedback.error, "m")}')
+
+        result = run_action(
+            robot.session, TrackTrajectory,
+            f'{robot.namespace}/trajectory_planner/track_trajectory', goal, on_feedback,
+        )  # fmt: skip
+    return _finish(arguments, result)
+
+
+def _goal(arguments: argparse.Namespace) -> Any:
+    from soro_cli import people_units
+    from soro_cli.mechanics_online import pose_message
+    from soro_msgs.action import TrackTrajectory
+
+    centre = people_units.position(arguments.centre)
+    plane = people_units.quaternion(arguments.quaternion)
+    return TrackTrajectory.Goal(
+        curve=arguments.curve, curve_pose=pose_message(centre, plane).pose,
+        size=people_units.number(arguments.size, 'm', '--size'),
+        speed=people_units.number(arguments.speed, 'm/s', '--speed'),
+        repetitions=arguments.repetitions, plan_only=arguments.plan_only,
+        max_error=people_units.number(arguments.max_error, 'm', '--max-error'),
+    )  # fmt: skip
+
+
+def _finish(arguments: argparse.Namespace, result: Any) -> int:
+    from soro_cli.people_units import shown
+    from soro_cli.tables import note, print_json, print_table
+    from soro_cli.verbs.mechanics_options import error_name
+
+    seconds = result.duration.sec + result.duration.nanosec * 1e-9
+    errors = {name: float(getattr(result, f'{name}_error')) for name in ('mean', 'rms', 'peak')}
+    if arguments.json:
+        print_json({
+            'error_code': result.error_code, 'error_message': result.error_message,
+            'points': len(result.sampled_path.poses), 'failed_points': list(result.failed_points),
+            'duration': seconds, 'relative_error': result.relative_error,
+            **{f'{name}_error': value for name, value in errors.items()},
+        })  # fmt: skip
+    else:
+        rows = [
+            ('points', str(len(result.sampled_path.poses))),
+            ('not reachable', str(len(result.failed_points))),
+            ('duration', f'{seconds:.1f} s'),
+        ]
+        if not arguments.plan_only:
+            rows += [(f'{name} error', shown(value, 'm')) for name, value in errors.items()]
+            rows += [('relative error', f'{100.0 * result.relative_error:.2f} %')]
+        print_table(arguments.curve, ('', ''), rows)
+    if result.error_code != 0:
+        note(f'soro: {result.error_message or error_name(result.error_code)}')
+    return 0 if result.error_code == 0 else 1

@@ -1,0 +1,84 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro workspace: where the tip can go."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from soro_cli.robot_choice import add_robot_options
+
+SUMMARY = 'where the tip can go, and how compliant it is there'
+EPILOG = """\
+examples:
+  soro workspace --samples 2000
+  soro workspace --samples 20000 --random --compliance --save /tmp/workspace.npz
+"""
+GRID, RANDOM = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('--samples', type=int, default=0, help="default: the node's")
+    parser.add_argument('--random', action='store_true', help='random instead of a regular grid')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--compliance', action='store_true', help='principal compliances too')
+    parser.add_argument('--save', default='', help='.npz or .csv, on the machine of the node')
+    parser.add_argument('--model', default='', help="default: the node's")
+    parser.add_argument('--wrench', nargs='+', metavar='F', help='load at the tip')
+    add_robot_options(parser, offline=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli.action_client import progress_bar, run_action
+    from soro_cli.mechanics_online import wrench_message
+    from soro_cli.people_units import wrench
+    from soro_cli.robot_choice import running_robot
+    from soro_msgs.action import AnalyzeWorkspace
+
+    goal = AnalyzeWorkspace.Goal(
+        method=RANDOM if arguments.random else GRID, samples=arguments.samples,
+        seed=arguments.seed, model=arguments.model, with_compliance=arguments.compliance,
+        wrench=wrench_message(wrench(arguments.wrench)), save_to=arguments.save,
+    )  # fmt: skip
+    with running_robot(arguments) as robot, progress_bar('workspace') as report:
+
+        def on_feedback(feedback: Any) -> None:
+            report(feedback.progress, feedback.step)
+
+        name = f'{robot.namespace}/compliance/analyze_workspace'
+        result = run_action(robot.session, AnalyzeWorkspace, name, goal, on_feedback)
+    return _finish(arguments, result)
+
+
+def _finish(arguments: argparse.Namespace, result: Any) -> int:
+    from soro_cli.people_units import shown
+    from soro_cli.tables import note, print_json, print_table
+    from soro_cli.verbs.mechanics_options import error_name
+
+    low, high = result.minimum, result.maximum
+    if arguments.json:
+        print_json({
+            'error_code': result.error_code, 'error_message': result.error_message,
+            'solved': result.solved, 'failed': result.failed, 'volume': result.volume,
+            'minimum': [low.x, low.y, low.z], 'maximum': [high.x, high.y, high.z],
+            'longest_extent': result.longest_extent, 'duration': result.duration,
+            'saved_to': result.saved_to,
+        })  # fmt: skip
+    elif result.solved:
+        rows = [
+            (axis, f'{shown(getattr(low, axis), "m")} ... {shown(getattr(high, axis), "m")}')
+            for axis in 'xyz'
+        ]
+        rows += [
+            ('longest extent', shown(result.longest_extent, 'm')),
+            ('volume', f'{result.volume * 1e6:.4g} cm^3 (convex hull)'),
+            ('samples', f'{result.solved} solved, {result.failed} not, {result.duration:.1f} s'),
+        ]
+        rows += [('saved to', result.saved_to)] if result.saved_to else []
+        print_table('workspace of the tip in base_link', ('', ''), rows)
+    if result.error_code != 0:
+        note(f'soro: {result.error_message or error_name(result.error_code)}')
+    return 0 if result.error_code == 0 else 1
