@@ -15,6 +15,7 @@ TAGS = {
     'choice',
     'let',
     'group',
+    'keep',
     'push-ros-namespace',
     'set_parameter',
     'set_remap',

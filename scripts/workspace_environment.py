@@ -148,9 +148,8 @@ class Environment:
         # The locks are complete, hence no resolver. Byte code is made on first import.
         command = [self.workspace.python, '-m', 'pip', 'install', '--disable-pip-version-check']
         command += ['--no-input', '--no-compile', '--progress-bar', 'off']
-        if not self.workspace.installed:
-            # empy comes as source only, and is pure Python.
-            command += ['--no-deps', '--only-binary', ':all:', '--no-binary', 'empy']
+        # empy comes as source only, and is pure Python.
+        command += ['--no-deps', '--only-binary', ':all:', '--no-binary', 'empy']
         for file in locks:
             command += ['-r', file]
         return _Pip(command, total, self.log, self.say, what)
