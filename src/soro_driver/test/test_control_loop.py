@@ -1,0 +1,299 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The loop on a device in memory, tick by tick: limits, time-outs, faults, reconnection."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from soro_driver.device import (
+    DeviceError,
+    DeviceLost,
+    DeviceState,
+    DeviceTimeout,
+    Fault,
+    Flag,
+)
+from soro_driver.ownership import NotInControl, OutOfOrder
+from soro_driver.safety import NotAllowed
+from soro_driver.settings import RELEASE
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.status import Code
+
+BAR = 1e5
+
+
+def reach(rig, *values, count=100):
+    """Arm, and move there by a stream that starts where the robot is."""
+    rig.armed()
+    rig.stream((0.0, 0.0, 0.0), 2)
+    return rig.stream(values, count)
+
+
+def test_commands_move_the_robot_at_the_slew_limit(rig):
+    rig.armed()
+    rig.stream((0.0, 0.0, 0.0), 1)
+    tick = rig.stream((1.0 * BAR, 0.0, 0.0), 10)
+    assert rig.device.written[-1][0] == pytest.approx(0.2 * BAR)  # 10 ticks of 2 bar/s
+    assert tick.flags[0] & Flag.RATE_LIMITED
+    tick = rig.stream((1.0 * BAR, 0.0, 0.0), 60)
+    assert rig.device.written[-1][0] == pytest.approx(BAR)
+    assert tick.state is DeviceState.ACTIVE
+    assert tick.demand.source == '/robot/planner'
+    assert tick.commanded.tolist() == [BAR, 0.0, 0.0]
+
+
+def test_nothing_is_written_before_arming(rig):
+    rig.tick(20)
+    assert rig.device.written == []
+    with pytest.raises(NotAllowed):
+        rig.send(0.0, 0.0, 0.0)
+    assert rig.inlet.rejected['NOT_ACTIVE'] == 1
+
+
+def test_armed_without_commands_the_robot_stays_at_rest(rig):
+    tick = rig.armed().tick(100)
+    assert tick.state is DeviceState.ACTIVE
+    assert not np.any(rig.device.written)
+
+
+def test_armed_away_from_rest_the_robot_stays_where_it_is(rig):
+    rig.device.measured = np.array([0.8 * BAR, 0.0, 0.0])
+    rig.armed().tick(10)
+    assert rig.device.written[-1].tolist() == [0.8 * BAR, 0.0, 0.0]
+
+
+def test_silence_ramps_to_rest_and_nothing_resumes_by_itself(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    arrival = rig.clock.now - 0.01  # the stream sends, then ticks
+    while rig.tick().state is DeviceState.ACTIVE:
+        assert rig.clock.now - arrival < 0.25
+    assert rig.clock.now - arrival == pytest.approx(0.2, abs=0.011)
+    assert rig.loop.safety.reason.startswith('no command from /robot/planner for 0.2')
+    begin = rig.clock.now
+    while rig.device.written[-1][0] > 0.0:
+        before = rig.device.written[-1][0]
+        rig.tick()
+        assert before - rig.device.written[-1][0] <= 0.01 * BAR * 1.001  # 1 bar/s
+    assert rig.clock.now - begin == pytest.approx(1.0, abs=0.03)
+    tick = rig.tick(500)
+    assert tick.state is DeviceState.SAFE and not rig.device.written[-1].any()
+
+
+def test_a_stream_that_returns_is_refused_until_it_starts_at_the_measurement(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.tick(25)  # silence: safe action begins
+    for _ in range(200):  # the source returns with its old target
+        try:
+            rig.send(BAR, 0.0, 0.0)
+        except NotAllowed:
+            pass
+        tick = rig.tick()
+    assert tick.state is DeviceState.SAFE
+    assert rig.device.written[-1][0] == 0.0
+    assert rig.inlet.rejected['NOT_NEAR'] > 0 and rig.inlet.rejected['NOT_ACTIVE'] > 0
+    tick = rig.stream((0.05 * BAR, 0.0, 0.0), 2)
+    assert tick.state is DeviceState.ACTIVE
+    assert rig.stream((BAR, 0.0, 0.0), 60).applied[0] == pytest.approx(BAR)
+
+
+def test_stop_ramps_down_against_a_running_stream(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.loop.stop('stopped')
+    for _ in range(200):
+        try:
+            rig.send(BAR, 0.0, 0.0)
+        except NotAllowed:
+            pass
+        tick = rig.tick()
+    assert tick.state is DeviceState.SAFE and not rig.device.written[-1].any()
+
+
+def test_release_makes_safe_at_once_and_needs_a_new_arm(make_rig):
+    rig = make_rig(safe_action=RELEASE)
+    reach(rig, BAR, 0.0, 0.0)
+    rig.loop.stop('stopped')
+    assert rig.device.calls[-1] == 'make_safe'
+    written = len(rig.device.written)
+    tick = rig.tick(100)
+    assert tick.state is DeviceState.SAFE and len(rig.device.written) == written
+    with pytest.raises(NotAllowed):
+        rig.send(0.0, 0.0, 0.0)
+    rig.loop.disarm()
+    rig.armed()
+    assert rig.stream((0.0, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+
+
+def test_second_source_is_refused_and_the_first_goes_on(rig):
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    with pytest.raises(NotInControl):
+        rig.send(0.0, 0.0, 0.0, source='/script')
+    tick = rig.tick()
+    assert tick.demand.source == '/robot/planner'
+    assert rig.inlet.rejected['NOT_IN_CONTROL'] == 1
+    assert rig.device.written[-1][0] == pytest.approx(0.5 * BAR)
+
+
+def test_replayed_commands_are_refused(rig):
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    with pytest.raises(OutOfOrder):
+        rig.send(BAR, 0.0, 0.0, stamp=rig.stamp - 5_000_000)
+
+
+@pytest.mark.parametrize('value', [float('nan'), float('inf'), 1e308, -BAR])
+def test_a_bad_message_keeps_the_last_good_one(rig, value):
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    with pytest.raises(InvalidInput):
+        rig.send(value, 0.1 * BAR, 0.0)
+    tick = rig.tick()
+    assert tick.state is DeviceState.ACTIVE
+    assert rig.device.written[-1].tolist() == [0.5 * BAR, 0.0, 0.0]
+    assert sum(rig.inlet.rejected.values()) == 1
+
+
+def test_bad_messages_do_not_feed_the_watchdog(rig):
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    for _ in range(30):
+        with pytest.raises(InvalidInput):
+            rig.send(float('nan'), 0.0, 0.0)
+        tick = rig.tick()
+    assert tick.state is DeviceState.SAFE
+
+
+def test_first_command_far_from_the_robot_is_refused(rig):
+    rig.armed()
+    rig.stream((1.0 * BAR, 0.0, 0.0), 50)
+    assert not np.any(rig.device.written)
+    assert rig.inlet.rejected['NOT_NEAR'] == 50
+    assert 'within' in rig.inlet.last_rejection
+
+
+def test_a_frozen_measurement_loses_the_device_by_age(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.device.frozen_at = rig.clock.now
+    start = rig.clock.now
+    while rig.loop.safety.connected:
+        rig.stream((BAR, 0.0, 0.0), 1)
+        assert rig.clock.now - start < 0.15
+    assert rig.clock.now - start > 0.1
+    assert 'make_safe' in rig.device.calls and rig.device.calls[-1] == 'close'
+    tick = rig.loop.tick()
+    assert tick.state is DeviceState.UNCONFIGURED
+    assert np.isnan(tick.measured).all() and np.isnan(tick.applied).all()
+    assert tick.faults & Fault.COMMUNICATION
+
+
+def test_single_timeouts_are_ridden_out(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    for _ in range(5):
+        rig.device.fail['read'] = DeviceTimeout('slow')
+        rig.stream((BAR, 0.0, 0.0), 5)  # 50 ms
+        del rig.device.fail['read']
+        assert rig.stream((BAR, 0.0, 0.0), 3).state is DeviceState.ACTIVE
+    assert rig.loop.timeouts == 25
+    rig.device.fail['read'] = DeviceTimeout('slow')
+    rig.tick(12)
+    assert not rig.loop.safety.connected
+
+
+def test_reconnection_backs_off_and_comes_back_inactive(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.device.fail = {'read': DeviceLost('cable'), 'open': DeviceLost('no answer')}
+    rig.tick()
+    rig.device.calls.clear()
+    rig.tick(1000)  # 10 s
+    assert 4 <= rig.device.calls.count('open') <= 6  # 0.25, 0.5, 1, 2, 4 s apart
+    rig.device.fail.clear()
+    tick = rig.tick(410)
+    assert tick.state is DeviceState.INACTIVE
+    assert rig.loop.reconnections == 1
+    written = len(rig.device.written)
+    with pytest.raises(NotAllowed):
+        rig.send(0.0, 0.0, 0.0)
+    rig.tick(100)
+    assert len(rig.device.written) == written
+
+
+def test_a_device_error_latches_a_fault_and_vents(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.device.fail['write'] = DeviceError('card: error -200279')
+    tick = rig.stream((BAR, 0.0, 0.0), 1)
+    assert tick.state is DeviceState.FAULT and tick.faults == Fault.DEVICE
+    assert tick.reason == 'card: error -200279'
+    assert rig.device.calls[-1] == 'make_safe'
+    rig.device.fail.clear()
+    assert rig.tick(100).state is DeviceState.FAULT
+    with pytest.raises(NotAllowed, match='clear_fault'):
+        rig.loop.arm()
+    rig.loop.clear()
+    assert rig.tick().state is DeviceState.INACTIVE
+    rig.armed()
+    assert rig.stream((0.0, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+
+
+def test_a_device_that_tripped_by_itself_is_a_fault(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.device.tripped = True
+    tick = rig.tick()
+    assert tick.state is DeviceState.FAULT and tick.faults == Fault.DEVICE_WATCHDOG
+
+
+def test_over_pressure_faults_in_every_state(rig):
+    rig.device.measured[1] = 1.8 * BAR
+    assert rig.tick(10).faults == Fault.OVER_LIMIT
+    assert rig.loop.safety.state is DeviceState.FAULT
+
+
+def test_estop_vents_at_once_and_stays(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.loop.estop(True)
+    assert rig.device.calls[-1] == 'make_safe'
+    assert rig.tick().state is DeviceState.ESTOP
+    rig.loop.estop(False)
+    assert rig.tick(100).state is DeviceState.ESTOP
+    with pytest.raises(NotAllowed, match='emergency stop'):
+        rig.loop.arm()
+    rig.loop.clear()
+    assert rig.tick().state is DeviceState.INACTIVE
+
+
+def test_arming_with_a_faulty_sensor_is_refused(rig):
+    rig.device.flags[1] = Flag.SENSOR_FAULT
+    with pytest.raises(NotAllowed, match='b is faulty'):
+        rig.loop.arm()
+    assert 'arm' not in rig.device.calls
+
+
+@pytest.mark.parametrize(
+    ('lateness', 'state'), [(0.15, DeviceState.ACTIVE), (0.25, DeviceState.FAULT)]
+)
+def test_a_stall_trips_only_when_longer_than_the_time_to_live(rig, lateness, state):
+    reach(rig, BAR, 0.0, 0.0)
+    before = rig.device.written[-1].copy()
+    rig.clock.now += lateness
+    rig.send(0.0, 0.0, 0.0)
+    tick = rig.tick(lateness=lateness)
+    assert tick.state is state
+    if state is DeviceState.ACTIVE:  # no step longer than two ticks' worth, however long it slept
+        assert np.max(np.abs(rig.device.written[-1] - before)) <= 2 * 0.02 * BAR * 1.001
+    else:
+        assert tick.faults == Fault.STALL
+
+
+def test_failing_to_vent_loses_the_device(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.device.fail['make_safe'] = DeviceLost('cable')
+    rig.loop.disarm()
+    assert not rig.loop.safety.connected
+    assert any('could not be made safe' in line for line in rig.log)
+
+
+def test_shutdown_vents_and_closes(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    assert rig.loop.shutdown()
+    assert rig.device.calls[-2:] == ['make_safe', 'close']
+    assert rig.loop.shutdown()
+
+
+def test_refusals_carry_a_code():
+    assert NotAllowed('x').code is Code.NOT_ACTIVE

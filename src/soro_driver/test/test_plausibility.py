@@ -1,0 +1,133 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which measurements are believed, and what is said about the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from soro_driver.device import Fault, Flag, Reading
+from soro_driver.plausibility import Plausibility, PlausibilityLimits
+
+BAR = 1e5
+PERIOD = 0.01
+LIMITS = PlausibilityLimits(
+    over_limit_margin=0.1, over_limit_for=0.05, sensor_for=0.05, frozen_for=0.5,
+    follow_time_constant=0.1, follow_tolerance=0.15, follow_for=0.3,
+)  # fmt: skip
+
+
+class Bench:
+    """Feeds readings of regulators with a lag of 80 ms and seeded noise."""
+
+    def __init__(self, actuators, limits=LIMITS):
+        self.checks = Plausibility(actuators, limits)
+        self.now = 0.0
+        self.pressure = np.zeros(3)
+        self.noise = np.random.default_rng(3)
+        self.flags = np.zeros(3, np.uint16)
+
+    def run(self, applied, duration, measure=None, armed=True):
+        """Return the findings of a stretch of time."""
+        found = []
+        for _ in range(round(duration / PERIOD)):
+            self.now += PERIOD
+            goal = np.asarray(applied, float)
+            self.pressure += (1 - np.exp(-PERIOD / 0.08)) * (goal - self.pressure)
+            measured = self.pressure + 0.005 * BAR * self.noise.standard_normal(3)
+            if measure is not None:
+                measured = measure(measured)
+            reading = Reading(self.now, measured, goal, self.flags.copy())
+            found.append(self.checks.check(reading, armed))
+        return found
+
+
+@pytest.fixture
+def bench(actuators):
+    return Bench(actuators)
+
+
+def faults(found) -> int:
+    return int(np.bitwise_or.reduce([f.faults for f in found]))
+
+
+def flags(found) -> list[int]:
+    return np.bitwise_or.reduce([f.flags for f in found]).tolist()
+
+
+def test_ten_minutes_of_steps_give_no_alarm(bench):
+    steps = np.random.default_rng(5).uniform(0.0, 1.5 * BAR, (1200, 3))
+    found = [f for step in steps for f in bench.run(step, 0.5)]
+    assert faults(found) == 0
+    assert len(found) == 60000
+
+
+def test_pressure_above_the_limit(bench):
+    bench.run([BAR, BAR, 0.0], 1.0)
+    start = bench.now
+    found = bench.run([BAR, BAR, 0.0], 0.1, lambda p: p + [0.0, 0.7 * BAR, 0.0])
+    assert faults(found) & Fault.OVER_LIMIT
+    assert flags(found)[1] & Flag.OVER_LIMIT
+    first = next(i for i, f in enumerate(found) if f.faults & Fault.OVER_LIMIT)
+    assert first * PERIOD == pytest.approx(0.05, abs=PERIOD)
+    assert 'b (' in found[first].reason and start > 0.0
+
+
+def test_one_sample_above_the_limit_is_not_a_fault(bench):
+    bench.run([0.0, 0.0, 0.0], 0.5)
+    assert faults(bench.run([0.0, 0.0, 0.0], PERIOD, lambda p: p + 2 * BAR)) == 0
+    assert faults(bench.run([0.0, 0.0, 0.0], 0.5)) == 0
+
+
+def test_faulty_sensor(bench):
+    bench.flags[2] = Flag.SENSOR_FAULT
+    found = bench.run([0.0, 0.0, 0.0], 0.1, lambda p: p * [1, 1, np.nan])
+    assert faults(found) == Fault.SENSOR
+    assert 'c (' in found[-1].reason
+
+
+def test_frozen_feedback_while_armed_only(bench):
+    frozen = np.array([0.1, 0.2, 0.3]) * BAR
+    assert faults(bench.run(frozen, 2.0, lambda p: frozen, armed=False)) == 0
+    bench.run(frozen, 0.1)
+    found = bench.run(frozen, 1.0, lambda p: frozen)
+    assert faults(found) & Fault.FROZEN
+
+
+@pytest.mark.parametrize(
+    ('name', 'measure', 'flag'),
+    [
+        ('burst', lambda b, p: p * [0.0, 1.0, 1.0], Flag.LEAK),
+        ('slow leak', lambda b, p: p * [np.exp(-(b.now - 2.0)), 1.0, 1.0], Flag.LEAK),
+        ('supply lost', lambda b, p: p * np.exp(-3.0 * (b.now - 2.0)), Flag.LEAK),
+    ],
+)
+def test_pressure_that_sinks_is_a_leak(bench, name, measure, flag):
+    assert faults(bench.run([BAR, 0.0, 0.0], 2.0)) == 0
+    found = bench.run([BAR, 0.0, 0.0], 1.0, lambda p: measure(bench, p))
+    assert faults(found) == Fault.TRACKING
+    assert flags(found)[0] == flag
+
+
+def test_burst_is_found_within_half_a_second(bench):
+    bench.run([BAR, 0.0, 0.0], 2.0)
+    found = bench.run([BAR, 0.0, 0.0], 0.5, lambda p: p * [0.0, 1.0, 1.0])
+    assert faults(found) & Fault.TRACKING
+
+
+@pytest.mark.parametrize('goal', [[1.2 * BAR, 0.0, 0.0], [0.0, 0.0, 0.0]])
+def test_a_line_that_stands_still_is_blocked(bench, goal):
+    held = np.array([0.6 * BAR, 0.0, 0.0])
+    bench.run(held, 2.0)
+    stuck = 0.6 * BAR
+    found = bench.run(
+        goal, 1.0, lambda p: p * [0, 1, 1] + [stuck + 0.01 * BAR * bench.noise.random(), 0, 0]
+    )
+    assert faults(found) == Fault.TRACKING
+    assert flags(found)[0] == Flag.BLOCKED
+
+
+def test_following_is_not_judged_without_a_time_constant(actuators):
+    bench = Bench(actuators, PlausibilityLimits())
+    bench.run([BAR, 0.0, 0.0], 1.0)
+    assert faults(bench.run([BAR, 0.0, 0.0], 2.0, lambda p: p * 0.0)) == 0

@@ -1,0 +1,136 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The safety state: every way in, every way out, and no way round."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import pytest
+from soro_driver.device import DeviceState, Fault
+from soro_driver.safety import NotAllowed, SafetyState
+from soro_mechanics.status import Code
+
+STATES = {
+    DeviceState.UNCONFIGURED: [],
+    DeviceState.INACTIVE: ['opened'],
+    DeviceState.ACTIVE: ['opened', 'arm'],
+    DeviceState.SAFE: ['opened', 'arm', 'begin_safe'],
+    DeviceState.FAULT: ['opened', 'arm', 'fault'],
+    DeviceState.ESTOP: ['opened', 'arm', 'estop'],
+}
+EVENTS = {
+    'opened': lambda s: s.opened(),
+    'lost': lambda s: s.lost('lost'),
+    'arm': lambda s: s.arm(),
+    'disarm': lambda s: s.disarm(),
+    'begin_safe': lambda s: s.begin_safe('silent'),
+    'end_safe': lambda s: s.end_safe(),
+    'engage': lambda s: s.engage(),
+    'fault': lambda s: s.fault(Fault.SENSOR, 'sensor'),
+    'estop': lambda s: s.estop(True),
+    'release': lambda s: s.estop(False),
+    'clear': lambda s: s.clear(),
+}
+
+
+def apply(safety: SafetyState, *events: str) -> SafetyState:
+    for event in events:
+        EVENTS[event](safety)
+    return safety
+
+
+def in_state(state: DeviceState) -> SafetyState:
+    safety = apply(SafetyState(), *STATES[state])
+    assert safety.state is state
+    return safety
+
+
+def test_states_have_the_values_of_the_message():
+    from soro_msgs.msg import ActuatorState
+
+    for state in DeviceState:
+        assert getattr(ActuatorState, state.name) == state
+
+
+@pytest.mark.parametrize('state', DeviceState)
+def test_estop_latches_in_every_state(state):
+    safety = in_state(state)
+    safety.estop(True)
+    assert safety.state is DeviceState.ESTOP
+    safety.estop(False)
+    assert safety.state is DeviceState.ESTOP
+
+
+@pytest.mark.parametrize('state', DeviceState)
+def test_losing_the_device_disarms_in_every_state(state):
+    safety = in_state(state)
+    safety.lost('cable')
+    safety.opened()
+    assert not safety.armed
+    with_latch = {DeviceState.FAULT: DeviceState.FAULT, DeviceState.ESTOP: DeviceState.ESTOP}
+    assert safety.state is with_latch.get(state, DeviceState.INACTIVE)
+
+
+@pytest.mark.parametrize(
+    ('state', 'code'),
+    [
+        (DeviceState.UNCONFIGURED, Code.NOT_ACTIVE),
+        (DeviceState.FAULT, Code.DEVICE_FAULT),
+        (DeviceState.ESTOP, Code.NOT_ACTIVE),
+    ],
+)
+def test_arming_is_refused_with_what_to_do(state, code):
+    safety = in_state(state)
+    with pytest.raises(NotAllowed) as error:
+        safety.arm()
+    assert error.value.code is code
+    assert safety.state is state
+
+
+def test_safe_accepts_commands_only_when_its_action_has_ended():
+    safety = in_state(DeviceState.SAFE)
+    assert not safety.accepts_commands
+    safety.engage()
+    assert safety.state is DeviceState.SAFE
+    safety.end_safe()
+    assert safety.accepts_commands
+    safety.engage()
+    assert safety.state is DeviceState.ACTIVE
+
+
+def test_clear_is_refused_while_the_estop_is_pressed():
+    safety = in_state(DeviceState.ESTOP)
+    with pytest.raises(NotAllowed, match='pressed'):
+        safety.clear()
+    safety.estop(False)
+    safety.clear()
+    assert safety.state is DeviceState.INACTIVE
+
+
+def test_the_first_cause_is_the_one_that_is_told():
+    safety = in_state(DeviceState.ACTIVE)
+    assert safety.fault(Fault.OVER_LIMIT, 'too much pressure')
+    assert not safety.fault(Fault.OVER_LIMIT, 'again')
+    assert safety.fault(Fault.TRACKING, 'does not follow')
+    assert safety.reason == 'too much pressure'
+    assert safety.faults == Fault.OVER_LIMIT | Fault.TRACKING
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(sorted(EVENTS)), max_size=12))
+def test_nothing_becomes_active_without_arming_after_the_last_trouble(events):
+    """Whatever happens in whatever order: ACTIVE needs an arm after every loss, fault or e-stop."""
+    safety = SafetyState()
+    armed_since_trouble = False
+    for event in events:
+        try:
+            EVENTS[event](safety)
+        except NotAllowed:
+            continue
+        if event == 'arm':
+            armed_since_trouble = True
+        elif event in ('lost', 'fault', 'estop', 'disarm', 'opened', 'clear'):
+            armed_since_trouble = False
+        if safety.armed:
+            assert armed_since_trouble

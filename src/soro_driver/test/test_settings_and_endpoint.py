@@ -1,0 +1,119 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The section `driver`, where emulators listen, and which devices are installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from soro_driver import devices
+from soro_driver.device import DeviceError, fault_names, Fault
+from soro_driver.endpoint import derive, FIRST_PORT, PORTS
+from soro_driver.exclusive import ExclusiveUse
+from soro_driver.settings import RAMP, read_driver_settings, RELEASE
+from soro_mechanics.errors import RobotFileError, UnknownName
+from soro_mechanics.section import Section
+
+GOOD = {'device': 'fake', 'rate': '100 Hz', 'fake': {}}
+
+
+def robot(actuators, section):
+    """Return what settings need of a robot."""
+    root = None if section is None else Section(section, 'driver', 'robot.yaml')
+    return SimpleNamespace(
+        actuators=actuators, file='robot.yaml', foreign_section=lambda name: root
+    )
+
+
+def test_defaults(actuators):
+    settings = read_driver_settings(robot(actuators, GOOD))
+    assert (settings.period, settings.command_timeout, settings.ttl) == (0.01, 0.2, 0.2)
+    assert settings.safe_action == RAMP
+    assert settings.safe_rate.tolist() == [2e5] * 3
+    assert settings.section.path == 'driver.fake'
+
+
+def test_safe_action(actuators):
+    section = GOOD | {'on_command_loss': {'action': 'ramp', 'rate': '1 bar/s'}}
+    assert read_driver_settings(robot(actuators, section)).safe_rate.tolist() == [1e5] * 3
+    section = GOOD | {'on_command_loss': {'action': 'release'}}
+    assert read_driver_settings(robot(actuators, section)).safe_action == RELEASE
+
+
+@pytest.mark.parametrize(
+    ('change', 'path'),
+    [
+        ({'rate': '100'}, 'driver.rate'),
+        ({'rate': '0.1 Hz'}, 'driver.rate'),
+        ({'rate': '100 s'}, 'driver.rate'),
+        ({'command_timeout': '5 ms'}, 'driver.command_timeout'),
+        ({'time_to_live': '2 s'}, 'driver.time_to_live'),
+        ({'engage_band': '0 %'}, 'driver.engage_band'),
+        ({'engage_band': 2}, 'driver.engage_band'),
+        ({'on_command_loss': {'action': 'hope'}}, 'driver.on_command_loss.action'),
+        ({'on_command_loss': {'action': 'ramp', 'rate': '1 m/s'}}, 'driver.on_command_loss.rate'),
+        ({'on_command_loss': {'action': 'release', 'rate': '1 bar/s'}}, 'driver.on_command_loss.'),
+        ({'supervision': {'frozen_for': '-1 s'}}, 'driver.supervision.frozen_for'),
+        ({'supervision': {'frozen': '1 s'}}, 'driver.supervision.frozen'),
+        ({'comand_timeout': '1 s'}, 'driver.comand_timeout'),
+        ({'device': 'other'}, 'driver.other'),
+    ],
+)
+def test_wrong_sections_are_refused_with_their_path(actuators, change, path):
+    with pytest.raises(RobotFileError) as error:
+        read_driver_settings(robot(actuators, GOOD | change))
+    assert error.value.path.startswith(path)
+
+
+def test_missing_section(actuators):
+    with pytest.raises(RobotFileError, match=r'docs/hardware\.md'):
+        read_driver_settings(robot(actuators, None))
+
+
+def test_endpoints_differ_by_namespace_domain_and_device(monkeypatch):
+    monkeypatch.setenv('ROS_DOMAIN_ID', '1')
+    one = derive('/a', 'nidaq')
+    assert one == derive('a/', 'nidaq')
+    assert FIRST_PORT <= one.port < FIRST_PORT + PORTS
+    others = [derive('/b', 'nidaq'), derive('/a', 'dspace')]
+    monkeypatch.setenv('ROS_DOMAIN_ID', '2')
+    others.append(derive('/a', 'nidaq'))
+    assert len({e.port for e in [one, *others]}) == 4
+    assert len({e.path for e in [one, *others]}) == 4
+    assert derive('/a', 'nidaq', 4711).address == '127.0.0.1:4711'
+
+
+def test_unknown_device_lists_what_is_installed():
+    with pytest.raises(UnknownName) as error:
+        devices.load('warp_drive')
+    assert 'nidaq' in error.value.valid
+
+
+def test_exclusive_use_across_processes():
+    resource = f'test {np.random.default_rng().integers(1 << 40)}'
+    mine = ExclusiveUse(resource)
+    mine.acquire()
+    mine.acquire()
+    code = (
+        'import sys; from soro_driver.exclusive import *\n'
+        'try: ExclusiveUse(sys.argv[1]).acquire()\n'
+        'except DeviceError as error: print(error); sys.exit(3)\n'
+    )
+    command = [sys.executable, '-c', code, resource]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert refused.returncode == 3 and 'in use by process' in refused.stdout
+    mine.release()
+    assert subprocess.run(command, capture_output=True, timeout=30).returncode == 0
+    with pytest.raises(DeviceError):
+        mine.acquire()
+        ExclusiveUse(resource).acquire()
+    mine.release()
+
+
+def test_faults_in_words():
+    words = fault_names(Fault.SENSOR | 1 << 16 | 1 << 20, {1 << 16: 'valve power lost'})
+    assert words == ['sensor out of range or open', 'valve power lost', 'unknown fault bits 0x100000']

@@ -1,0 +1,120 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The periodic thread, and the loop running in it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from soro_driver.device import DeviceState
+from soro_driver.loop_statistics import LoopStatistics
+from soro_driver.periodic import PeriodicThread
+
+
+def test_slots_that_passed_are_counted_and_not_made_up():
+    seen: list[float] = []
+    done = threading.Event()
+
+    def step(lateness: float) -> None:
+        seen.append(time.monotonic())
+        if len(seen) == 3:
+            deadline = time.monotonic() + 0.055
+            while time.monotonic() < deadline:
+                pass
+        if len(seen) == 20:
+            done.set()
+
+    errors: list[BaseException] = []
+    thread = PeriodicThread('test', 0.01, step, errors.append)
+    thread.start()
+    assert done.wait(5.0)
+    assert thread.stop(1.0)
+    assert not errors
+    assert thread.statistics.missed >= 4  # 55 ms of work in a 10 ms slot
+    gaps = np.diff(seen[3:20])
+    assert np.median(gaps) == pytest.approx(0.01, abs=0.005)  # no burst afterwards
+
+
+def test_an_exception_ends_the_thread_and_is_handed_over():
+    errors: list[BaseException] = []
+    ended = threading.Event()
+
+    def step(lateness: float) -> None:
+        raise ZeroDivisionError
+
+    thread = PeriodicThread('test', 0.01, step, lambda e: (errors.append(e), ended.set()))
+    thread.start()
+    assert ended.wait(5.0)
+    assert thread.stop(1.0)
+    assert isinstance(errors[0], ZeroDivisionError)
+
+
+def test_missing_right_to_real_time_priority_is_said(monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError(1, 'Operation not permitted')
+
+    monkeypatch.setattr(os, 'sched_setscheduler', refuse)
+    ticked = threading.Event()
+    thread = PeriodicThread('test', 0.01, lambda x: ticked.set(), lambda e: None, priority=50)
+    thread.start()
+    assert ticked.wait(5.0)
+    assert thread.stop(1.0)
+    assert 'no real-time priority' in thread.note
+
+
+def test_statistics():
+    statistics = LoopStatistics(0.01, window=100)
+    for i in range(250):
+        statistics.add(i * 1e-6, 2e-3)
+    statistics.miss(10)
+    figures = statistics.figures()
+    assert figures.lateness[3] == pytest.approx(249e-6)  # the window holds the last 100
+    assert figures.lateness[0] == pytest.approx(199.5e-6)
+    assert figures.work == pytest.approx((2e-3,) * 4)
+    assert (figures.ticks, figures.missed) == (250, 10)
+    assert figures.missed_part == pytest.approx(10 / 260)
+
+
+@pytest.fixture
+def running(make_rig):
+    rig = make_rig()
+    rig.loop._clock = rig.device.clock = time.monotonic
+    rig.loop.device.clock = type('Clock', (), {'now': property(lambda s: time.monotonic())})()
+    yield rig
+    assert rig.loop.shutdown()
+
+
+def test_requests_are_answered_between_ticks(running):
+    running.loop.open()
+    ticks: list[DeviceState] = []
+    ticked = threading.Event()
+    running.loop._observer = lambda tick: (ticks.append(tick.state), ticked.set())
+    running.loop.start()
+    assert ticked.wait(2.0)
+    running.loop.arm()
+    assert running.loop.safety.state is DeviceState.ACTIVE
+    running.loop.estop(True)
+    assert running.loop.safety.state is DeviceState.ESTOP
+    assert running.device.calls.count('make_safe') == 1
+
+
+def test_an_error_in_the_observer_vents_and_is_reported(make_rig):
+    rig = make_rig()
+    rig.loop.device.clock = type('Clock', (), {'now': property(lambda s: time.monotonic())})()
+    rig.loop._clock = time.monotonic
+    failed = threading.Event()
+    rig.loop._report_failure = lambda error: failed.set()
+    rig.loop.open()
+
+    def break_(tick: object) -> None:
+        raise ZeroDivisionError
+
+    rig.loop._observer = break_
+    rig.loop.start()
+    assert failed.wait(2.0)
+    assert rig.device.calls[-2:] == ['make_safe', 'close']
+    assert rig.loop.shutdown()
