@@ -105,7 +105,7 @@ class KinematicsSolver(GuardedLifecycleNode):
 
     def make_executor(self) -> MultiThreadedExecutor:
         """Return an executor with a thread for each callback group, and one for the rest."""
-        return MultiThreadedExecutor(num_threads=3)
+        return MultiThreadedExecutor(num_threads=3, context=self.context)
 
     def configure(self) -> None:
         """Load the robot and warm every model of it."""

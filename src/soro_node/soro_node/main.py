@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 import rclpy
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
@@ -92,6 +93,19 @@ def die_with_parent() -> None:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
+def spin(executor: Executor, stop: Future) -> None:
+    """Execute callbacks until a future is done or the context is shut down.
+
+    A subscription or action server that another thread destroys just while the executor builds its
+    wait set raises InvalidHandle out of the executor (rclpy guards timers and services against
+    it, waitables not). Nothing is lost by waiting again.
+    """
+    with contextlib.suppress(ExternalShutdownException):
+        while not stop.done() and executor.context.ok():
+            with contextlib.suppress(InvalidHandle):
+                executor.spin_until_future_complete(stop)
+
+
 def run(
     factory: Callable[[], Any], args: Sequence[str] | None = None, *, driver: bool = False
 ) -> int:
@@ -144,8 +158,7 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals) -> int:
         if _wants_start(node) and not node.autostart() and node.exit_when_autostart_fails:
             return 1
         signals.spinning = True
-        with contextlib.suppress(ExternalShutdownException):
-            executor.spin_until_future_complete(signals.stop)
+        spin(executor, signals.stop)
         return 0
     finally:
         signals.spinning = True  # from here on a signal must not cut the tidying short

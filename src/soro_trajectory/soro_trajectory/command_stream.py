@@ -1,0 +1,285 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the planner sends, tick by tick: take over, ramp, hold, follow; stop and stay stopped.
+
+Pure: the time and the driver's feedback are arguments. One lock, so that the streaming thread and
+those who set targets see one state.
+
+    IDLE --go_to--> TAKEOVER --driver obeys--> RAMP --arrived--> HOLD --follow--> FOLLOW
+      ^                |                        |                 |  ^--at its end--+
+      +----release, stop, fault, lost state, another source in control--------------+
+
+In TAKEOVER the measured state is sent back until the driver reports it as ours: nothing jumps.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+import threading
+
+import numpy as np
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_mechanics.trajectory import Schedule
+from soro_node.actuator_feedback import ActuatorFeedback
+
+from soro_msgs.msg import ActuatorState
+
+# A stalled loop may catch up by this many periods at once, no further.
+MOST_PERIODS = 3.0
+
+_STATES = {
+    ActuatorState.UNCONFIGURED: (Code.NOT_ACTIVE, 'the driver has no communication'),
+    ActuatorState.INACTIVE: (Code.NOT_ACTIVE, 'the driver is not active'),
+    ActuatorState.SAFE: (Code.NOT_ACTIVE, 'the driver went to its safe state'),
+    ActuatorState.FAULT: (Code.DEVICE_FAULT, 'the driver has a latched fault'),
+    ActuatorState.ESTOP: (Code.DEVICE_FAULT, 'emergency stop'),
+}
+
+
+class Phase(Enum):
+    """What the stream is doing."""
+
+    IDLE = 'idle'
+    TAKEOVER = 'taking over'
+    RAMP = 'moving'
+    HOLD = 'holding'
+    FOLLOW = 'tracking'
+
+
+class StreamError(SoroError):
+    """A target cannot be accepted now, or the stream was stopped; with the code of why."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class CommandStream:
+    """The set-point that is sent, and the rules by which it moves.
+
+    Parameters
+    ----------
+    robot : Robot
+        Limits and rates.
+    source : str
+        Fully qualified name of the node that sends.
+    period : float
+        Nominal time between ticks [s].
+    slew : float
+        Share of each actuator's rate that ramps use, in (0, 1].
+    takeover_timeout : float
+        The driver must obey within this [s].
+    """
+
+    def __init__(
+        self, robot: Robot, source: str, period: float, slew: float, takeover_timeout: float
+    ) -> None:
+        self.rates = slew * np.array([a.rate for a in robot.actuators])
+        self._robot = robot
+        self._source = source
+        self._period = period
+        self._takeover_timeout = takeover_timeout
+        self._lock = threading.RLock()
+        self._phase = Phase.IDLE
+        self._setpoint: Array | None = None
+        self._target: Array | None = None
+        self._schedule: Schedule | None = None
+        self._since = 0.0
+        self._last = 0.0
+        self._stopped: StreamError | None = None
+
+    @property
+    def phase(self) -> Phase:
+        """What the stream is doing."""
+        return self._phase
+
+    @property
+    def setpoint(self) -> Array | None:
+        """What was sent last, shape (m,); None while nothing is sent."""
+        with self._lock:
+            return None if self._setpoint is None else self._setpoint.copy()
+
+    @property
+    def stopped(self) -> StreamError | None:
+        """Why the stream stopped by itself; None after a release and while it runs."""
+        return self._stopped
+
+    @property
+    def started(self) -> float:
+        """When the present phase began [s], clock of `tick`."""
+        return self._since
+
+    def go_to(self, target: Array, feedback: ActuatorFeedback | None, now: float) -> None:
+        """Move to a target (m,) at the limited rate and hold it.
+
+        Raises
+        ------
+        InvalidInput
+            OUT_OF_RANGE: the target violates a limit; the error names all of them.
+        StreamError
+            Nothing may be sent now: no state, fault, another source in control.
+        """
+        found = self._robot.violations(target)
+        if found:
+            values = [float(f'{x:.6g}') for x in target]
+            expected = f'values within the limits ({"; ".join(found)})'
+            raise InvalidInput('actuation', values, expected)
+        with self._lock:
+            if self._phase is Phase.IDLE:
+                self._check_may_start(feedback)
+                self._enter(Phase.TAKEOVER, now)
+                self._setpoint = None
+                self._last = now
+            elif self._phase is not Phase.TAKEOVER:
+                self._enter(Phase.RAMP, now)
+            self._target = target.copy()
+            self._schedule = None
+            self._stopped = None
+
+    def follow(self, schedule: Schedule, now: float) -> None:
+        """Follow a schedule from its first point on, which must be the one that is held.
+
+        Raises
+        ------
+        StreamError
+            The stream does not hold the first point.
+        """
+        with self._lock:
+            first = schedule.actuation_at(0.0)
+            if self._phase is not Phase.HOLD or not np.array_equal(self._setpoint, first):
+                raise self._stopped or StreamError(Code.BUSY, 'the first point is not held')
+            self._schedule = schedule
+            self._target = schedule.actuation_at(schedule.duration)
+            self._enter(Phase.FOLLOW, now)
+
+    def hold(self, now: float) -> None:
+        """Stop moving and hold what was sent last."""
+        with self._lock:
+            if self._phase in (Phase.RAMP, Phase.FOLLOW) and self._setpoint is not None:
+                self._target = self._setpoint.copy()
+                self._enter(Phase.HOLD, now)
+            elif self._phase is Phase.TAKEOVER:
+                self.release()
+
+    def release(self) -> None:
+        """Send nothing any more; the driver takes its safe action after its command timeout."""
+        with self._lock:
+            self._enter(Phase.IDLE, self._since)
+            self._setpoint = self._target = self._schedule = None
+            self._stopped = None
+
+    def stop(self, code: Code, reason: str) -> None:
+        """Send nothing any more and keep why; only a new target starts again."""
+        with self._lock:
+            if self._phase is not Phase.IDLE:
+                self.release()
+                self._stopped = StreamError(code, reason)
+
+    def tick(self, feedback: ActuatorFeedback | None, now: float) -> Array | None:
+        """Return what to send now, shape (m,), or None.
+
+        Parameters
+        ----------
+        feedback : ActuatorFeedback or None
+            The newest one; None when it is too old.
+        now : float
+            Steady clock [s].
+        """
+        with self._lock:
+            if self._phase is Phase.IDLE:
+                return None
+            fault = self._judge(feedback, now)
+            if fault is not None or feedback is None:
+                self.stop(*(fault or (Code.NO_STATE, 'no state')))
+                return None
+            dt = min(max(now - self._last, 0.0), MOST_PERIODS * self._period)
+            self._last = now
+            if self._phase is Phase.TAKEOVER:
+                self._take_over(feedback, now)
+            if self._phase is Phase.RAMP:
+                self._advance(dt, now)
+            elif self._phase is Phase.FOLLOW:
+                self._follow(now)
+            return None if self._setpoint is None else self._setpoint.copy()
+
+    def _enter(self, phase: Phase, now: float) -> None:
+        self._phase, self._since = phase, now
+
+    def _check_may_start(self, feedback: ActuatorFeedback | None) -> None:
+        if feedback is None:
+            raise StreamError(Code.NO_STATE, 'no actuator_state: is the driver running?')
+        if not feedback.known:
+            raise StreamError(Code.NO_STATE, 'the driver does not know where the actuators are')
+        if feedback.device_state not in (ActuatorState.ACTIVE, ActuatorState.SAFE):
+            raise StreamError(*_of_state(feedback.device_state))
+        if feedback.command_source not in ('', self._source):
+            raise StreamError(Code.NOT_IN_CONTROL, f'{feedback.command_source} is in control')
+
+    def _judge(self, feedback: ActuatorFeedback | None, now: float) -> tuple[Code, str] | None:
+        """Return why the stream must stop, or None."""
+        if feedback is None:
+            return Code.NO_STATE, 'actuator_state stopped coming'
+        state = feedback.device_state
+        if self._phase is not Phase.TAKEOVER:
+            if state != ActuatorState.ACTIVE:
+                return _of_state(state)
+            if feedback.command_source != self._source:
+                owner = feedback.command_source or 'nobody'
+                return Code.NOT_IN_CONTROL, f'lost control: {owner} commands the driver'
+            return None
+        if state not in (ActuatorState.ACTIVE, ActuatorState.SAFE):
+            return _of_state(state)
+        if now - self._since > self._takeover_timeout:
+            owner = feedback.command_source
+            who = f'{owner} is in control' if owner else 'it took no command'
+            message = f'the driver did not obey within {self._takeover_timeout:g} s: {who}'
+            return Code.NOT_IN_CONTROL, message
+        return None
+
+    def _take_over(self, feedback: ActuatorFeedback, now: float) -> None:
+        ours = feedback.command_source == self._source
+        if ours and feedback.device_state == ActuatorState.ACTIVE and self._setpoint is not None:
+            self._enter(Phase.RAMP, now)
+        elif feedback.known:
+            self._setpoint = nearest_feasible(self._robot, feedback.present)
+
+    def _advance(self, dt: float, now: float) -> None:
+        """Go straight towards the target: between feasible points every point is feasible."""
+        assert self._setpoint is not None and self._target is not None  # noqa: S101 - for mypy
+        step = self._target - self._setpoint
+        time_left = float(np.max(np.abs(step) / self.rates))
+        if time_left <= dt:
+            self._setpoint = self._target.copy()
+            self._enter(Phase.HOLD, now)
+        else:
+            self._setpoint = self._setpoint + step * (dt / time_left)
+
+    def _follow(self, now: float) -> None:
+        assert self._schedule is not None  # noqa: S101 - for mypy
+        time = now - self._since
+        self._setpoint = self._schedule.actuation_at(time)
+        if time >= self._schedule.duration:
+            self._enter(Phase.HOLD, now)
+
+
+def _of_state(state: int) -> tuple[Code, str]:
+    return _STATES.get(state, (Code.NOT_ACTIVE, f'the driver is in the unknown state {state}'))
+
+
+def nearest_feasible(robot: Robot, actuation: Array) -> Array:
+    """Return a measured actuation (m,), moved inside the limits that noise made it exceed.
+
+    Each actuator is clamped to its range; where a coupled limit is still exceeded, all go
+    together towards rest, as drivers do.
+    """
+    low, high = robot.limits.T
+    inside = np.clip(actuation, low, high)
+    rest = np.array([a.rest for a in robot.actuators])
+    for limit in robot.description.coupled_limits:
+        total, at_rest = float(limit.coefficients @ inside), float(limit.coefficients @ rest)
+        if total > limit.maximum:
+            inside = rest + (inside - rest) * (limit.maximum - at_rest) / (total - at_rest)
+    return inside

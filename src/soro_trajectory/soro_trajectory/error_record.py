@@ -1,0 +1,83 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The tracking error while a path is followed: desired and actual positions at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+import threading
+
+import numpy as np
+from soro_mechanics.configuration import Array
+from soro_mechanics.trajectory import Schedule, tracking_error
+
+
+@dataclass(frozen=True)
+class ErrorSample:
+    """One comparison.
+
+    Attributes
+    ----------
+    time : float
+        Since the schedule began [s].
+    desired, actual : ndarray, shape (3,) [m]
+    error : float
+        Distance [m].
+    """
+
+    time: float
+    desired: Array
+    actual: Array
+    error: float
+
+
+class ErrorRecord:
+    """Compares measured tip positions with a schedule; safe from any thread.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    start : int
+        When the first command was sent [ns], in the clock of the measurements' stamps.
+    delay : float
+        From a command to the robot's answer [s]: the desired position is that many seconds behind
+        the command, which is what sending commands early does.
+    """
+
+    def __init__(self, schedule: Schedule, start: int, delay: float) -> None:
+        self._schedule = schedule
+        self._start = start
+        self._delay = delay
+        self._samples: list[ErrorSample] = []
+        self._lock = threading.Lock()
+
+    def add(self, stamp: int, position: Array) -> None:
+        """Take a measured position (3,) with its stamp [ns]; none outside the schedule."""
+        time = (stamp - self._start) * 1e-9 - self._delay
+        if not 0.0 <= time <= self._schedule.duration:
+            return
+        desired = self._schedule.position_at(time)
+        error = float(np.linalg.norm(desired - position))
+        with self._lock:
+            self._samples.append(ErrorSample(time, desired, position.copy(), error))
+
+    @property
+    def latest(self) -> ErrorSample | None:
+        """The newest comparison, None before the first."""
+        with self._lock:
+            return self._samples[-1] if self._samples else None
+
+    def summary(self) -> tuple[float, float, float]:
+        """Return mean (36), root mean square and peak [m]; NaN without a sample."""
+        with self._lock:
+            samples = list(self._samples)
+        if not samples:
+            return math.nan, math.nan, math.nan
+        return tracking_error([s.desired for s in samples], [s.actual for s in samples])
+
+    def actual_path(self, most: int) -> Array:
+        """Return measured positions (n, 3), evenly thinned to about `most` of them."""
+        with self._lock:
+            samples = self._samples[:: max(1, len(self._samples) // most)]
+        return np.array([s.actual for s in samples]).reshape(-1, 3)

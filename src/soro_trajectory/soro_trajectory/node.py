@@ -1,0 +1,326 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``trajectory_planner``: the one that commands. Targets in, a stream of set-points out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+import traceback
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+import numpy as np
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from soro_mechanics.configuration import Array, Configuration, Task
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
+from soro_node.actuator_feedback import LatestFeedback, NANOSECONDS
+from soro_node.conversions import pose_from_message
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.external_wrench import ExternalWrench
+from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.main import run
+from soro_node.parameters import Parameter, ParameterTable
+from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
+from soro_node.warm_up import warm_up
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from soro_msgs.action import TrackTrajectory
+from soro_msgs.msg import ActuatorCommand, ActuatorState
+from soro_trajectory.command_stream import CommandStream, Phase, StreamError
+from soro_trajectory.streaming_thread import StreamingThread
+from soro_trajectory.targets import actuation_for_pose, actuation_of_command
+from soro_trajectory.track_action import TrackAction
+from soro_trajectory.track_topics import TrackTopics
+
+LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+NEWEST = QoSProfile(depth=1)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+REPORT_PERIOD = 0.1  # s
+STOP_TIMEOUT = 2.0  # s
+
+PARAMETERS = (
+    autostart_parameter(),
+    *ROBOT_PARAMETERS,
+    Parameter(
+        'rate', 100.0, 'Hz', 'set-points sent per second',
+        minimum=1.0, maximum=1000.0, read_only=True,
+    ),
+    Parameter(
+        'slew', 0.8, '', "share of each actuator's rate (robot file) that motions use",
+        minimum=0.01, maximum=1.0, read_only=True,
+    ),
+    Parameter(
+        'task', 'position', '', 'what of a target_pose must be met',
+        choices=('position', 'position_and_axis', 'pose'),
+    ),
+    Parameter(
+        'position_tolerance', 1e-4, 'm', 'a target farther away than this is refused', minimum=1e-9
+    ),
+    Parameter(
+        'orientation_tolerance', 1e-3, 'rad', 'a target turned by more than this is refused',
+        minimum=1e-9,
+    ),
+    Parameter('speed', 0.02, 'm/s', 'speed along a path whose goal names none', minimum=1e-6),
+    Parameter('spacing', 0.001, 'm', 'between solved points of a path', minimum=1e-6),
+    Parameter('acceleration', 0.1, 'm/s^2', 'along a path, at its ends', minimum=1e-6),
+    Parameter(
+        'delay', 0.0, 's',
+        'from command to motion: commands of a path are sent this much earlier than their points',
+        minimum=0.0, maximum=5.0,
+    ),
+    Parameter(
+        'settle_time', 0.5, 's', 'rest at the first point of a path before it is followed',
+        minimum=0.0, maximum=60.0,
+    ),
+    Parameter(
+        'feedback', 'tip_pose', '', 'topic whose positions the tracking error is measured with',
+        choices=('tip_pose', 'tip_estimate', 'emulator/configuration'),
+    ),
+    Parameter(
+        'state_timeout', 0.5, 's', 'an actuator_state older than this stops the stream',
+        minimum=0.01, read_only=True,
+    ),
+    Parameter(
+        'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
+        minimum=0.01, read_only=True,
+    ),
+    Parameter(
+        'takeover_timeout', 3.0, 's', 'the driver must obey within this, its safe action included',
+        minimum=0.1, read_only=True,
+    ),
+)  # fmt: skip
+
+
+class TrajectoryPlanner(GuardedLifecycleNode):
+    """Solves targets and paths, and streams what it solved until it is told to stop."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('trajectory_planner', **kwargs)
+        self._binding: RobotBinding | None = None
+        self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
+        self.diagnostics = Diagnostics(self)
+        self._source = self.get_fully_qualified_name()
+        self._fast, self._slow = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
+        self._parallel = ReentrantCallbackGroup()
+        self._command = self.create_publisher(ActuatorCommand, 'actuator_command', NEWEST)
+        self._thread: StreamingThread | None = None
+        self._stream: CommandStream | None = None
+        self._track: TrackAction | None = None
+        self._inputs: list[Any] = []
+        self._release: Any = None
+        self._action: Any = None
+        self._timer: Any = None
+        self._stamp = 0
+        self._estop = False
+        self._phase = Phase.IDLE
+        self._near: Configuration | None = None
+
+    def make_executor(self) -> MultiThreadedExecutor:
+        """Return an executor with threads for states, targets, the action, and its cancel."""
+        return MultiThreadedExecutor(num_threads=4, context=self.context)
+
+    def configure(self) -> None:
+        """Load the robot and warm its kernels."""
+        self.diagnostics.report('stream', Level.WARN, 'preparing')
+        self._binding = RobotBinding(self, self.table)
+        robot = self._binding.robot
+        self._names = [a.name for a in robot.actuators]
+        self._quantities = [a.quantity_code for a in robot.actuators]
+        self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
+        self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
+        self._stream = CommandStream(
+            robot, self._source, 1.0 / self.table.rate, self.table.slew,
+            self.table.takeover_timeout,
+        )  # fmt: skip
+        seconds = warm_up(robot)
+        self.get_logger().info(
+            f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
+        )
+        self.diagnostics.report('stream', Level.OK, 'inactive')
+
+    def activate(self) -> None:
+        """Listen to targets; nothing is sent before the first one."""
+        topics = TrackTopics(self, self._fast)
+        self._track = TrackAction(self, self._binding, self._stream, topics)
+        for kind, topic, callback, qos, group in (
+            (ActuatorState, 'actuator_state', self._on_state, LOSSY, self._fast),
+            (WrenchStamped, 'external_wrench', self._on_wrench, LOSSY, self._fast),
+            (Bool, 'estop', self._on_estop, LATCHED, self._fast),
+            (PoseStamped, 'target_pose', self._on_pose, NEWEST, self._slow),
+            (ActuatorCommand, 'target_actuation', self._on_actuation, NEWEST, self._slow),
+        ):
+            self._inputs.append(
+                self.create_subscription(kind, topic, callback, qos, callback_group=group)
+            )
+        self._release = self.create_service(
+            Trigger, '~/release', self._on_release, callback_group=self._fast
+        )
+        self._action = ActionServer(
+            self, TrackTrajectory, '~/track_trajectory', self._track.execute,
+            callback_group=self._parallel, cancel_callback=lambda handle: CancelResponse.ACCEPT,
+        )  # fmt: skip
+        self._thread = StreamingThread(1.0 / self.table.rate, self._tick, self._thread_failed)
+        self._timer = self.create_timer(
+            REPORT_PERIOD, self._report, self._fast, Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self.diagnostics.report('target', Level.OK, 'none yet')
+
+    def deactivate(self) -> None:
+        """Stop streaming and listening; the driver takes its safe action."""
+        self.stop_outputs()
+        self.diagnostics.report('stream', Level.OK, 'inactive')
+
+    def stop_outputs(self) -> None:
+        """Stop streaming and listening."""
+        if self._stream is not None:
+            self._stream.stop(Code.NOT_ACTIVE, 'the planner was deactivated')
+        thread, self._thread = self._thread, None
+        if thread is not None and not thread.stop(STOP_TIMEOUT):
+            self.get_logger().error('the command stream did not end')
+        track, self._track = self._track, None
+        if track is not None and not track.end(STOP_TIMEOUT):
+            self.get_logger().error('track_trajectory did not end')
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self.destroy_service(self._release)
+            self._action.destroy()
+            self._timer = None
+        for subscription in self._inputs:
+            self.destroy_subscription(subscription)
+        self._inputs.clear()
+
+    def cleanup(self) -> None:
+        """Forget the robot."""
+        self._binding = self._stream = None
+
+    def near(self) -> tuple[Configuration | None, Array]:
+        """Return a configuration near the present one, and the external wrench at its tip.
+
+        The set-point that is being sent, or the present state; None when neither is known.
+        """
+        robot = self._binding.robot
+        actuation = self._stream.setpoint
+        if actuation is None:
+            feedback = self._feedback.fresh()
+            actuation = feedback.present if feedback is not None and feedback.known else None
+        if actuation is None:
+            return None, self._wrench.at_tip(np.eye(4))
+        last = self._near if self._near is not None and self._near.model == robot.model else None
+        unloaded = robot.forward(actuation, None, last)
+        wrench = self._wrench.at_tip(unloaded.tip)
+        near = robot.forward(actuation, wrench, unloaded) if wrench.any() else unloaded
+        self._near = near if near.status.code is not Code.NOT_CONVERGED else None
+        return self._near, wrench
+
+    def go_to(self, target: Array) -> None:
+        """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now."""
+        if self._estop:
+            raise StreamError(Code.DEVICE_FAULT, 'emergency stop is pressed')
+        self._stream.go_to(target, self._feedback.fresh(), time.monotonic())
+
+    def _check(self, values: dict[str, Any]) -> None:
+        if self._binding is not None:
+            self._binding.check(values)
+
+    def _apply(self, changed: set[str]) -> None:
+        if self._binding is not None and changed & {'model', 'gravity'}:
+            self._binding.apply(self.table)
+            warm_up(self._binding.robot)
+            self._near = None
+
+    def _tick(self, now: float) -> None:
+        values = self._stream.tick(self._feedback.fresh(), now)
+        if values is None:
+            return
+        # Stamps give the order: they increase even where the clock does not.
+        self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
+        message = ActuatorCommand(
+            source=self._source, name=self._names, quantity=self._quantities,
+            value=values.tolist(),
+        )  # fmt: skip
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, NANOSECONDS)
+        self._command.publish(message)
+
+    def _thread_failed(self, error: Exception) -> None:
+        self._stream.stop(Code.UNKNOWN, f'internal error: {error!r}')
+        self.get_logger().fatal(
+            'command stream:\n' + ''.join(traceback.format_exception(error))
+        )
+
+    def _on_state(self, message: ActuatorState) -> None:
+        try:
+            self._feedback.update(message)
+        except SoroError as error:
+            self.diagnostics.report('actuator_state', Level.ERROR, str(error))
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            self._wrench.update(message)
+        except SoroError as error:
+            self.diagnostics.report('external_wrench', Level.WARN, str(error))
+        else:
+            self.diagnostics.report('external_wrench', Level.OK, 'used')
+
+    def _on_estop(self, message: Bool) -> None:
+        self._estop = bool(message.data)
+        if self._estop:
+            self._stream.stop(Code.DEVICE_FAULT, 'emergency stop')
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._take_target('target_pose', lambda: self._solved(message))
+
+    def _on_actuation(self, message: ActuatorCommand) -> None:
+        robot = self._binding.robot
+        self._take_target('target_actuation', lambda: actuation_of_command(robot, message))
+
+    def _take_target(self, topic: str, actuation: Callable[[], Array]) -> None:
+        try:
+            if self._track is None or self._track.busy:
+                raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
+            self.go_to(actuation())
+        except SoroError as error:
+            self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
+            self.diagnostics.report(
+                'target', Level.WARN, f'refused: {error.code.name}', topic=topic, reason=error
+            )
+        else:
+            self.diagnostics.report('target', Level.OK, 'accepted', topic=topic)
+
+    def _solved(self, message: PoseStamped) -> Array:
+        frames, frame = self._binding.frames, message.header.frame_id
+        frames.check('target_pose.header.frame_id', frame, ('', frames.base_link))
+        pose = pose_from_message(message.pose, 'target_pose.pose')
+        near, wrench = self.near()
+        return actuation_for_pose(
+            self._binding.robot, pose, Task[self.table.task.upper()], wrench, near,
+            (self.table.position_tolerance, self.table.orientation_tolerance),
+        )  # fmt: skip
+
+    def _on_release(self, request: Trigger.Request, response: Trigger.Response) -> Any:
+        self._stream.release()
+        response.success, response.message = True, 'nothing is commanded any more'
+        return response
+
+    def _report(self) -> None:
+        phase, stopped = self._stream.phase, self._stream.stopped
+        missed = 0 if self._thread is None else self._thread.missed
+        if stopped is not None:
+            level, text = Level.WARN, f'stopped: {stopped}; send a new target to go on'
+            if self._phase is not Phase.IDLE:
+                self.get_logger().warning(text)
+        else:
+            level, text = Level.OK, phase.value
+        self._phase = phase
+        self.diagnostics.report('stream', level, text, missed=missed)
+
+
+def main() -> int:
+    """Run the node."""
+    return run(TrajectoryPlanner)

@@ -1,0 +1,172 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From the goal of TrackTrajectory to a schedule: which curve, how fast, with what limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from soro_mechanics.array_input import finite_array
+from soro_mechanics.configuration import Array, Configuration, Task
+from soro_mechanics.curves import Curve, curve_from_poses, named_curve, placed, read_curve
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_mechanics.trajectory import (
+    PathSolution,
+    sample_curve,
+    SampledPath,
+    Schedule,
+    schedule,
+    solve_path,
+)
+from soro_node.conversions import pose_from_message
+from soro_node.frames import Frames
+
+
+@dataclass(frozen=True)
+class PlanningLimits:
+    """What the planner's parameters and the robot allow.
+
+    Attributes
+    ----------
+    speed, spacing : float
+        Defaults of a goal that leaves them out [m/s], [m].
+    acceleration : float
+        Along the path [m/s^2].
+    rates : ndarray, shape (m,)
+        Of the actuators [SI/s].
+    tolerances : tuple of float
+        A point counts as reached within these [m], [rad].
+    """
+
+    speed: float
+    spacing: float
+    acceleration: float
+    rates: Array
+    tolerances: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A goal that has been worked out.
+
+    Attributes
+    ----------
+    path : SampledPath
+    solution : PathSolution
+    schedule : Schedule or None
+        None when points failed or the planning was cancelled.
+    """
+
+    path: SampledPath
+    solution: PathSolution
+    schedule: Schedule | None
+
+    @property
+    def code(self) -> Code:
+        """NONE, CANCELED, or the code of the first point that was not reached."""
+        if not self.solution.complete:
+            return Code.CANCELED
+        failed = self.solution.failed
+        return self.solution.codes[failed[0]] if failed else Code.NONE
+
+    @property
+    def message(self) -> str:
+        """One sentence for a person; empty when all is well."""
+        if not self.solution.complete:
+            return 'cancelled while planning; nothing moved'
+        count = len(self.solution.failed)
+        if not count:
+            return ''
+        share = f'{count} of {len(self.path.poses)}'
+        return f'{share} points are not reachable, nothing moved; {self.solution.message}'
+
+
+
+
+def curve_of_goal(goal: Any, frames: Frames) -> Curve:
+    """Return the curve that a goal asks for, in base_link.
+
+    Raises
+    ------
+    InvalidInput, UnknownName
+        Unknown curve or frame, wrong size, a pose that is not finite, an empty path, an
+        unreadable file.
+    """
+    if goal.curve.endswith('.csv'):
+        return read_curve(goal.curve)
+    if goal.curve:
+        pose = pose_from_message(goal.curve_pose, 'curve_pose')
+        return placed(named_curve(goal.curve, goal.size), pose)
+    allowed = ('', frames.base_link)
+    frames.check('path.header.frame_id', goal.path.header.frame_id, allowed)
+    poses = []
+    for i, stamped in enumerate(goal.path.poses):
+        frames.check(f'path.poses[{i}].header.frame_id', stamped.header.frame_id, allowed)
+        poses.append(pose_from_message(stamped.pose, f'path.poses[{i}]'))
+    return curve_from_poses(np.array(poses))
+
+
+def check_goal(goal: Any) -> None:
+    """Refuse numbers of a goal that make no sense.
+
+    Raises
+    ------
+    InvalidInput
+    """
+    for name in ('speed', 'spacing', 'max_error'):
+        value = getattr(goal, name)
+        if finite_array(name, value, ()) < 0.0:
+            raise InvalidInput(name, value, 'zero (the default) or more')
+    if goal.task not in list(Task):
+        choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
+        raise InvalidInput('task', goal.task, choices)
+
+
+def make_plan(
+    robot: Robot,
+    goal: Any,
+    frames: Frames,
+    limits: PlanningLimits,
+    wrench: Array,
+    guess: Configuration | None,
+    proceed: Callable[[float], bool],
+) -> Plan:
+    """Sample, solve and time the path of a goal; nothing moves.
+
+    Parameters
+    ----------
+    robot : Robot
+    goal : TrackTrajectory.Goal
+    frames : Frames
+    limits : PlanningLimits
+    wrench : ndarray, shape (6,)
+        At the tip, axes of base_link; held over the whole path.
+    guess : Configuration or None
+        To start the first point from.
+    proceed : callable
+        Gets the progress, 0 to 1; False cancels.
+
+    Raises
+    ------
+    InvalidInput, UnknownName
+        The goal itself is wrong.
+    """
+    check_goal(goal)
+    curve = curve_of_goal(goal, frames)
+    path = sample_curve(curve, goal.spacing or limits.spacing, goal.repetitions or 1)
+    count = len(path.poses)
+    solution = solve_path(
+        robot, path, Task(goal.task), wrench, (), guess, limits.tolerances,
+        lambda index: proceed(index / count),
+    )  # fmt: skip
+    if solution.failed or not solution.complete:
+        return Plan(path, solution, None)
+    timed = schedule(
+        path, solution.actuation, goal.speed or limits.speed, limits.rates, limits.acceleration
+    )
+    return Plan(path, solution, timed)

@@ -1,0 +1,101 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From what people ask for (a pose, actuator values) to an actuation, or why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from soro_mechanics.configuration import Array, Configuration, InverseSolution, Task
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_node.conversions import actuation_from_names
+
+
+class TargetRefused(SoroError):
+    """A target that the robot cannot reach; nothing moves."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def actuation_for_pose(
+    robot: Robot,
+    pose: Array,
+    task: Task,
+    wrench: Array,
+    guess: Configuration | None,
+    tolerances: tuple[float, float],
+) -> Array:
+    """Return the actuation (m,) for a target pose (4, 4).
+
+    Raises
+    ------
+    TargetRefused
+        UNREACHABLE, AT_LIMIT, NOT_CONVERGED or UNSTABLE, with the distance that remains.
+    """
+    solution = robot.inverse(pose, wrench, guess, (), task, *tolerances)
+    if solution.status.code is not Code.NONE:
+        raise TargetRefused(solution.status.code, _refusal(pose, solution))
+    return solution.actuation
+
+
+def actuation_of_command(robot: Robot, message: Any) -> Array:
+    """Return the actuation (m,) of an ActuatorCommand that is used as a target.
+
+    Raises
+    ------
+    InvalidInput
+        Names, sizes, quantities or values are wrong.
+    """
+    if len(message.quantity) != len(message.value) or not len(message.name):
+        sizes = f'{len(message.name)} names, {len(message.quantity)} quantities'
+        expected = f'name, quantity and value of all {len(robot.actuators)} actuators'
+        raise InvalidInput('target_actuation', sizes, expected, Code.INVALID_SIZE)
+    values = actuation_from_names(robot, message.name, message.value, 'value')
+    by_name = {a.name: a for a in robot.actuators}
+    for name, quantity in zip(message.name, message.quantity, strict=True):
+        actuator = by_name[name]
+        if quantity != actuator.quantity_code:
+            expected = f'{actuator.quantity} ({actuator.quantity_code}) for {name}'
+            raise InvalidInput('quantity', int(quantity), expected)
+    return values
+
+
+def extent_of_workspace(robot: Robot, seed: int = 0) -> float:
+    """Return the longest distance between two tips [m], over the corners of the actuator limits.
+
+    Corners beyond a coupled limit are drawn towards rest. A robot of more than eight actuators
+    has too many corners: 256 of them are drawn at random (seeded). A lower bound.
+    """
+    low, high = robot.limits.T
+    count = len(low)
+    if count <= 8:
+        corners = np.array(np.meshgrid(*[[0.0, 1.0]] * count)).reshape(count, -1).T
+    else:
+        corners = np.random.default_rng(seed).integers(0, 2, (256, count)).astype(float)
+    rest = np.array([a.rest for a in robot.actuators])
+    solved = [robot.forward(_drawn_in(robot, low + c * (high - low), rest)) for c in corners]
+    points = np.array([q.tip[:3, 3] for q in solved if q.status.code is Code.NONE])
+    if len(points) < 2:
+        return float('nan')
+    return float(max(np.linalg.norm(points - p, axis=1).max() for p in points))
+
+
+def _drawn_in(robot: Robot, actuation: Array, rest: Array) -> Array:
+    share = 1.0
+    for limit in robot.description.coupled_limits:
+        total, at_rest = float(limit.coefficients @ actuation), float(limit.coefficients @ rest)
+        if total > limit.maximum:
+            share = min(share, (limit.maximum - at_rest) / (total - at_rest))
+    return rest + share * (actuation - rest)
+
+
+def _refusal(pose: Array, solution: InverseSolution) -> str:
+    x, y, z = pose[:3, 3]
+    cause = solution.status.message or solution.status.code.name.lower().replace('_', ' ')
+    text = f'target ({x:.4f}, {y:.4f}, {z:.4f}) m refused: {cause}'
+    return f'{text}; nearest is {solution.position_error * 1e3:.2f} mm away'

@@ -1,0 +1,248 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The TrackTrajectory action: plan everything, approach, follow, measure; stop safely.
+
+It runs in a thread of the executor and touches the robot through the `CommandStream` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import threading
+import time
+import traceback
+from typing import Any
+
+import numpy as np
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
+from soro_node.conversions import pose_to_message
+from soro_node.replies import fill_code, fill_error
+from soro_node.robot_binding import RobotBinding
+
+from soro_msgs.action import TrackTrajectory
+from soro_trajectory.command_stream import CommandStream, Phase, StreamError
+from soro_trajectory.error_record import ErrorRecord
+from soro_trajectory.planning import make_plan, Plan, PlanningLimits
+from soro_trajectory.targets import extent_of_workspace
+from soro_trajectory.track_topics import duration_message, TrackTopics, trajectory_message
+
+FEEDBACK_PERIOD = 0.1  # s
+LOOK_PERIOD = 0.02  # s, between two looks at the stream
+APPROACH_SLACK = 2.0  # s, beyond what ramp and takeover need
+# After the last command: measurements that are still on their way [s].
+LAST_MEASUREMENTS = 0.2
+
+
+class TrackAction:
+    """Executes goals of TrackTrajectory, one at a time.
+
+    Parameters
+    ----------
+    node : TrajectoryPlanner
+        Its table, `near` and `go_to`.
+    binding : RobotBinding
+    stream : CommandStream
+    topics : TrackTopics
+    """
+
+    def __init__(
+        self, node: Any, binding: RobotBinding, stream: CommandStream, topics: TrackTopics
+    ) -> None:
+        self._node = node
+        self._binding = binding
+        self._stream = stream
+        self._topics = topics
+        self._extent: float | None = None
+        self._busy = threading.Lock()
+        self._ending = threading.Event()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a goal is being executed."""
+        return self._busy.locked()
+
+    def end(self, timeout: float) -> bool:
+        """Have the present goal end; whether it did within `timeout` [s]."""
+        self._ending.set()
+        ended = self._busy.acquire(timeout=timeout)
+        if ended:
+            self._busy.release()
+        return ended
+
+    def execute(self, handle: Any) -> Any:
+        """Execute a goal; every end of it has a code and a sentence."""
+        result = TrackTrajectory.Result()
+        try:
+            with self._alone():
+                self._run(handle, result)
+        except SoroError as error:
+            fill_error(result, error)
+        except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
+            self._stream.hold(time.monotonic())
+            self._node.get_logger().error(f'track_trajectory:\n{traceback.format_exc()}')
+            fill_code(result, Code.UNKNOWN, f'internal error: {error!r}')
+        self._conclude(handle, result)
+        return result
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise StreamError(Code.BUSY, 'another goal is being executed; cancel it first')
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _conclude(self, handle: Any, result: Any) -> None:
+        log = self._node.get_logger()
+        if result.error_code == Code.NONE:
+            handle.succeed()
+        elif result.error_code == Code.CANCELED and handle.is_cancel_requested:
+            handle.canceled()
+            log.info(f'track_trajectory: {result.error_message}')
+        else:
+            handle.abort()
+            log.error(f'track_trajectory: {result.error_message}')
+
+    def _run(self, handle: Any, result: Any) -> None:
+        self._node.check_active()
+        plan = self._plan(handle)
+        self._describe(plan, result)
+        if plan.schedule is None:
+            fill_code(result, plan.code, plan.message)
+            return
+        self._topics.publish_desired(result.sampled_path)
+        if handle.request.plan_only:
+            return
+        record: ErrorRecord | None = None
+        try:
+            self._approach(handle, plan)
+            with self._topics.positions(self._node.table.feedback):
+                record = self._follow(handle, plan)
+        finally:
+            self._summarise(record, result)
+
+    def _plan(self, handle: Any) -> Plan:
+        table, last = self._node.table, [0.0]
+        limits = PlanningLimits(
+            table.speed, table.spacing, table.acceleration, self._stream.rates,
+            (table.position_tolerance, table.orientation_tolerance),
+        )  # fmt: skip
+
+        def proceed(progress: float) -> bool:
+            now = time.monotonic()
+            if now - last[0] >= FEEDBACK_PERIOD:
+                last[0] = now
+                message = TrackTrajectory.Feedback(phase=TrackTrajectory.Feedback.PLANNING)
+                message.progress = progress
+                handle.publish_feedback(message)
+            return not (handle.is_cancel_requested or self._ending.is_set())
+
+        near, wrench = self._node.near()
+        robot, frames = self._binding.robot, self._binding.frames
+        return make_plan(robot, handle.request, frames, limits, wrench, near, proceed)
+
+    def _describe(self, plan: Plan, result: Any) -> None:
+        frame = self._binding.frames.base_link
+        names = [a.name for a in self._binding.robot.actuators]
+        result.failed_points = [int(i) for i in plan.solution.failed]
+        result.sampled_path = self._topics.path(plan.path.poses, frame)
+        result.mean_error = result.rms_error = result.peak_error = float('nan')
+        result.relative_error = float('nan')
+        if plan.schedule is not None:
+            result.plan = trajectory_message(plan.schedule, names, frame)
+            result.duration = duration_message(plan.schedule.duration)
+
+    def _approach(self, handle: Any, plan: Plan) -> None:
+        """Go to the first point and rest there."""
+        assert plan.schedule is not None  # noqa: S101 - for mypy
+        first, table = plan.schedule.actuation_at(0.0), self._node.table
+        self._node.go_to(first)
+        low, high = self._binding.robot.limits.T
+        ramp = float(np.max((high - low) / self._stream.rates))  # the longest there is
+        end = time.monotonic() + ramp + table.takeover_timeout + APPROACH_SLACK
+        start, arrived = time.monotonic(), None
+        while arrived is None or time.monotonic() - arrived < table.settle_time:
+            now = time.monotonic()
+            if now > end and arrived is None:
+                self._stream.hold(now)
+                raise StreamError(Code.TIMED_OUT, 'the first point was not reached in time')
+            self._look(handle)
+            if arrived is None and self._stream.phase is Phase.HOLD:
+                arrived = now
+            progress = min(1.0, (now - start) / max(ramp, LOOK_PERIOD))
+            self._feed(handle, TrackTrajectory.Feedback.APPROACHING, progress, plan, 0, None)
+            self._ending.wait(LOOK_PERIOD)
+
+    def _follow(self, handle: Any, plan: Plan) -> ErrorRecord:
+        """Follow the schedule; the record is what became of it."""
+        assert plan.schedule is not None  # noqa: S101 - for mypy
+        table, schedule = self._node.table, plan.schedule
+        begin = time.monotonic()
+        record = ErrorRecord(schedule, self._node.get_clock().now().nanoseconds, table.delay)
+        self._topics.record = record
+        self._stream.follow(schedule, begin)
+        end = begin + schedule.duration + table.delay + LAST_MEASUREMENTS
+        while time.monotonic() < end:
+            self._look(handle)
+            time_now = time.monotonic() - begin - table.delay
+            point = schedule.point_at(time_now)
+            progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))
+            self._feed(
+                handle, TrackTrajectory.Feedback.TRACKING, progress, plan, point, record
+            )
+            self._check_error(record, handle.request.max_error)
+            self._ending.wait(LOOK_PERIOD)
+        return record
+
+    def _check_error(self, record: ErrorRecord, most: float) -> None:
+        sample = record.latest
+        if most > 0.0 and sample is not None and sample.error > most:
+            self._stream.hold(time.monotonic())
+            raise StreamError(
+                Code.TRACKING_ERROR,
+                f'{sample.error * 1e3:.2f} mm from the path after {sample.time:.2f} s, allowed '
+                f'are {most * 1e3:.2f} mm; holding',
+            )
+
+    def _look(self, handle: Any) -> None:
+        """Raise when the goal has to end: cancelled, stopped, released, deactivated."""
+        if handle.is_cancel_requested:
+            self._stream.hold(time.monotonic())
+            raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
+        if self._stream.stopped is not None:
+            raise self._stream.stopped
+        if self._stream.phase is Phase.IDLE:
+            raise StreamError(Code.CANCELED, 'released while moving')
+        if self._ending.is_set():
+            raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')
+
+    def _feed(
+        self, handle: Any, phase: int, progress: float, plan: Plan, point: int,
+        record: ErrorRecord | None,
+    ) -> None:  # fmt: skip
+        if not self._topics.due(FEEDBACK_PERIOD):
+            return
+        message = TrackTrajectory.Feedback(phase=phase, point=point, progress=progress)
+        message.desired = pose_to_message(plan.path.poses[point])
+        message.error = float('nan')
+        sample = None if record is None else record.latest
+        if sample is not None and record is not None:
+            message.actual = self._topics.actual
+            message.error = sample.error
+            self._topics.publish_actual(record, self._binding.frames.base_link)
+        handle.publish_feedback(message)
+
+    def _summarise(self, record: ErrorRecord | None, result: Any) -> None:
+        self._topics.record = None
+        if record is None:
+            return
+        result.mean_error, result.rms_error, result.peak_error = record.summary()
+        if self._extent is None:
+            self._extent = extent_of_workspace(self._binding.robot)
+        result.relative_error = result.mean_error / self._extent
+        if record.latest is None:
+            topic = self._node.table.feedback
+            result.error_message = f'no {topic} received: the tracking error is unknown'

@@ -1,0 +1,130 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Topics and messages of path tracking: desired and actual path, plan, measured positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import time
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Pose, PoseStamped
+from nav_msgs.msg import Path
+import numpy as np
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from soro_mechanics.configuration import Array
+from soro_mechanics.trajectory import Schedule
+from soro_node.actuator_feedback import NANOSECONDS
+from soro_node.conversions import poses_to_messages
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from soro_msgs.msg import Configuration, TipEstimate
+from soro_trajectory.error_record import ErrorRecord
+
+MOST_POSES = 500  # of actual_path
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LOSSY = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+ACTUAL_PERIOD = 0.5  # s
+
+# Topic -> (type, where its pose is).
+FEEDBACK = {
+    'tip_pose': (PoseStamped, lambda m: m.pose),
+    'tip_estimate': (TipEstimate, lambda m: m.pose.pose),
+    'emulator/configuration': (Configuration, lambda m: m.tip),
+}
+
+
+def duration_message(seconds: float) -> Duration:
+    """Return a duration, rounded to nanoseconds."""
+    total = round(seconds * NANOSECONDS)
+    return Duration(sec=total // NANOSECONDS, nanosec=total % NANOSECONDS)
+
+
+def trajectory_message(schedule: Schedule, names: list[str], frame_id: str) -> JointTrajectory:
+    """Return the actuation (SI) over time."""
+    message = JointTrajectory(joint_names=names)
+    message.header.frame_id = frame_id
+    message.points = [
+        JointTrajectoryPoint(positions=a, time_from_start=duration_message(t))
+        for a, t in zip(schedule.actuation.tolist(), schedule.time.tolist(), strict=True)
+    ]
+    return message
+
+
+class TrackTopics:
+    """Publishes the paths and listens to the tip while a path is followed.
+
+    Attributes
+    ----------
+    record : ErrorRecord or None
+        Where measured positions go.
+    actual : Pose
+        The newest measured pose.
+    """
+
+    def __init__(self, node: Node, group: CallbackGroup) -> None:
+        self.record: ErrorRecord | None = None
+        self.actual = Pose()
+        self._node = node
+        self._group = group
+        self._desired = node.create_publisher(Path, 'desired_path', LATCHED)
+        self._actual = node.create_publisher(Path, 'actual_path', 1)
+        self._fed = self._shown = 0.0
+
+    def path(self, poses: Array, frame_id: str) -> Path:
+        """Return a path of poses (n, 4, 4)."""
+        message = Path()
+        message.header.frame_id = frame_id
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        header = message.header
+        message.poses = [PoseStamped(header=header, pose=p) for p in poses_to_messages(poses)]
+        return message
+
+    def publish_desired(self, path: Path) -> None:
+        """Publish the path that is going to be followed, latched."""
+        self._desired.publish(path)
+
+    def publish_actual(self, record: ErrorRecord, frame_id: str) -> None:
+        """Publish where the tip was, now and then."""
+        now = time.monotonic()
+        if now - self._shown < ACTUAL_PERIOD:
+            return
+        self._shown = now
+        positions = record.actual_path(MOST_POSES)
+        poses = np.tile(np.eye(4), (len(positions), 1, 1))
+        poses[:, :3, 3] = positions
+        self._actual.publish(self.path(poses, frame_id))
+
+    def due(self, period: float) -> bool:
+        """Return whether `period` [s] has passed since this was last true."""
+        now = time.monotonic()
+        if now - self._fed < period:
+            return False
+        self._fed = now
+        return True
+
+    @contextlib.contextmanager
+    def positions(self, topic: str) -> Iterator[None]:
+        """Listen to a topic of `FEEDBACK` while inside."""
+        kind, pose_of = FEEDBACK[topic]
+
+        def take(message: Any) -> None:
+            self._take(message.header.stamp, pose_of(message))
+
+        subscription = self._node.create_subscription(
+            kind, topic, take, LOSSY, callback_group=self._group
+        )
+        try:
+            yield
+        finally:
+            self._node.destroy_subscription(subscription)
+
+    def _take(self, stamp: Any, pose: Pose) -> None:
+        record, p = self.record, pose.position
+        if record is not None and np.all(np.isfinite([p.x, p.y, p.z])):
+            self.actual = pose
+            record.add(stamp.sec * NANOSECONDS + stamp.nanosec, np.array([p.x, p.y, p.z]))

@@ -1,0 +1,282 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The stream against an ideal driver in virtual time: every phase, every reason to stop."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.status import Code
+from soro_mechanics.trajectory import SampledPath, schedule
+from soro_node.actuator_feedback import ActuatorFeedback
+from soro_trajectory.command_stream import CommandStream, nearest_feasible, Phase, StreamError
+
+from soro_mechanics import load_robot
+from soro_msgs.msg import ActuatorState
+
+ME = '/arm/trajectory_planner'
+PERIOD = 0.01
+START = np.array([0.2e5, 0.1e5, 0.0])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('stiff_flop')
+
+
+def feedback(present, state=ActuatorState.ACTIVE, source=ME):
+    present = np.array(present, dtype=float)
+    return ActuatorFeedback(present, present, 0, 0.0, state, 0, source)
+
+
+class Bench:
+    """A stream and a driver that does at once what it is told."""
+
+    def __init__(self, robot, slew=1.0):
+        self.robot = robot
+        self.stream = CommandStream(robot, ME, PERIOD, slew, takeover_timeout=0.5)
+        self.now = 0.0
+        self.present = START.copy()
+        self.state = ActuatorState.ACTIVE
+        self.source = ''
+        self.sent = []
+
+    def feedback(self):
+        return feedback(self.present, self.state, self.source)
+
+    def go_to(self, target):
+        self.stream.go_to(np.array(target, dtype=float), self.feedback(), self.now)
+
+    def step(self, count=1):
+        for _ in range(count):
+            self.now += PERIOD
+            value = self.stream.tick(self.feedback(), self.now)
+            if value is not None:
+                self.sent.append(value)
+                if self.source in ('', ME):
+                    self.present, self.source = value, ME
+
+    def run_until(self, phase, most=2000):
+        for _ in range(most):
+            if self.stream.phase is phase:
+                return
+            self.step()
+        raise AssertionError(f'still {self.stream.phase}')
+
+
+@pytest.fixture
+def bench(robot):
+    return Bench(robot)
+
+
+def test_nothing_is_sent_before_a_target(bench):
+    bench.step(50)
+    assert bench.sent == []
+
+
+def test_first_command_is_the_measurement_and_the_last_the_target(bench):
+    bench.go_to([1.0e5, 0.0, 0.5e5])
+    bench.run_until(Phase.HOLD)
+    assert np.array_equal(bench.sent[0], START)
+    bench.step(100)
+    assert np.array_equal(bench.sent[-1], [1.0e5, 0.0, 0.5e5])
+    assert len(bench.sent) > 100  # it is held, not sent once
+
+
+def test_ramp_takes_the_time_of_the_slowest_actuator(robot):
+    bench = Bench(robot, slew=0.5)
+    bench.go_to([1.2e5, 0.1e5, 0.0])
+    bench.run_until(Phase.HOLD)
+    rate = 0.5 * robot.actuators[0].rate
+    assert (len(bench.sent) - 1) * PERIOD == pytest.approx(1.0e5 / rate, abs=2.5 * PERIOD)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_ramps_between_feasible_targets_stay_feasible_and_slow_enough(robot, seed):
+    rng = np.random.default_rng(seed)
+    bench = Bench(robot)
+    low, high = robot.limits.T
+    for _ in range(3):
+        bench.go_to(nearest_feasible(robot, rng.uniform(low, high)))
+        bench.step(int(rng.integers(1, 60)))  # the next target may come on the way
+    sent = np.array(bench.sent)
+    assert all(robot.feasible(a) for a in sent)
+    rates = np.array([a.rate for a in robot.actuators])
+    assert np.all(np.abs(np.diff(sent, axis=0)) <= rates * PERIOD * (1 + 1e-9))
+
+
+@pytest.mark.parametrize(
+    'target', [[-1e4, 0, 0], [1.6e5, 0, 0], [1.4e5, 1.4e5, 0.0], [np.nan, 0, 0]]
+)
+def test_targets_beyond_a_limit_are_refused_and_change_nothing(bench, target):
+    bench.go_to([0.3e5, 0.3e5, 0.3e5])
+    bench.run_until(Phase.HOLD)
+    with pytest.raises(InvalidInput):
+        bench.go_to(target)
+    bench.step(10)
+    assert np.array_equal(bench.sent[-1], [0.3e5] * 3)
+
+
+@pytest.mark.parametrize(
+    ('state', 'code'),
+    [
+        (ActuatorState.UNCONFIGURED, Code.NOT_ACTIVE),
+        (ActuatorState.INACTIVE, Code.NOT_ACTIVE),
+        (ActuatorState.FAULT, Code.DEVICE_FAULT),
+        (ActuatorState.ESTOP, Code.DEVICE_FAULT),
+    ],
+)
+def test_a_driver_that_may_not_move_refuses_targets_and_stops_the_stream(bench, state, code):
+    bench.state = state
+    with pytest.raises(StreamError) as caught:
+        bench.go_to([0.3e5] * 3)
+    assert caught.value.code is code
+    bench.state = ActuatorState.ACTIVE
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.state = state
+    count = len(bench.sent)
+    bench.step(10)
+    assert bench.stream.stopped.code is code
+    assert len(bench.sent) == count  # not one more command
+
+
+def test_nothing_resumes_by_itself(bench):
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.state = ActuatorState.SAFE
+    bench.step()
+    bench.state = ActuatorState.ACTIVE
+    count = len(bench.sent)
+    bench.step(100)
+    assert len(bench.sent) == count
+    assert 'safe state' in str(bench.stream.stopped)
+    bench.go_to([0.2e5] * 3)
+    bench.run_until(Phase.HOLD)
+    assert bench.stream.stopped is None
+
+
+def test_takeover_follows_a_driver_in_its_safe_action_until_it_obeys(bench):
+    """The measured value sinks; the command sinks with it, so the driver's band is kept."""
+    bench.state, bench.source = ActuatorState.SAFE, ''
+    bench.go_to([0.5e5] * 3)
+    for k in range(20):
+        bench.present = START * (1.0 - k / 20)
+        bench.now += PERIOD
+        value = bench.stream.tick(feedback(bench.present, ActuatorState.SAFE, ''), bench.now)
+        assert np.array_equal(value, bench.present)
+    bench.state = ActuatorState.ACTIVE
+    bench.run_until(Phase.HOLD)
+    assert np.array_equal(bench.sent[-1], [0.5e5] * 3)
+
+
+def test_a_driver_that_never_obeys_is_given_up(bench):
+    bench.state = ActuatorState.SAFE
+    bench.go_to([0.5e5] * 3)
+    bench.step(60)
+    assert bench.stream.stopped.code is Code.NOT_IN_CONTROL
+    assert 'did not obey within 0.5 s' in str(bench.stream.stopped)
+
+
+def test_another_source_in_control_is_named(bench):
+    bench.source = '/arm/haptic_renderer'
+    with pytest.raises(StreamError, match='haptic_renderer is in control') as caught:
+        bench.go_to([0.5e5] * 3)
+    assert caught.value.code is Code.NOT_IN_CONTROL
+    bench.source = ''
+    bench.go_to([0.5e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.source = '/arm/haptic_renderer'
+    bench.step()
+    assert bench.stream.stopped.code is Code.NOT_IN_CONTROL
+
+
+def test_no_state_refuses_and_stops(bench):
+    with pytest.raises(StreamError) as caught:
+        bench.stream.go_to(START, None, 0.0)
+    assert caught.value.code is Code.NO_STATE
+    with pytest.raises(StreamError):
+        bench.stream.go_to(START, feedback([np.nan, 0, 0]), 0.0)
+    bench.go_to([0.5e5] * 3)
+    bench.run_until(Phase.HOLD)
+    assert bench.stream.tick(None, bench.now + PERIOD) is None
+    assert bench.stream.stopped.code is Code.NO_STATE
+
+
+def test_release_is_silent_and_no_fault(bench):
+    bench.go_to([0.5e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.stream.release()
+    count = len(bench.sent)
+    bench.step(10)
+    assert len(bench.sent) == count
+    assert bench.stream.stopped is None
+
+
+def test_a_stalled_loop_does_not_make_up_for_lost_time(bench):
+    bench.go_to([1.2e5, 0.1e5, 0.0])
+    bench.step(3)
+    before = bench.sent[-1]
+    bench.now += 5.0
+    bench.step()
+    rates = np.array([a.rate for a in bench.robot.actuators])
+    assert np.all(np.abs(bench.sent[-1] - before) <= 3.001 * PERIOD * rates)
+
+
+def make_schedule(robot):
+    poses = np.tile(np.eye(4), (5, 1, 1))
+    path = SampledPath(poses, np.linspace(0.0, 0.05, 5))
+    table = np.linspace([0.2e5, 0.1e5, 0.0], [0.6e5, 0.4e5, 0.2e5], 5)
+    return schedule(path, table, 0.1, [a.rate for a in robot.actuators])
+
+
+def test_following_ends_at_the_last_point_and_holds_it(bench):
+    plan = make_schedule(bench.robot)
+    bench.go_to(plan.actuation_at(0.0))
+    bench.run_until(Phase.HOLD)
+    bench.stream.follow(plan, bench.now)
+    begin = len(bench.sent)
+    bench.run_until(Phase.HOLD)
+    assert (len(bench.sent) - begin) * PERIOD == pytest.approx(plan.duration, abs=1.5 * PERIOD)
+    for k, value in enumerate(bench.sent[begin:-1], start=1):
+        assert value == pytest.approx(plan.actuation_at(k * PERIOD), abs=1e-3)
+    bench.step(5)
+    assert np.array_equal(bench.sent[-1], plan.actuation[-1])
+
+
+def test_following_needs_the_first_point_to_be_held(bench):
+    plan = make_schedule(bench.robot)
+    with pytest.raises(StreamError):
+        bench.stream.follow(plan, 0.0)
+    bench.go_to([0.9e5, 0.0, 0.0])
+    bench.run_until(Phase.HOLD)
+    with pytest.raises(StreamError, match='not held'):
+        bench.stream.follow(plan, bench.now)
+
+
+def test_hold_stops_where_it_is(bench):
+    plan = make_schedule(bench.robot)
+    bench.go_to(plan.actuation_at(0.0))
+    bench.run_until(Phase.HOLD)
+    bench.stream.follow(plan, bench.now)
+    bench.step(10)
+    last = bench.sent[-1]
+    bench.stream.hold(bench.now)
+    bench.step(20)
+    assert np.array_equal(bench.sent[-1], last)
+    assert bench.stream.phase is Phase.HOLD
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_nearest_feasible_is_feasible_and_leaves_feasible_values_alone(robot, seed):
+    rng = np.random.default_rng(seed)
+    low, high = robot.limits.T
+    value = rng.uniform(low - 0.1e5, high + 0.3e5)
+    inside = nearest_feasible(robot, value)
+    assert robot.feasible(inside)
+    assert nearest_feasible(robot, inside) == pytest.approx(inside, rel=1e-12)
+    if robot.feasible(value):
+        assert np.allclose(inside, value, rtol=1e-9, atol=1e-3)
