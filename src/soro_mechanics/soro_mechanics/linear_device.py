@@ -52,7 +52,10 @@ class SpringDevice:
         rng = np.random.default_rng(seed)
         self.na, self.ne, self.ns = na, ne, ns
         self.unit = np.array([1.0, 1.0, 1.0, 0.05, 0.05, 0.05])[:ne]  # m to comparable numbers
-        j = rng.normal(size=(ne, na)) * 0.02 / self.unit[:, None]
+        # Levers of about 3 cm, rows near orthogonal: every direction can be reached.
+        mix, _ = np.linalg.qr(rng.normal(size=(max(ne, na),) * 2))
+        lever = rng.uniform(0.02, 0.04, size=ne) / self.unit
+        j = lever[:, None] * mix[:ne, :na]
         root = rng.normal(size=(ne, ne)) * 0.3 + np.eye(ne)
         spring = 200.0 * (root @ root.T) * np.outer(self.unit, self.unit)
         ground = 60.0 * np.diag(self.unit**2)

@@ -1,0 +1,294 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Haptic rendering: motor angles that make the hand feel a virtual environment.
+
+Koehler 2023, section VIII: the environment gives a goal pose and the force that the hand shall
+have there (24)-(25); the rendering problem (26)-(28) finds motor torques that bring the device to
+the goal under this force, with least actuator energy in the redundant direction; (29) turns them
+into angles and (30) smooths them. Beyond the paper: limits of torque, angle and speed, and an
+energy monitor that shortens the motors' steps before they give the hand more energy than it gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from soro_mechanics import rendering_kernels as kernels
+from soro_mechanics.condensed_ports import CondensedPorts
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.polytope import MotorLimits
+from soro_mechanics.sensing import Sensing
+from soro_mechanics.status import Code
+from soro_mechanics.virtual_environment import VirtualEnvironment
+
+CODES = {
+    kernels.RENDERED: Code.NONE,
+    kernels.LIMITS_CONTRADICT: Code.AT_LIMIT,
+    kernels.NOT_SOLVED: Code.NOT_CONVERGED,
+}
+
+
+@dataclass(frozen=True)
+class RenderingSetup:
+    """How to render.
+
+    Attributes
+    ----------
+    period : float
+        Of the loop [s].
+    limits : MotorLimits
+        Of torque and angle.
+    speed_limit : ndarray, shape (na,) [rad/s]
+    time_constant : float
+        Of the low-pass (30) [s]; the published 6 ms at 2 ms give its alpha = 0.25.
+    speed_time_constant : float
+        Of the filter on the hand's velocity, which damping uses [s].
+    length : float
+        Lever that makes rotation errors comparable with translations in (27) [m].
+    regularisation : float
+        Small alpha of alpha W_aa, relative to the traces of W_ea^T W_ea and W_aa. The error it
+        leaves in a well reachable direction is about this share of the distance.
+    energy : float
+        The motors may give the hand this much more than it gave, what the legs store against the
+        hand included [J]. A stiff wall pressed with f stores 1/2 f.C.f: 5 N at 300 N/m 42 mJ.
+    """
+
+    period: float
+    limits: MotorLimits
+    speed_limit: Array
+    time_constant: float = 6e-3
+    speed_time_constant: float = 10e-3
+    length: float = 0.04
+    regularisation: float = 1e-6
+    energy: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check numbers that divide or scale."""
+        for name in ('period', 'length', 'regularisation', 'energy'):
+            value = getattr(self, name)
+            if not (value > 0.0 and np.isfinite(value)):
+                raise InvalidInput(name, value, 'a finite number greater than zero')
+        for name in ('time_constant', 'speed_time_constant'):
+            value = getattr(self, name)
+            if not (value >= 0.0 and np.isfinite(value)):
+                raise InvalidInput(name, value, 'a finite number, zero or greater')
+        if not np.all(np.asarray(self.speed_limit) > 0.0):
+            raise InvalidInput('speed_limit', self.speed_limit, 'greater than zero')
+
+    def share(self, time_constant: float) -> float:
+        """Return the weight of a new sample in a first-order low-pass at this period."""
+        return self.period / (self.period + time_constant)
+
+
+class Rendering:
+    """The rendering problem on one linearisation; allocates nothing between `linearise` calls."""
+
+    def __init__(self, ports: CondensedPorts, setup: RenderingSetup) -> None:
+        na, ne, _ = self.sizes = ports.sizes
+        self.setup = setup
+        limits = setup.limits
+        self._limits = tuple(
+            np.array(np.broadcast_to(np.asarray(v, float), (na,)))
+            for v in (
+                limits.torque_minimum, limits.torque_maximum, limits.angle_minimum,
+                limits.angle_maximum,
+            )
+        )  # fmt: skip
+        self._torque_change, self.angle = np.zeros(na), ports.angle.copy()
+        self.multiplier = np.zeros(2 * na)
+        self._work = np.zeros(kernels.rendering_workspace(na, ne))
+        self._index = np.zeros(na, np.int64)
+        self.code = Code.NO_STATE
+        self.linearise(ports)
+
+    def linearise(self, ports: CondensedPorts) -> None:
+        """Take a new linearisation; `ports` of the same sizes."""
+        if ports.sizes != self.sizes:
+            raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
+        self.ports = ports
+        metric = np.concatenate([np.ones(3), np.full(3, self.setup.length**2)])
+        self.weight = (ports.axes**2).T @ metric
+
+    def update(self, hand: Array, goal: Array, force: Array) -> Code:
+        """Solve for one sample; the loop's call, unchecked.
+
+        Parameters
+        ----------
+        hand : ndarray, shape (4, 4)
+            Sensed pose.
+        goal, force : ndarray, shape (6,)
+            Twist from it to the goal, and force of the hand assumed there.
+
+        Returns
+        -------
+        Code
+            NONE; AT_LIMIT when no motor torque keeps all limits; NOT_CONVERGED. The result, angle
+            theta_a of (29), is in `angle`, and unchanged unless NONE.
+        """
+        p = self.ports
+        status = kernels.render(
+            p.compliance, self.sizes, p.axes, p.angle, p.torque, p.force, p.pose, hand, goal,
+            force, self.weight, self.setup.regularisation, *self._limits, self._torque_change,
+            self.angle, self.multiplier, self._work, self._index,
+        )  # fmt: skip
+        self.code = CODES[status]
+        return self.code
+
+    @property
+    def torque(self) -> Array:
+        """Motor torques at the goal, shape (na,) [N m]."""
+        return self.ports.torque + self._torque_change
+
+
+class EnergyMonitor:
+    """Watches the energy at the hand; see `RenderingSetup.energy`.
+
+    Passive in the sense that matters to a hand: at any time it got at most the allowance more than
+    it gave. On a linear device that holds exactly, up to one tick.
+    """
+
+    def __init__(self, setup: RenderingSetup) -> None:
+        self.capacity = setup.energy
+        self.state = np.zeros(kernels.MONITOR)
+        self.last_pose, self.last_wrench = np.eye(4), np.zeros(6)
+        self._work = np.zeros(15)
+        self.reset()
+
+    def reset(self) -> None:
+        """Start anew, with the full allowance."""
+        self.state[:] = 0.0
+        self.state[kernels.TANK] = self.capacity
+        self.state[kernels.LEFT] = self.capacity
+
+    @property
+    def left(self) -> float:
+        """What the motors may still give, at the last tick [J]."""
+        return float(self.state[kernels.LEFT])
+
+    @property
+    def received(self) -> float:
+        """Energy that the hand gave since the start, negative: got [J]."""
+        return float(self.state[kernels.RECEIVED])
+
+    @property
+    def lowest(self) -> float:
+        """Least value of `received` so far [J]: passive while above minus the allowance."""
+        return float(self.state[kernels.LOWEST])
+
+    @property
+    def limited(self) -> int:
+        """Number of steps that were shortened."""
+        return int(self.state[kernels.LIMITED])
+
+    def update(self, pose: Array, wrench: Array) -> Array:
+        """Take one sample; returns the twist of the hand since the last one, shape (6,)."""
+        kernels.watch_energy(
+            self.state, self.last_pose, self.last_wrench, pose, wrench, self._work
+        )
+        return self._work[9:15]
+
+
+class HapticLaw:
+    """Sensing, environment, rendering, limits: from one measurement to one motor command.
+
+    Parameters
+    ----------
+    sensing : Sensing
+    setup : RenderingSetup
+    environment : VirtualEnvironment
+
+    Attributes
+    ----------
+    command : ndarray, shape (na,) [rad]
+        Overwritten by every `tick`; starts at the sensed angles.
+    """
+
+    def __init__(
+        self, sensing: Sensing, setup: RenderingSetup, environment: VirtualEnvironment
+    ) -> None:
+        na, ne, _ = sensing.sizes
+        self.sensing, self.setup, self.environment = sensing, setup, environment
+        self.rendering = Rendering(sensing.ports, setup)
+        self.monitor = EnergyMonitor(setup)
+        self.command, self._step, self.speed = np.zeros(na), np.zeros(na), np.zeros(6)
+        self._largest_step = np.broadcast_to(setup.speed_limit, (na,)) * setup.period
+        self._smoothing = setup.share(setup.time_constant)
+        self._speed_smoothing = setup.share(setup.speed_time_constant)
+        self._work = np.zeros(kernels.limit_workspace(na, ne))
+        self._started = False
+
+    def restart(self) -> None:
+        """Forget contacts, energy and velocity, and start again from the sensed angles."""
+        self._started = False
+        self.environment.reset()
+        self.monitor.reset()
+        self.speed[:] = 0.0
+
+    def replace_environment(self, environment: VirtualEnvironment) -> None:
+        """Swap the environment between two ticks.
+
+        Raises
+        ------
+        InvalidInput
+            While the hand touches the present one: the goal would jump (code BUSY).
+        """
+        if self.environment.touched:
+            names = [o.name for o in self.environment.objects]
+            raise InvalidInput('environment', names, 'a hand that touches nothing', Code.BUSY)
+        self.environment = environment
+
+    def linearise(self, ports: CondensedPorts) -> None:
+        """Take a new linearisation of the device, as often as the model delivers one."""
+        self.sensing.linearise(ports)
+        self.rendering.linearise(ports)
+
+    def tick(self, encoder: Array, sensor: Array) -> Code:
+        """Do one tick: measurements, shapes (na,) and (ns,), to `command`.
+
+        Returns
+        -------
+        Code
+            NONE, or why the command was left as it is: NO_STATE, NOT_FINITE, UNREACHABLE from
+            sensing; AT_LIMIT, NOT_CONVERGED from rendering.
+        """
+        sensing, p = self.sensing, self.sensing.ports
+        code = sensing.update(encoder, sensor)
+        if code is not Code.NONE:
+            return code
+        if not self._started:
+            self.command[:] = sensing.angle()  # an encoder may be out of use
+            self._started = True
+        moved = self.monitor.update(sensing.pose, sensing.wrench)
+        kernels.smooth_speed(moved, self.setup.period, self._speed_smoothing, self.speed)
+        environment = self.environment
+        environment.update(sensing.pose, sensing.wrench, self.speed, self.setup.period)
+        code = self.rendering.update(sensing.pose, environment.goal, environment.force)
+        if code is not Code.NONE:
+            return code
+        kernels.limit_command(
+            p.compliance, self.rendering.sizes, p.axes, p.angle, sensing.z, sensing.wrench,
+            self.rendering.angle, self._smoothing, self._largest_step, self.monitor.capacity,
+            self.monitor.state, self.command, self._step, self._work,
+        )  # fmt: skip
+        return Code.NONE
+
+
+def natural_stiffness(ports: CondensedPorts) -> Array:
+    """Return the stiffness that the hand feels with the motors held, shape (ne, ne).
+
+    The yardstick of rendering: the device can be rendered stiffer and softer than this.
+    """
+    held = ports.ee - ports.ea @ np.linalg.solve(ports.aa, ports.ae)
+    return np.asarray(np.linalg.inv(held), np.float64)
+
+
+def rendering_setup(period: float, limits: MotorLimits, speed_limit: ArrayLike,
+                    **options: float) -> RenderingSetup:  # fmt: skip
+    """Fill a setup; `speed_limit` a number or shape (na,) [rad/s], options as its attributes."""
+    size = np.shape(limits.angle_maximum)
+    speed = np.array(np.broadcast_to(np.asarray(speed_limit, float), size))
+    return RenderingSetup(period, limits, speed, **options)

@@ -1,0 +1,339 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rendering: optimal by KKT and cvxpy, and what a hand feels on a simulated linear device."""
+
+import cvxpy
+import numpy as np
+import pytest
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.lie import so3_exp
+from soro_mechanics.linear_device import random_ports, SpringDevice
+from soro_mechanics.polytope import MotorLimits, symmetric_limits
+from soro_mechanics.qp import kkt_residuals
+from soro_mechanics.rendering import (
+    EnergyMonitor,
+    HapticLaw,
+    natural_stiffness,
+    Rendering,
+    rendering_setup,
+)
+from soro_mechanics.sensing import Sensing, sensing_setup
+from soro_mechanics.status import Code
+from soro_mechanics.virtual_environment import (
+    Control,
+    frame_at,
+    Shape,
+    VirtualEnvironment,
+    VirtualObject,
+)
+
+DT = 0.002
+WIDE = symmetric_limits(np.full(6, 3.0), 2.0)
+ENCODER, SENSOR = 1.6e-4, 2e-6
+SETTLE = 1.0 - np.exp(-DT / (0.022 / 4.0))  # first-order motor that settles in 22 ms
+
+
+def setup(limits=WIDE, **options):
+    return rendering_setup(DT, limits, 20.0, **options)
+
+
+def random_goal(seed, ports):
+    rng = np.random.default_rng(seed)
+    hand = ports.pose.copy()
+    hand[:3, 3] += rng.normal(size=3) * 0.005
+    hand[:3, :3] = so3_exp(rng.normal(size=3) * 0.1) @ hand[:3, :3]
+    goal = rng.normal(size=6) * np.array([0.01, 0.01, 0.01, 0.1, 0.1, 0.1])
+    force = rng.normal(size=6) * np.array([1.0, 1.0, 1.0, 0.05, 0.05, 0.05])
+    return hand, goal, force
+
+
+def stated_problem(ports, rendering, hand, goal, force, limits):
+    """Write (26)-(28) again with NumPy: objective, gradient, rows, bounds, angles at rest."""
+    target = np.eye(4)
+    target[:3, 3] = hand[:3, 3] + goal[:3]
+    target[:3, :3] = so3_exp(goal[3:]) @ hand[:3, :3]
+    delta = target[:3, :3] @ ports.pose[:3, :3].T
+    cosine = 0.5 * (np.trace(delta) - 1.0)
+    skew = np.array([(delta - delta.T)[i] for i in ((2, 1), (0, 2), (1, 0))])
+    turn = skew * np.arccos(cosine) / (2.0 * np.sqrt(1.0 - cosine**2))
+    twist = np.concatenate([target[:3, 3] - ports.pose[:3, 3], turn])
+    push = ports.axes.T @ force - ports.force
+    offset = -ports.axes.T @ twist + ports.ee @ push
+    s = np.diag([1.0, 1.0, 1.0, 0.04**2, 0.04**2])
+    motion = ports.ea.T @ s @ ports.ea
+    alpha = rendering.setup.regularisation * np.trace(motion) / np.trace(ports.aa)
+    h = motion + alpha * ports.aa
+    g = ports.ea.T @ s @ offset + alpha * ports.aa @ ports.torque
+    rows = np.vstack([np.eye(6), ports.aa])
+    rest = ports.angle + ports.ae @ push
+    low = np.concatenate([limits.torque_minimum - ports.torque, limits.angle_minimum - rest])
+    high = np.concatenate([limits.torque_maximum - ports.torque, limits.angle_maximum - rest])
+    return h, g, rows, low, high, rest
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_kkt_of_the_problem_as_stated(seed):
+    ports = random_ports(seed)
+    limits = symmetric_limits(np.full(6, 1.0), 0.03)
+    rendering = Rendering(ports, setup(limits))
+    hand, goal, force = random_goal(seed, ports)
+    assert rendering.update(hand, goal, force) is Code.NONE
+    h, g, rows, low, high, rest = stated_problem(ports, rendering, hand, goal, force, limits)
+    x = rendering.torque - ports.torque
+    residuals = kkt_residuals(h, g, rows, low, high, x, rendering.multiplier)
+    assert residuals[0] < 1e-10 * np.abs(g).max()
+    assert residuals[1] < 1e-9
+    assert residuals[2] < 1e-9 * max(1.0, np.abs(rendering.multiplier).max())
+    np.testing.assert_allclose(rendering.angle, rest + ports.aa @ x, atol=1e-12)
+
+
+def test_against_cvxpy_with_active_limits():
+    ports = random_ports(3)
+    limits = symmetric_limits(np.full(6, 0.8), 0.02)
+    rendering = Rendering(ports, setup(limits, regularisation=1e-3))
+    hand, goal, force = random_goal(3, ports)
+    assert rendering.update(hand, goal, force) is Code.NONE
+    assert np.count_nonzero(rendering.multiplier) >= 2
+    h, g, rows, low, high, _ = stated_problem(ports, rendering, hand, goal, force, limits)
+    x = cvxpy.Variable(6)
+    cost = 0.5 * cvxpy.quad_form(x, cvxpy.psd_wrap(h)) + g @ x
+    problem = cvxpy.Problem(cvxpy.Minimize(1e3 * cost), [rows @ x <= high, rows @ x >= low])
+    problem.solve(solver=cvxpy.CLARABEL)
+    np.testing.assert_allclose(rendering.torque - ports.torque, x.value, atol=1e-6)
+
+
+def test_goal_is_reached_under_the_goal_force():
+    """On a linear device the commanded angles, held, put the hand exactly at the goal."""
+    device = SpringDevice()
+    ports = device.held(np.full(6, 0.02), np.array([0.1, 0.0, -0.1, 0.0, 0.002]))
+    force = np.array([0.8, -0.4, 0.5, 0.01, -0.01, 0.0])
+    goal = np.array([0.004, -0.003, 0.002, 0.0, 0.0, 0.0])
+    rendering = Rendering(ports, setup())
+    assert rendering.update(ports.pose, goal, force) is Code.NONE
+    after = device.held(rendering.angle, force[:5])
+    moved = after.pose[:3, 3] - ports.pose[:3, 3]
+    np.testing.assert_allclose(moved, goal[:3], atol=2e-4 * np.linalg.norm(goal))
+    np.testing.assert_allclose(after.torque, rendering.torque, atol=1e-9)
+
+
+def test_redundant_direction_takes_least_actuator_energy():
+    device = SpringDevice()
+    ports = device.held(np.array([0.3, 0.1, -0.2, 0.1, 0.2, -0.3]), np.zeros(5))
+    rendering = Rendering(ports, setup())
+    rendering.update(ports.pose, np.zeros(6), np.zeros(6))
+    _, _, null = np.linalg.svd(ports.ea)
+    null = null[-1]  # torques that do not move the effector
+    # Stationary: the total torque has no energy-conjugate part left along it.
+    residue = null @ ports.aa @ rendering.torque
+    assert abs(residue) < 1e-9 * np.abs(null @ ports.aa @ ports.torque)
+
+
+def test_contradicting_limits_are_an_outcome_and_leave_the_angle():
+    ports = random_ports(0)
+    far = MotorLimits(np.full(6, -0.01), np.full(6, 0.01), ports.angle + 5.0, ports.angle + 6.0)
+    rendering = Rendering(ports, setup(far))
+    before = rendering.angle.copy()
+    assert rendering.update(ports.pose, np.zeros(6), np.zeros(6)) is Code.AT_LIMIT
+    np.testing.assert_array_equal(rendering.angle, before)
+    bad = ports.pose.copy()
+    bad[0, 3] = np.nan
+    assert rendering.update(bad, np.zeros(6), np.zeros(6)) is Code.NOT_CONVERGED
+
+
+class Bench:
+    """The loop on a simulated device: motors lag, commands take effect one tick later."""
+
+    def __init__(self, objects=(), delay=1, **options):
+        self.device = SpringDevice()
+        self.angle = np.zeros(6)
+        self.state = self.device.held(self.angle, np.zeros(5))
+        sensing = Sensing(self.state, sensing_setup(self.state, ENCODER, SENSOR))
+        self.law = HapticLaw(sensing, setup(**options), VirtualEnvironment(objects))
+        self.queue = [self.angle.copy()] * delay
+
+    def step(self, force=None, place=None):
+        """Advance one tick with the hand's force, or its place, given."""
+        if place is None:
+            self.state = self.device.held(self.angle, np.asarray(force, float))
+        else:
+            self.state = self.device.moved(self.angle, np.asarray(place, float))
+        code = self.law.tick(self.state.angle, self.state.sensor)
+        assert code is Code.NONE
+        self.queue.append(self.law.command.copy())
+        self.angle = self.angle + SETTLE * (self.queue.pop(0) - self.angle)
+        return self.state
+
+    def grasp(self, hand, stiffness):
+        """Advance one tick with a hand that is a spring to `hand`, shape (5,)."""
+        na = self.device.na
+        k = self.device.k
+        x = np.linalg.solve(
+            k[na:, na:] + stiffness, stiffness @ hand - k[na:, :na] @ self.angle
+        )
+        return self.step(place=x)
+
+
+HAND = np.diag([400.0, 400.0, 400.0, 1.0, 1.0])
+
+
+def run(bench, ticks, **hand):
+    for _ in range(ticks):
+        state = bench.step(**hand)
+    return state
+
+
+def test_hold_takes_a_constant_force_without_moving():
+    hold = VirtualObject('h', Shape.HOLD, rotational_stiffness=np.inf)
+    bench = Bench([hold])
+    force = np.array([1.0, -0.5, 0.8, 0.01, 0.02])
+    natural = np.linalg.solve(natural_stiffness(bench.state), force)
+    state = run(bench, 600, force=force)
+    assert np.linalg.norm(natural[:3]) > 1e-3
+    assert np.linalg.norm(state.pose[:3, 3]) < 1e-3 * np.linalg.norm(natural[:3])
+
+
+def test_free_space_gives_way_until_no_force_is_left():
+    bench = Bench()
+    place = np.array([0.003, -0.002, 0.002, 0.02, -0.01])
+    natural = natural_stiffness(bench.state) @ place
+    state = run(bench, 600, place=place)
+    assert np.linalg.norm(natural[:3]) > 0.1
+    assert np.abs(state.force).max() < 1e-3 * np.abs(natural).max()
+
+
+@pytest.mark.parametrize('stiffness', [60.0, 150.0, 600.0, 2000.0])
+def test_rendered_stiffness_is_the_wanted_one_above_and_below_the_natural(stiffness):
+    """Force-position curve of a compliant hold, pushed by a springy hand."""
+    hold = VirtualObject('h', Shape.HOLD, stiffness=stiffness, rotational_stiffness=np.inf)
+    bench = Bench([hold])
+    natural = np.linalg.eigvalsh(natural_stiffness(bench.state)[:3, :3])
+    assert 60.0 < natural[0] < 600.0  # the four values lie on both sides
+    places, forces = [], []
+    for reach in np.linspace(0.0, 0.01, 5):
+        for _ in range(400):
+            state = bench.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
+        places.append(state.pose[0, 3])
+        forces.append(state.force[0])
+    slope = np.polyfit(places, forces, 1)[0]
+    assert slope == pytest.approx(stiffness, rel=0.01)
+
+
+def test_wall_stops_the_hand_at_its_surface_and_lets_it_go():
+    wall = VirtualObject(
+        'w', Shape.WALL, pose=frame_at(np.array([-0.002, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    )
+    bench = Bench([wall])
+    deepest = 0.0
+    for reach in np.concatenate([np.linspace(0, -0.01, 1000), np.full(500, -0.01)]):
+        state = bench.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
+        deepest = min(deepest, state.pose[0, 3])
+    assert bench.law.environment.touched
+    assert state.pose[0, 3] == pytest.approx(-0.002, abs=2e-5)
+    assert state.force[0] == pytest.approx(-400.0 * 0.008, rel=0.02)
+    assert deepest > -0.0032  # the step at contact: what the loop's lag lets through
+    for reach in np.concatenate([np.linspace(-0.01, 0.005, 1500), np.full(500, 0.005)]):
+        state = bench.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
+    assert not bench.law.environment.touched
+    assert state.pose[0, 3] == pytest.approx(0.005, abs=2e-4)
+    assert bench.law.monitor.lowest > -bench.law.setup.energy
+
+
+@pytest.mark.parametrize('control', Control)
+def test_circle_of_three_centimetres_with_mean_error_below_a_millimetre(control):
+    size = np.array([0.03, 0.0, 0.0])
+    circle = VirtualObject('c', Shape.CIRCLE, control, size=size, damping=3.0)
+    bench = Bench([circle])
+    run(bench, 300, force=np.zeros(5))
+    errors, angles = [], []
+    for t in np.arange(0.0, 6.0, DT):
+        way = 2.0 * np.pi * t / 6.0
+        hand = np.array([0.031 * np.cos(way), 0.031 * np.sin(way), 0.0, 0.0, 0.0])
+        state = bench.grasp(hand, HAND)
+        errors.append(np.hypot(np.hypot(*state.pose[:2, 3]) - 0.03, state.pose[2, 3]))
+        angles.append(np.arctan2(state.pose[1, 3], state.pose[0, 3]))
+    assert np.mean(errors[500:]) < 1e-3
+    assert np.ptp(np.unwrap(angles)) > 5.5
+
+
+def test_speed_limit_keeps_the_direction():
+    hold = VirtualObject('h', Shape.HOLD, pose=frame_at(np.array([0.02, 0.0, 0.0]), np.eye(3)[2]))
+    bench = Bench([hold])
+    bench.law._largest_step = np.full(6, 1e-3)
+    bench.step(force=np.zeros(5))
+    before = bench.law.command.copy()
+    bench.step(force=np.zeros(5))
+    step = bench.law.command - before
+    wanted = bench.law.rendering.angle - before
+    assert np.abs(step).max() == pytest.approx(1e-3)
+    np.testing.assert_allclose(np.cross(step[:3], wanted[:3]), 0.0, atol=1e-12)
+
+
+def test_energy_monitor_counts_work_exactly_on_a_spring():
+    """A spring of the device pressed and released: the work is the elastic energy, then zero."""
+    device = SpringDevice()
+    monitor = EnergyMonitor(setup())
+    k = natural_stiffness(device.held(np.zeros(6), np.zeros(5)))[:3, :3]
+    way = np.array([0.003, 0.002, -0.001])
+    for share in np.linspace(0.0, 1.0, 50):
+        state = device.moved(np.zeros(6), np.append(share * way, [0.0, 0.0]))
+        monitor.update(state.pose, np.append(state.force, 0.0))
+    assert monitor.received == pytest.approx(0.5 * way @ k @ way, rel=1e-9)
+    for share in np.linspace(1.0, 0.0, 50):
+        state = device.moved(np.zeros(6), np.append(share * way, [0.0, 0.0]))
+        monitor.update(state.pose, np.append(state.force, 0.0))
+    assert monitor.received == pytest.approx(0.0, abs=1e-12)
+    assert monitor.lowest == pytest.approx(0.0, abs=1e-12)
+
+
+def provoke(**options):
+    """Let a hold wander with the hand so that it pushes the hand on: an active environment."""
+    bench = Bench([VirtualObject('h', Shape.HOLD, rotational_stiffness=np.inf)], **options)
+    for tick in range(4000):
+        way = 2.0 * np.pi * tick / 500.0
+        target = frame_at(np.array([0.012 * np.sin(way + 0.8), 0.0, 0.0]), np.eye(3)[2])
+        bench.law.environment = VirtualEnvironment(
+            [VirtualObject('h', Shape.HOLD, pose=target, rotational_stiffness=np.inf)]
+        )
+        bench.step(place=np.array([0.008 * np.sin(way), 0.0, 0.0, 0.0, 0.0]))
+    return bench.law.monitor
+
+
+def test_energy_monitor_limits_an_active_environment():
+    unlimited = provoke(energy=1e3)
+    assert unlimited.lowest < -0.12  # without limit it pumps energy into the hand
+    assert unlimited.limited == 0
+    limited = provoke(energy=0.02)
+    assert limited.limited > 0
+    # The hand got the allowance and not more, the motors' lag and delay notwithstanding.
+    assert -0.02 * 1.001 < limited.lowest < -0.019
+
+
+def test_environment_is_not_replaced_under_the_hand():
+    wall = VirtualObject('w', Shape.WALL, pose=frame_at(np.array([0.001, 0, 0]), np.eye(3)[0]))
+    bench = Bench([wall])
+    bench.step(force=np.zeros(5))
+    with pytest.raises(InvalidInput, match='touches nothing') as caught:
+        bench.law.replace_environment(VirtualEnvironment())
+    assert caught.value.code is Code.BUSY
+    bench.law.restart()
+    bench.law.replace_environment(VirtualEnvironment())
+    assert bench.law.environment.objects == ()
+
+
+def test_bad_measurement_leaves_the_command():
+    bench = Bench()
+    run(bench, 3, force=np.zeros(5))
+    before = bench.law.command.copy()
+    assert bench.law.tick(np.full(6, np.nan), bench.state.sensor) is Code.NOT_FINITE
+    np.testing.assert_array_equal(bench.law.command, before)
+
+
+def test_bad_setup():
+    for name in ('length', 'energy', 'regularisation'):
+        with pytest.raises(InvalidInput, match=name):
+            setup(**{name: 0.0})
+    with pytest.raises(InvalidInput, match='time_constant'):
+        setup(time_constant=-1.0)
+    with pytest.raises(InvalidInput, match='speed_limit'):
+        rendering_setup(DT, WIDE, 0.0)
+    assert setup().share(6e-3) == pytest.approx(0.25)  # the paper's alpha
