@@ -25,7 +25,7 @@ from soro_mechanics.status import Code
 
 # A vertex that turns by more is a corner and stays a sample; smooth curves here turn by 0.1 deg.
 CORNER = math.radians(10.0)
-MOST_POINTS = 1_000_000
+MOST_POINTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
     Raises
     ------
     InvalidInput
-        `spacing` or `repetitions` is out of range, or more than a million points would follow.
+        `spacing` or `repetitions` is out of range, or more than `MOST_POINTS` would follow.
     """
     step = float(finite_array('spacing', spacing, ()))
     if step <= 0.0:

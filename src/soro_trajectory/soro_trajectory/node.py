@@ -290,6 +290,10 @@ class TrajectoryPlanner(GuardedLifecycleNode):
             self.diagnostics.report(
                 'target', Level.WARN, f'refused: {error.code.name}', topic=topic, reason=error
             )
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the stream
+            self.get_logger().error(f'{topic}:\n{traceback.format_exc()}')
+            reason = f'internal error: {error!r}'
+            self.diagnostics.report('target', Level.ERROR, 'refused: UNKNOWN', reason=reason)
         else:
             self.diagnostics.report('target', Level.OK, 'accepted', topic=topic)
 

@@ -51,8 +51,9 @@ def actuation_of_command(robot: Robot, message: Any) -> Array:
     InvalidInput
         Names, sizes, quantities or values are wrong.
     """
-    if len(message.quantity) != len(message.value) or not len(message.name):
-        sizes = f'{len(message.name)} names, {len(message.quantity)} quantities'
+    if not len(message.name) == len(message.quantity) == len(message.value) > 0:
+        counts = (len(message.name), len(message.quantity), len(message.value))
+        sizes = '{} names, {} quantities, {} values'.format(*counts)
         expected = f'name, quantity and value of all {len(robot.actuators)} actuators'
         raise InvalidInput('target_actuation', sizes, expected, Code.INVALID_SIZE)
     values = actuation_from_names(robot, message.name, message.value, 'value')
@@ -97,5 +98,5 @@ def _drawn_in(robot: Robot, actuation: Array, rest: Array) -> Array:
 def _refusal(pose: Array, solution: InverseSolution) -> str:
     x, y, z = pose[:3, 3]
     cause = solution.status.message or solution.status.code.name.lower().replace('_', ' ')
-    text = f'target ({x:.4f}, {y:.4f}, {z:.4f}) m refused: {cause}'
+    text = f'({x:.4f}, {y:.4f}, {z:.4f}) m: {cause}'
     return f'{text}; nearest is {solution.position_error * 1e3:.2f} mm away'

@@ -116,13 +116,12 @@ class TrackAction:
         self._topics.publish_desired(result.sampled_path)
         if handle.request.plan_only:
             return
-        record: ErrorRecord | None = None
         try:
             self._approach(handle, plan)
             with self._topics.positions(self._node.table.feedback):
-                record = self._follow(handle, plan)
+                self._follow(handle, plan)
         finally:
-            self._summarise(record, result)
+            self._summarise(result)
 
     def _plan(self, handle: Any) -> Plan:
         table, last = self._node.table, [0.0]
@@ -176,8 +175,8 @@ class TrackAction:
             self._feed(handle, TrackTrajectory.Feedback.APPROACHING, progress, plan, 0, None)
             self._ending.wait(LOOK_PERIOD)
 
-    def _follow(self, handle: Any, plan: Plan) -> ErrorRecord:
-        """Follow the schedule; the record is what became of it."""
+    def _follow(self, handle: Any, plan: Plan) -> None:
+        """Follow the schedule and record what becomes of it."""
         assert plan.schedule is not None  # noqa: S101 - for mypy
         table, schedule = self._node.table, plan.schedule
         begin = time.monotonic()
@@ -195,7 +194,6 @@ class TrackAction:
             )
             self._check_error(record, handle.request.max_error)
             self._ending.wait(LOOK_PERIOD)
-        return record
 
     def _check_error(self, record: ErrorRecord, most: float) -> None:
         sample = record.latest
@@ -235,8 +233,8 @@ class TrackAction:
             self._topics.publish_actual(record, self._binding.frames.base_link)
         handle.publish_feedback(message)
 
-    def _summarise(self, record: ErrorRecord | None, result: Any) -> None:
-        self._topics.record = None
+    def _summarise(self, result: Any) -> None:
+        record, self._topics.record = self._topics.record, None
         if record is None:
             return
         result.mean_error, result.rms_error, result.peak_error = record.summary()

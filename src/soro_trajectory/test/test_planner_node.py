@@ -1,0 +1,351 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The planner node against a fake driver, with and without a namespace."""
+
+from action_msgs.msg import GoalStatus
+from fake_driver import FakeDriver
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+import numpy as np
+import pytest
+from rclpy.action import ActionClient
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from soro_mechanics.status import Code
+from soro_node.conversions import pose_to_message
+from soro_node.testing import RosSession, wait_for, wait_until
+from soro_trajectory.command_stream import Phase
+from soro_trajectory.node import TrajectoryPlanner
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from soro_mechanics import load_robot
+from soro_msgs.action import TrackTrajectory
+from soro_msgs.msg import ActuatorCommand, ActuatorState
+
+ROBOT = 'spatial_cc'
+START = [0.1e5, 0.1e5, 0.1e5]
+MIDDLE = [0.5e5, 0.2e5, 0.3e5]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot(ROBOT)
+
+
+class Scene:
+    """A planner, a fake driver, and what a user does to them."""
+
+    def __init__(self, ros, robot, namespace):
+        self.ros, self.robot = ros, robot
+        self.driver = FakeDriver(robot, START, namespace=namespace, context=ros.context)
+        ros.spin(self.driver)
+        self.planner = ros.node(
+            TrajectoryPlanner, namespace, robot=ROBOT, settle_time=0.05, state_timeout=2.0,
+            speed=0.05, acceleration=1.0,
+        )  # fmt: skip
+        assert self.planner.autostart()
+        make = ros.client.create_publisher
+        self.pose_topic = make(PoseStamped, 'target_pose', 1)
+        self.actuation_topic = make(ActuatorCommand, 'target_actuation', 1)
+        self.action = ActionClient(
+            ros.client, TrackTrajectory, 'trajectory_planner/track_trajectory'
+        )
+        wait_until(lambda: self.pose_topic.get_subscription_count())
+        wait_until(lambda: self.actuation_topic.get_subscription_count())
+        wait_until(lambda: self.planner._feedback.fresh())
+
+    def send_pose(self, position, frame=''):
+        message = PoseStamped()
+        message.header.frame_id = frame
+        p = message.pose.position
+        p.x, p.y, p.z = (float(x) for x in position)
+        self.pose_topic.publish(message)
+
+    def send_actuation(self, values, **changes):
+        names = [a.name for a in self.robot.actuators]
+        fields = {'name': names, 'quantity': [1, 1, 1], 'value': list(values), **changes}
+        self.actuation_topic.publish(ActuatorCommand(**fields))
+
+    def held(self, values=None):
+        phase = self.planner._stream.phase
+        near = values is None or np.allclose(self.driver.value, values, atol=1.0)
+        return phase is Phase.HOLD and near
+
+    def seen(self, state, source):
+        feedback = self.planner._feedback.fresh()
+        return feedback.device_state == state and feedback.command_source == source
+
+    def target_status(self):
+        status = self.planner.diagnostics._statuses['target']
+        return status.message, {v.key: v.value for v in status.values}
+
+    def goal(self, **fields):
+        goal = TrackTrajectory.Goal(curve='circle', size=0.008, **fields)
+        goal.curve_pose = pose_to_message(self.robot.forward(MIDDLE).tip)
+        goal.curve_pose.orientation.x = goal.curve_pose.orientation.y = 0.0
+        goal.curve_pose.orientation.z, goal.curve_pose.orientation.w = 0.0, 1.0
+        return goal
+
+    def start(self, goal, seen=None):
+        assert self.action.wait_for_server(10.0)
+        callback = None if seen is None else lambda m: seen.append(m.feedback)
+        handle = wait_for(self.action.send_goal_async(goal, feedback_callback=callback))
+        assert handle.accepted
+        return handle
+
+    def finish(self, handle):
+        answer = wait_for(handle.get_result_async(), 40.0)
+        return answer.status, answer.result
+
+
+@pytest.fixture(params=['', '/lab/arm'], ids=['root', 'namespace'])
+def scene(request, robot):
+    with RosSession(request.param) as ros:
+        scene = Scene(ros, robot, request.param)
+        yield scene
+        scene.action.destroy()
+
+
+@pytest.fixture
+def one(robot):
+    with RosSession('/arm') as ros:
+        scene = Scene(ros, robot, '/arm')
+        yield scene
+        scene.action.destroy()
+
+
+def test_target_pose_moves_the_robot_and_it_stays(scene):
+    target = scene.robot.forward(MIDDLE).tip[:3, 3]
+    scene.send_pose(target)
+    wait_until(lambda: scene.held())
+    reached = scene.robot.forward(scene.driver.value).tip[:3, 3]
+    assert np.linalg.norm(reached - target) < 1e-4
+    count = len(scene.driver.commands)
+    wait_until(lambda: len(scene.driver.commands) > count + 20)
+    assert scene.driver.refused == 0
+
+
+def test_commands_are_as_the_interface_demands(scene):
+    scene.send_actuation(MIDDLE)
+    wait_until(lambda: scene.held(MIDDLE))
+    commands = list(scene.driver.commands)
+    namespace = scene.driver.get_namespace().rstrip('/')
+    assert {c.source for c in commands} == {f'{namespace}/trajectory_planner'}
+    stamps = [c.header.stamp.sec * 10**9 + c.header.stamp.nanosec for c in commands]
+    assert np.all(np.diff(stamps) > 0)
+    assert list(commands[0].value) == START  # bumpless
+    assert all(list(c.name) == [a.name for a in scene.robot.actuators] for c in commands)
+    assert all(list(c.quantity) == [1, 1, 1] for c in commands)
+
+
+def test_a_tracked_circle_reports_its_error(scene):
+    seen = []
+    tips = scene.ros.client.create_publisher(PoseStamped, 'tip_pose', 10)
+
+    def publish_tip():
+        message = PoseStamped()
+        message.header.stamp = scene.ros.client.get_clock().now().to_msg()
+        message.pose = pose_to_message(scene.robot.forward(scene.driver.value).tip)
+        tips.publish(message)
+
+    scene.ros.client.create_timer(0.02, publish_tip)
+    paths = scene.ros.listen(Path, 'desired_path', LATCHED)
+    handle = scene.start(scene.goal(), seen)
+    status, result = scene.finish(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
+    assert len(result.plan.points) == len(result.sampled_path.poses) > 40
+    duration = result.duration.sec + result.duration.nanosec * 1e-9
+    assert duration > 2.0 * np.pi * 0.008 / 0.05
+    # The fake driver obeys at once: what remains is a tick or two of the way at 5 cm/s, and
+    # scheduling on a busy machine.
+    assert 0.0 < result.mean_error < 5e-3
+    assert result.mean_error <= result.rms_error <= result.peak_error
+    assert result.relative_error == pytest.approx(result.mean_error / extent(scene), rel=1e-9)
+    phases = [f.phase for f in seen]
+    assert phases == sorted(phases)
+    assert set(phases) == {0, 1, 2}
+    assert any(np.isfinite(f.error) for f in seen if f.phase == 2)
+    wait_until(lambda: paths)
+    assert len(paths[-1].poses) == len(result.sampled_path.poses)
+    assert scene.held(result.plan.points[-1].positions)
+
+
+def extent(scene):
+    from soro_trajectory.targets import extent_of_workspace
+
+    return extent_of_workspace(scene.robot)
+
+
+def test_plan_only_moves_nothing(scene):
+    status, result = scene.finish(scene.start(scene.goal(plan_only=True)))
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
+    assert len(result.plan.points) > 40
+    assert scene.driver.commands == []
+    assert np.isnan(result.mean_error)
+
+
+def test_unreachable_points_are_named_and_nothing_moves(one):
+    goal = one.goal()
+    goal.size, goal.spacing = 0.5, 0.05
+    status, result = one.finish(one.start(goal))
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code in (Code.UNREACHABLE, Code.AT_LIMIT, Code.NOT_CONVERGED)
+    assert len(result.failed_points) > 0
+    assert max(result.failed_points) < len(result.sampled_path.poses)
+    assert 'nothing moved; point 0' in result.error_message
+    assert one.driver.commands == []
+
+
+def test_wrong_targets_are_refused_with_the_reason(one):
+    one.send_pose([0.0, 0.0, 5.0])
+    wait_until(lambda: one.target_status()[0].startswith('refused'))
+    assert 'away' in one.target_status()[1]['reason']
+    for change, part in (
+        ({'value': [2e5, 0.0, 0.0]}, 'above'),
+        ({'value': [float('nan'), 0.0, 0.0]}, 'finite'),
+        ({'value': [0.0, 0.0]}, '2 values'),
+        ({'name': ['a', 'b', 'c']}, 'actuator_1'),
+        ({'quantity': [1, 1, 2]}, 'pressure'),
+        ({'name': [], 'quantity': [], 'value': []}, 'actuators'),
+    ):
+        one.send_actuation(MIDDLE, **change)
+        wait_until(lambda part=part: part in one.target_status()[1].get('reason', ''))
+    one.send_pose([0.0, 0.0, 0.17], frame='map')
+    wait_until(lambda: 'UNKNOWN_FRAME' in one.target_status()[0])
+    assert one.driver.commands == []
+
+
+def test_release_stops_the_stream(one):
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.held(MIDDLE))
+    answer = one.ros.call(Trigger, 'trajectory_planner/release', Trigger.Request())
+    assert answer.success
+    wait_until(lambda: one.driver.owner == '')
+    count = len(one.driver.commands)
+    assert one.planner._stream.phase is Phase.IDLE
+    assert len(one.driver.commands) == count
+
+
+def test_fault_stops_and_a_new_target_is_needed(one):
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.held(MIDDLE))
+    one.driver.state = ActuatorState.FAULT
+    stopped = wait_until(lambda: one.planner._stream.stopped)
+    assert stopped.code is Code.DEVICE_FAULT
+    one.driver.state, one.driver.owner = ActuatorState.ACTIVE, ''
+    wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
+    assert one.planner._stream.phase is Phase.IDLE
+    one.send_actuation(START)
+    wait_until(lambda: one.held(START))
+
+
+def test_lost_state_stops(one):
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.held(MIDDLE))
+    one.driver.silent = True
+    stopped = wait_until(lambda: one.planner._stream.stopped)
+    assert stopped.code is Code.NO_STATE
+
+
+def test_estop_stops_and_refuses_until_released(one):
+    estop = one.ros.client.create_publisher(Bool, 'estop', LATCHED)
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.held(MIDDLE))
+    estop.publish(Bool(data=True))
+    wait_until(lambda: one.planner._stream.stopped)
+    one.send_actuation(START)
+    wait_until(lambda: 'DEVICE_FAULT' in one.target_status()[0])
+    estop.publish(Bool(data=False))
+    wait_until(lambda: not one.planner._estop)
+    assert one.planner._stream.phase is Phase.IDLE
+    one.driver.owner = ''
+    wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
+    one.send_actuation(START)
+    wait_until(lambda: one.held(START))
+
+
+def test_cancel_holds_the_present_setpoint(one):
+    seen = []
+    goal = one.goal(speed=0.005)
+    handle = one.start(goal, seen)
+    wait_until(lambda: any(f.phase == 2 and f.progress > 0.1 for f in seen), 20.0)
+    wait_for(handle.cancel_goal_async())
+    status, result = one.finish(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_CANCELED, Code.CANCELED)
+    assert one.planner._stream.phase is Phase.HOLD
+    held = one.planner._stream.setpoint
+    count = len(one.driver.commands)
+    wait_until(lambda: len(one.driver.commands) > count + 10)
+    assert np.array_equal(one.driver.commands[-1].value, held)
+
+
+def test_cancel_while_planning_moves_nothing(one):
+    goal = one.goal(repetitions=5)
+    goal.spacing = 2e-5
+    seen = []
+    handle = one.start(goal, seen)
+    wait_until(lambda: seen)
+    wait_for(handle.cancel_goal_async())
+    status, result = one.finish(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_CANCELED, Code.CANCELED)
+    assert one.driver.commands == []
+
+
+def test_fault_while_tracking_aborts_with_its_code(one):
+    seen = []
+    handle = one.start(one.goal(speed=0.005), seen)
+    wait_until(lambda: any(f.phase == 2 for f in seen), 20.0)
+    # busy: neither a second goal nor a target interferes
+    other_status, other = one.finish(one.start(one.goal()))
+    assert (other_status, other.error_code) == (GoalStatus.STATUS_ABORTED, Code.BUSY)
+    one.send_actuation(START)
+    wait_until(lambda: 'BUSY' in one.target_status()[0])
+    one.driver.state = ActuatorState.FAULT
+    status, result = one.finish(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Code.DEVICE_FAULT)
+
+
+def test_an_error_beyond_the_limit_aborts_and_holds(one):
+    tips = one.ros.client.create_publisher(PoseStamped, 'tip_pose', 10)
+
+    def far_away():
+        message = PoseStamped()
+        message.header.stamp = one.ros.client.get_clock().now().to_msg()
+        message.pose.position.x = 1.0
+        tips.publish(message)
+
+    one.ros.client.create_timer(0.02, far_away)
+    status, result = one.finish(one.start(one.goal(max_error=0.05)))
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Code.TRACKING_ERROR)
+    assert result.peak_error > 0.5
+    assert one.planner._stream.phase is Phase.HOLD
+
+
+def test_wrong_goals_are_answered_with_a_code(one):
+    for change, code in (
+        ({'curve': 'cirle'}, Code.UNKNOWN_NAME),
+        ({'size': -1.0}, Code.OUT_OF_RANGE),
+        ({'speed': float('nan')}, Code.NOT_FINITE),
+        ({'speed': -1.0}, Code.OUT_OF_RANGE),
+        ({'task': 9}, Code.OUT_OF_RANGE),
+        ({'curve': ''}, Code.INVALID_SIZE),  # no path either
+    ):
+        goal = one.goal()
+        for name, value in change.items():
+            setattr(goal, name, value)
+        status, result = one.finish(one.start(goal))
+        assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, code)
+        assert result.error_message
+
+
+def test_deactivation_ends_everything_and_nothing_is_sent_after_it(one):
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.held(MIDDLE))
+    one.planner.trigger_deactivate()
+    wait_until(lambda: one.driver.owner == '')
+    count = len(one.driver.commands)
+    one.send_actuation(START)
+    one.planner.trigger_activate()
+    wait_until(lambda: one.actuation_topic.get_subscription_count())
+    assert len(one.driver.commands) == count
