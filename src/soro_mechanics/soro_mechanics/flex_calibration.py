@@ -1,0 +1,343 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Calibration of all flex sensors of a device, and the file that keeps it.
+
+The fit (see `flex_fit`) relates counts to node rotations of the model. The file states it in
+metres of elongation of the strip: ``gain * (counts - offset) = sum(weight * rotation of node)``.
+Only the product is identifiable, so the strip's distance from the neutral fibre, a number of the
+robot file, sets the scale: a pure bend between two nodes elongates it by lever times angle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from itertools import product
+import os
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.flex_fit import fit_sensor, FitLimits, MOST_NODES, PoorFit, SensorFit
+from soro_mechanics.section import Section
+from soro_mechanics.status import Code
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class FlexRecording:
+    """What a calibration run recorded.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Sensors.
+    rotations : tuple of ndarray, shape (samples, nodes) [rad]
+        Per sensor: rotations of the nodes under it, from the model at the same motor angles.
+    counts : ndarray, shape (samples, sensors)
+        Readings of the converter.
+    """
+
+    names: tuple[str, ...]
+    rotations: tuple[Array, ...]
+    counts: Array
+
+
+@dataclass(frozen=True)
+class SensorCalibration:
+    """How to use one sensor.
+
+    Attributes
+    ----------
+    name : str
+    offset : float
+        Counts at zero elongation.
+    gain : float
+        [m/count]
+    nodes : tuple of int
+        Nodes under the sensor, as the recording counted them.
+    weights : ndarray [m/rad]
+        Of their rotations; the row of H (16).
+    deviation : float
+        Standard deviation of the elongation, noise and misfit together [m].
+    error_share : float
+        Mean absolute error over the range, on held-out data.
+    """
+
+    name: str
+    offset: float
+    gain: float
+    nodes: tuple[int, ...]
+    weights: Array
+    deviation: float
+    error_share: float
+
+    def elongation(self, counts: float | Array) -> float | Array:
+        """Return the elongation [m] of a reading."""
+        return self.gain * (counts - self.offset)
+
+
+@dataclass(frozen=True)
+class FlexCalibration:
+    """Calibration of all sensors of one robot."""
+
+    robot: str
+    created: str
+    sensors: tuple[SensorCalibration, ...]
+
+    def sensor(self, name: str) -> SensorCalibration:
+        """Return one sensor by name."""
+        for sensor in self.sensors:
+            if sensor.name == name:
+                return sensor
+        raise UnknownName('sensor', name, [s.name for s in self.sensors])
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """Fits of all sensors, good and bad.
+
+    Attributes
+    ----------
+    robot : str
+    fits : tuple of SensorFit
+    lever : float
+        Distance of the strips from the neutral fibre [m].
+    """
+
+    robot: str
+    fits: tuple[SensorFit, ...]
+    lever: float
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Everything that speaks against the calibration; empty: it can be used."""
+        return tuple(reason for fit in self.fits for reason in fit.reasons)
+
+    def calibration(self) -> FlexCalibration:
+        """Return the calibration.
+
+        Raises
+        ------
+        PoorFit
+            With the reasons, when any fit is refused.
+        """
+        if self.reasons:
+            raise PoorFit(self.reasons)
+        now = datetime.now(timezone.utc).isoformat(timespec='seconds')
+        sensors = tuple(_in_metres(fit, self.lever) for fit in self.fits)
+        return FlexCalibration(self.robot, now, sensors)
+
+    def text(self) -> str:
+        """Return a table for people."""
+        lines = [
+            f'{"sensor":10s} {"nodes":8s} {"offset":>8s} {"range":>7s} {"error":>7s} {"share":>6s}'
+            f' {"largest":>8s} {"drift":>7s}  [counts]'
+        ]
+        for fit in self.fits:
+            nodes = ' '.join(str(n) for n in fit.nodes) or '-'
+            lines.append(
+                f'{fit.name:10s} {nodes:8s} {fit.offset:8.1f} {fit.range:7.0f} {fit.error:7.1f}'
+                f' {fit.error_share:6.1%} {fit.largest:8.1f} {fit.drift:7.1f}'
+                f'  {"refused" if fit.reasons else "good"}'
+            )
+        return '\n'.join([*lines, *(f'refused: {reason}' for reason in self.reasons)])
+
+
+def calibrate(
+    robot: str,
+    recording: FlexRecording,
+    lever: float,
+    method: str = 'exact',
+    limits: FitLimits | None = None,
+) -> CalibrationReport:
+    """Fit every sensor of a recording.
+
+    Raises
+    ------
+    InvalidInput
+        A recording whose parts do not fit together, or a lever that is not a length.
+    """
+    counts = np.asarray(recording.counts, float)
+    count = len(recording.names)
+    if counts.ndim != 2 or counts.shape[1] != count or len(recording.rotations) != count:
+        expected = f'one column and one array of rotations for each of {count} names'
+        raise InvalidInput('recording', counts.shape, expected, Code.INVALID_SIZE)
+    if not (lever > 0.0 and np.isfinite(lever)):
+        raise InvalidInput('lever', lever, 'a length greater than zero')
+    fits = tuple(
+        fit_sensor(name, rotations, counts[:, i], method, limits)
+        for i, (name, rotations) in enumerate(
+            zip(recording.names, recording.rotations, strict=True)
+        )
+    )
+    return CalibrationReport(robot, fits, lever)
+
+
+def extreme_trajectory(
+    minimum: Array, maximum: Array, speed: float, period: float, random: np.random.Generator
+) -> Array:
+    """Return motor angles that visit every combination of extremes in random order.
+
+    Koehler 2023, section VI-A: linear between the extremes, so that motors work against each other
+    and the legs bend as under a hand.
+
+    Parameters
+    ----------
+    minimum, maximum : ndarray, shape (na,) [rad]
+    speed : float
+        Of the fastest motor [rad/s].
+    period : float
+        Between samples [s].
+    random : Generator
+
+    Returns
+    -------
+    ndarray, shape (samples, na) [rad]
+        Starts and ends in the middle of the range.
+    """
+    minimum, maximum = np.asarray(minimum, float), np.asarray(maximum, float)
+    if minimum.shape != maximum.shape or not np.all(maximum > minimum):
+        raise InvalidInput('maximum', maximum, 'greater than minimum, same shape')
+    if not (speed > 0.0 and period > 0.0):
+        raise InvalidInput('speed', (speed, period), 'speed and period greater than zero')
+    corners = np.array(list(product((0.0, 1.0), repeat=minimum.size)))
+    corners = minimum + random.permutation(corners) * (maximum - minimum)
+    middle = 0.5 * (minimum + maximum)
+    stops = np.vstack([middle, corners, middle])
+    parts = [stops[:1]]
+    for start, end in zip(stops[:-1], stops[1:], strict=True):
+        steps = int(np.ceil(np.abs(end - start).max() / (speed * period)))
+        share = np.arange(1, steps + 1)[:, None] / steps
+        parts.append(start + share * (end - start))
+    return np.vstack(parts)
+
+
+def save_calibration(calibration: FlexCalibration, path: Path | str) -> Path:
+    """Write a calibration file, whole or not at all.
+
+    Returns
+    -------
+    Path
+        Absolute.
+    """
+    path = Path(path).resolve()
+    data = {
+        'schema': SCHEMA,
+        'robot': calibration.robot,
+        'created': calibration.created,
+        'sensors': [
+            {
+                'name': s.name,
+                'offset': s.offset,
+                'gain': f'{s.gain!r} m',
+                'nodes': [
+                    {'node': n, 'weight': f'{float(w)!r} m'}
+                    for n, w in zip(s.nodes, s.weights, strict=True)
+                ],
+                'deviation': f'{s.deviation!r} m',
+                'error_share': s.error_share,
+            }
+            for s in calibration.sensors
+        ],
+    }
+    head = '# gain * (counts - offset) = sum of weight (m/rad) * rotation of node; see docs.\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + '.part')
+    part.write_text(head + yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
+    os.replace(part, path)
+    return path
+
+
+def read_calibration(path: Path | str, robot: str | None = None) -> FlexCalibration:
+    """Read a calibration file; `robot` is whose it must be.
+
+    Raises
+    ------
+    RobotFileError
+        With the path to the field, the value found and the remedy.
+    """
+    file = str(path)
+    try:
+        data = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        message = ' '.join(str(error).split())
+        raise RobotFileError('file', file, f'cannot be read: {message}', file) from None
+    root = Section(data, '', file)
+    with root:
+        if root.integer('schema') != SCHEMA:
+            raise root.error('schema', f'this version reads schema {SCHEMA}; calibrate again')
+        owner = root.text('robot')
+        if robot is not None and owner != robot:
+            raise root.error('robot', f'this file is not for {robot}; calibrate it')
+        created = root.text('created')
+        sensors = tuple(_read_sensor(item) for item in root.sections('sensors'))
+        if not sensors:
+            raise root.error('sensors', 'write at least one sensor')
+        names = [s.name for s in sensors]
+        if len(set(names)) != len(names):
+            raise root.error('sensors', 'a name stands twice')
+    return FlexCalibration(owner, created, sensors)
+
+
+def _read_sensor(item: Section) -> SensorCalibration:
+    with item:
+        name = item.text('name')
+        offset = item.number('offset')
+        gain = item.quantity('gain', 'm')
+        if gain == 0.0:
+            raise item.error('gain', 'must not be zero')
+        nodes: list[int] = []
+        weights = []
+        for part in item.sections('nodes'):
+            with part:
+                nodes.append(part.integer('node', minimum=0))
+                weights.append(part.quantity('weight', 'm'))
+        if not 1 <= len(nodes) <= MOST_NODES or len(set(nodes)) != len(nodes):
+            raise item.error('nodes', f'write one to {MOST_NODES} different nodes')
+        deviation = item.quantity('deviation', 'm', positive=True)
+        share = item.number('error_share', minimum=0.0)
+    return SensorCalibration(
+        name, offset, gain, tuple(nodes), np.array(weights), deviation, share
+    )
+
+
+def _in_metres(fit: SensorFit, lever: float) -> SensorCalibration:
+    # Of two nodes that see a pure bend the coefficients are c and -c: half their sum is c.
+    size = float(np.abs(fit.coefficients).sum()) / len(fit.nodes)
+    gain = lever / size
+    # The converter's own step is a floor: a perfect fit still has it.
+    deviation = gain * max(fit.rms, 1.0 / np.sqrt(12.0))
+    return SensorCalibration(
+        fit.name, fit.offset, gain, fit.nodes, gain * fit.coefficients, deviation,
+        fit.error_share,
+    )  # fmt: skip
+
+
+def bend_rotations(frames: Sequence[Array], base: Array, axis: Array) -> Array:
+    """Return the rotation of nodes about a motor axis, relative to the motor's output (12).
+
+    Parameters
+    ----------
+    frames : sequence of ndarray, shape (4, 4)
+        Nodes in base_link.
+    base : ndarray, shape (4, 4)
+        Frame of the driven node, which turns with the motor.
+    axis : ndarray, shape (3,)
+        Motor axis in that frame, unit.
+
+    Returns
+    -------
+    ndarray, shape (len(frames),) [rad]
+        Component of the rotation vector along the axis. Measured from the turning output, so
+        that a single node already shows bending and not the motor's angle.
+    """
+    from soro_mechanics.lie import so3_log
+
+    turn = base[:3, :3].T
+    return np.array([so3_log(turn @ frame[:3, :3]) @ axis for frame in frames])
