@@ -1,0 +1,409 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse kinematics of any model: sequential quadratic programming on its forward and Jacobian.
+
+Unknowns are the actuations in units of their range, limits and coupled limits are rows of every
+quadratic program. Two steps exist. The *landing* step meets the linearised task exactly with the
+least actuator energy; where no such step exists within limits and trust region, the *approach*
+step goes as near as it can. A target that is not met is tried again without limits, which tells
+"reachable only beyond the limits" (AT_LIMIT) from "unreachable" (UNREACHABLE).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+import time
+
+import numpy as np
+
+from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.lie_kernels import so3_log
+from soro_mechanics.model import Model
+from soro_mechanics.qp_kernels import OPTIMAL, solve_qp, workspace_size
+from soro_mechanics.status import Code, SolverStatus
+
+ITERATIONS = 60
+TRUST = 0.5  # first step, in ranges of the actuators
+STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
+SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
+DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
+TOUCHING = 1e-7  # a limit stops the solution when it is this near, relative to the range
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Linear limits ``low <= rows @ z <= high`` on scaled actuations, and their names."""
+
+    offset: Array
+    scale: Array
+    rest: Array
+    rows: Array
+    low: Array
+    high: Array
+    names: tuple[str, ...]
+
+    def actuation(self, z: Array) -> Array:
+        """Return the actuation in SI."""
+        return self.offset + self.scale * z
+
+    def scaled(self, actuation: Array) -> Array:
+        """Return an actuation in units of the ranges."""
+        return (actuation - self.offset) / self.scale
+
+    def without(self) -> Limits:
+        """Return the same actuators without limits."""
+        free = np.full_like(self.low, np.inf)
+        return replace(self, low=-free, high=free)
+
+    def kept(self, z: Array) -> bool:
+        """Whether z keeps every limit."""
+        value = self.rows @ z
+        return bool(np.all(value >= self.low) and np.all(value <= self.high))
+
+    def touching(self, z: Array) -> tuple[str, ...]:
+        """Name the limits that z touches."""
+        value = self.rows @ z
+        near = (value - self.low <= TOUCHING) | (self.high - value <= TOUCHING)
+        return tuple(n for n, close in zip(self.names, near, strict=True) if close)
+
+
+def limits_of(model: Model) -> Limits:
+    """Return the limits of a model's robot."""
+    actuators = model.description.actuators
+    low = np.array([a.minimum for a in actuators])
+    scale = np.array([a.maximum - a.minimum for a in actuators])
+    rest = (np.array([a.rest for a in actuators]) - low) / scale
+    coupled = model.description.coupled_limits
+    rows = [np.eye(len(low))] + [(c.coefficients * scale)[None] for c in coupled]
+    high = [c.maximum - float(c.coefficients @ low) for c in coupled]
+    names = tuple(a.name for a in actuators) + tuple(c.name for c in coupled)
+    # rows of coupled limits in units of their own size, so that TOUCHING means the same for all
+    sizes = [np.abs(c.coefficients * scale).max() for c in coupled]
+    rows[1:] = [r / s for r, s in zip(rows[1:], sizes, strict=True)]
+    return Limits(
+        low, scale, rest, np.ascontiguousarray(np.concatenate(rows)),
+        np.concatenate([np.zeros(len(low)), np.full(len(coupled), -np.inf)]),
+        np.concatenate([np.ones(len(low)), np.array(high) / np.array(sizes or [1.0])])
+        if coupled else np.ones(len(low)),
+        names,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """One actuation tried: its configuration and the task's residual in units of tolerance."""
+
+    z: Array
+    q: Configuration
+    residual: Array
+    position_error: float
+    orientation_error: float
+    met: bool
+
+    @property
+    def size(self) -> float:
+        """Norm of the residual."""
+        return float(np.linalg.norm(self.residual))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Target pose, what of it counts, and how well."""
+
+    target: Array
+    task: Task
+    tolerances: tuple[float, float]
+
+    def residual(self, tip: Array) -> tuple[Array, float, float]:
+        """Return what is missing in units of tolerance, and the two errors [m], [rad]."""
+        position = self.target[:3, 3] - tip[:3, 3]
+        distance = float(np.linalg.norm(position))
+        if self.task is Task.POSITION:
+            return position / self.tolerances[0], distance, 0.0
+        turn = self._turn(tip)
+        angle = float(np.linalg.norm(turn))
+        if self.task is Task.POSITION_AND_AXIS:
+            turn = (tip[:3, :3].T @ turn)[:2]
+        return (
+            np.concatenate([position / self.tolerances[0], turn / self.tolerances[1]]),
+            distance,
+            angle,
+        )
+
+    def rows(self, jacobian: Array, tip: Array) -> Array:
+        """Return the task's rows of a Jacobian, in units of tolerance."""
+        linear = jacobian[:3] / self.tolerances[0]
+        if self.task is Task.POSITION:
+            return linear
+        angular = jacobian[3:] / self.tolerances[1]
+        if self.task is Task.POSITION_AND_AXIS:
+            angular = (tip[:3, :3].T @ angular)[:2]
+        return np.concatenate([linear, angular])
+
+    def _turn(self, tip: Array) -> Array:
+        """Return the rotation still to do, base axes [rad]."""
+        if self.task is Task.POSE:
+            turn = np.empty(3)
+            so3_log(np.ascontiguousarray(self.target[:3, :3] @ tip[:3, :3].T), turn)
+            return turn
+        now, wanted = tip[:3, 2], self.target[:3, 2]
+        axis = np.cross(now, wanted)
+        sine = float(np.linalg.norm(axis))
+        angle = float(np.arctan2(sine, now @ wanted))
+        if sine == 0.0:  # any perpendicular axis serves when the direction is opposite
+            return angle * tip[:3, 0]
+        return axis * (angle / sine)
+
+
+def solve_inverse(
+    model: Model,
+    target: Array,
+    task: Task,
+    wrench: Array,
+    loads: tuple[Load, ...],
+    gravity: Array,
+    guess: Configuration | None,
+    tolerances: tuple[float, float],
+) -> InverseSolution:
+    """Find the actuation for a target; see `Robot.inverse`.
+
+    Parameters
+    ----------
+    model : Model
+        Any model: only its `forward` and `jacobian` are used.
+    target : ndarray, shape (4, 4)
+        In base_link.
+    guess : Configuration, optional
+        Where to start; the actuators' rest otherwise.
+
+    Returns
+    -------
+    InverseSolution
+        NONE: met within the tolerances, at the least actuator energy (distance from rest in units
+        of the ranges) of the solutions near the start. AT_LIMIT: reachable only beyond the limits
+        in `at_limit`. UNREACHABLE: not even without limits. Both give the nearest pose found, by
+        the norm of the error in units of tolerance. NOT_CONVERGED: neither can be said.
+    """
+    began = time.perf_counter()
+    limits = limits_of(model)
+    goal = Goal(target, task, tolerances)
+
+    def solve(z: Array, near: Configuration | None) -> Point:
+        q = model.forward(limits.actuation(z), wrench, loads, gravity, near)
+        residual, distance, angle = goal.residual(q.tip)
+        met = distance <= tolerances[0] and angle <= tolerances[1]
+        return Point(z, q, residual, distance, angle, met and q.status.converged)
+
+    start = _project(limits, limits.rest if guess is None else limits.scaled(guess.actuation))
+    if start is None:
+        return _no_start(model, limits, solve, began)
+    best, settled, count = _search(model, limits, goal, solve, solve(start, guess))
+    for other in _other_starts(limits):
+        if best.met:
+            break
+        found, well, used = _search(model, limits, goal, solve, solve(other, None))
+        count += used
+        if found.met or found.size < best.size:
+            best, settled = found, well
+    return _conclude(model, limits, goal, solve, best, settled, count, began)
+
+
+def _other_starts(limits: Limits) -> list[Array]:
+    """Return where else to begin before a target counts as unreachable: the middle of all."""
+    middle = _project(limits, np.full(limits.rest.size, 0.4))
+    return [] if middle is None else [middle]
+
+
+def _project(limits: Limits, z: Array) -> Array | None:
+    """Return the nearest actuation that keeps every limit, None where there is none."""
+    found, x, _ = _program(np.eye(z.size), -z, limits.rows, limits.low, limits.high)
+    return x if found else None
+
+
+def _program(
+    h: Array, g: Array, rows: Array, low: Array, high: Array
+) -> tuple[bool, Array, Array]:
+    x, multiplier = np.empty(g.size), np.zeros(low.size)
+    work, index = np.zeros(workspace_size(g.size, low.size)), np.zeros(g.size, np.int64)
+    status, _ = solve_qp(h, g, rows, low, high, x, multiplier, work, index)
+    return status == OPTIMAL, x, multiplier
+
+
+def _search(
+    model: Model,
+    limits: Limits,
+    goal: Goal,
+    solve: Callable[[Array, Configuration | None], Point],
+    point: Point,
+) -> tuple[Point, bool, int]:
+    """Iterate from a point; return the best one, whether it is final, and the iterations."""
+    size = point.z.size
+    redundant = size > point.residual.size
+    trust, penalty, curvature = TRUST, 0.0, np.eye(size)
+    rows: Array | None = None
+    for count in range(1, ITERATIONS + 1):
+        if not point.q.status.converged:
+            return point, False, count
+        if point.met and not redundant:
+            return point, True, count
+        if rows is None:
+            rows = _task_rows(model, limits, goal, point)
+        step, multiplier = _landing_step(limits, rows, point, trust, curvature)
+        landing = step is not None and redundant
+        if step is None:
+            step = _approach_step(limits, rows, point, trust)
+            promise = 1.0 - np.linalg.norm(point.residual - rows @ step) / point.size
+            if promise <= STATIONARY:
+                return point, True, count
+        elif redundant:
+            penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
+            if point.met and np.abs(step).max() <= SETTLED:
+                return point, True, count
+        trial = solve(_inside(limits, point.z + step), point.q)
+        worth = penalty if landing else None
+        if landing and not _better(trial, point, worth, limits):
+            # A long step along the solutions leaves them: come back before judging it.
+            back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
+            trial = solve(_inside(limits, trial.z + back), trial.q)
+        if _better(trial, point, worth, limits):
+            following = _task_rows(model, limits, goal, trial)
+            if landing:
+                moved = trial.z - point.z
+                _learn(curvature, moved, moved - (following - rows).T @ multiplier)
+            trust = max(trust, 2.0 * float(np.abs(step).max()))
+            point, rows = trial, following
+        else:
+            trust = 0.25 * float(np.abs(step).max())
+            if trust < SETTLED * TOUCHING:
+                return point, point.met, count
+    return point, point.met, ITERATIONS
+
+
+def _task_rows(model: Model, limits: Limits, goal: Goal, point: Point) -> Array:
+    return goal.rows(model.jacobian(point.q), point.q.tip) * limits.scale
+
+
+def _inside(limits: Limits, z: Array) -> Array:
+    """Take rounding beyond a single actuator's limit off."""
+    return np.clip(z, limits.low[: z.size], limits.high[: z.size])
+
+
+def _learn(curvature: Array, moved: Array, turned: Array) -> None:
+    """Update the curvature of energy and task together (damped BFGS: stays positive definite)."""
+    along = curvature @ moved
+    size = float(moved @ along)
+    if not size > 0.0:
+        return
+    if moved @ turned < 0.2 * size:
+        share = 0.8 * size / (size - moved @ turned)
+        turned = share * turned + (1.0 - share) * along
+    curvature += np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
+
+
+def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -> bool:
+    """Compare by residual, or by energy and penalised residual where energy is still free."""
+    if not trial.q.status.converged:
+        return False
+    if penalty is None:
+        return trial.size < point.size
+    energy = [0.5 * float(np.sum((p.z - limits.rest) ** 2)) for p in (trial, point)]
+    return energy[0] + penalty * trial.size < energy[1] + penalty * point.size
+
+
+def _landing_step(
+    limits: Limits, rows: Array, point: Point, trust: float, curvature: Array
+) -> tuple[Array | None, Array]:
+    """Return the step of least energy that meets the linearised task, and its multipliers."""
+    size = point.z.size
+    task = rows.shape[0]
+    none = np.zeros(task)
+    if task > size:
+        return None, none
+    value = limits.rows @ point.z
+    c = np.concatenate([rows, limits.rows, np.eye(size)])
+    low = np.concatenate([point.residual, limits.low - value, np.full(size, -trust)])
+    high = np.concatenate([point.residual, limits.high - value, np.full(size, trust)])
+    # Rows in units of their own length: the program then compares their violations fairly.
+    length = np.linalg.norm(c, axis=1)
+    if not np.all(length > 0.0):
+        return None, none
+    found, step, multiplier = _program(
+        curvature, point.z - limits.rest, c / length[:, None], low / length, high / length
+    )
+    return (step, multiplier[:task] / length[:task]) if found else (None, none)
+
+
+def _approach_step(limits: Limits, rows: Array, point: Point, trust: float) -> Array:
+    """Return the step within limits and trust region that leaves the least residual."""
+    size = point.z.size
+    gain = rows.T @ rows
+    largest = float(np.diag(gain).max())
+    if not largest > 0.0:
+        return np.zeros(size)
+    value = limits.rows @ point.z
+    c = np.concatenate([limits.rows, np.eye(size)])
+    low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
+    high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
+    found, step, _ = _program(
+        gain / largest + DAMPING * np.eye(size), -(rows.T @ point.residual) / largest, c, low, high
+    )
+    return step if found else np.zeros(size)
+
+
+def _conclude(
+    model: Model,
+    limits: Limits,
+    goal: Goal,
+    solve: Callable[[Array, Configuration | None], Point],
+    best: Point,
+    settled: bool,
+    count: int,
+    began: float,
+) -> InverseSolution:
+    """Say what the best point means."""
+    at_limit: tuple[str, ...] = ()
+    code, message = Code.NONE, ''
+    if not best.q.status.converged:
+        code, message = Code.NOT_CONVERGED, f'no equilibrium: {best.q.status.message}'
+    elif not best.met:
+        beyond, well, used = _search(model, limits.without(), goal, solve, best)
+        count += used
+        at_limit = limits.touching(best.z)
+        if beyond.met and limits.kept(beyond.z):
+            best, at_limit = beyond, ()
+        elif beyond.met and settled:
+            code = Code.AT_LIMIT
+            message = 'reachable only beyond the limits of ' + ', '.join(at_limit)
+        elif settled and (well or beyond.q.status.converged):
+            code, message = Code.UNREACHABLE, 'no actuation near reaches the target, limits or not'
+        else:
+            code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
+    elif best.q.status.code is Code.UNSTABLE:
+        code, message = Code.UNSTABLE, 'the equilibrium that meets the target is unstable'
+    inner = best.q.status
+    status = SolverStatus(
+        code, message, count, inner.residual, inner.tolerance, time.perf_counter() - began,
+        inner.stability, inner.smallest_eigenvalue,
+    )  # fmt: skip
+    return InverseSolution(
+        limits.actuation(best.z), best.q, best.position_error, best.orientation_error, at_limit,
+        status,
+    )  # fmt: skip
+
+
+def _no_start(
+    model: Model,
+    limits: Limits,
+    solve: Callable[[Array, Configuration | None], Point],
+    began: float,
+) -> InverseSolution:
+    point = solve(limits.rest, None)
+    names = tuple(c.name for c in model.description.coupled_limits)
+    status = SolverStatus(
+        Code.AT_LIMIT, 'the limits of this robot contradict each other', 0,
+        point.q.status.residual, point.q.status.tolerance, time.perf_counter() - began,
+    )  # fmt: skip
+    return InverseSolution(
+        point.q.actuation, point.q, point.position_error, point.orientation_error, names, status
+    )

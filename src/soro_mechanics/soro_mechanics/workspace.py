@@ -1,0 +1,152 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Many configurations at once: where the tip can be, how it is turned, how stiff it is."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.status import Code
+
+if TYPE_CHECKING:
+    from soro_mechanics.robot import Robot
+
+CHUNK = 64  # samples solved one after the other, each from the one before
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Result of a batch.
+
+    Attributes
+    ----------
+    actuation : ndarray, shape (n, m)
+        SI.
+    tip : ndarray, shape (n, 4, 4)
+        In base_link; NaN where the solve failed.
+    codes : ndarray of int, shape (n,)
+        `Code` of every sample.
+    """
+
+    actuation: Array
+    tip: Array
+    codes: NDArray[np.int64]
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Which samples can be used."""
+        return self.codes == int(Code.NONE)
+
+    @property
+    def extent(self) -> Array:
+        """Smallest and largest coordinate reached, shape (2, 3) [m]."""
+        points = self.tip[self.solved, :3, 3]
+        if len(points) == 0:
+            return np.full((2, 3), np.nan)
+        return np.array([points.min(axis=0), points.max(axis=0)])
+
+
+def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
+    """Return `count` actuations spread evenly over what the limits allow, shape (count, m).
+
+    A Halton sequence (no clusters, reproducible), turned by a random shift from `seed`; the
+    points that break a coupled limit are left out.
+
+    Raises
+    ------
+    InvalidInput
+        `count` below one, or limits that leave almost nothing.
+    """
+    if count < 1:
+        raise InvalidInput('count', count, 'at least 1')
+    low, high = robot.limits.T
+    shift = np.random.default_rng(seed).random(len(low))
+    found: list[Array] = []
+    for index in range(1, 10000 * count):
+        point = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
+        if robot.feasible(point):
+            found.append(point)
+            if len(found) == count:
+                return np.array(found)
+    raise InvalidInput('count', count, 'limits that leave more than 1 part in 10000 of the box')
+
+
+def sample_workspace(
+    robot: Robot, samples: Any, executor: Executor | None = None
+) -> Workspace:
+    """Solve many actuations.
+
+    Parameters
+    ----------
+    robot : Robot
+    samples : int or array_like, shape (n, m)
+        How many to draw (`sample_actuations`), or the actuations themselves.
+    executor : concurrent.futures.Executor, optional
+        Anything with `submit`; threads serve well, as the kernels release the interpreter lock.
+        Without one the samples are solved here.
+
+    Returns
+    -------
+    Workspace
+    """
+    if isinstance(samples, int | np.integer):
+        actuations = sample_actuations(robot, int(samples))
+    else:
+        actuations = np.array(samples, dtype=float)
+        wanted = len(robot.actuators)
+        if actuations.ndim != 2 or actuations.shape[1] != wanted:
+            expected = f'shape (n, {wanted}) or a number of samples'
+            raise InvalidInput('samples', np.shape(samples), expected, Code.INVALID_SIZE)
+        if not np.all(np.isfinite(actuations)):
+            raise InvalidInput('samples', samples, 'finite numbers', Code.NOT_FINITE)
+    chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]
+    if executor is None:
+        parts = [_solve(robot, chunk) for chunk in chunks]
+    else:
+        futures = [executor.submit(_solve, robot, chunk) for chunk in chunks]
+        parts = [future.result() for future in futures]
+    return Workspace(
+        actuations,
+        np.concatenate([p[0] for p in parts]) if parts else np.zeros((0, 4, 4)),
+        np.concatenate([p[1] for p in parts]) if parts else np.zeros(0, dtype=np.int64),
+    )
+
+
+def _solve(robot: Robot, actuations: Array) -> tuple[Array, NDArray[np.int64]]:
+    tips = np.full((len(actuations), 4, 4), np.nan)
+    codes = np.empty(len(actuations), dtype=np.int64)
+    near = None
+    for i, actuation in enumerate(actuations):
+        q = robot.forward(actuation, guess=near)
+        if not q.status.converged and near is not None:
+            q = robot.forward(actuation)
+        codes[i] = int(q.status.code)
+        if q.status.converged:
+            near = q
+            tips[i] = q.tip
+    return tips, codes
+
+
+def _halton(index: int, dimensions: int) -> Array:
+    """Return point `index` of the Halton sequence: its digits in prime bases, mirrored."""
+    bases: list[int] = []
+    candidate = 2
+    while len(bases) < dimensions:
+        if all(candidate % b for b in bases):
+            bases.append(candidate)
+        candidate += 1
+    point = np.zeros(dimensions)
+    for k, base in enumerate(bases):
+        rest, digit = index, 1.0 / base
+        while rest:
+            point[k] += digit * (rest % base)
+            rest //= base
+            digit /= base
+    return point
