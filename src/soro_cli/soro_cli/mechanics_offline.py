@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from soro_mechanics.actuators import Actuator
 from soro_cli.answers import (
     ComparisonAnswer,
     ComplianceAnswer,
+    CompliancePoint,
     ConfigurationAnswer,
     ForwardAnswer,
     InverseAnswer,
@@ -21,7 +23,7 @@ from soro_cli.answers import (
     Pose,
 )
 from soro_cli.errors import CliError
-from soro_mechanics import Code, Configuration, load_robot, Robot, Task
+from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, stiffness, Task
 
 
 class OfflineMechanics:
@@ -141,6 +143,22 @@ def _configuration(robot: Robot, q: Configuration) -> ConfigurationAnswer:
         q.model, [a.name for a in robot.actuators], q.actuation.tolist(), _pose(q.tip),
         backbones, q.status.residual, q.status.iterations, q.status.solve_time,
         q.status.stability.name.lower(),
+    )  # fmt: skip
+
+
+def _point(backbone: str, arc_length: float, pose: Any, matrix: Any) -> CompliancePoint:
+    softness, axes = np.zeros(3), np.eye(3)
+    values = pitches = np.full(3, np.nan)
+    if np.any(matrix):  # a clamped base gives way in no direction and has no eigenscrews
+        ellipsoid, _ = stiffness.ellipsoids(matrix)
+        softness, axes = ellipsoid.values, ellipsoid.axes.T
+        with contextlib.suppress(InvalidInput):  # an unstable equilibrium has none either
+            screws = stiffness.eigenscrews(matrix)
+            positive = np.flatnonzero(screws.values > 0.0)[::-1]
+            values, pitches = screws.values[positive], screws.pitches[positive]
+    return CompliancePoint(
+        backbone, arc_length, _pose(pose), matrix.tolist(), softness.tolist(), axes.tolist(),
+        values.tolist(), pitches.tolist(),
     )  # fmt: skip
 
 

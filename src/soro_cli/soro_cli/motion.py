@@ -127,7 +127,9 @@ class MotionWatch:
             if not status.name.startswith(self._robot.namespace + '/'):
                 continue
             if level_of(status) > 0:
-                self._complaints[status.name] = status.message
+                details = {entry.key: entry.value for entry in status.values}
+                reason = details.get('reason', '')
+                self._complaints[status.name] = f'{status.message} {reason}'.rstrip()
             else:
                 self._complaints.pop(status.name, None)
 

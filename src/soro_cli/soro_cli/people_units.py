@@ -24,13 +24,17 @@ SHOWN: dict[str, tuple[str, float]] = {
     '1/m': ('1/m', 1.0),
     's': ('ms', 1e-3),
 }
+ROUND_OFF = 1e-9  # of the unit shown: what a solver leaves of a zero
 OUT_OF_RANGE = 103  # ErrorCode
 
 
 def shown(value: float, si_unit: str) -> str:
     """Return a value with the unit people read, four significant digits."""
     unit, size = SHOWN[si_unit]
-    return f'{value / size:.4g} {unit}'.rstrip()
+    if si_unit == 's' and abs(value) >= 1.0:
+        unit, size = 's', 1.0
+    number = value / size
+    return f'{0.0 if abs(number) < ROUND_OFF else number:.4g} {unit}'.rstrip()
 
 
 def shown_position(values: Sequence[float]) -> str:

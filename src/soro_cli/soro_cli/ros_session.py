@@ -20,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from soro_cli.errors import CliError
 
 SOLVER = '/kinematics_solver/solve_forward'
-DISCOVERY = 2.0  # s, on one machine every node is found well within this
+DISCOVERY = 5.0  # s; on one machine every node is found within half a second, unless it is busy
 SETTLED = 0.3  # s without a new robot: all have been found
 SLICE = 0.05  # s, longest time a Ctrl-C waits
 TIMED_OUT, CANCELED = 204, 400  # ErrorCode

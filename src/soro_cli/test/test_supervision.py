@@ -28,7 +28,7 @@ OBEDIENT = 'trap "echo got INT; exit 0" INT\necho ready\nwhile :; do sleep 0.05;
 STUBBORN = 'trap "echo got INT" INT\ntrap "echo got TERM; exit 5" TERM\necho ready\n' + (
     'while :; do sleep 0.05; done'
 )
-DEAF = 'trap "" INT TERM\necho ready\nwhile :; do sleep 0.05; done'
+DEAF = 'trap "" INT TERM\necho ready\nfor i in $(seq 600); do sleep 0.05; done'
 
 
 class Launched:

@@ -78,8 +78,6 @@ def is_request_error(code: int) -> bool:
 
 def show_tip(configuration: ConfigurationAnswer) -> None:
     """Print where the tip is."""
-    import math
-
     from soro_cli.people_units import shown, shown_position
     from soro_cli.tables import print_table
 
@@ -87,9 +85,19 @@ def show_tip(configuration: ConfigurationAnswer) -> None:
     rows = [
         ('position', shown_position(tip.position)),
         ('bending', shown(tip.bending, 'rad')),
-        ('direction', shown(math.atan2(tip.position[1], tip.position[0]), 'rad')),
+        ('direction', _direction(tip.position)),
         ('quaternion', ' '.join(f'{v:.4f}' for v in tip.quaternion) + '  (x y z w)'),
         ('equilibrium', f'{configuration.stability}, residual {configuration.residual:.1e} after '
          f'{configuration.iterations} iterations, {shown(configuration.solve_time, "s")}'),
     ]  # fmt: skip
     print_table(f'tip in base_link, model {configuration.model}', ('', ''), rows)
+
+
+def _direction(position: list[float]) -> str:
+    """Return the direction in which the tip has left the axis."""
+    import math
+
+    from soro_cli.people_units import shown
+
+    x, y = (round(v, 9) + 0.0 for v in position[:2])  # nm; + 0.0 makes a zero positive
+    return shown(math.atan2(y, x), 'rad') if x or y else 'on the axis'

@@ -1,0 +1,172 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The command as a user calls it: exit codes, one-line errors, JSON."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+import json
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+from soro_cli.main import GROUP
+
+OFFLINE = ('--offline', '--robot', 'stiff_flop')
+
+
+def soro(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, 'ROS_DOMAIN_ID': '44', **variables}
+    return subprocess.run(
+        [sys.executable, '-m', 'soro_cli.main', *words], capture_output=True, text=True,
+        timeout=60, env=environment, stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+
+
+def test_every_verb_has_a_summary_and_explains_itself():
+    overview = soro('--help')
+    assert overview.returncode == 0
+    for point in entry_points(group=GROUP):
+        assert f'  {point.name} ' in overview.stdout
+        parser_help = soro(point.name, '--help')
+        assert parser_help.returncode == 0
+        assert point.load().SUMMARY in ' '.join(parser_help.stdout.split())
+
+
+def test_without_a_verb_the_overview_is_shown_and_the_code_is_not_zero():
+    done = soro()
+    assert done.returncode == 2
+    assert 'verbs:' in done.stdout
+
+
+def test_an_unknown_verb_names_the_near_one():
+    done = soro('lunch')
+    assert done.returncode == 2
+    assert "Did you mean 'launch'" in done.stderr
+
+
+def test_forward_and_inverse_agree_offline():
+    forward = soro('fk', '0.6bar', '0.2bar', '0', *OFFLINE, '--json')
+    assert forward.returncode == 0, forward.stderr
+    tip = json.loads(forward.stdout)['configuration']['tip']
+    words = [f'{x!r}m' for x in tip['position']]
+    inverse = soro('ik', *words, *OFFLINE, '--json')
+    assert inverse.returncode == 0, inverse.stderr
+    answer = json.loads(inverse.stdout)
+    assert answer['error_code'] == 0
+    assert math.dist(answer['configuration']['tip']['position'], tip['position']) < 2e-5
+
+
+def test_jacobian_offline_agrees_with_differences():
+    at = [4.0e4, 1.0e4, 0.0]
+    done = soro('jacobian', *(f'{x!r}Pa' for x in at), *OFFLINE, '--json')
+    matrix = json.loads(done.stdout)['matrix']
+    step = 200.0
+
+    def tip(values: list[float]) -> list[float]:
+        words = [f'{x!r}Pa' for x in values]
+        done = soro('fk', *words, *OFFLINE, '--json')
+        return json.loads(done.stdout)['configuration']['tip']['position']
+
+    high, low = tip([at[0] + step, *at[1:]]), tip([at[0] - step, *at[1:]])
+    difference = [(a - b) / (2 * step) for a, b in zip(high, low, strict=True)]
+    assert [matrix[i][0] for i in range(3)] == pytest.approx(difference, rel=1e-4, abs=1e-12)
+
+
+def test_compliance_offline_is_what_a_load_does():
+    done = soro('compliance', '0.5bar', '0', '0', *OFFLINE, '--json')
+    assert done.returncode == 0, done.stderr
+    point = json.loads(done.stdout)['points'][0]
+    loaded = []
+    for force in ('0.001N', '-0.001N'):
+        done = soro('fk', '0.5bar', '0', '0', '--wrench', '0', force, '0', *OFFLINE, '--json')
+        loaded.append(json.loads(done.stdout)['configuration']['tip']['position'])
+    difference = [(a - b) / 2e-3 for a, b in zip(*loaded, strict=True)]
+    assert [point['matrix'][i][1] for i in range(3)] == pytest.approx(
+        difference, rel=1e-3, abs=1e-6
+    )
+    assert point['principal_compliance'] == sorted(point['principal_compliance'], reverse=True)
+
+
+def test_tables_are_for_people_and_carry_units():
+    done = soro('fk', '0', '0', '0', *OFFLINE)
+    assert done.returncode == 0
+    assert 'x 0 mm  y 0 mm  z ' in done.stdout
+    assert 'bending      0 deg' in done.stdout
+
+
+def test_an_unreachable_target_is_no_success():
+    done = soro('ik', '2m', '0', '0', *OFFLINE, '--json')
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert answer['error_code'] in (201, 202)
+    assert answer['position_error'] > 1.0
+    assert done.stderr.startswith('soro: ')
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ('words', 'said'),
+    [
+        (('fk', '0.9', '0', '0', *OFFLINE), 'the unit is missing'),
+        (('fk', '1bar', *OFFLINE), 'values for 3 actuators'),
+        (('fk', '1bar', '0', '0', '--offline'), '--robot NAME'),
+        (('fk', '0', '0', '0', '--offline', '--robot', 'spatial'), "did you mean 'spatial_cc'"),
+        (('fk', '0', '0', '0', '--offline', '--robot', 'no.yaml'), 'one of'),
+        (('fk', '0', '0', '0', *OFFLINE, '--model', 'ncn'), "did you mean 'ncm'"),
+        (('jacobian', *OFFLINE), 'no present actuation'),
+        (('ik', '0', '0', '1m', *OFFLINE, '--task', 'pose'), 'needs --quaternion'),
+        (('launch', 'nobody'), "there is no robot 'nobody'"),
+        (('launch', 'nobody.yaml'), 'no robot file'),
+        (('launch', 'nobody.launch.xml'), 'no launch file'),
+        (('launch', 'soro_bringup', 'nobody.launch.xml'), 'robot.launch.xml'),
+        (('launch', 'stiff_flop', 'use_emulatr:=false'), 'Did you mean use_emulator?'),
+        (('launch', 'stiff_flop', 'use_emulator:=maybe'), 'choose one of true, false'),
+        (('launch', 'robot:=stiff_flop'), 'name what to launch'),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line_with_the_remedy(words, said):
+    done = soro(*words)
+    assert done.returncode == 1
+    assert done.stdout == ''
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith('soro: ')
+    assert said in done.stderr
+
+
+def test_errors_are_json_too_when_asked():
+    done = soro('fk', '1bar', *OFFLINE, '--json')
+    assert done.returncode == 1
+    assert json.loads(done.stdout)['error_code'] == 1
+
+
+def test_a_robot_file_needs_a_namespace(tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.touch()
+    done = soro('launch', str(file))
+    assert done.returncode == 1
+    assert f'soro launch {file} namespace:=mine' in done.stderr
+
+
+def test_without_a_running_robot_the_remedy_is_said():
+    done = soro('fk', '0', '0', '0', ROS_DOMAIN_ID='97')
+    assert done.returncode == 1
+    assert 'no robot runs' in done.stderr
+    assert '--offline' in done.stderr
+
+
+def test_the_catalogue_is_listed():
+    done = soro('list', '--json')
+    names = [robot['name'] for robot in json.loads(done.stdout)['robots']]
+    assert 'spatial_cc' in names
+    assert 'stiff_flop' in names
+
+
+def test_show_args_describes_every_argument():
+    done = soro('launch', 'stiff_flop', '--show-args')
+    assert done.returncode == 0
+    assert '  use_emulator\n' in done.stdout
+    assert 'one of: true, false' in done.stdout
+    assert 'no description' not in done.stdout

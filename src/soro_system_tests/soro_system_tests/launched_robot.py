@@ -1,0 +1,166 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A whole robot for a test: launched by `soro launch`, watched, driven, broken, stopped.
+
+Everything a system test needs stands here: nothing waits without a limit, nothing sleeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+import os
+from pathlib import Path
+import signal
+import time
+from typing import Any
+
+from soro_cli.mechanics_online import OnlineMechanics
+from soro_cli.motion import level_of, MotionWatch
+from soro_cli.robot_choice import RunningRobot
+from soro_cli.robot_process import RobotProcess
+from soro_cli.ros_session import RosSession
+from soro_emulation.event_log import read_events
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file import read_robot_file
+from std_srvs.srv import Trigger
+
+from soro_msgs.msg import ActuatorCommand, Configuration
+
+START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
+MOTION = 15.0  # s
+
+
+class LaunchedRobot:
+    """One running robot.
+
+    Attributes
+    ----------
+    process : RobotProcess
+    watch : MotionWatch
+        Newest state and tip.
+    mechanics : OnlineMechanics
+        The robot's services.
+    ready_after : float
+        From the launch to a driver that is active and services that answer [s].
+    """
+
+    def __init__(
+        self, process: RobotProcess, session: RosSession, robot: RunningRobot, log: Path,
+        started: float,
+    ) -> None:  # fmt: skip
+        self.process = process
+        self.session = session
+        self.robot = robot
+        self.log = log
+        process.wait_ready(session, robot, START)
+        self.ready_after = time.monotonic() - started
+        self.watch = MotionWatch(robot)
+        self.mechanics = OnlineMechanics(robot)
+        self.shapes: dict[str, Configuration] = {}
+        node, space = session.node, robot.namespace
+        self._target = node.create_publisher(ActuatorCommand, f'{space}/target_actuation', 1)
+        for name in ('configuration', 'emulator/configuration'):
+            node.create_subscription(
+                Configuration, f'{space}/{name}', lambda m, n=name: self.shapes.update({n: m}), 1
+            )
+        self.wait(lambda: self._target.get_subscription_count() > 0, 5.0, 'a listening planner')
+        self.wait(lambda: self.watch.state is not None, 5.0, 'actuator_state')
+
+    def wait(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
+        """Spin until a condition holds, else fail with what was waited for."""
+        if not self.session.spin_until(condition, timeout):
+            last = '\n'.join(self.process.output.splitlines()[-25:])
+            raise AssertionError(f'no {what} within {timeout:g} s\n{last}')
+
+    def spin(self, seconds: float) -> None:
+        """Receive for a while, for checks that something does not happen."""
+        self.session.spin_until(lambda: False, seconds)
+
+    def send(self, actuation: Sequence[float]) -> None:
+        """Send a target [SI]."""
+        actuators = self.robot.description.actuators
+        message = ActuatorCommand(
+            source=self.session.node.get_fully_qualified_name(),
+            name=[a.name for a in actuators], quantity=[a.quantity_code for a in actuators],
+            value=[float(x) for x in actuation],
+        )  # fmt: skip
+        message.header.stamp = self.session.node.get_clock().now().to_msg()
+        self._target.publish(message)
+
+    def move(self, actuation: Sequence[float]) -> None:
+        """Send a target and wait until the robot is there."""
+        self.send(actuation)
+        arrived = self.watch.wait(lambda: self.watch.near_actuation(actuation, 0.04), MOTION)
+        assert arrived, f'did not arrive at {actuation}: {self.watch.reasons()}'
+
+    def call(self, service: str) -> Trigger.Response:
+        """Call a service without arguments, such as driver/stop."""
+        name = f'{self.robot.namespace}/{service}'
+        return self.session.call(Trigger, name, Trigger.Request())
+
+    def state(self) -> int:
+        """Return the device state last published."""
+        return self.watch.state.device_state
+
+    def kill(self, node: str, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to a node behind the launcher's back."""
+        os.kill(self.process.node_pid(node), number)
+
+    def events(self, name: str = '') -> list[dict[str, Any]]:
+        """Return what the emulated device has noted."""
+        return read_events(self.log, name)
+
+
+class DiagnosticsWatch:
+    """The newest diagnostics of one robot, by name without the namespace."""
+
+    def __init__(self, robot: LaunchedRobot) -> None:
+        from diagnostic_msgs.msg import DiagnosticArray
+
+        self._prefix = robot.robot.namespace + '/'
+        self.levels: dict[str, int] = {}
+        self.messages: dict[str, str] = {}
+        robot.session.node.create_subscription(
+            DiagnosticArray, '/diagnostics', self._on_message, 20
+        )
+
+    def _on_message(self, message: Any) -> None:
+        for status in message.status:
+            if status.name.startswith(self._prefix):
+                name = status.name.removeprefix(self._prefix)
+                self.levels[name] = level_of(status)
+                self.messages[name] = status.message
+
+
+@contextmanager
+def launched_robot(
+    words: Sequence[str], folder: Path, namespace: str = '', robot: str = 'stiff_flop'
+) -> Iterator[LaunchedRobot]:
+    """Launch a robot and stop it at the end, whatever happens in between.
+
+    Parameters
+    ----------
+    words : sequence of str
+        What stands behind ``soro launch``.
+    folder : path
+        Receives ``<namespace>.txt`` (output) and ``<namespace>.jsonl`` (log of the emulator).
+    namespace : str
+        Default: the robot's name. Given to the launch as namespace:= when it is not empty.
+    robot : str
+        Name or file, to know its actuators.
+    """
+    space = namespace or robot
+    log = folder / f'{space}.jsonl'
+    words = [*words, f'emulator_log:={log}', '--runner', 'soro']
+    if namespace:
+        words.append(f'namespace:={namespace}')
+    description = read_robot_file(find_robot_file(robot))
+    started = time.monotonic()
+    environment = {'ROS_LOG_DIR': str(folder / 'log')}
+    with (
+        RobotProcess(words, folder / f'{space}.txt', environment) as process,
+        RosSession() as session,
+    ):
+        running = RunningRobot(f'/{space}', description, session)
+        yield LaunchedRobot(process, session, running, log, started)

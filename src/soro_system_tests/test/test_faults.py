@@ -1,0 +1,121 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The whole chain under faults: outputs safe in time, said clearly, nothing resumes by itself."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import time
+
+import numpy as np
+from soro_cli.motion import ACTIVE
+from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
+from soro_system_tests.venting import assert_vented
+
+from soro_msgs.msg import ActuatorState
+
+TARGET = (8.0e4, 0.0, 0.0)  # Pa
+NOTICED = 2.0  # s: 0.2 s of silence, then a report; the rest is for a busy machine
+ENDED = 20.0  # s
+
+
+def test_a_killed_emulator_is_noticed_and_nothing_resumes(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        diagnostics = DiagnosticsWatch(robot)
+        robot.move(TARGET)
+        robot.kill('emulator')
+        robot.wait(lambda: robot.state() != ACTIVE, NOTICED, 'reaction to the dead device')
+        robot.wait(lambda: diagnostics.levels.get('driver: device', 0) >= 2, NOTICED, 'error')
+        robot.send(TARGET)
+        robot.spin(1.0)
+        assert robot.state() != ACTIVE
+        assert robot.process.running
+        assert 'Traceback' not in robot.process.output
+        # Honest: one process was killed.
+        assert robot.process.stop() == 128 + signal.SIGKILL
+
+
+def test_a_frozen_emulator_is_noticed_and_old_commands_are_not_replayed(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        robot.kill('emulator', signal.SIGSTOP)
+        robot.wait(lambda: robot.state() != ACTIVE, NOTICED, 'reaction to silence')
+        robot.send((0.0, 8.0e4, 0.0))
+        robot.spin(0.5)
+        robot.kill('emulator', signal.SIGCONT)
+        robot.wait(lambda: bool(robot.events('vented')), 5.0, 'venting by the device itself')
+        robot.spin(1.0)
+        assert robot.state() != ACTIVE
+        measured = np.array(robot.watch.state.measured)
+        assert not (measured > 5e3).any(), f'pressure came back: {measured}'
+        assert robot.process.stop() == 0, robot.process.output
+        assert_vented(robot)
+
+
+def test_a_dead_command_source_makes_the_robot_vent(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        states = []
+        robot.session.node.create_subscription(
+            ActuatorState, f'{robot.robot.namespace}/actuator_state',
+            lambda message: states.append((time.monotonic(), message)), 100,
+        )  # fmt: skip
+        robot.spin(0.5)
+        killed = time.monotonic()
+        robot.kill('trajectory_planner')
+        robot.wait(lambda: robot.state() == ActuatorState.SAFE, NOTICED, 'safe state')
+        # 0.8 bar at 1 bar/s after 0.2 s without a command.
+        robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
+        vented = time.monotonic() - killed
+        assert vented < 2.5, f'venting took {vented:.2f} s'
+        after = [m for t, m in states if t > killed + 0.3]
+        applied = np.array([m.applied for m in after])[:, 0]
+        assert (np.diff(applied) <= 1e-6).all(), 'the output rose again'
+        # Gone is gone: nobody else got control, nothing moved on its own.
+        robot.spin(0.5)
+        assert robot.state() == ActuatorState.SAFE
+        assert robot.watch.state.command_source == ''
+        assert robot.process.stop() == 128 + signal.SIGKILL
+        assert_vented(robot)
+
+
+def test_a_killed_driver_ends_the_launch_and_the_device_vents_itself(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        robot.kill('driver')
+        assert robot.process.process.wait(ENDED) == 128 + signal.SIGKILL
+        assert '[launch] stopping: driver has ended' in robot.process.output
+        relay = robot.events('relay')
+        assert relay[-1]['closed'] is False or not any(
+            e['pressure'] for e in robot.events('output')[-3:]
+        )
+
+
+def test_a_killed_launcher_takes_the_robot_down_safely(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        names = ('driver', 'emulator', 'kinematics_solver', 'compliance', 'trajectory_planner')
+        watched = [os.pidfd_open(robot.process.node_pid(name)) for name in names]
+        robot.process.process.kill()
+        for name, descriptor in zip(names, watched, strict=True):
+            selector = selectors.DefaultSelector()
+            selector.register(descriptor, selectors.EVENT_READ)
+            assert selector.select(ENDED), f'{name} outlived the launcher'
+            os.close(descriptor)
+        assert_vented(robot)
+
+
+def test_stop_is_latched_until_a_person_clears_it(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        assert robot.call('driver/stop').success
+        robot.wait(lambda: robot.state() != ACTIVE, NOTICED, 'stop')
+        robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
+        robot.send(TARGET)
+        robot.spin(1.0)
+        assert robot.state() != ACTIVE
+        assert max(robot.watch.measured) < 5e3
+        assert robot.process.stop() == 0, robot.process.output
+        assert_vented(robot)

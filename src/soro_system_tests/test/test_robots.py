@@ -1,0 +1,114 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Several robots, robots from files, and how long a start takes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+import signal
+
+import pytest
+from soro_cli.motion import ACTIVE
+from soro_mechanics.catalogue import find_robot_file
+from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
+from soro_system_tests.venting import assert_vented
+
+from soro_msgs.msg import ActuatorState
+
+READY = 5.0  # s, promised for a warm start
+TRIES = 4  # other programs may hold a start up; the promise is about the robot
+
+
+def test_a_warm_start_is_ready_in_time(tmp_path):
+    times = []
+    for i in range(TRIES):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        with launched_robot(['stiff_flop'], folder) as robot:
+            times.append(robot.ready_after)
+            diagnostics = DiagnosticsWatch(robot)
+            robot.wait(lambda: len(diagnostics.levels) >= 5, 5.0, 'diagnostics of the nodes')  # noqa: B023
+            robot.wait(lambda: not any(diagnostics.levels.values()), 5.0, 'all nodes well')  # noqa: B023
+            assert robot.process.stop() == 0, robot.process.output
+        if times[-1] <= READY:
+            break
+    assert min(times) <= READY, f'ready after {times} s'
+
+
+def test_two_robots_at_once_do_not_meet(tmp_path):
+    with (
+        launched_robot(['stiff_flop'], tmp_path, 'left') as left,
+        launched_robot(['stiff_flop'], tmp_path, 'right') as right,
+    ):
+        left.move((8.0e4, 0.0, 0.0))
+        right.move((0.0, 6.0e4, 0.0))
+        left.spin(0.5)
+        right.spin(0.5)
+        assert left.watch.measured == pytest.approx((8.0e4, 0.0, 0.0), abs=5e3)
+        assert right.watch.measured == pytest.approx((0.0, 6.0e4, 0.0), abs=5e3)
+        assert left.watch.tip[0] < -5e-3 < right.watch.tip[0]
+        frames = {
+            r.robot.namespace: r.shapes['configuration'].header.frame_id for r in (left, right)
+        }
+        assert frames == {'/left': 'left/base_link', '/right': 'right/base_link'}
+        # One is stopped as by a person; the other one does not care.
+        assert left.call('driver/stop').success
+        left.wait(lambda: left.state() != ACTIVE, 2.0, 'stop')
+        right.spin(0.5)
+        assert right.state() == ACTIVE
+        assert right.watch.measured == pytest.approx((0.0, 6.0e4, 0.0), abs=5e3)
+        assert right.process.stop() == 0, right.process.output
+        assert left.process.stop() == 0, left.process.output
+        assert_vented(left)
+        assert_vented(right)
+
+
+def test_a_robot_file_is_launched_like_the_catalogue(tmp_path):
+    text = find_robot_file('stiff_flop').read_text()
+    file = tmp_path / 'mine.yaml'
+    file.write_text(text.replace('name: stiff_flop', 'name: my_robot', 1))
+    with launched_robot([str(file)], tmp_path, 'mine', robot=str(file)) as robot:
+        robot.move((5.0e4, 5.0e4, 0.0))
+        answer = robot.mechanics.forward([5.0e4, 5.0e4, 0.0], [0.0] * 6, '')
+        assert math.dist(answer.configuration.tip.position, robot.watch.tip) < 3e-3
+        assert robot.process.stop() == 0, robot.process.output
+        assert_vented(robot)
+
+
+def test_sigterm_stops_a_robot_as_ctrl_c_does(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move((6.0e4, 0.0, 0.0))
+        assert robot.process.stop(signal.SIGTERM) == 0, robot.process.output
+        assert_vented(robot)
+
+
+def test_autostart_can_be_left_to_a_person(tmp_path):
+    from soro_cli.robot_choice import RunningRobot
+    from soro_cli.robot_process import RobotProcess
+    from soro_cli.ros_session import RosSession
+    from soro_mechanics.robot_file import read_robot_file
+
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    words = ['stiff_flop', 'autostart:=false', '--runner', 'soro']
+    with RobotProcess(words, tmp_path / 'out.txt') as process, RosSession() as session:
+        states = []
+        session.node.create_subscription(
+            ActuatorState, '/stiff_flop/actuator_state',
+            lambda message: states.append(message.device_state), 10,
+        )  # fmt: skip
+        assert session.running_robots('/stiff_flop') == ['/stiff_flop']
+        session.spin_until(lambda: False, 3.0)
+        assert ACTIVE not in states
+        robot = RunningRobot('/stiff_flop', description, session)
+        assert robot.namespace in session.running_robots()
+        assert process.stop() == 0, process.output
+
+
+def test_log_names_every_process(tmp_path: Path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        assert robot.process.stop() == 0, robot.process.output
+        output = robot.process.output
+    for name in ('emulator', 'driver', 'kinematics_solver', 'compliance', 'trajectory_planner'):
+        assert f'[launch] [{name}] started, pid ' in output
+        assert f'[launch] [{name}] ended with 0' in output
