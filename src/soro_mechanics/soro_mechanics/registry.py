@@ -16,6 +16,7 @@ PARSERS: dict[str, str] = {
     'segments': 'soro_mechanics.segment_schema:read_segments',
     'constant_curvature': 'soro_mechanics.constant_curvature_schema:read_constant_curvature',
     'ancf': 'soro_mechanics.ancf_schema:read_ancf',
+    'network': 'soro_mechanics.network.schema:read_network',
 }
 
 # Model name -> (section it is built from, class, one line for people).
@@ -45,6 +46,11 @@ MODELS: dict[str, tuple[str, str, str]] = {
         'ancf',
         'soro_mechanics.ancf:Ancf',
         'absolute nodal coordinates, published formulation (Huang 2022)',
+    ),
+    'network': (
+        'network',
+        'soro_mechanics.network.model:Network',
+        'beam network: geometrically exact rods between rigid bodies',
     ),
 }
 

@@ -1,0 +1,166 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A network linearised at an equilibrium: stability, Jacobian, compliance between any places.
+
+Integrated pieces are cut into their steps first. The discrete solution is the same (its poses and
+wrenches at the steps are the state of the finer network), every cut becomes a node whose
+compliance can be asked for, and the inertia of the eliminated blocks then sees a rod that buckles
+between its ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from soro_mechanics.configuration import Array
+from soro_mechanics.network import layout as lay
+from soro_mechanics.network.arrays import Inputs, State, Work
+from soro_mechanics.network.dense_kernels import negative_pivots
+from soro_mechanics.network.lane_kernels import BASE, LANES
+from soro_mechanics.network.response_kernels import (
+    body_response,
+    inner_compliance,
+    parameter_response,
+)
+from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.system_kernels import condense, evaluate, SINGULAR
+from soro_mechanics.network.trace_kernels import trace
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Stations of all rods, one after the other."""
+
+    pose: Array  # (stations, 4, 4)
+    wrench: Array  # (stations, 6) of the section, own axes; zero for two-node elements
+    first: Array  # (rods + 1,) first station of each rod
+    fraction: Array  # (stations,) of the rod's length
+
+
+def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shape:
+    """Return poses and wrenches at every station."""
+    s = layout.structure
+    steps = int(s.counts[4])
+    first, fraction = [0], []
+    for rod in layout.spec.rods:
+        fraction.append(cut_fractions(rod.fractions, steps if rod.macro else 1))
+        first.append(first[-1] + len(fraction[-1]))
+    pose = np.empty((first[-1], 4, 4))
+    wrench = np.zeros((first[-1], 6))
+    paths = np.empty((int(s.counts[7]), steps + 1, BASE * LANES))
+    trace(s, x, state, work, paths, pose, wrench, LANES)
+    pose[:, 3] = [0.0, 0.0, 0.0, 1.0]
+    return Shape(pose, wrench, np.array(first), np.concatenate(fraction))
+
+
+def cut_fractions(fractions: Array, parts: int) -> Array:
+    """Return the boundaries of pieces that are each cut into equal parts."""
+    inner = fractions[:-1, None] + np.diff(fractions)[:, None] * (np.arange(parts) / parts)
+    return np.append(inner.ravel(), fractions[-1])
+
+
+def cut_spec(spec: NetworkSpec) -> NetworkSpec:
+    """Return the same discrete network with integrated pieces cut into their steps."""
+    if not any(r.macro for r in spec.rods):
+        return spec
+    rods = tuple(
+        replace(r, fractions=cut_fractions(r.fractions, spec.steps)) if r.macro else r
+        for r in spec.rods
+    )
+    return replace(spec, rods=rods, steps=1)
+
+
+def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -> State:
+    """Return the state of the cut network that is the same solution."""
+    s = cut.structure
+    wrench = np.zeros((int(s.counts[3]), 6))
+    for r in range(int(s.counts[1])):
+        stations = shape.wrench[shape.first[r] : shape.first[r + 1] - 1]
+        pieces = slice(int(s.rod_piece[r]), int(s.rod_piece[r + 1]))
+        if layout.spec.rods[r].macro:
+            wrench[pieces] = stations
+        else:
+            old = layout.structure.rod_piece
+            wrench[pieces] = state.wrench[old[r] : old[r + 1]]
+    return State(state.body, shape.pose.copy(), wrench, state.joint, state.spin)
+
+
+class Linearisation:
+    """What small changes of load and actuation do at one equilibrium, the actuators held."""
+
+    def __init__(self, cut: lay.Layout, x: Inputs, state: State, work: Work) -> None:
+        s = cut.structure
+        self.layout = cut
+        self._work = work
+        self._x, self._state = x, state
+        self.error = float(evaluate(s, x, state, work, True, True, LANES))
+        self.negative = int(condense(s, x, state, work, True, True))
+        n = work.matrix.shape[0]
+        self.matrix = work.matrix.copy()
+        self.columns = work.columns.copy()
+        self.singular = self.negative == SINGULAR
+        if not self.singular:
+            self.negative += int(negative_pivots(work.matrix, n, np.empty((n, n))))
+            self.inverse = np.linalg.inv(self.matrix)
+
+    @property
+    def stable(self) -> bool:
+        """Whether every eigenvalue of the whole tangent's symmetric part is positive."""
+        return self.negative == 0
+
+    def smallest_eigenvalue(self) -> float:
+        """Return that of the condensed tangent, moments by the characteristic length."""
+        length, force = self.layout.structure.scale
+        unit = np.tile([length] * 3 + [1.0] * 3, self.matrix.shape[0] // 6)
+        scaled = self.matrix * unit[:, None] * unit / (force * length)
+        return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+
+    def axes(self, body: int) -> Array:
+        """Return (6, 6): twists in a body's own axes to axes of base_link."""
+        return turn6(self._state.body[body])
+
+    def body_compliance(self, a: int, b: int) -> Array:
+        """Return (6, 6): twist of body a per wrench on body b, base axes, at their origins."""
+        rows, columns = slice(6 * a - 6, 6 * a), slice(6 * b - 6, 6 * b)
+        return self.axes(a) @ self.inverse[rows, columns] @ self.axes(b).T
+
+    def jacobian(self, body: int) -> Array:
+        """Return (6, m): twist of a body per actuator, base axes, at its origin."""
+        rows = slice(6 * body - 6, 6 * body)
+        return -self.axes(body) @ (self.inverse[rows] @ self.columns)
+
+    def node_response(self) -> Array:
+        """Return (nodes, 6, n): motion of every node per motion of the bodies, own axes."""
+        s = self.layout.structure
+        out = np.zeros((int(s.counts[2]), 6, self.matrix.shape[0]))
+        body_response(s, self._x, self._state, self._work, 1 + int(s.counts[5]), out)
+        return out
+
+    def node_parameter_response(self) -> Array:
+        """Return (nodes, 6, m): motion of every node per actuator, bodies held, own axes."""
+        s = self.layout.structure
+        out = np.zeros((int(s.counts[2]), 6, self.columns.shape[1]))
+        parameter_response(s, self._x, self._state, self._work, 1 + int(s.counts[5]), out)
+        return out
+
+    def node_compliance(self) -> Array:
+        """Return (nodes, 6, 6): twist of every node per wrench on it, base axes."""
+        s = self.layout.structure
+        inner = np.zeros((int(s.counts[2]), 6, 6))
+        sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
+        for r in range(int(s.counts[1])):
+            inner_compliance(s, self._work, r, sides[0], sides[1], inner)
+        response = self.node_response()
+        total = inner + response @ self.inverse @ response.transpose(0, 2, 1)
+        axes = np.zeros((total.shape[0], 6, 6))
+        axes[:, :3, :3] = axes[:, 3:, 3:] = self._state.node[:, :3, :3]
+        return np.asarray(axes @ total @ axes.transpose(0, 2, 1))
+
+
+def turn6(pose: Array) -> Array:
+    """Return blockdiag(R, R), shape (6, 6)."""
+    out = np.zeros((6, 6))
+    out[:3, :3] = out[3:, 3:] = pose[:3, :3]
+    return out

@@ -1,0 +1,201 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The beam network behind the Robot API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+import threading
+import time
+
+import numpy as np
+
+from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.model import Model
+from soro_mechanics.network import layout as lay
+from soro_mechanics.network.arrays import Inputs, State
+from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.network.linearisation import (
+    cut_spec,
+    cut_state,
+    Linearisation,
+    Shape,
+    trace_shape,
+)
+from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.status import Code, SolverStatus, Stability
+
+
+@dataclass
+class Solution:
+    """What a Configuration keeps: the state to start from, and what was computed of it so far."""
+
+    equilibrium: Equilibrium
+    problem: Problem
+    inputs: Inputs
+    state: State
+    shape: Shape
+    linearisation: Linearisation | None = None
+
+
+class Network(Model):
+    """Any arrangement of rods and rigid bodies (see docs/network.md)."""
+
+    name = 'network'
+
+    def __init__(self, description: RobotDescription) -> None:
+        super().__init__(description)
+        self.spec: NetworkSpec = description.structure['network']
+        self.rest = np.array([a.rest for a in description.actuators])
+        self._solvers: dict[tuple[tuple[str, float], ...], Equilibrium] = {}
+        self._cuts: dict[int, lay.Layout] = {}
+        self._lock = threading.Lock()
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve the equilibrium; see `Model.forward`."""
+        start = time.perf_counter()
+        equilibrium = self.equilibrium(loads)
+        problem = Problem(actuation, wrench, loads, gravity)
+        near = None
+        if guess is not None and guess.state.equilibrium is equilibrium:
+            near = (guess.state.problem, guess.state.state)
+        outcome = equilibrium.solve(problem, self.rest, near)
+        return self.configuration(equilibrium, problem, outcome, start)
+
+    def inverse(
+        self,
+        target: Array,
+        task: Task,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution:
+        """Find the actuation for a target; see `Model.inverse`."""
+        from soro_mechanics.network.inverse import solve_inverse
+
+        return solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
+        return self.linearise(q).jacobian(self.equilibrium(q.loads).layout.tip_body)
+
+    def compliance(self, q: Configuration, method: str) -> Array:
+        """Return (6, 6) at the tip, base axes: the exact tangent."""
+        self._check(method)
+        tip = self.equilibrium(q.loads).layout.tip_body
+        return self.linearise(q).body_compliance(tip, tip)
+
+    def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
+        """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
+        self._check(method)
+        first = q.state.shape.first
+        total = self.linearise(q).node_compliance()
+        return tuple(total[first[r] : first[r + 1]] for r in range(len(first) - 1))
+
+    def linearise(self, q: Configuration) -> Linearisation:
+        """Return the network linearised at q; computed once per configuration."""
+        solution: Solution = q.state
+        if solution.linearisation is None:
+            solution.linearisation = self._linearise(solution)
+        return solution.linearisation
+
+    def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
+        """Return the solver whose mesh has a node at every point load."""
+        names = {r.name for r in self.spec.rods}
+        key = tuple((x.on, x.arc_length) for x in loads if x.on in names)
+        with self._lock:
+            if key not in self._solvers:
+                spec = lay.split_at_loads(self.spec, loads)
+                layout = lay.build_layout(spec, len(self.description.actuators))
+                self._solvers[key] = Equilibrium(layout)
+            return self._solvers[key]
+
+    def configuration(
+        self, equilibrium: Equilibrium, problem: Problem, outcome: Outcome, start: float
+    ) -> Configuration:
+        """Describe an outcome to people: poses, status, stability."""
+        layout = equilibrium.layout
+        inputs = equilibrium.inputs(problem)
+        work, _ = equilibrium.scratch
+        shape = trace_shape(layout, inputs, outcome.state, work)
+        solution = Solution(equilibrium, problem, inputs, outcome.state, shape)
+        status = self._status(equilibrium, solution, outcome, start)
+        rods = range(len(layout.rods))
+        parts = [slice(shape.first[r], shape.first[r + 1]) for r in rods]
+        tip = outcome.state.body[layout.tip_body]
+        bodies = {
+            name: outcome.state.body[i].copy() for i, name in enumerate(layout.bodies) if i > 0
+        }
+        bodies[layout.spec.tip_body] = tip @ np.linalg.inv(layout.spec.tip)
+        return Configuration(
+            model=self.name,
+            actuation=problem.actuation,
+            wrench=problem.wrench,
+            loads=problem.loads,
+            gravity=np.array(problem.gravity, dtype=float),
+            tip=tip.copy(),
+            backbones=tuple(shape.pose[p] for p in parts),
+            backbone_names=layout.rods,
+            arc_lengths=tuple(shape.fraction[parts[r]] * inputs.length[r] for r in rods),
+            radii=tuple(
+                np.array([lay.radius_at(layout.spec.rods[r], f) for f in shape.fraction[parts[r]]])
+                for r in rods
+            ),
+            bodies=bodies,
+            status=status,
+            state=solution,
+        )
+
+    def _status(
+        self, equilibrium: Equilibrium, solution: Solution, outcome: Outcome, start: float
+    ) -> SolverStatus:
+        stability, smallest = Stability.UNKNOWN, math.nan
+        code, message = Code.NONE, ''
+        if not outcome.converged:
+            code = Code.NOT_CONVERGED
+            message = 'no equilibrium found: the continuation stopped at its smallest step'
+        else:
+            linear = self._linearise(solution)
+            solution.linearisation = linear
+            stability = Stability.STABLE if linear.stable else Stability.UNSTABLE
+            if not linear.singular:
+                smallest = linear.smallest_eigenvalue()
+            if not linear.stable:
+                code = Code.UNSTABLE
+                message = f'{linear.negative} unstable directions with the actuators held'
+        return SolverStatus(
+            code, message, outcome.iterations, outcome.residual, equilibrium.tolerance,
+            time.perf_counter() - start, stability, smallest,
+        )  # fmt: skip
+
+    def _linearise(self, solution: Solution) -> Linearisation:
+        layout = solution.equilibrium.layout
+        with self._lock:
+            if id(layout) not in self._cuts:
+                spec = cut_spec(layout.spec)
+                same = spec is layout.spec
+                actuators = layout.actuators
+                self._cuts[id(layout)] = layout if same else lay.build_layout_raw(spec, actuators)
+            cut = self._cuts[id(layout)]
+        if cut is layout:
+            return Linearisation(cut, solution.inputs, solution.state, cut.work())
+        problem = solution.problem
+        x = lay.actuate(cut, lay.rest_inputs(cut), problem.actuation)
+        x = lay.load(cut, x, problem.wrench, problem.loads, problem.gravity)
+        state = cut_state(layout, cut, solution.state, solution.shape)
+        return Linearisation(cut, x, state, cut.work())
+
+    def _check(self, method: str) -> None:
+        if method != 'tangent':
+            raise self.unsupported('method', method, 'this model has the exact tangent only')

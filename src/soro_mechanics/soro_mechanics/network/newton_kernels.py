@@ -1,0 +1,87 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Newton's method on the manifold, with guarded steps."""
+
+from soro_mechanics.lie_kernels import kernel
+from soro_mechanics.network.system_kernels import (
+    back_substitute,
+    condense,
+    evaluate,
+    largest_step,
+    move,
+    SINGULAR,
+    solve_bodies,
+)
+
+CONVERGED = 0
+NOT_SOLVABLE = 1
+SLOW = 2
+
+STEP_TURN = 0.6  # largest turn of a frame in one step [rad]
+STEP_MOVE = 0.3  # largest move of a frame in one step, in characteristic lengths
+GROWTH = 4.0  # a step after which the residual grew more than this is halved
+SMALLEST_PART = 1.0 / 64.0
+
+
+@kernel
+def copy_into(source, target):
+    """Copy a state."""
+    target.body[:] = source.body
+    target.node[:] = source.node
+    target.wrench[:] = source.wrench
+    target.joint[:] = source.joint
+    target.spin[:] = source.spin
+
+
+@kernel
+def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
+    """Solve the equilibrium with the actuators held.
+
+    Parameters
+    ----------
+    state : State
+        Start, and result.
+    old : State
+        Scratch.
+    no_params : ndarray, shape (rods, 2)
+        Zeros.
+    most : int
+        Largest number of steps.
+
+    Returns
+    -------
+    outcome : int
+        CONVERGED, NOT_SOLVABLE or SLOW.
+    steps : int
+    error : float
+        Scaled residual; the last assembly in `w` belongs to `state`.
+    """
+    best = 0.0
+    part = 1.0
+    for step in range(most + 1):
+        error = evaluate(s, x, state, w, False, False, lanes)
+        if error <= tolerance:
+            return CONVERGED, step, error
+        if step == most:
+            break
+        if step > 0 and not error <= GROWTH * best:
+            if part <= SMALLEST_PART:
+                break
+            part *= 0.5
+            move(s, old, w, part, state)
+            continue
+        if condense(s, x, state, w, False, False) == SINGULAR:
+            return NOT_SOLVABLE, step, error
+        if solve_bodies(s, x, w) == 0:
+            return NOT_SOLVABLE, step, error
+        back_substitute(s, x, state, w, 0, no_params, 1.0)
+        turn, shift = largest_step(s, w)
+        part = 1.0
+        if turn > STEP_TURN:
+            part = STEP_TURN / turn
+        if shift * part > STEP_MOVE * s.scale[0]:
+            part = STEP_MOVE * s.scale[0] / shift
+        best = error
+        copy_into(state, old)
+        move(s, old, w, part, state)
+    return SLOW, most, error

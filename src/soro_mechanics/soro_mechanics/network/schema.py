@@ -1,0 +1,325 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Section ``network`` of a robot file: rods, bodies, ends, actuation. See docs/network.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+import math
+
+import numpy as np
+
+from soro_mechanics.actuators import Actuator
+from soro_mechanics.configuration import Array
+from soro_mechanics.network.cross_section import CrossSection, read_cross_section, ShapedSection
+from soro_mechanics.section import Section
+
+GROUND = 'ground'
+JOINTS = ('clamped', 'revolute', 'universal', 'spherical')
+# What an actuator drives -> quantity of the actuator (checked against the robot's list).
+DRIVES = {
+    'angle': 'angle',
+    'length': 'length',
+    'stretch': 'stretch',
+    'curvature': 'curvature',
+    'pressure': 'pressure',
+}
+
+
+@dataclass(frozen=True)
+class BodySpec:
+    """A rigid body and where it is when the robot is assembled."""
+
+    name: str
+    pose: Array | None  # None: where the rods' rest shapes put it
+    mass: float
+    centre: Array
+
+
+@dataclass(frozen=True)
+class EndSpec:
+    """How one end of a rod is held."""
+
+    body: str
+    attach: Array  # (4, 4) motor, or joint where there is no motor, in the body
+    motor_axis: Array  # (3,)
+    crank: Array  # (4, 4) joint in the motor's output
+    joint: str
+    axes: Array  # (2, 3)
+
+
+@dataclass(frozen=True)
+class RodSpec:
+    """One rod."""
+
+    name: str
+    length: float
+    section: ShapedSection | CrossSection
+    section_end: ShapedSection | None
+    curvature: Array  # (k, 4): fraction of the length, rest curvature about x, y, z
+    ends: tuple[EndSpec, EndSpec]
+    macro: bool
+    fractions: Array  # piece boundaries, 0 ... 1
+
+
+@dataclass(frozen=True)
+class DriveSpec:
+    """What an actuator does to a rod."""
+
+    actuator: int
+    rod: int
+    kind: str
+    end: int = 0
+    shift: Array = field(default_factory=lambda: np.zeros(6))  # rest strain per unit
+    offset: float = 0.0
+    curve: Array | None = None  # (k, 2): actuator value, driven value; monotone in the first
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """Everything that the section ``network`` says, in SI."""
+
+    bodies: tuple[BodySpec, ...]
+    rods: tuple[RodSpec, ...]
+    drives: tuple[DriveSpec, ...]
+    tip_body: str
+    tip: Array
+    steps: int
+    stations: int
+
+
+def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
+    """Read and check the section ``network`` of a robot file."""
+    with root.section('network') as top:
+        sections = {}
+        with top.section('sections') as table:
+            for name in table.keys:
+                with table.section(name) as item:
+                    sections[name] = read_cross_section(item)
+        bodies = _read_bodies(top)
+        steps = top.integer('steps', 16, minimum=1)
+        rods: list[RodSpec] = []
+        for item in top.sections('rods'):
+            with item:
+                rods.append(_read_rod(item, sections, bodies))
+                if rods[-1].name in [r.name for r in rods[:-1]] + [b.name for b in bodies]:
+                    raise item.error('name', 'this name stands twice')
+        if not rods:
+            raise top.error('rods', 'write at least one rod')
+        drives: list[DriveSpec] = []
+        for item in top.sections('actuation', ()):
+            with item:
+                drives += _read_drive(item, rods, actuators)
+        _check_driven(top, drives, actuators)
+        with top.section('tip') as item:
+            tip_body = item.text('body', choices=[b.name for b in bodies[1:]])
+            tip = read_pose(item)
+        stations = top.integer('stations', 21, minimum=2)
+    return NetworkSpec(tuple(bodies), tuple(rods), tuple(drives), tip_body, tip, steps, stations)
+
+
+def read_pose(item: Section) -> Array:
+    """Read a placement: position or polar, and rotation or direction (of local z)."""
+    pose = np.eye(4)
+    if 'polar' in item:
+        with item.section('polar') as polar:
+            radius = polar.quantity('radius', 'm', minimum=0.0)
+            angle = polar.quantity('angle', 'rad')
+            height = polar.quantity('height', 'm', 0.0)
+        pose[:3, 3] = [radius * math.cos(angle), radius * math.sin(angle), height]
+    else:
+        pose[:3, 3] = item.vector('position', 'm', 3, (0.0, 0.0, 0.0))
+    if 'direction' in item:
+        z = item.vector('direction', '1', 3)
+        if not np.linalg.norm(z) > 0.0:
+            raise item.error('direction', 'write a vector that is not zero')
+        pose[:3, :3] = shortest_turn(z / np.linalg.norm(z))
+        if 'rotation' in item:
+            raise item.error('rotation', 'write rotation or direction, not both')
+    elif 'rotation' in item:
+        pose[:3, :3] = rotation_matrix(item.vector('rotation', 'rad', 3))
+    return pose
+
+
+def shortest_turn(z: Array) -> Array:
+    """Return the rotation (3, 3) that takes the z axis to the unit vector z the shortest way."""
+    axis = np.array([-z[1], z[0], 0.0])
+    sine = float(np.linalg.norm(axis))
+    if sine == 0.0:
+        return np.eye(3) if z[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
+    return rotation_matrix(axis / sine * math.atan2(sine, z[2]))
+
+
+def rotation_matrix(vector: Array) -> Array:
+    """Return the rotation (3, 3) of a rotation vector [rad] (a driver reads this: no kernels)."""
+    angle = float(np.linalg.norm(vector))
+    if angle == 0.0:
+        return np.eye(3)
+    x, y, z = vector / angle
+    w = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + math.sin(angle) * w + (1.0 - math.cos(angle)) * w @ w
+
+
+def _read_bodies(top: Section) -> list[BodySpec]:
+    bodies = [BodySpec(GROUND, np.eye(4), 0.0, np.zeros(3))]
+    with top.section('bodies') as table:
+        for name in table.keys:
+            if name == GROUND:
+                raise table.error(name, 'this name is taken: it means base_link')
+            with table.section(name) as item:
+                pose = read_pose(item) if 'position' in item or 'polar' in item else None
+                mass = item.quantity('mass', 'kg', 0.0, minimum=0.0)
+                centre = item.vector('centre', 'm', 3, (0.0, 0.0, 0.0))
+            bodies.append(BodySpec(name, pose, mass, centre))
+    if len(bodies) == 1:
+        raise top.error('bodies', 'write at least one body: rods end on it, the tip is on it')
+    return bodies
+
+
+def _read_rod(
+    item: Section,
+    sections: dict[str, ShapedSection | CrossSection],
+    bodies: list[BodySpec],
+) -> RodSpec:
+    name = item.text('name')
+    section = sections[item.text('section', choices=tuple(sections))]
+    end = None
+    if 'section_end' in item:
+        end = sections[item.text('section_end', choices=tuple(sections))]
+        both = isinstance(section, ShapedSection) and isinstance(end, ShapedSection)
+        if not both or section.shape != end.shape:  # type: ignore[union-attr]
+            raise item.error('section_end', 'must be the same shape as section, given by its size')
+    length = item.quantity('length', 'm', positive=True)
+    curvature = _read_curvature(item)
+    macro = item.text('formulation', 'macro', choices=('macro', 'elements')) == 'macro'
+    fractions = _read_mesh(item, 1 if macro else 14)
+    ends = []
+    for key in ('from', 'to'):
+        with item.section(key) as part:
+            ends.append(_read_end(part, [b.name for b in bodies]))
+    if ends[1].body == GROUND and ends[0].body != GROUND:
+        raise item.error('from', 'a rod that is held by the ground starts there')
+    return RodSpec(
+        name, length, section, end, curvature, (ends[0], ends[1]), macro, fractions
+    )  # type: ignore[arg-type]
+
+
+def _read_curvature(item: Section) -> Array:
+    if 'rest_curvature' not in item:
+        return np.zeros((1, 4))
+    if not isinstance(item.raw('rest_curvature'), list):
+        return np.concatenate([[0.0], item.vector('rest_curvature', '1/m', 3)])[None]
+    rows = []
+    for part in item.sections('rest_curvature'):
+        with part:
+            at = part.number('at', minimum=0.0, maximum=1.0)
+            if rows and not at > rows[-1][0]:
+                raise part.error('at', 'must grow from entry to entry')
+            rows.append([at, *part.vector('curvature', '1/m', 3)])
+    if not rows:
+        raise item.error('rest_curvature', 'write at least one entry')
+    return np.array(rows)
+
+
+def _read_mesh(item: Section, default: int) -> Array:
+    if 'mesh' in item and isinstance(item.raw('mesh'), list):
+        bounds = np.array([float(x) for x in item.raw('mesh')])
+        if bounds[0] != 0.0 or bounds[-1] != 1.0 or not np.all(np.diff(bounds) > 0.0):
+            raise item.error('mesh', 'write a number of pieces, or growing fractions from 0 to 1')
+        return bounds
+    return np.linspace(0.0, 1.0, item.integer('mesh', default, minimum=1) + 1)
+
+
+def _read_end(item: Section, bodies: list[str]) -> EndSpec:
+    body = item.text('body', choices=bodies)
+    attach = read_pose(item)
+    axis = np.array([0.0, 0.0, 1.0])
+    crank = np.eye(4)
+    if 'motor' in item:
+        with item.section('motor') as motor:
+            axis = _unit(motor, 'axis')
+            if 'crank' in motor:
+                with motor.section('crank') as part:
+                    crank = read_pose(part)
+    joint = item.text('joint', 'clamped', choices=JOINTS)
+    axes = np.zeros((2, 3))
+    if joint == 'revolute':
+        axes[0] = _unit(item, 'axis')
+    elif joint == 'universal':
+        axes[0] = _unit(item, 'axis')
+        axes[1] = _unit(item, 'second_axis')
+        if abs(axes[0] @ axes[1]) > 0.99:
+            raise item.error('second_axis', 'must not be parallel to axis')
+    return EndSpec(body, attach, axis, crank, joint, axes)
+
+
+def _unit(item: Section, key: str) -> Array:
+    vector = item.vector(key, '1', 3)
+    size = float(np.linalg.norm(vector))
+    if not size > 0.0:
+        raise item.error(key, 'write a vector that is not zero')
+    return vector / size
+
+
+def _read_drive(
+    item: Section, rods: list[RodSpec], actuators: tuple[Actuator, ...]
+) -> list[DriveSpec]:
+    names = [a.name for a in actuators]
+    index = names.index(item.text('actuator', choices=names))
+    kind = item.text('drives', choices=tuple(DRIVES))
+    quantity = actuators[index].quantity
+    curve = None
+    if 'curve' in item:
+        curve = _read_curve(item, actuators[index].unit)
+    elif quantity != DRIVES[kind]:
+        raise item.error('drives', f'{names[index]} is a {quantity}; write a curve to convert it')
+    chosen = item.texts('rods')
+    known = [r.name for r in rods]
+    for name in chosen:
+        if name not in known:
+            raise item.error('rods', f'{name!r} is not a rod; expected some of {known}')
+    end, offset, shift = 0, 0.0, np.zeros(6)
+    if kind == 'angle':
+        end = ('from', 'to').index(item.text('end', 'from', choices=('from', 'to')))
+        offset = item.quantity('offset', 'rad', 0.0)
+    elif kind == 'stretch':
+        shift[2] = 1.0
+        offset = -1.0  # the actuator gives the ratio of lengths, the strain is one less
+    elif kind == 'curvature':
+        shift[3:] = item.vector('direction', '1', 3)
+    elif kind == 'pressure':
+        shift = _pressure_wrench(item)
+    return [
+        DriveSpec(index, known.index(name), kind, end, shift, offset, curve) for name in chosen
+    ]
+
+
+def _pressure_wrench(item: Section) -> Array:
+    """Return the body wrench per pressure of chambers along the rod (Shi 2023, F_P)."""
+    wrench = np.zeros(6)
+    for chamber in item.sections('chambers'):
+        with chamber:
+            area = chamber.quantity('area', 'm^2', positive=True)
+            x, y = chamber.vector('position', 'm', 2)
+            wrench += area * np.array([0.0, 0.0, 1.0, y, -x, 0.0])
+    return wrench
+
+
+def _read_curve(item: Section, unit: str) -> Array:
+    rows = []
+    for part in item.sections('curve'):
+        with part:
+            rows.append([part.quantity('at', unit), part.number('value')])
+            if len(rows) > 1 and not rows[-1][0] > rows[-2][0]:
+                raise part.error('at', 'must grow from entry to entry')
+    if len(rows) < 2:
+        raise item.error('curve', 'write at least two points')
+    return np.array(rows)
+
+
+def _check_driven(
+    top: Section, drives: list[DriveSpec], actuators: tuple[Actuator, ...]
+) -> None:
+    idle = {a.name for a in actuators} - {actuators[d.actuator].name for d in drives}
+    if idle:
+        raise top.error('actuation', f'{sorted(idle)[0]} drives nothing')

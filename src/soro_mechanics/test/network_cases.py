@@ -1,0 +1,86 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Small networks that the tests of the beam network share."""
+
+import numpy as np
+
+from soro_mechanics.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.network.layout import build_layout
+from soro_mechanics.network.schema import BodySpec, EndSpec, NetworkSpec, RodSpec
+
+LENGTH = 0.4
+BENDING = 0.03  # N m^2
+
+
+def section(mass=0.0, radius=1e-3, shear=3e6, axial=3e6, bending=(BENDING, BENDING), torsion=0.02):
+    """A nearly inextensible rod unless told otherwise."""
+    k = np.array([shear, shear, axial, *bending, torsion])
+    return CrossSection(k, mass, radius)
+
+
+def wire(radius=0.65e-3, density=0.0):
+    return ShapedSection('circle', np.array([radius]), 207e9, 207e9 / 2.61, 1.0, density)
+
+
+def pose(position=(0.0, 0.0, 0.0), rotation=None):
+    out = np.eye(4)
+    out[:3, 3] = position
+    if rotation is not None:
+        out[:3, :3] = rotation
+    return out
+
+
+def end(body, attach=None, joint='clamped', axes=None, motor_axis=(0.0, 0.0, 1.0), crank=None):
+    return EndSpec(
+        body,
+        np.eye(4) if attach is None else attach,
+        np.array(motor_axis),
+        np.eye(4) if crank is None else crank,
+        joint,
+        np.zeros((2, 3)) if axes is None else np.array(axes, dtype=float),
+    )
+
+
+def body(name, place=None, mass=0.0, centre=(0.0, 0.0, 0.0)):
+    return BodySpec(name, place, mass, np.array(centre))
+
+
+def ground():
+    return body('ground', np.eye(4))
+
+
+def rod(
+    name='rod', first=None, second=None, length=LENGTH, of=None, curvature=(0.0, 0.0, 0.0),
+    macro=True, pieces=1,
+):  # fmt: skip
+    return RodSpec(
+        name,
+        length,
+        section() if of is None else of,
+        None,
+        np.array([[0.0, *curvature]]),
+        (end('ground') if first is None else first, end('tip') if second is None else second),
+        macro,
+        np.linspace(0.0, 1.0, pieces + 1),
+    )
+
+
+def cantilever(steps=20, **kind):
+    return NetworkSpec((ground(), body('tip')), (rod(**kind),), (), 'tip', np.eye(4), steps, 21)
+
+
+def problem(wrench=None, gravity=None, actuation=(), loads=()):
+    return Problem(
+        np.array(actuation, dtype=float),
+        np.zeros(6) if wrench is None else np.array(wrench, dtype=float),
+        tuple(loads),
+        np.zeros(3) if gravity is None else np.array(gravity, dtype=float),
+    )
+
+
+def solve(spec, actuators=0, rest=(), **what):
+    """Return solver and outcome from a cold start."""
+    solver = Equilibrium(build_layout(spec, actuators))
+    outcome = solver.solve(problem(**what), np.array(rest, dtype=float), None)
+    return solver, outcome

@@ -1,0 +1,166 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One clamped rod: elastica, circle, solve_bvp, convergence orders, objectivity, gravity."""
+
+from network_cases import (
+    BENDING,
+    body,
+    cantilever,
+    end,
+    ground,
+    LENGTH,
+    pose,
+    rod,
+    section,
+    solve,
+)
+import numpy as np
+import pytest
+from scipy.integrate import solve_bvp
+
+from soro_mechanics import lie
+from soro_mechanics.network.schema import NetworkSpec
+
+# F L^2 / (E I), then (x, y) / L of the elastica (elliptic integrals)
+ELASTICA = (
+    (1.0, 0.9435668, 0.3017208),
+    (3.0, 0.7455798, 0.6032534),
+    (10.0, 0.4450044, 0.8106090),
+)
+STIFF = section(shear=1e9, axial=1e9)  # inextensible to seven digits
+
+
+def tip(spec, **what):
+    solver, outcome = solve(spec, **what)
+    assert outcome.converged
+    return outcome.state.body[solver.layout.tip_body]
+
+
+@pytest.mark.parametrize(('load', 'along', 'across'), ELASTICA)
+def test_elastica(load, along, across):
+    force = load * BENDING / LENGTH**2
+    found = tip(cantilever(steps=40, of=STIFF), wrench=[force, 0, 0, 0, 0, 0])
+    np.testing.assert_allclose(found[:3, 3] / LENGTH, [across, 0.0, along], atol=3e-7)
+
+
+@pytest.mark.parametrize('kind', [{'macro': True}, {'macro': False, 'pieces': 30}])
+def test_end_moment_closes_a_circle(kind):
+    moment = 2.0 * np.pi * BENDING / LENGTH
+    steps = 60
+    found = tip(cantilever(steps=steps, of=STIFF, **kind), wrench=[0, 0, 0, 0, moment, 0])
+    # an arc of constant strain is exact for elements; RK4 has its error
+    np.testing.assert_allclose(found, np.eye(4), atol=2e-5 if kind['macro'] else 1e-7)
+
+
+def tips_under_load(counts, macro):
+    load = [0.4, -0.3, -0.2, 0.02, 0.01, 0.03]
+    tips = []
+    for n in counts:
+        kind = {'steps': n} if macro else {'pieces': n, 'macro': False, 'steps': 1}
+        spec = cantilever(curvature=(1.0, 2.0, 0.5), of=section(shear=900.0, axial=1500.0), **kind)
+        tips.append(tip(spec, wrench=load))
+    return tips
+
+
+@pytest.mark.parametrize(('macro', 'counts', 'order'), [
+    (True, (6, 12, 24, 192), 4.0),
+    (False, (10, 20, 40, 640), 2.0),
+])
+def test_order_of_convergence(macro, counts, order):
+    *coarse, best = tips_under_load(counts, macro)
+    errors = [np.abs(t - best).max() for t in coarse]
+    slopes = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert slopes[-1] == pytest.approx(order, abs=0.35)
+
+
+def test_both_formulations_converge_to_each_other():
+    (macro,) = tips_under_load([80], True)
+    (elements,) = tips_under_load([640], False)
+    np.testing.assert_allclose(elements, macro, atol=3e-6)
+
+
+def bvp_tip(weight, force, curvature, k, length):
+    """Solve the same cantilever by collocation, independently, in the base frame."""
+
+    def rates(s, y):
+        out = np.empty_like(y)
+        for i in range(y.shape[1]):
+            rotation = y[3:12, i].reshape(3, 3)
+            n, m = y[12:15, i], y[15:18, i]
+            v = np.array([0.0, 0.0, 1.0]) + rotation.T @ n / k[:3]
+            u = curvature + rotation.T @ m / k[3:]
+            out[0:3, i] = rotation @ v
+            out[3:12, i] = (rotation @ lie.hat3(u)).ravel()
+            out[12:15, i] = -weight
+            out[15:18, i] = -np.cross(rotation @ v, n)
+        return out
+
+    def ends(a, b):
+        start = a[:12] - np.concatenate([np.zeros(3), np.eye(3).ravel()])
+        return np.concatenate([start, b[12:15] - force[:3], b[15:18] - force[3:]])
+
+    s = np.linspace(0.0, length, 21)
+    y = np.zeros((18, s.size))
+    y[2] = s
+    y[[3, 7, 11]] = 1.0
+    found = solve_bvp(rates, ends, s, y, tol=1e-9, max_nodes=20000)
+    assert found.success
+    return found.y[:3, -1], found.y[3:12, -1].reshape(3, 3)
+
+
+def test_heavy_precurved_rod_against_collocation():
+    k = np.array([900.0, 900.0, 1500.0, 0.03, 0.05, 0.02])
+    curvature = np.array([1.0, 2.0, 0.5])
+    load = np.array([0.2, -0.1, -0.1, 0.01, 0.0, 0.02])
+    gravity = np.array([1.0, 2.0, -9.0])
+    of = section(mass=0.05, shear=900.0, axial=1500.0, bending=(0.03, 0.05))
+    where, rotation = bvp_tip(0.05 * gravity, load, curvature, k, LENGTH)
+    for kind, tolerance in (
+        ({'steps': 60}, 1e-7),
+        ({'macro': False, 'pieces': 300, 'steps': 1}, 2e-5),
+    ):
+        spec = cantilever(curvature=curvature, of=of, **kind)
+        found = tip(spec, wrench=load, gravity=gravity)
+        np.testing.assert_allclose(found[:3, 3], where, atol=tolerance * LENGTH)
+        np.testing.assert_allclose(found[:3, :3], rotation, atol=tolerance)
+
+
+@pytest.mark.parametrize('kind', [{'macro': True}, {'macro': False, 'pieces': 12}])
+def test_objectivity(kind):
+    """The same robot elsewhere, loads turned with it: the same strains."""
+    turn = lie.se3_exp([0.3, -0.2, 0.5, 1.0, -2.0, 0.7])
+    load = np.array([0.4, -0.3, -0.2, 0.02, 0.01, 0.03])
+    moved = np.concatenate([turn[:3, :3] @ load[:3], turn[:3, :3] @ load[3:]])
+    at_home = tip(cantilever(curvature=(1.0, 2.0, 0.5), **kind), wrench=load)
+    there = NetworkSpec(
+        (ground(), body('tip')),
+        (rod(first=end('ground', turn), curvature=(1.0, 2.0, 0.5), **kind),),
+        (), 'tip', np.eye(4), 20, 21,
+    )  # fmt: skip
+    np.testing.assert_allclose(tip(there, wrench=moved), turn @ at_home, atol=1e-8)
+
+
+def test_weight_of_a_body_at_its_centre_of_mass():
+    """A body's weight off its origin is a force and a moment."""
+    mass, offset, gravity = 0.05, np.array([0.03, 0.01, 0.02]), np.array([0.0, -3.0, -9.0])
+    spec = cantilever()
+    heavy = NetworkSpec(
+        (ground(), body('tip', None, mass, offset)), spec.rods, (), 'tip', np.eye(4), 20, 21
+    )
+    found = tip(heavy, gravity=gravity)
+    arm = found[:3, :3] @ offset
+    force = mass * gravity
+    same = tip(spec, wrench=np.concatenate([force, np.cross(arm, force)]))
+    np.testing.assert_allclose(found, same, atol=1e-8)
+
+
+def test_tip_frame_may_lie_off_the_body():
+    offset = pose((0.0, 0.02, 0.03), lie.so3_exp([0.2, 0.0, 0.4]))
+    spec = cantilever()
+    moved = NetworkSpec(spec.bodies, spec.rods, (), 'tip', offset, 20, 21)
+    force = np.array([0.3, 0.0, -0.2])
+    found = tip(moved, wrench=[*force, 0, 0, 0])
+    at_body = found @ np.linalg.inv(offset)
+    arm = found[:3, 3] - at_body[:3, 3]
+    same = tip(spec, wrench=np.concatenate([force, np.cross(arm, force)]))
+    np.testing.assert_allclose(at_body, same, atol=1e-8)
