@@ -21,10 +21,12 @@ help:  ## this list
 setup:  ## make or refresh the workspace: environment, messages, packages
 	@python3 scripts/setup_workspace.py
 
-run: setup  ## start a robot on its emulator: make run ROBOT=name-or-file ARGS="namespace:=a"
+run:  ## start a robot on its emulator: make run ROBOT=name-or-file ARGS="namespace:=a"
+	@python3 scripts/setup_workspace.py --warm '$(ROBOT)'
 	@$(in_workspace) exec soro launch '$(ROBOT)' $(ARGS)
 
-demo: setup  ## move the STIFF-FLOP robot through published patterns; results in out/
+demo:  ## move the STIFF-FLOP robot through published patterns; results in out/
+	@python3 scripts/setup_workspace.py --warm stiff_flop
 	@$(in_workspace) exec soro demo $(ARGS)
 
 test: setup  ## all tests; some packages: make test ARGS="soro_node soro_driver -- -x"

@@ -43,6 +43,9 @@ def parse_arguments() -> argparse.Namespace:
         default='kilted',
         help='which ROS wheels to use where no ROS installation is sourced (default: kilted)',
     )
+    parser.add_argument(
+        '--warm', metavar='ROBOT', help='compile the kernels of this robot too, by name or file'
+    )
     parser.add_argument('--check', action='store_true', help='only say whether anything is due')
     return parser.parse_args()
 
@@ -58,7 +61,6 @@ def set_up(workspace: Workspace, say: Progress) -> None:
     finally:
         environment.finish_second_half(second_half)
     build.run(build.due(workspace.packages()))
-    build.warm_kernels()
 
 
 def main() -> int:
@@ -67,10 +69,12 @@ def main() -> int:
     say = Progress()
     workspace = Workspace(ROOT, arguments.distribution)
 
-    def is_due() -> list[str]:
-        return Environment(workspace, say).due() + Build(workspace, say).everything_due()
+    build = Build(workspace, say)
 
-    due = is_due()
+    def is_due() -> list[str]:
+        return Environment(workspace, say).due() + build.everything_due()
+
+    due = is_due() + (['kernels'] if build.kernels_due(arguments.warm) else [])
     if arguments.check or not due:
         if due:
             say('due: ' + ', '.join(due))
@@ -86,6 +90,8 @@ def main() -> int:
                 say(f'set-up of {ROOT} with {workspace.world_in_words()}')
                 set_up(workspace, say)
                 say('the workspace is ready:  source scripts/env.sh')
+            if build.kernels_due(arguments.warm):
+                build.warm_kernels(arguments.warm)
     except SetupError as error:
         say(f'set-up failed: {error}')
         return 1

@@ -45,8 +45,7 @@ class Build:
 
     def everything_due(self) -> list[str]:
         """Return what is due, in words."""
-        kernels = ['kernels'] if self._kernels_due() else []
-        return list(self.due(self.workspace.packages())) + kernels
+        return list(self.due(self.workspace.packages()))
 
     # ---- doing it
 
@@ -125,7 +124,7 @@ class Build:
         """Remove builds of packages whose folder is gone: they would still be found."""
         present = self.workspace.packages()
         stamps = self._read_stamps()
-        gone = [name for name in stamps if name not in present and name != '.kernels']
+        gone = [name for name in stamps if name not in present and name[0] != '.']
         for name in gone:
             self.say(f'removing the build of {name}, which is gone')
             shutil.rmtree(self.build / name, ignore_errors=True)
@@ -145,37 +144,41 @@ class Build:
 
     # ---- kernels
 
-    def _warmer(self) -> Path:
-        return self.workspace.root / 'src/soro_mechanics/soro_mechanics/warm_up.py'
+    def _kernel_state(self, robot: str) -> str:
+        sources = sorted((self.workspace.root / 'src/soro_mechanics').rglob('*kernels*.py'))
+        named = self.workspace.root / f'config/robots/{robot}.yaml'
+        files = [f for f in (*sources, named, Path(robot)) if f.is_file()]
+        return digest([self.workspace.world, *(f.read_bytes() for f in files)])
 
-    def _kernel_state(self) -> str:
-        folder = self._warmer().parent
-        return digest(
-            [self.workspace.world]
-            + [f.read_bytes() for f in sorted(folder.rglob('*kernels*.py'))]
-            + [self._warmer().read_bytes()]
-        )
-
-    def _kernels_due(self) -> bool:
-        if not self._warmer().is_file():
+    def kernels_due(self, robot: str | None) -> bool:
+        """Return whether a robot's kernels changed since they were compiled here."""
+        if robot is None:
             return False
-        return self._read_stamps().get('.kernels') != self._kernel_state()
+        return self._read_stamps().get(f'.kernels {robot}') != self._kernel_state(robot)
 
-    def warm_kernels(self) -> None:
-        """Compile the kernels into their cache now, not at the first control tick."""
-        if not self._kernels_due():
-            return
-        self.say('compiling the kernels')
-        state = self._kernel_state()
+    def warm_kernels(self, robot: str) -> None:
+        """Compile a robot's kernels into their cache now, not while its nodes start.
+
+        What goes wrong here is reported and left to the nodes: they say it better.
+        """
+        self.say(f'compiling the kernels of {robot}, once, about half a minute')
+        state = self._kernel_state(robot)
         environment = self.environment()
-        environment['PYTHONPATH'] = str(self.workspace.root / 'src/soro_mechanics')
+        sources = self.workspace.root / 'src'
+        paths = [str(sources / 'soro_mechanics'), str(sources / 'soro_node')]
+        environment['PYTHONPATH'] = os.pathsep.join(paths)
+        command = (
+            'import sys; from soro_mechanics import load_robot;'
+            'from soro_node.warm_up import warm_up; warm_up(load_robot(sys.argv[1]))'
+        )
         done = subprocess.run(
-            [str(self.workspace.python), '-m', 'soro_mechanics.warm_up'],
+            [str(self.workspace.python), '-c', command, robot],
             env=environment,
             capture_output=True,
             text=True,
         )
-        if done.returncode != 0:
-            raise SetupError('the kernels do not compile:\n' + done.stderr[-2000:])
-        stamps = {**self._read_stamps(), '.kernels': state}
+        if done.returncode:
+            self.say('not compiled: ' + (done.stderr.strip().splitlines() or ['?'])[-1])
+            return
+        stamps = {**self._read_stamps(), f'.kernels {robot}': state}
         self.stamps.write_text(json.dumps(stamps, indent=2))

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 import hashlib
 import os
 from pathlib import Path
-import xml.etree.ElementTree as ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -117,10 +116,15 @@ class Workspace:
         else:
             # Which modules exist matters (links per package folder), what is in them does not.
             yield from sorted(p.parent.name for p in folder.glob('*/__init__.py'))
+            yield from self._data_files(folder)
         for data in INSTALLED_DATA.get(folder.name, ()):
             for file in sorted((self.root / data).rglob('*')):
                 yield file.relative_to(self.root).as_posix()
 
-    def package_name(self, folder: Path) -> str:
-        """Return the name in package.xml."""
-        return ElementTree.parse(folder / 'package.xml').getroot().findtext('name', '')
+    def _data_files(self, folder: Path) -> Iterator[str]:
+        """Yield the names of what a Python package may install beside its modules."""
+        for file in sorted(folder.glob('*/**/*')):
+            path = file.relative_to(folder)
+            generated = any(p[0] in '._' or p.endswith('.egg-info') for p in path.parts)
+            if path.parts[0] != 'test' and path.suffix != '.py' and not generated:
+                yield path.as_posix()

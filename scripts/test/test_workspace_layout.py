@@ -52,6 +52,8 @@ def changes(workspace: Workspace, change) -> list[str]:
         ('src/soro_node/setup.py', 'setup(entry_points={})', ['soro_node']),
         ('src/soro_node/soro_node/new_module.py', 'x = 1', []),
         ('src/soro_node/soro_node/__init__.py', 'x = 1', []),
+        ('src/soro_node/soro_node/frames.dbc', 'x', ['soro_node']),
+        ('src/soro_node/soro_node/.cached', 'x', []),
         ('config/robots/b.yaml', 'name: b', ['soro_description']),
         ('config/robots/a.yaml', 'name: c', []),
         ('colcon.meta', '{"names": {}}', ['soro_description', 'soro_msgs']),
