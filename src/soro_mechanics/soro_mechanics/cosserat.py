@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from soro_mechanics import cosserat_kernels as kernels
 from soro_mechanics.configuration import Array
 from soro_mechanics.segment_grid import Grid
-from soro_mechanics.segment_model import LINEAR_BELOW, Ramp, SegmentModel
+from soro_mechanics.segment_model import SegmentModel
 
-EXACT_BELOW = 1e-8  # the variations by the parameters are as good as this residual
+# Scaled residual from which one linear correction of the whole solution leaves its square;
+# lower where variations by the parameters are wanted, which are as good as the residual.
+LINEAR_BELOW = 1e-5
+LINEAR_BELOW_WITH_VARIATIONS = 1e-8
 
 
 class NonlinearCosserat(SegmentModel):
@@ -19,24 +20,24 @@ class NonlinearCosserat(SegmentModel):
 
     name = 'ncm'
 
-    def _ramp(
-        self, grid: Grid, actuation: Array, gravity: Array, parameters: int, guess: Ramp | None
-    ) -> Ramp:
-        parts = self.parts(actuation)
-        elements = grid.chain[0].size
-        record = np.empty((elements, 3, kernels.RECORD))
-        d_record = np.zeros((elements, 3, kernels.RECORD, parameters))
-        warm = guess is not None and guess.starts.shape == (len(parts), 3)
-        starts = guess.starts.copy() if guess is not None and warm else np.zeros((len(parts), 3))
-        rule = kernels.EXACT if self.compensation.rule == 'exact' else kernels.PUBLISHED
-        below = LINEAR_BELOW if parameters == 0 else EXACT_BELOW
-        passes, residual = kernels.cosserat_ramp(
+    def _increments(
+        self,
+        grid: Grid,
+        actuation: Array,
+        gravity: Array,
+        parts: Array,
+        rule: int,
+        starts: Array,
+        warm: bool,
+        record: Array,
+        d_record: Array,
+    ) -> tuple[int, float]:
+        parameters = d_record.shape[3]
+        below = LINEAR_BELOW_WITH_VARIATIONS if parameters else LINEAR_BELOW
+        return kernels.cosserat_ramp(  # type: ignore[no-any-return]
             grid.chain, self._push(actuation), self._push_variations(parameters), gravity, parts,
             rule, self._units[1], below, starts, warm, record, d_record,
         )  # fmt: skip
-        return Ramp(
-            actuation.copy(), gravity.copy(), record, d_record, starts, passes, residual
-        )
 
 
 class LinearCosserat(NonlinearCosserat):

@@ -324,7 +324,7 @@ def cosserat_ramp(chain, press, d_press, gravity, parts, rule, scale, linear_bel
     """Ramp pressure and weight; write the final record and its variations by the parameters.
 
     parts : fractions of the load at the end of every increment, the last one 1.
-    starts : (increments, 3), M(0) of every increment; read when `warm`, always written.
+    starts : (increments, 3), M(0) of every increment; a guess where `warm`, always written.
     Returns (passes, largest predicted residual).
     """
     elements = chain[0].shape[0]
@@ -335,19 +335,30 @@ def cosserat_ramp(chain, press, d_press, gravity, parts, rule, scale, linear_bel
     record[:] = 0.0
     record[:, :, 0] = 1.0
     d_record[:] = 0.0
+    known = starts.copy()
+    if not warm:
+        known[:] = 0.0
     passes = 0
     worst = 0.0
     for j in range(parts.shape[0]):
         part = parts[j]
-        if not warm:
-            if j == 0:
-                starts[0] = 0.0
-            elif j == 1:
-                starts[1] = 2.0 * starts[0]
+        # Polynomial through the increments before and the unloaded rod; with a warm start it
+        # carries on the difference to the increments of the guess.
+        for r in range(3):
+            a = starts[j - 1, r] - known[j - 1, r] if j > 0 else 0.0
+            b = starts[j - 2, r] - known[j - 2, r] if j > 1 else 0.0
+            c = starts[j - 3, r] - known[j - 3, r] if j > 2 else 0.0
+            d = starts[j - 4, r] - known[j - 4, r] if j > 3 else 0.0
+            if j <= 1:
+                step = 2.0 * a
             elif j == 2:
-                starts[2] = 3.0 * (starts[1] - starts[0])
+                step = 3.0 * (a - b)
+            elif j == 3:
+                step = 4.0 * (a + c) - 6.0 * b
             else:
-                starts[j] = 3.0 * (starts[j - 1] - starts[j - 2]) + starts[j - 3]
+                last = starts[j - 5, r] - known[j - 5, r] if j > 4 else 0.0
+                step = 5.0 * (a - d) - 10.0 * (b - c) + last
+            starts[j, r] = known[j, r] + step
         used, residual = solve_increment(
             chain, record, d_record, part * press, part * d_press, rule, part * gravity, scale,
             starts[j], linear_below, at, d_at, parameter_at)

@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from soro_mechanics import pcc_kernels
 from soro_mechanics.configuration import Array
-from soro_mechanics.cosserat_kernels import EXACT, PUBLISHED, RECORD
 from soro_mechanics.segment_grid import Grid
-from soro_mechanics.segment_model import Ramp, SegmentModel
+from soro_mechanics.segment_model import SegmentModel
 
 TOLERANCE = 1e-11  # of the arc parameters, stretch and scaled curvature
 
@@ -20,22 +17,22 @@ class NonlinearPcc(SegmentModel):
 
     name = 'npcc'
 
-    def _ramp(
-        self, grid: Grid, actuation: Array, gravity: Array, parameters: int, guess: Ramp | None
-    ) -> Ramp:
-        parts = self.parts(actuation)
-        elements = grid.chain[0].size
-        record = np.empty((elements, 3, RECORD))
-        d_record = np.zeros((elements, 3, RECORD, parameters))
-        starts = np.zeros((len(parts), 3))
-        passes, residual = pcc_kernels.pcc_ramp(
-            grid.chain, self._push(actuation), self._push_variations(parameters), gravity, parts,
-            EXACT if self.compensation.rule == 'exact' else PUBLISHED, self._units[1], TOLERANCE,
-            starts, record, d_record,
+    def _increments(
+        self,
+        grid: Grid,
+        actuation: Array,
+        gravity: Array,
+        parts: Array,
+        rule: int,
+        starts: Array,
+        warm: bool,
+        record: Array,
+        d_record: Array,
+    ) -> tuple[int, float]:
+        return pcc_kernels.pcc_ramp(  # type: ignore[no-any-return]
+            grid.chain, self._push(actuation), self._push_variations(d_record.shape[3]), gravity,
+            parts, rule, self._units[1], TOLERANCE, starts, record, d_record,
         )  # fmt: skip
-        return Ramp(
-            actuation.copy(), gravity.copy(), record, d_record, starts, passes, residual
-        )
 
 
 class LinearPcc(NonlinearPcc):

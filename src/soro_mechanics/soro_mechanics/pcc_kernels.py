@@ -132,6 +132,7 @@ def pcc_ramp(chain, press, d_press, gravity, parts, rule, scale, tolerance, star
     d_old = np.zeros((pieces, 6, parameters))
     x = np.zeros((pieces, 3))
     x[:, 0] = 1.0
+    before = x.copy()
     a = np.empty((size, size))
     b = np.empty((size, 1 + parameters))
     y = np.empty(6)
@@ -142,6 +143,11 @@ def pcc_ramp(chain, press, d_press, gravity, parts, rule, scale, tolerance, star
         push = parts[j] * press
         d_push = parts[j] * d_press
         start = np.zeros(3) if j == 0 else starts[j - 1].copy()
+        for i in range(pieces):
+            for r in range(3):
+                guess = 2.0 * x[i, r] - before[i, r] if j > 0 else x[i, r]
+                before[i, r] = x[i, r]
+                x[i, r] = guess
         settled = False
         for _ in range(30):
             _place_strains(chain, x, strain_record, d_strain_record)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics import rod_kernels as kernels
 from soro_mechanics.configuration import Array, Configuration, Load
+from soro_mechanics.cosserat_kernels import EXACT, PUBLISHED, RECORD
 from soro_mechanics.model import Model
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.segment_grid import Grid, load_arrays, load_cuts, make_grid
@@ -26,7 +27,6 @@ from soro_mechanics.segment_schema import Compensation, SegmentChain
 from soro_mechanics.status import Code, SolverStatus, Stability
 
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
-LINEAR_BELOW = 1e-5  # scaled residual from which one linear correction leaves 1e-10
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,53 @@ class SegmentModel(Model):
         whole = np.arange(1.0, math.ceil(growth))
         return np.append(whole / growth, 1.0) if growth > 1.0 else np.ones(1)
 
-    @abstractmethod
     def _ramp(
         self, grid: Grid, actuation: Array, gravity: Array, parameters: int, guess: Ramp | None
     ) -> Ramp:
         """Run the actuation stage, with variations by all actuators (`parameters`) or none (0)."""
+        parts = self.parts(actuation)
+        compensation = self.compensation
+        rule = PUBLISHED if compensation.rule == 'published' else EXACT
+        double = compensation.rule == 'converged'
+        runs = (parts, _halves(parts)) if double else (parts,)
+        total = sum(len(p) for p in runs)
+        warm = guess is not None and guess.starts.shape == (total, 3)
+        starts = guess.starts.copy() if guess is not None and warm else np.zeros((total, 3))
+        passes, worst, results, first = 0, 0.0, [], 0
+        for steps in runs:
+            record = np.empty((grid.chain[0].size, 3, RECORD))
+            d_record = np.zeros((*record.shape, parameters))
+            used, residual = self._increments(
+                grid, actuation, gravity, steps, rule, starts[first : first + len(steps)], warm,
+                record, d_record,
+            )  # fmt: skip
+            first += len(steps)
+            passes += used
+            worst = max(worst, residual) if math.isfinite(residual) else math.inf
+            results.append((record, d_record))
+        record, d_record = results[-1]
+        if double:
+            # The increments are second order and symmetric: this combination is fourth order.
+            record = (4.0 * record - results[0][0]) / 3.0
+            d_record = (4.0 * d_record - results[0][1]) / 3.0
+        return Ramp(
+            actuation.copy(), gravity.copy(), record, d_record, starts, passes, worst
+        )
+
+    @abstractmethod
+    def _increments(
+        self,
+        grid: Grid,
+        actuation: Array,
+        gravity: Array,
+        parts: Array,
+        rule: int,
+        starts: Array,
+        warm: bool,
+        record: Array,
+        d_record: Array,
+    ) -> tuple[int, float]:
+        """Take the increments; write records and base moments; return (passes, residual)."""
 
     def forward(
         self,
@@ -301,6 +343,12 @@ class SegmentModel(Model):
             np.linalg.solve(np.transpose(wrench, (0, 2, 1)), np.transpose(eta, (0, 2, 1))),
             (0, 2, 1),
         )
+
+
+def _halves(parts: Array) -> Array:
+    """Return the parts with every increment cut in two."""
+    before = np.concatenate([[0.0], parts[:-1]])
+    return np.stack([0.5 * (before + parts), parts], axis=1).ravel()
 
 
 def twist_at_point(point: Array) -> Array:

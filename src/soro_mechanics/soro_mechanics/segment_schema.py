@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.section import Section
 
-RULES = ('exact', 'published')
+RULES = ('converged', 'exact', 'published')
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,17 @@ class Compensation:
 
     Attributes
     ----------
-    rule : 'exact' or 'published'
-        Exact along straight paths of the section wrench, or with the sections of the increment
-        before (Shi 2023, (24)).
+    rule : 'converged', 'exact' or 'published'
+        'published': with the sections of the increment before (Shi 2023, (24)). 'exact': exact
+        along straight paths of the section wrench, second order in the increments. 'converged':
+        exact, taken with the increments and with twice as many, and extrapolated.
     increments : int
         Number of equal increments; 0: as many as `threshold` gives.
     threshold : float
         Growth of the norm of the pressures per increment [Pa] (Shi 2023, (13), (26)).
     """
 
-    rule: str = 'exact'
+    rule: str = 'converged'
     increments: int = 4
     threshold: float = 0.0
 
@@ -122,7 +123,7 @@ def _read_compensation(section: Section) -> Compensation:
     if 'compensation' not in section:
         return Compensation()
     with section.section('compensation') as item:
-        rule = item.text('rule', 'exact', choices=RULES)
+        rule = item.text('rule', Compensation.rule, choices=RULES)
         threshold = item.quantity('threshold', 'Pa', 0.0, positive=True)
         if threshold > 0.0 and 'increments' in item:
             raise item.error('increments', 'give increments or threshold, not both')

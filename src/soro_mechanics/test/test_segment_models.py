@@ -1,0 +1,295 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Check the four STIFF-FLOP models against finite differences, each other and invariants."""
+
+import numpy as np
+import pytest
+
+from soro_mechanics import Code, InvalidInput, lie, Load, load_robot, LoadAxes, Stability
+from soro_mechanics.robot import Robot
+from soro_mechanics.segment_model import with_compensation
+from soro_mechanics.segment_schema import Compensation
+
+MODELS = ('ncm', 'npcc', 'lcm', 'lpcc')
+TIP_WRENCH = np.array([0.12, -0.2, 0.08, 1e-3, -2e-3, 1.5e-3])
+SIZE = np.repeat([1.0, 0.04], 3)  # makes translations and rotations of this robot comparable
+
+
+def tip_twist(a, b):
+    """Tip twist from b to a, base axes, linear first."""
+    turn = lie.so3_log(polish(a.tip[:3, :3] @ b.tip[:3, :3].T))
+    return np.concatenate([a.tip[:3, 3] - b.tip[:3, 3], turn])
+
+
+def polish(rotation):
+    u, _, v = np.linalg.svd(rotation)
+    return u @ v
+
+
+def central(solve, steps):
+    columns = [tip_twist(solve(h), solve(-h)) / (2.0 * np.linalg.norm(h)) for h in steps]
+    return np.array(columns).T
+
+
+def relative(a, b, left=SIZE, right=1.0):
+    a, b = a * left[:, None] * right, b * left[:, None] * right
+    return np.abs(a - b).max() / np.abs(b).max()
+
+
+def with_rule(name, **choice):
+    description = load_robot(name).description
+    return Robot(with_compensation(description, Compensation(**choice)), 'ncm')
+
+
+def pressures(name, size=0.8e5):
+    count = 6 if 'two' in name else 3
+    return size * np.array([1.0, 0.35, 0.1, 0.2, 0.6, 0.15])[:count]
+
+
+@pytest.mark.parametrize('model', MODELS)
+@pytest.mark.parametrize('name', ['stiff_flop', 'stiff_flop_two_segment'])
+@pytest.mark.parametrize('gravity', [[0, 0, -9.81], [0, -9.81, 0]])
+def test_jacobian_and_tangent_are_the_central_differences(name, model, gravity):
+    robot = load_robot(name, model)
+    robot.gravity = gravity
+    actuation = pressures(name)
+    wrench = TIP_WRENCH * (0.2 if 'two' in name else 1.0)
+    loads = (
+        Load(np.array([0.05, 0.02, -0.03, 1e-4, 0.0, 2e-4]), 'segment_1', 0.0173, LoadAxes.LOCAL),
+        Load(np.array([0.0, 0.01, -0.02, 1e-4, 0.0, 2e-4]), '', 0.0, LoadAxes.LOCAL),
+    )
+    q = robot.forward(actuation, wrench, loads=loads)
+    assert q.status.code is Code.NONE
+    jacobian = central(
+        lambda h: robot.forward(actuation + h, wrench, loads=loads),
+        20.0 * np.eye(len(actuation)),
+    )
+    assert relative(robot.jacobian(q), jacobian) < 1e-5
+    steps = np.diag(np.repeat([1e-4, 4e-6], 3))
+    compliance = central(lambda h: robot.forward(actuation, wrench + h, loads=loads), steps)
+    assert relative(robot.compliance(q), compliance, right=SIZE) < 1e-5
+
+
+@pytest.mark.parametrize('rule', [
+    {'rule': 'published', 'increments': 6}, {'rule': 'published', 'threshold': 0.15e5},
+    {'rule': 'exact', 'increments': 3}, {'rule': 'converged', 'increments': 2},
+])  # fmt: skip
+def test_jacobian_goes_through_every_increment(rule):
+    robot = with_rule('stiff_flop', **rule)
+    actuation = np.array([0.9e5, 0.2e5, 0.4e5])
+    q = robot.forward(actuation, TIP_WRENCH)
+    jacobian = central(lambda h: robot.forward(actuation + h, TIP_WRENCH), 20.0 * np.eye(3))
+    assert relative(robot.jacobian(q), jacobian) < 1e-5
+
+
+@pytest.mark.parametrize('model', MODELS)
+def test_compliance_along_is_the_answer_at_the_station(model):
+    robot = load_robot('stiff_flop', model)
+    actuation = pressures('stiff_flop')
+    q = robot.forward(actuation, TIP_WRENCH)
+    along = robot.compliance_along(q)[0]
+    np.testing.assert_allclose(along[-1], robot.compliance(q), rtol=1e-7, atol=1e-12)
+    assert np.abs(along[0]).max() < 1e-12
+    for k in (11, 25, 40):
+        place = q.arc_lengths[0][k]
+
+        def push(h, place=place):
+            return robot.forward(
+                actuation, TIP_WRENCH, loads=(Load(h, 'segment_1', place),)
+            ).backbones[0][k]
+
+        steps = np.diag(np.repeat([1e-4, 4e-6], 3))
+        answer = np.empty((6, 6))
+        for c, h in enumerate(steps):
+            a, b = push(h), push(-h)
+            turn = lie.so3_log(polish(a[:3, :3] @ b[:3, :3].T))
+            answer[:, c] = np.concatenate([a[:3, 3] - b[:3, 3], turn]) / (2 * h.max())
+        assert relative(along[k], answer, right=SIZE) < 1e-5
+
+
+@pytest.mark.parametrize('model', MODELS)
+def test_integral_is_the_tangent_where_nothing_loads(model):
+    robot = load_robot('stiff_flop', model)
+    robot.gravity = [0, 0, 0]
+    q = robot.forward([1.0e5, 0.4e5, 0.0])
+    tangent, integral = robot.compliance(q), robot.compliance(q, method='integral')
+    assert relative(tangent, integral, right=SIZE) < 1e-7
+    robot.gravity = [0, 0, -9.81]
+    q = robot.forward([1.0e5, 0.4e5, 0.0])
+    assert relative(robot.compliance(q), robot.compliance(q, method='integral'), right=SIZE) > 0.01
+
+
+def test_tip_moment_makes_exactly_the_stated_asymmetry():
+    robot = load_robot('stiff_flop')
+    actuation = pressures('stiff_flop')
+    force_only = robot.forward(actuation, [0.2, -0.1, 0.1, 0, 0, 0])
+    stiffness = np.linalg.inv(robot.compliance(force_only))
+    assert np.abs(stiffness - stiffness.T).max() < 1e-6 * np.abs(stiffness).max()
+    q = robot.forward(actuation, TIP_WRENCH)
+    stiffness = np.linalg.inv(robot.compliance(q))
+    skew = np.zeros((6, 6))
+    skew[3:, 3:] = -lie.hat3(TIP_WRENCH[3:])
+    np.testing.assert_allclose(
+        stiffness - stiffness.T, skew, atol=1e-6 * np.abs(stiffness).max() * 0.04
+    )
+
+
+def test_maxwell_betti_between_two_points():
+    robot = load_robot('stiff_flop')
+    actuation, place = pressures('stiff_flop'), 0.024
+    a, b = np.array([1.0, 0.3, -0.2]), np.array([-0.4, 1.0, 0.5])
+
+    def solve(at_place, at_tip):
+        return robot.forward(
+            actuation, [*at_tip, 0, 0, 0], loads=(Load(np.r_[at_place, 0, 0, 0], 'segment_1', place),)
+        )
+
+    h, zero = 1e-4, np.zeros(3)
+    node = int(np.abs(solve(zero, zero).arc_lengths[0] - place).argmin())
+    there = (solve(h * a, zero).tip - solve(-h * a, zero).tip)[:3, 3] @ b
+    moved = solve(zero, h * b).backbones[0][node] - solve(zero, -h * b).backbones[0][node]
+    assert there == pytest.approx(moved[:3, 3] @ a, rel=1e-5)
+
+
+def test_four_models_meet_at_small_pressure():
+    bend = {}
+    for size in (0.02e5, 0.04e5):
+        tips = [load_robot('stiff_flop', m).forward([size, 0.0, 0.3 * size]).tip for m in MODELS]
+        bend[size] = max(np.abs(t - tips[0])[:3, 3].max() for t in tips)
+    assert bend[0.02e5] < 2e-5
+    # The difference falls faster than the pressure: the models agree to first order.
+    assert bend[0.02e5] < 0.6 * bend[0.04e5]
+
+
+def test_published_increments_converge_to_the_exact_rule():
+    actuation = [1.2e5, 0.0, 0.6e5]
+    limit = with_rule('stiff_flop', increments=12).forward(actuation).tip[:3, 3]
+    gaps = [
+        np.linalg.norm(
+            with_rule('stiff_flop', rule='published', increments=n).forward(actuation).tip[:3, 3]
+            - limit
+        )
+        for n in (25, 50, 100)
+    ]
+    assert gaps[0] / gaps[1] == pytest.approx(2.0, rel=0.1)
+    assert gaps[1] / gaps[2] == pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.parametrize('name', ['stiff_flop', 'stiff_flop_two_segment'])
+def test_default_increments_are_converged(name):
+    chosen, fine = load_robot(name), with_rule(name, increments=24)
+    for size in (0.6e5, 1.2e5):
+        for pattern in ([1, 0, 0, 1, 0, 0], [0, 1, 1, 1, 0, 1], [1, 1, 1, 0, 1, 0]):
+            actuation = size * np.array(pattern[: len(chosen.actuators)], dtype=float)
+            for gravity in ([0, 0, -9.81], [9.81, 0, 0]):
+                chosen.gravity = fine.gravity = gravity
+                a, b = chosen.forward(actuation), fine.forward(actuation)
+                length = np.linalg.norm(b.tip[:3, 3])
+                assert a.status.converged and b.status.converged
+                assert np.linalg.norm((a.tip - b.tip)[:3, 3]) < 1e-4 * length
+
+
+@pytest.mark.parametrize('model', MODELS)
+def test_turning_pressures_by_a_third_turns_the_robot(model):
+    robot = load_robot('stiff_flop', model)
+    turn = lie.so3_exp([0, 0, 2 * np.pi / 3])
+    a = robot.forward([0.9e5, 0.2e5, 0.5e5], [0.1, 0.05, 0.0, 0, 0, 1e-3])
+    wrench = np.concatenate([turn @ [0.1, 0.05, 0.0], [0, 0, 1e-3]])
+    b = robot.forward([0.5e5, 0.9e5, 0.2e5], wrench)
+    np.testing.assert_allclose(b.tip[:3, 3], turn @ a.tip[:3, 3], atol=1e-10)
+    np.testing.assert_allclose(b.tip[:3, :3] @ turn, turn @ a.tip[:3, :3], atol=1e-9)
+
+
+def test_pure_elongation_follows_the_closed_form():
+    robot = load_robot('stiff_flop')
+    robot.gravity = [0, 0, 0]
+    segment = robot.description.structure['segments'].segments[0]
+    force = sum(c.area for c in segment.chambers) * 1.0e5
+    stretch = 1.0 / (1.0 - force / segment.axial_stiffness)
+    assert robot.forward([1e5] * 3).tip[2, 3] == pytest.approx(segment.length * stretch, rel=1e-12)
+    linear = robot.with_model('lcm').forward([1e5] * 3).tip[2, 3]
+    assert linear == pytest.approx(segment.length * (1 + force / segment.axial_stiffness))
+
+
+def test_pressing_one_pair_bends_away_from_it():
+    q = load_robot('stiff_flop').forward([1e5, 0, 0])
+    assert q.tip[0, 3] < -0.01 and abs(q.tip[1, 3]) < 1e-12
+
+
+def test_upside_down_pulls_and_upright_pushes():
+    robot = load_robot('stiff_flop')
+    bends = []
+    for g in (-9.81, 0.0, 9.81):
+        robot.gravity = [0, 0, g]
+        bends.append(np.arccos(robot.forward([1.2e5, 0, 0]).tip[2, 2]))
+    assert bends[0] > bends[1] > bends[2]
+
+
+def test_rotations_stay_orthonormal():
+    q = load_robot('stiff_flop').forward([1.5e5, 1.0e5, 0.0])
+    for pose in q.backbones[0]:
+        assert np.abs(pose[:3, :3].T @ pose[:3, :3] - np.eye(3)).max() < 1e-7
+
+
+def test_a_warm_start_changes_the_work_and_not_the_answer():
+    robot = load_robot('stiff_flop_two_segment')
+    cold = robot.forward(pressures('stiff_flop_two_segment'), 0.2 * TIP_WRENCH)
+    near = robot.forward(0.97 * cold.actuation, 0.18 * TIP_WRENCH)
+    warm = robot.forward(cold.actuation, 0.2 * TIP_WRENCH, guess=near)
+    assert warm.status.iterations < cold.status.iterations
+    np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
+
+
+def test_too_much_pressure_is_reported_not_returned():
+    q = load_robot('stiff_flop').forward([9e5, 9e5, 9e5])
+    assert q.status.code is Code.NOT_CONVERGED and not q.status.converged
+    assert 'pressure' in q.status.message
+
+
+def test_a_column_under_its_critical_load_is_stable_and_over_it_is_not():
+    robot = load_robot('stiff_flop')
+    robot.gravity = [0, 0, 0]
+    segment = robot.description.structure['segments'].segments[0]
+    euler = np.pi**2 * segment.bending_stiffness / (4 * segment.length**2)
+    # shear lowers Euler's load (Engesser), compression raises it a little
+    below = robot.forward([0, 0, 0], [0, 0, -0.6 * euler, 0, 0, 0])
+    beyond = robot.forward([0, 0, 0], [0, 0, -1.6 * euler, 0, 0, 0])
+    assert below.status.stability is Stability.STABLE
+    assert beyond.status.code is Code.UNSTABLE
+    assert beyond.status.smallest_eigenvalue < 0.0 < below.status.smallest_eigenvalue
+
+
+def test_loads_that_do_not_fit_are_refused():
+    robot = load_robot('stiff_flop_two_segment')
+    zero, unit = np.zeros(6), np.array([0.01, 0, 0, 0, 0, 0])
+    with pytest.raises(InvalidInput, match='segment_1_link'):
+        robot.forward(zero, loads=(Load(unit, 'segment_3'),))
+    with pytest.raises(InvalidInput, match='between 0 and 0.04 m'):
+        robot.forward(zero, loads=(Load(unit, 'segment_2', 0.05),))
+
+
+def test_a_load_on_the_link_is_a_load_on_either_end_of_it():
+    robot = load_robot('stiff_flop_two_segment')
+    actuation = pressures('stiff_flop_two_segment')
+    force = np.array([0.03, -0.02, 0.01])
+    on_link = robot.forward(actuation, loads=(Load(np.r_[force, 0, 0, 0], 'segment_1_link'),))
+    end = robot.forward(actuation, loads=(Load(np.r_[force, 0, 0, 0], 'segment_1', 0.04),))
+    np.testing.assert_allclose(on_link.tip, end.tip, atol=1e-12)
+    # at the far end the same force has the lever of the link
+    arm = 0.006 * on_link.bodies['segment_1_link'][:3, 2]
+    far = robot.forward(actuation, loads=(Load(np.r_[force, 0, 0, 0], 'segment_2', 0.0),))
+    same = robot.forward(
+        actuation,
+        loads=(Load(np.r_[force, np.cross(0.006 * far.bodies['segment_1_link'][:3, 2], force)],
+                    'segment_1', 0.04),),
+    )  # fmt: skip
+    np.testing.assert_allclose(far.tip, same.tip, atol=1e-9)
+    assert np.linalg.norm(arm) == pytest.approx(0.006, rel=1e-6)
+
+
+def test_two_segments_join_through_the_link():
+    q = load_robot('stiff_flop_two_segment').forward(pressures('stiff_flop_two_segment'))
+    end, start = q.backbones[0][-1], q.backbones[1][0]
+    np.testing.assert_allclose(start[:3, 3], end[:3, 3] + 0.006 * end[:3, 2], atol=1e-12)
+    np.testing.assert_allclose(start[:3, :3], end[:3, :3], atol=1e-14)
+    assert q.backbone_names == ('segment_1', 'segment_2')
