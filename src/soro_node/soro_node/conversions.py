@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from builtin_interfaces.msg import Time
@@ -18,6 +19,7 @@ from soro_mechanics.status import Code, SolverStatus
 import tf_transformations
 
 from soro_msgs.msg import Backbone
+from soro_msgs.msg import Compliance as ComplianceMessage
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.msg import Load as LoadMessage
 from soro_msgs.msg import SolverStatus as SolverStatusMessage
@@ -229,6 +231,68 @@ def configuration_to_message(
             q.backbone_names, q.arc_lengths, q.backbones, q.radii, strict=True
         )
     ]
+    return message
+
+
+@dataclass(frozen=True)
+class CompliancePoint:
+    """A compliance and where it belongs.
+
+    Attributes
+    ----------
+    matrix : ndarray, shape (6, 6)
+        At the point, axes of base_link, linear first.
+    pose : ndarray, shape (4, 4)
+        Of the point in base_link.
+    backbone : str
+        Empty: the tip.
+    arc_length : float
+        Along the unloaded backbone [m].
+    """
+
+    matrix: Array
+    pose: Array
+    backbone: str = ''
+    arc_length: float = 0.0
+
+
+def compliance_to_message(
+    point: CompliancePoint, q: Configuration, method: int, frame_id: str, stamp: Time
+) -> ComplianceMessage:
+    """Return the message of a compliance, with its ellipsoid and eigenscrews.
+
+    Eigenscrews exist only where the compliance is positive definite, which it is not at a clamped
+    base or at an unstable equilibrium: NaN there.
+
+    Parameters
+    ----------
+    point : CompliancePoint
+    q : Configuration
+        At which it was linearised.
+    method : int
+        TANGENT or INTEGRAL of the message.
+    frame_id : str
+        tip_aligned of the robot, with its prefix.
+    stamp : Time
+    """
+    from soro_mechanics import stiffness  # compiled kernels, which drivers do not load
+
+    softness, _ = stiffness.ellipsoids(point.matrix)
+    message = ComplianceMessage(
+        model=q.model, method=method, backbone=point.backbone, arc_length=float(point.arc_length),
+        pose=pose_to_message(point.pose), wrench=wrench_to_message(q.wrench),
+        matrix=point.matrix.ravel(), principal_compliance=softness.values,
+        principal_axis=[Vector3(x=a[0], y=a[1], z=a[2]) for a in softness.axes.T.tolist()],
+    )  # fmt: skip
+    message.header.frame_id = frame_id
+    message.header.stamp = stamp
+    try:
+        screws = stiffness.eigenscrews(point.matrix)
+    except InvalidInput:
+        message.eigenstiffness = message.eigenscrew_pitch = np.full(3, np.nan)
+    else:  # the library lists the largest first
+        message.eigenstiffness = np.ascontiguousarray(screws.values[2::-1])
+        message.eigenscrew_pitch = np.ascontiguousarray(screws.pitches[2::-1])
     return message
 
 

@@ -52,6 +52,7 @@ def _actions(robot: Robot, q: Configuration) -> tuple[Callable[[], object], ...]
         lambda: robot.compliance_along(q, method='integral'),
         lambda: robot.inverse(q.tip[:3, 3], guess=q),
         lambda: robot.inverse(q.tip[:3, 3]),
+        lambda: robot.inverse(10.0 * q.tip[:3, 3], guess=q),  # out of reach: other kernels
     )
 
 

@@ -1,0 +1,159 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``compliance``: how soft the robot is, along its backbone and over its workspace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import PointCloud2
+from soro_mechanics.errors import SoroError
+from soro_node.actuator_feedback import LatestFeedback
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.main import run
+from soro_node.parameters import Parameter, ParameterTable
+from soro_node.replies import answering
+from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
+from soro_node.warm_up import warm_up
+
+from soro_compliance.services import Services
+from soro_compliance.workspace_action import WorkspaceAction
+from soro_msgs.action import AnalyzeWorkspace
+from soro_msgs.msg import ActuatorState
+from soro_msgs.srv import ComputeCompliance
+
+LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+STOP_TIMEOUT = 2.0  # s
+REPORT_PERIOD = 0.2  # s
+
+PARAMETERS = (
+    autostart_parameter(),
+    *ROBOT_PARAMETERS,
+    Parameter(
+        'state_timeout', 0.5, 's', 'an actuator_state older than this is not used',
+        minimum=0.01, read_only=True,
+    ),
+    Parameter(
+        'samples', 5000, '', 'samples of a workspace analysis whose goal names none',
+        minimum=1, maximum=1_000_000,
+    ),
+)  # fmt: skip
+
+
+class Compliance(GuardedLifecycleNode):
+    """Computes compliances and analyses the workspace."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('compliance', **kwargs)
+        self._binding: RobotBinding | None = None
+        self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
+        self.diagnostics = Diagnostics(self)
+        self._states = MutuallyExclusiveCallbackGroup()
+        self._requests = MutuallyExclusiveCallbackGroup()
+        self._parallel = ReentrantCallbackGroup()
+        self._workspace = self.create_publisher(PointCloud2, 'workspace', LATCHED)
+        self._service: Any = None
+        self._action: Any = None
+        self._input: Any = None
+        self._timer: Any = None
+
+    def make_executor(self) -> MultiThreadedExecutor:
+        """Return an executor with threads for states, requests, the action and its cancel."""
+        return MultiThreadedExecutor(num_threads=4, context=self.context)
+
+    def configure(self) -> None:
+        """Load the robot and warm every model of it."""
+        self.diagnostics.report('solver', Level.WARN, 'preparing')
+        self._binding = RobotBinding(self, self.table)
+        self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
+        self._answers = Services(
+            self._binding, self._feedback, lambda: self.get_clock().now().to_msg()
+        )
+        robot = self._binding.robot
+        seconds = sum(warm_up(self._binding.robot_with(m)) for m in robot.models)
+        self.get_logger().info(
+            f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
+        )
+        self._analysis = WorkspaceAction(
+            self, self._binding, lambda: self.table.samples, self._workspace.publish
+        )
+        # Only now: a client that waits for the service has waited for the kernels too.
+        self._service = self.create_service(
+            ComputeCompliance, '~/compute_compliance', self._on_request,
+            callback_group=self._requests,
+        )  # fmt: skip
+        self._action = ActionServer(
+            self, AnalyzeWorkspace, '~/analyze_workspace', self._analysis.execute,
+            callback_group=self._parallel, cancel_callback=lambda handle: CancelResponse.ACCEPT,
+        )  # fmt: skip
+        self.diagnostics.report('solver', Level.OK, 'inactive')
+
+    def activate(self) -> None:
+        """Listen to the present state."""
+        self._input = self.create_subscription(
+            ActuatorState, 'actuator_state', self._on_state, LOSSY, callback_group=self._states
+        )
+        self._timer = self.create_timer(
+            REPORT_PERIOD, self._report, self._states, Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self.diagnostics.report('solver', Level.OK, 'ready')
+
+    def deactivate(self) -> None:
+        """Stop listening."""
+        self.stop_outputs()
+        self.diagnostics.report('solver', Level.OK, 'inactive')
+
+    def stop_outputs(self) -> None:
+        """End an analysis that is running, and stop listening."""
+        if self._action is not None and not self._analysis.end(STOP_TIMEOUT):
+            self.get_logger().error('analyze_workspace did not end')
+        if self._input is not None:
+            self.destroy_subscription(self._input)
+            self.destroy_timer(self._timer)
+            self._input = self._timer = None
+
+    def cleanup(self) -> None:
+        """Withdraw service and action, forget the robot."""
+        if self._service is not None:
+            self.destroy_service(self._service)
+            self._action.destroy()
+            self._service = self._action = None
+        self._binding = None
+
+    def _check(self, values: dict[str, Any]) -> None:
+        if self._binding is not None:
+            self._binding.check(values)
+
+    def _apply(self, changed: set[str]) -> None:
+        if self._binding is not None and changed & {'model', 'gravity'}:
+            self._binding.apply(self.table)
+
+    def _on_state(self, message: ActuatorState) -> None:
+        try:
+            self._feedback.update(message)
+        except SoroError as error:
+            self.diagnostics.report('actuator_state', Level.ERROR, str(error))
+
+    def _report(self) -> None:
+        age = self._feedback.age()
+        if self._feedback.fresh() is None:
+            self.diagnostics.report('actuator_state', Level.WARN, 'no actuator_state', age=age)
+        else:
+            self.diagnostics.report('actuator_state', Level.OK, 'fresh', age=age)
+
+    @answering
+    def _on_request(self, request: Any, response: Any) -> Any:
+        self.check_active()
+        return self._answers.compute_compliance(request, response)
+
+
+def main() -> int:
+    """Run the node."""
+    return run(Compliance)

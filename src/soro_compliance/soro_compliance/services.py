@@ -1,0 +1,83 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""compute_compliance: request in, response out, no node in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from soro_mechanics.configuration import Configuration
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_node.actuator_feedback import LatestFeedback
+from soro_node.conversions import (
+    compliance_to_message,
+    CompliancePoint,
+    configuration_to_message,
+)
+from soro_node.replies import fill_status
+from soro_node.requests import loaded_state
+from soro_node.robot_binding import RobotBinding
+
+from soro_msgs.msg import Compliance
+from soro_msgs.msg import Configuration as ConfigurationMessage
+
+METHODS = {Compliance.TANGENT: 'tangent', Compliance.INTEGRAL: 'integral'}
+
+
+class Services:
+    """Answers of the compliance node.
+
+    Parameters
+    ----------
+    binding : RobotBinding
+    feedback : LatestFeedback
+        For requests about the present state.
+    now : callable
+        Returns the stamp of a response.
+    """
+
+    def __init__(
+        self, binding: RobotBinding, feedback: LatestFeedback, now: Callable[[], Time]
+    ) -> None:
+        self._binding = binding
+        self._feedback = feedback
+        self._now = now
+        self._last: Configuration | None = None
+
+    def compute_compliance(self, request: Any, response: Any) -> Any:
+        """Fill the compliance at the tip, or at every station of every backbone."""
+        if request.method not in METHODS:
+            raise InvalidInput('method', request.method, 'TANGENT (0) or INTEGRAL (1)')
+        state = loaded_state(self._binding, request, self._feedback.actuation)
+        near = self._last if self._last and self._last.model == state.robot.model else None
+        q = state.solve(near)
+        frames, stamp = self._binding.frames, self._now()
+        response.configuration = configuration_to_message(
+            q, state.robot, frames.base_link, stamp, ConfigurationMessage.FROM_REQUEST
+        )
+        if q.status.code is not Code.NOT_CONVERGED:
+            self._last = q
+            points = _points(state.robot, q, METHODS[request.method], request.along_backbone)
+            response.compliance = [
+                compliance_to_message(p, q, request.method, frames.tip_aligned, stamp)
+                for p in points
+            ]
+        return fill_status(response, q.status)
+
+
+def _points(robot: Robot, q: Configuration, method: str, along: bool) -> list[CompliancePoint]:
+    if not along:
+        arc_length = q.arc_lengths[-1][-1] if q.arc_lengths else 0.0
+        return [CompliancePoint(robot.compliance(q, method=method), q.tip, '', arc_length)]
+    return [
+        CompliancePoint(matrix, pose, name, s)
+        for name, stations, poses, matrices in zip(
+            q.backbone_names, q.arc_lengths, q.backbones,
+            robot.compliance_along(q, method=method), strict=True,
+        )
+        for s, pose, matrix in zip(stations, poses, matrices, strict=True)
+    ]  # fmt: skip

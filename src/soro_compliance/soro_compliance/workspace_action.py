@@ -1,0 +1,164 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The AnalyzeWorkspace action: progress while it runs, a code at every end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+import os
+import threading
+import time
+import traceback
+from typing import Any
+
+from geometry_msgs.msg import Point
+import numpy as np
+from sensor_msgs.msg import PointCloud2
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_node.conversions import wrench_from_message
+from soro_node.replies import fill_code, fill_error
+from soro_node.robot_binding import RobotBinding
+
+from soro_compliance import workspace_analysis as analysis
+from soro_compliance.point_cloud import point_cloud
+from soro_msgs.action import AnalyzeWorkspace
+
+FEEDBACK_PERIOD = 0.1  # s
+
+
+class Busy(SoroError):
+    """One analysis at a time: it uses all cores."""
+
+    code = Code.BUSY
+
+
+class WorkspaceAction:
+    """Executes goals of AnalyzeWorkspace.
+
+    Parameters
+    ----------
+    node : Compliance
+        For its clock, logger and state.
+    binding : RobotBinding
+    default_samples : callable
+        Returns how many samples a goal of zero means.
+    publish : callable
+        Publishes the cloud.
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        binding: RobotBinding,
+        default_samples: Callable[[], int],
+        publish: Callable[[PointCloud2], None],
+    ) -> None:
+        self._node = node
+        self._binding = binding
+        self._default_samples = default_samples
+        self._publish = publish
+        self._busy = threading.Lock()
+        self._ending = threading.Event()
+
+    def end(self, timeout: float) -> bool:
+        """Have the present goal end; whether it did within `timeout` [s]."""
+        self._ending.set()
+        ended = self._busy.acquire(timeout=timeout)
+        if ended:
+            self._ending.clear()
+            self._busy.release()
+        return ended
+
+    def execute(self, handle: Any) -> Any:
+        """Execute a goal."""
+        result = AnalyzeWorkspace.Result()
+        try:
+            self._node.check_active()
+            if not self._busy.acquire(blocking=False):
+                raise Busy('another analysis is running; cancel it first')
+            try:
+                self._run(handle, result)
+            finally:
+                self._busy.release()
+        except SoroError as error:
+            fill_error(result, error)
+        except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
+            self._node.get_logger().error(f'analyze_workspace:\n{traceback.format_exc()}')
+            fill_code(result, Code.UNKNOWN, f'internal error: {error!r}')
+        if result.error_code == Code.NONE:
+            handle.succeed()
+        elif result.error_code == Code.CANCELED and handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        return result
+
+    def _run(self, handle: Any, result: Any) -> None:
+        goal, begin = handle.request, time.monotonic()
+        robot = self._binding.robot_with(goal.model)
+        wrench = wrench_from_message(goal.wrench)
+        path = analysis.check_file(goal.save_to)
+        actuations = self._samples(robot, goal)
+        with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix='workspace') as pool:
+            cloud = analysis.analyze(
+                robot, actuations, wrench, goal.with_compliance, pool,
+                self._progress(handle, len(actuations)),
+            )  # fmt: skip
+        if path is not None:
+            analysis.save(cloud, [a.name for a in robot.actuators], path)
+            result.saved_to = str(path)
+        now = self._node.get_clock().now().to_msg()
+        result.points = point_cloud(cloud, self._binding.frames.base_link, now)
+        self._publish(result.points)
+        _describe(cloud, result)
+        result.duration = time.monotonic() - begin
+
+    def _samples(self, robot: Robot, goal: Any) -> Array:
+        count = goal.samples or self._default_samples()
+        if count > analysis.MOST_SAMPLES:
+            raise InvalidInput('samples', count, f'at most {analysis.MOST_SAMPLES}')
+        low, high = analysis.bounds(robot, goal.lower, goal.upper)
+        if goal.method == AnalyzeWorkspace.Goal.GRID:
+            samples = analysis.grid_samples(robot, low, high, count)
+        elif goal.method == AnalyzeWorkspace.Goal.RANDOM:
+            samples = analysis.random_samples(robot, low, high, count, goal.seed)
+        else:
+            raise InvalidInput('method', goal.method, 'GRID (0) or RANDOM (1)')
+        if not len(samples):
+            raise InvalidInput('samples', count, 'enough for one point within the limits')
+        return samples
+
+    def _progress(self, handle: Any, total: int) -> Callable[[int, int], bool]:
+        last = [0.0]
+
+        def proceed(done: int, failed: int) -> bool:
+            now = time.monotonic()
+            if now - last[0] >= FEEDBACK_PERIOD or done == total:
+                last[0] = now
+                message = AnalyzeWorkspace.Feedback(
+                    progress=done / total, step='solving samples', solved=done - failed,
+                    failed=failed,
+                )  # fmt: skip
+                handle.publish_feedback(message)
+            return not (handle.is_cancel_requested or self._ending.is_set())
+
+        return proceed
+
+
+def _describe(cloud: analysis.WorkspaceCloud, result: Any) -> None:
+    points = cloud.points
+    result.solved = len(points)
+    result.failed = len(cloud.codes) - len(points)
+    if len(points):
+        low, high = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+        result.minimum = Point(x=low[0], y=low[1], z=low[2])
+        result.maximum = Point(x=high[0], y=high[1], z=high[2])
+    else:
+        nan = float(np.nan)
+        result.minimum = result.maximum = Point(x=nan, y=nan, z=nan)
+    result.volume = analysis.hull_volume(points)
+    result.longest_extent = analysis.longest_extent(points)

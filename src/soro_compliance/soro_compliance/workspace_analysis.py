@@ -1,0 +1,242 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Sample the actuation space, solve every sample on all cores, describe what the tip reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
+from soro_mechanics.array_input import finite_array
+from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_mechanics.stiffness import ellipsoids
+
+MOST_SAMPLES = 1_000_000
+CHUNK = 32  # samples of one task, each started from the one before
+SUFFIXES = ('.npz', '.csv')
+
+
+class Cancelled(SoroError):
+    """The analysis was cancelled before its end."""
+
+    code = Code.CANCELED
+
+
+@dataclass(frozen=True)
+class WorkspaceCloud:
+    """What the samples gave.
+
+    Attributes
+    ----------
+    actuation : ndarray, shape (n, m)
+    tip : ndarray, shape (n, 4, 4)
+        NaN where there is no stable equilibrium.
+    codes : ndarray of int, shape (n,)
+    compliance : ndarray, shape (n, 2) [m/N]
+        Smallest and largest principal compliance; shape (0, 2) when it was not asked for.
+    """
+
+    actuation: Array
+    tip: Array
+    codes: NDArray[np.int64]
+    compliance: Array
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Which samples have a stable equilibrium."""
+        return self.codes == int(Code.NONE)
+
+    @property
+    def points(self) -> Array:
+        """Tips of the solved samples, shape (k, 3) [m]."""
+        return self.tip[self.solved, :3, 3]
+
+
+def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
+    """Return the box that is sampled: the robot's limits where a bound is empty.
+
+    Raises
+    ------
+    InvalidInput
+        Wrong size, not finite, outside the robot's limits, or upper below lower.
+    """
+    limits = robot.limits
+    count = len(limits)
+    low = finite_array('lower', lower, (count,)) if len(lower) else limits[:, 0]
+    high = finite_array('upper', upper, (count,)) if len(upper) else limits[:, 1]
+    for i, a in enumerate(robot.actuators):
+        expected = f'within {a.minimum:g} to {a.maximum:g} {a.unit}, lower not above upper'
+        if not a.minimum <= low[i] <= high[i]:
+            raise InvalidInput(f'lower of {a.name}', float(low[i]), expected)
+        if not high[i] <= a.maximum:
+            raise InvalidInput(f'upper of {a.name}', float(high[i]), expected)
+    return low, high
+
+
+def random_samples(robot: Robot, low: Array, high: Array, count: int, seed: int) -> Array:
+    """Return `count` actuations uniform in a box, without those beyond a coupled limit."""
+    rng = np.random.default_rng(seed)
+    found: list[Array] = []
+    for _ in range(1000):  # batches: a box of which less than 1/1000 is feasible is a mistake
+        batch = rng.uniform(low, high, (count, len(low)))
+        found.extend(a for a in batch if robot.feasible(a))
+        if len(found) >= count:
+            return np.array(found[:count])
+    raise InvalidInput('upper', high.tolist(), 'a box that coupled limits leave something of')
+
+
+def grid_samples(robot: Robot, low: Array, high: Array, count: int) -> Array:
+    """Return the largest regular grid of at most `count` points, its infeasible points left out.
+
+    An actuator whose bounds coincide takes one value.
+    """
+    free = int(np.count_nonzero(high > low))
+    per_axis = 1 if free == 0 else max(1, int(np.floor(count ** (1.0 / free) * (1 + 1e-12))))
+    axes = [
+        np.linspace(a, b, per_axis) if b > a and per_axis > 1 else np.array([0.5 * (a + b)])
+        for a, b in zip(low, high, strict=True)
+    ]
+    points = np.array(list(itertools.product(*axes)))
+    return points[[robot.feasible(p) for p in points]]
+
+
+def analyze(
+    robot: Robot,
+    actuations: Array,
+    wrench: Array,
+    with_compliance: bool,
+    executor: Executor,
+    proceed: Callable[[int, int], bool],
+) -> WorkspaceCloud:
+    """Solve every actuation.
+
+    Parameters
+    ----------
+    robot : Robot
+    actuations : ndarray, shape (n, m)
+    wrench : ndarray, shape (6,)
+        At the tip, axes of base_link.
+    with_compliance : bool
+    executor : concurrent.futures.Executor
+        Threads serve well: the kernels release the interpreter lock.
+    proceed : callable
+        Gets how many samples are done and how many of them failed; False cancels.
+
+    Raises
+    ------
+    Cancelled
+    """
+    futures = [
+        executor.submit(_solve, robot, actuations[i : i + CHUNK], wrench, with_compliance)
+        for i in range(0, len(actuations), CHUNK)
+    ]
+    parts, done, failed = [], 0, 0
+    for future in futures:
+        part = future.result()
+        parts.append(part)
+        done += len(part[1])
+        failed += int(np.count_nonzero(part[1] != int(Code.NONE)))
+        if not proceed(done, failed):
+            for rest in futures:
+                rest.cancel()
+            raise Cancelled(f'cancelled after {done} of {len(actuations)} samples')
+    return WorkspaceCloud(
+        actuations,
+        np.concatenate([p[0] for p in parts]),
+        np.concatenate([p[1] for p in parts]),
+        np.concatenate([p[2] for p in parts]),
+    )
+
+
+def _solve(
+    robot: Robot, actuations: Array, wrench: Array, with_compliance: bool
+) -> tuple[Array, NDArray[np.int64], Array]:
+    count = len(actuations)
+    tips, codes = np.full((count, 4, 4), np.nan), np.empty(count, dtype=np.int64)
+    principal = np.full((count if with_compliance else 0, 2), np.nan)
+    near: Configuration | None = None
+    for i, actuation in enumerate(actuations):
+        q = robot.forward(actuation, wrench, near)
+        if q.status.code is Code.NOT_CONVERGED and near is not None:
+            q = robot.forward(actuation, wrench)
+        codes[i] = int(q.status.code)
+        if q.status.code is not Code.NONE:
+            continue
+        near, tips[i] = q, q.tip
+        if with_compliance:
+            values = ellipsoids(robot.compliance(q))[0].values
+            principal[i] = values[-1], values[0]
+    return tips, codes, principal
+
+
+def hull_volume(points: Array) -> float:
+    """Return the volume of the convex hull [m^3]; zero when the points span none."""
+    if len(points) < 4:
+        return 0.0
+    try:
+        return float(ConvexHull(points).volume)
+    except QhullError:  # all in one plane
+        return 0.0
+
+
+def longest_extent(points: Array) -> float:
+    """Return the largest distance between two points [m]; zero for fewer than two."""
+    if len(points) < 2:
+        return 0.0
+    try:
+        corners = points[ConvexHull(points).vertices]
+    except (QhullError, ValueError):  # in one plane, or too few: compare all
+        corners = points
+    return float(max(np.linalg.norm(corners - p, axis=1).max() for p in corners))
+
+
+def check_file(save_to: str) -> Path | None:
+    """Return where to save, or None for an empty name; refuse before any work is done.
+
+    Raises
+    ------
+    InvalidInput
+        Another suffix than .npz or .csv, or a folder that is not there or cannot be written.
+    """
+    if not save_to:
+        return None
+    path = Path(save_to).expanduser().resolve()
+    if path.suffix not in SUFFIXES:
+        raise InvalidInput('save_to', save_to, 'a file name that ends with .npz or .csv')
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise InvalidInput('save_to', save_to, f'a folder that can be written, not {path.parent}')
+    return path
+
+
+def save(cloud: WorkspaceCloud, names: list[str], path: Path) -> None:
+    """Write a cloud; the file appears complete or not at all."""
+    part = path.with_name(f'.{path.name}.part')
+    if path.suffix == '.npz':
+        with part.open('wb') as file:
+            np.savez_compressed(
+                file, actuator_name=names, actuation=cloud.actuation, tip=cloud.tip,
+                code=cloud.codes, principal_compliance=cloud.compliance,
+            )  # fmt: skip
+    else:
+        _save_csv(cloud, names, part)
+    part.replace(path)
+
+
+def _save_csv(cloud: WorkspaceCloud, names: list[str], path: Path) -> None:
+    columns = [cloud.actuation, cloud.tip[:, :3, 3], cloud.codes[:, None].astype(float)]
+    header = [*names, 'x [m]', 'y [m]', 'z [m]', 'code']
+    if len(cloud.compliance):
+        columns.append(cloud.compliance)
+        header += ['min_compliance [m/N]', 'max_compliance [m/N]']
+    np.savetxt(path, np.column_stack(columns), '%.9g', ',', header=','.join(header), comments='')

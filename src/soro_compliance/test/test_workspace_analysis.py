@@ -1,0 +1,121 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Sampling, batches, volumes and files of the workspace analysis."""
+
+from concurrent.futures import ThreadPoolExecutor
+import csv
+
+import numpy as np
+import pytest
+from soro_mechanics.errors import InvalidInput
+
+from soro_compliance import workspace_analysis as analysis
+from soro_mechanics import load_robot
+
+ZERO = np.zeros(6)
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('spatial_cc')
+
+
+@pytest.fixture(scope='module')
+def coupled():
+    return load_robot('stiff_flop')
+
+
+def run(robot, samples, compliance=False, proceed=lambda done, failed: True):
+    with ThreadPoolExecutor(2) as pool:
+        return analysis.analyze(robot, samples, ZERO, compliance, pool, proceed)
+
+
+def test_random_samples_are_feasible_reproducible_and_inside(coupled):
+    low, high = analysis.bounds(coupled, [], [])
+    a = analysis.random_samples(coupled, low, high, 200, seed=4)
+    assert a.shape == (200, 3)
+    assert all(coupled.feasible(x) for x in a)
+    assert np.array_equal(a, analysis.random_samples(coupled, low, high, 200, seed=4))
+    assert not np.array_equal(a, analysis.random_samples(coupled, low, high, 200, seed=5))
+
+
+def test_grid_is_regular_and_not_larger_than_asked(robot):
+    low, high = analysis.bounds(robot, [], [])
+    for count in (1, 26, 27, 28, 64, 1000):
+        grid = analysis.grid_samples(robot, low, high, count)
+        assert len(grid) == round(np.floor(count ** (1 / 3) + 1e-9)) ** 3
+    flat = analysis.grid_samples(robot, low, np.array([high[0], low[1], low[2]]), 10)
+    assert len(flat) == 10
+    assert np.ptp(flat[:, 0]) == high[0] - low[0]
+
+
+@pytest.mark.parametrize(
+    ('lower', 'upper'),
+    [([0.0], []), ([], [np.nan] * 3), ([-1.0, 0, 0], []), ([], [2e5] * 3), ([5e4] * 3, [4e4] * 3)],
+)
+def test_wrong_bounds_are_refused(robot, lower, upper):
+    with pytest.raises(InvalidInput):
+        analysis.bounds(robot, lower, upper)
+
+
+def test_batch_equals_single_solves(robot):
+    samples = analysis.random_samples(robot, *robot.limits.T, 80, seed=1)
+    cloud = run(robot, samples, compliance=True)
+    assert cloud.solved.all()
+    for i in (0, 31, 32, 79):
+        q = robot.forward(samples[i])
+        assert cloud.tip[i] == pytest.approx(q.tip, abs=1e-9)
+        values = np.linalg.eigvalsh(robot.compliance(q)[:3, :3])
+        assert cloud.compliance[i] == pytest.approx([values[0], values[-1]], rel=1e-6)
+
+
+def test_cancelling_stops_early(robot):
+    samples = analysis.random_samples(robot, *robot.limits.T, 400, seed=1)
+    seen = []
+
+    def proceed(done, failed):
+        seen.append(done)
+        return done < 100
+
+    with pytest.raises(analysis.Cancelled, match='of 400'):
+        run(robot, samples, proceed=proceed)
+    assert seen[-1] < 200
+
+
+def test_volume_and_extent_of_a_box():
+    rng = np.random.default_rng(0)
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 2) for z in (0, 3)], dtype=float)
+    inside = rng.uniform([0, 0, 0], [1, 2, 3], (50, 3))
+    points = np.vstack([corners, inside])
+    assert analysis.hull_volume(points) == pytest.approx(6.0)
+    assert analysis.longest_extent(points) == pytest.approx(np.sqrt(14.0))
+    plane = points * [1.0, 1.0, 0.0]
+    assert analysis.hull_volume(plane) == 0.0
+    assert analysis.longest_extent(plane) == pytest.approx(np.sqrt(5.0))
+    assert analysis.hull_volume(points[:3]) == analysis.longest_extent(points[:1]) == 0.0
+
+
+def test_files_hold_what_was_computed(robot, tmp_path):
+    samples = analysis.grid_samples(robot, *robot.limits.T, 27)
+    cloud = run(robot, samples, compliance=True)
+    names = [a.name for a in robot.actuators]
+    npz = analysis.check_file(str(tmp_path / 'cloud.npz'))
+    analysis.save(cloud, names, npz)
+    with np.load(npz) as data:
+        assert np.array_equal(data['tip'], cloud.tip)
+        assert data['actuator_name'].tolist() == names
+    text = analysis.check_file(str(tmp_path / 'cloud.csv'))
+    analysis.save(cloud, names, text)
+    with text.open(encoding='utf-8') as file:
+        rows = list(csv.reader(file))
+    assert rows[0][:4] == [*names, 'x [m]']
+    assert len(rows) == 1 + len(samples)
+    assert [float(x) for x in rows[1][3:6]] == pytest.approx(cloud.tip[0, :3, 3], abs=1e-9)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ['cloud.csv', 'cloud.npz']
+
+
+def test_wrong_file_names_are_refused(tmp_path):
+    assert analysis.check_file('') is None
+    for name in ('cloud.txt', str(tmp_path / 'missing' / 'cloud.npz')):
+        with pytest.raises(InvalidInput):
+            analysis.check_file(name)
