@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import os
+import re
 import threading
 import time
 from typing import Any
@@ -18,7 +19,15 @@ from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
 from soro_node.main import spin
+from soro_node.parameters import markdown_table
 
+# What rclpy itself offers beside a node's own topics and services.
+BUILT_IN = (
+    '/rosout', '/parameter_events', '/describe_parameters', '/get_parameter_types',
+    '/get_parameters', '/list_parameters', '/set_parameters', '/set_parameters_atomically',
+    '/get_type_description', '/change_state', '/get_state', '/get_available_states',
+    '/get_available_transitions', '/get_transition_graph', '/transition_event', '/clock',
+)  # fmt: skip
 # Domains that no port of the operating system's own range collides with.
 DOMAINS = range(1, 101)
 
@@ -118,3 +127,36 @@ def wait_until(condition: Callable[[], Any], timeout: float = 10.0) -> Any:
         if time.monotonic() > end:
             raise TimeoutError(f'still {value!r} after {timeout} s')
         pause.wait(0.01)
+
+
+def undocumented(page: str, node: Any, parameters: Any) -> list[str]:
+    """Return what a node's docs page leaves out: parameters, topics, services and actions.
+
+    Parameters
+    ----------
+    page : str
+        Text of the page.
+    node : Node
+        Configured and active, so that everything it offers exists.
+    parameters : iterable of soro_node.parameters.Parameter
+        Its table; the page must hold the rendered table exactly.
+    """
+    missing = [] if markdown_table(parameters) in page else ['the parameter table as rendered']
+    own = node.get_fully_qualified_name() + '/'
+    space = node.get_namespace().rstrip('/') + '/'
+    name, namespace = node.get_name(), node.get_namespace()
+    found: set[str] = set()
+    for query in (
+        node.get_publisher_names_and_types_by_node,
+        node.get_subscriber_names_and_types_by_node,
+        node.get_service_names_and_types_by_node,
+    ):
+        found.update(topic for topic, _ in query(name, namespace))
+    for topic in sorted(found):
+        if topic.endswith(BUILT_IN) or '/_action/' in topic.replace('/_action/send_goal', ''):
+            continue
+        topic = topic.replace('/_action/send_goal', '')
+        short = f'~/{topic[len(own):]}' if topic.startswith(own) else topic.removeprefix(space)
+        if not ({f'`{short}`', f'`{topic}`'} & set(re.findall(r'`[^`]+`', page))):
+            missing.append(short)
+    return missing
