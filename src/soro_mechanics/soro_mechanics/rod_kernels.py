@@ -254,8 +254,9 @@ def solve_loaded(chain, record, d_record, held, d_held, press, d_press, gravity,
                  loads, units, tolerance, rest, start, nodes, node_cols, node_total):  # fmt: skip
     """Shoot for the base wrench `start` (6,) until no wrench is left beyond the tip.
 
-    rest : base wrench without the ramped loads. units : force and moment that make the residual dimensionless. A start that does not converge
-    is followed by load stepping from the unloaded chain, the step halved at every failure.
+    rest : base wrench without the ramped loads. units : force and moment that make the residual
+    dimensionless. A start that does not converge is followed by load stepping from the unloaded
+    chain, the step halved at every failure.
     Returns (passes, residual).
     """
     count = node_cols.shape[2]

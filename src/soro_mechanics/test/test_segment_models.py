@@ -93,10 +93,9 @@ def test_compliance_along_is_the_answer_at_the_station(model):
     for k in (11, 25, 40):
         place = q.arc_lengths[0][k]
 
-        def push(h, place=place):
-            return robot.forward(
-                actuation, TIP_WRENCH, loads=(Load(h, 'segment_1', place),)
-            ).backbones[0][k]
+        def push(h, place=place, k=k):
+            loads = (Load(h, 'segment_1', place),)
+            return robot.forward(actuation, TIP_WRENCH, loads=loads).backbones[0][k]
 
         steps = np.diag(np.repeat([1e-4, 4e-6], 3))
         answer = np.empty((6, 6))
@@ -140,9 +139,8 @@ def test_maxwell_betti_between_two_points():
     a, b = np.array([1.0, 0.3, -0.2]), np.array([-0.4, 1.0, 0.5])
 
     def solve(at_place, at_tip):
-        return robot.forward(
-            actuation, [*at_tip, 0, 0, 0], loads=(Load(np.r_[at_place, 0, 0, 0], 'segment_1', place),)
-        )
+        loads = (Load(np.r_[at_place, 0, 0, 0], 'segment_1', place),)
+        return robot.forward(actuation, [*at_tip, 0, 0, 0], loads=loads)
 
     h, zero = 1e-4, np.zeros(3)
     node = int(np.abs(solve(zero, zero).arc_lengths[0] - place).argmin())

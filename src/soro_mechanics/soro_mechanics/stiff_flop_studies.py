@@ -1,0 +1,120 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The quantities that Shi 2023 publishes about the STIFF-FLOP robots, computed by any model.
+
+Compliances are the published integral, in the paper's units: cm/N, N/cm, cm, degrees.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from soro_mechanics import stiffness
+from soro_mechanics.configuration import Array
+from soro_mechanics.robot import Robot
+
+BAR = 1e5  # Pa
+CM_PER_N = 100.0  # of m/N
+REST_LENGTH = 0.04  # m
+
+ONE_PAIR = np.array([1.0, 0.0, 0.0])
+TWO_PAIRS = np.array([0.0, 1.0, 1.0])
+ALL_PAIRS = np.array([1.0, 1.0, 1.0])
+
+
+def compliance_range(robot: Robot, bar: Array, station: float = 1.0) -> tuple[float, float]:
+    """Return the least and greatest eigenvalue of the translational compliance [cm/N].
+
+    station : along the last segment, 0.5 for the middle, 1 for the tip.
+    """
+    q = robot.forward(np.asarray(bar) * BAR)
+    along = robot.compliance_along(q, method='integral')[-1]
+    node = round(station * (len(along) - 1))
+    shape, _ = stiffness.ellipsoids(along[node])
+    return float(shape.values[2] * CM_PER_N), float(shape.values[0] * CM_PER_N)
+
+
+def axis_stiffness(robot: Robot, bar: Array, axis: int) -> float:
+    """Return the stiffness of a pull along a base axis at the tip [N/cm]."""
+    q = robot.forward(np.asarray(bar) * BAR)
+    matrix = robot.compliance(q, method='integral')
+    return stiffness.stiffness_along(matrix, np.eye(3)[axis]) / 100.0
+
+
+def bending(robot: Robot, bar: Array) -> float:
+    """Return the angle between tip and base axis [deg], unwrapped beyond 180 deg."""
+    frames = robot.forward(np.asarray(bar) * BAR).backbones[-1]
+    cosines = np.einsum('ki,ki->k', frames[1:, :3, 2], frames[:-1, :3, 2])
+    planar = np.clip(frames[-1, 2, 2], -1.0, 1.0)
+    total = float(np.degrees(np.sum(np.arccos(np.clip(cosines, -1.0, 1.0)))))
+    return total if total > 180.0 else float(np.degrees(np.arccos(planar)))
+
+
+def elongation(robot: Robot, bar: Array) -> float:
+    """Return the growth of the backbone's length [cm]."""
+    points = robot.forward(np.asarray(bar) * BAR).backbones[-1][:, :3, 3]
+    length = float(np.sum(np.linalg.norm(np.diff(points, axis=0), axis=1)))
+    return 100.0 * (length - REST_LENGTH)
+
+
+def frobenius(robot: Robot, bar: Array) -> float:
+    """Return the Frobenius norm of the translational compliance at the tip [cm/N]."""
+    q = robot.forward(np.asarray(bar) * BAR)
+    return float(np.linalg.norm(robot.compliance(q, method='integral')[:3, :3]) * CM_PER_N)
+
+
+def eigenstiffness(robot: Robot, bar: Array) -> float:
+    """Return the greatest eigenstiffness at the tip [N]."""
+    q = robot.forward(np.asarray(bar) * BAR)
+    return float(stiffness.eigenscrews(robot.compliance(q, method='integral')).values[0])
+
+
+def pressure_for_bending(robot: Robot, pattern: Array, degrees: float) -> float:
+    """Return the pressure of a pattern that bends by an angle [bar], by bisection."""
+    low, high = 0.0, 2.0
+    while high - low > 1e-6:
+        middle = 0.5 * (low + high)
+        if bending(robot, middle * pattern) < degrees:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+def per_tenth(values: Array, ratios: Array) -> float:
+    """Return the slope through the origin of values over elongation ratios, per 0.1."""
+    return float(0.1 * (values @ ratios) / (ratios @ ratios))
+
+
+def deflection_gap(robot: Robot, bar: Array, forces: Array) -> Array:
+    """Return |tip by compliance - tip by the nonlinear solve| per axis [cm].
+
+    forces : [N]. Result (3, len(forces)): the greatest component of the difference, for a force
+    along each base axis (Shi 2023, (19) against (35), Figure 7).
+    """
+    q = robot.forward(np.asarray(bar) * BAR)
+    matrix = robot.compliance(q, method='integral')
+    gaps = np.empty((3, len(forces)))
+    for axis in range(3):
+        for k, force in enumerate(forces):
+            wrench = np.zeros(6)
+            wrench[axis] = force
+            exact = robot.forward(q.actuation, wrench, q)
+            linear = stiffness.deflection(matrix, _rigid(q.tip), wrench)
+            gaps[axis, k] = 100.0 * np.abs(linear - exact.tip)[:3, 3].max()
+    return gaps
+
+
+def _rigid(tip: Array) -> Array:
+    u, _, v = np.linalg.svd(tip[:3, :3])
+    out = tip.copy()
+    out[:3, :3] = u @ v
+    return out
+
+
+@cache
+def pressures(top: float, count: int = 16) -> tuple[float, ...]:
+    """Return evenly spaced pressures up to `top` [bar], without zero."""
+    return tuple(float(x) for x in np.linspace(top / count, top, count))
