@@ -175,12 +175,13 @@ def markdown(result: Fit, robot: Robot) -> str:
         PARAMETERS, result.parameters, result.deviations, frozen, strict=True
     ):
         lines.append(f'| {name} | {unit} | {value:.4g} | {100 * deviation:.1f} % | {held:.4g} |')
-    lines += ['', '## Rows used for fitting', '',
-              '| Row | Paper | Ours | Deviation used | Why |', '|---|---|---|---|---|']  # fmt: skip
+    lines += [
+        '', '## Rows used for fitting', '',
+        '| Row | Paper | Ours | Deviation used | Why |', '|---|---|---|---|---|',
+    ]  # fmt: skip
     for row, value in zip(ROWS, result.values, strict=True):
-        lines.append(
-            f'| {row.name} | {row.paper:g} {row.unit} | {value:.3g} | {row.deviation:g} | {row.why} |'
-        )
+        paper = f'{row.paper:g} {row.unit}'
+        lines.append(f'| {row.name} | {paper} | {value:.3g} | {row.deviation:g} | {row.why} |')
     names = [name for name, _ in PARAMETERS]
     lines += ['', '## Sensitivity: per cent of the row per per cent of the parameter', '',
               '| Row | ' + ' | '.join(names) + ' |', '|---' * (len(names) + 1) + '|']  # fmt: skip

@@ -1,0 +1,20 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which robots have published numbers to meet: title and function, imported when used."""
+
+# Key -> (heading, function() -> list of Row, text under the heading).
+ROBOTS: dict[str, tuple[str, str, str]] = {
+    'stiff_flop': (
+        'STIFF-FLOP, one segment (Shi 2023)',
+        'soro_mechanics.validation.stiff_flop:one_segment',
+        'Model `ncm` unless a row says otherwise. Compliances are the published integral (4); '
+        'stiffness along an axis is one over its diagonal element. Seven rows were used for '
+        'fitting ([identification](robots/stiff_flop_identification.md)), then the robot file '
+        'was frozen.',
+    ),
+    'stiff_flop_two_segment': (
+        'STIFF-FLOP, two segments (Shi 2023)',
+        'soro_mechanics.validation.stiff_flop:two_segments',
+        'Same sections as the one-segment robot: nothing was fitted to these rows.',
+    ),
+}

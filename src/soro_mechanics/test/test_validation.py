@@ -1,0 +1,83 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Check the verdicts of the validation table, the registry, and that the fit is frozen."""
+
+import numpy as np
+import pytest
+
+from soro_mechanics import load_robot, UnknownName
+from soro_mechanics.stiff_flop_identification import fit, markdown, parameters_of, robot_with
+from soro_mechanics.validation import boundary, Kind, number, Row, statement, Verdict
+from soro_mechanics.validation.registry import ROBOTS
+from soro_mechanics.validation.report import rows_of, write_report
+
+
+def test_a_number_is_met_near_or_not():
+    verdicts = [number('x', 10.0, v, 'm', 0.05, note='why').verdict for v in (10.4, 9.1, 12.0)]
+    assert verdicts == [Verdict.MET, Verdict.NEAR, Verdict.NOT_MET]
+    assert number('x', 10.0, 9.0, 'm', 0.2).difference == '-10.0 %'
+    assert number('x', 10.0, np.nan, 'm', 0.2, note='why').verdict is Verdict.NOT_MET
+
+
+def test_a_boundary_is_met_near_or_not():
+    values = (2.0, 3.2, 1.0, np.nan)
+    verdicts = [boundary('x', '', v, '', 2.0, 3.0, note='why').verdict for v in values]
+    assert verdicts == [Verdict.MET, Verdict.NEAR, Verdict.NOT_MET, Verdict.NOT_MET]
+
+
+def test_a_row_that_is_not_met_must_be_explained():
+    with pytest.raises(ValueError, match='not explained'):
+        statement('x', 'up', 'down', False)
+    assert statement('x', 'up', 'down', False, 'because').verdict is Verdict.NOT_MET
+
+
+@pytest.mark.parametrize('robot', ROBOTS)
+def test_every_registered_robot_gives_rows(robot):
+    rows = rows_of(robot)
+    assert rows and all(isinstance(r, Row) for r in rows)
+    names = [r.quantity for r in rows]
+    assert len(set(names)) == len(names)
+
+
+def test_an_unknown_robot_is_refused():
+    with pytest.raises(UnknownName, match='stiff_flop'):
+        rows_of('stif_flop')
+
+
+def test_the_report_holds_every_row_and_its_command():
+    text = write_report(['stiff_flop_two_segment'], 'the command')
+    assert '`the command`' in text
+    assert all(r.quantity in text for r in rows_of('stiff_flop_two_segment'))
+
+
+def test_no_fitted_row_is_missed():
+    rows = [r for r in rows_of('stiff_flop') if r.kind is Kind.FITTED]
+    assert len(rows) == 7
+    assert all(r.verdict is Verdict.MET for r in rows)
+
+
+def test_the_robot_files_hold_the_fit():
+    robot = load_robot('stiff_flop')
+    # from a start that is off, so that staying put is no success
+    start = parameters_of(robot) * [1.1, 0.93, 1.05, 0.9, 1.1]
+    result = fit(robot, start)
+    np.testing.assert_allclose(parameters_of(robot), result.parameters, rtol=1e-3)
+    other = load_robot('stiff_flop_two_segment')
+    np.testing.assert_allclose(parameters_of(other), parameters_of(robot), rtol=1e-12)
+    assert 'EA' in markdown(result, robot)
+
+
+def test_the_fit_reports_what_its_rows_do():
+    robot = load_robot('stiff_flop')
+    result = fit(robot)
+    assert result.sensitivity.shape == (7, 5)
+    # least compliance at rest is L / EA and nothing else
+    np.testing.assert_allclose(result.sensitivity[2], [-1, 0, 0, 0, 0], atol=0.02)
+    np.testing.assert_allclose(np.diag(result.correlation), 1.0)
+    assert np.all(result.deviations > 0.0) and np.all(result.deviations < 0.1)
+
+
+def test_parameters_survive_the_way_there_and_back():
+    robot = load_robot('stiff_flop_two_segment')
+    wanted = np.array([40.0, 2e-3, 3e-6, 1.2e-4, 0.7])
+    np.testing.assert_allclose(parameters_of(robot_with(robot, wanted)), wanted, rtol=1e-12)
