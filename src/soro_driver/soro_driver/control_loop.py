@@ -45,6 +45,7 @@ from soro_driver.watchdog import Watchdog
 
 FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to reconnect
 REQUEST_TIMEOUT = 2.0  # s, a tick never takes longer, an attempt to reconnect included
+READY_TIMEOUT, READY_POLL = 1.5, 0.02  # s, for helpers of a device that are still starting
 AT_REST = 1e-6  # of the range: the ramp has arrived; below the resolution of any converter
 
 
@@ -159,11 +160,21 @@ class ControlLoop:
 
     def start(self) -> None:
         """Start ticking."""
+        self._feedback.feed(self._clock())
         self._thread.start()
 
     def arm(self) -> None:
         """Let commands move the robot. Raises NotAllowed, DeviceError."""
+        end = time.monotonic() + READY_TIMEOUT
+        while not self.ready():
+            if time.monotonic() > end:
+                raise NotAllowed('the device is still starting; try again', Code.BUSY)
+            time.sleep(READY_POLL)
         self._call(self._arm)
+
+    def ready(self) -> bool:
+        """Whether the device could be armed, as far as it is concerned."""
+        return bool(self._call(self.device.ready))
 
     def disarm(self) -> None:
         """Make the outputs safe and refuse commands."""
@@ -246,7 +257,9 @@ class ControlLoop:
         return otherwise
 
     def _check_stall(self, lateness: float) -> None:
-        if lateness > self.settings.ttl:
+        # At rest a stall harms nobody; it is counted among the missed slots.
+        idle = self._engaged is None and self._at_rest()
+        if lateness > self.settings.ttl and not idle:
             self._fault(Fault.STALL, f'the control loop was stalled for {lateness:.3f} s')
 
     def _read_and_judge(self) -> Flags:
@@ -302,9 +315,13 @@ class ControlLoop:
         if self.settings.safe_action == RELEASE:
             return np.zeros(len(self.gate.names), np.uint16)
         flags = self._write(self.gate.rest, now, self.settings.safe_rate)
-        if np.all(np.abs(self._setpoint - self.gate.rest) <= AT_REST * self.gate.span):
+        if self._at_rest():
             self.safety.end_safe()
         return flags
+
+    def _at_rest(self) -> bool:
+        off = np.abs(self._setpoint - self.gate.rest)
+        return bool(np.all(off <= AT_REST * self.gate.span))
 
     def _write(self, target: Array, now: float, rate: Array | None = None) -> Flags:
         # A late tick must not make a longer step than the device would allow.

@@ -210,6 +210,10 @@ class Device(ABC):
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points, shape (m,) [SI]; the device goes safe by itself after `ttl` [s]."""
 
+    def ready(self) -> bool:
+        """Whether `arm` can be called now; False while something is still starting."""
+        return True
+
     @abstractmethod
     def arm(self) -> None:
         """Let the device act on set-points. Never called without a person's decision."""

@@ -50,14 +50,17 @@ def device_status(loop: ControlLoop) -> Status:
     faults = fault_names(safety.faults, loop.device.fault_text)
     level, message = {
         DeviceState.ACTIVE: (Level.OK, 'active'),
-        DeviceState.INACTIVE: (Level.OK, 'inactive: outputs safe; activate to move'),
+        DeviceState.INACTIVE: (
+            Level.OK,
+            'inactive: outputs safe; activate, or call driver/clear_fault',
+        ),
         DeviceState.SAFE: (Level.WARN, 'safe: commands lost or stopped; send a new first command'),
         DeviceState.FAULT: (Level.ERROR, f'fault: {", ".join(faults)}; call driver/clear_fault'),
         DeviceState.ESTOP: (Level.ERROR, 'emergency stop: release it, call driver/clear_fault'),
         DeviceState.UNCONFIGURED: (Level.STALE, 'no device; reconnecting'),
     }[state]
     if state is DeviceState.UNCONFIGURED and identity is not None:
-        level, message = Level.ERROR, 'device lost; reconnecting, activate again when it is back'
+        level, message = Level.ERROR, 'device lost; reconnecting'
     values = {
         'state': state.name,
         'reason': safety.reason,

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_mechanics.errors import InvalidInput, SoroError
@@ -33,7 +34,7 @@ from soro_driver.settings import read_driver_settings
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 
 REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
-RETRY_PERIOD = 0.25  # s, while autostart waits for the device
+RETRY_PERIOD = 0.1  # s, while autostart waits for the device
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -59,6 +60,7 @@ class DriverNode(GuardedLifecycleNode):
         self._connected: ControlLoop | None = None
         self._estop_pressed = False
         self._estop_latched = False
+        self._fell = False  # deactivated by itself, not by a person
         self._failure: BaseException | None = None
         self._last_state = DeviceState.UNCONFIGURED
         self._diagnostics = Diagnostics(self)
@@ -114,6 +116,7 @@ class DriverNode(GuardedLifecycleNode):
     def activate(self) -> None:
         """Arm the device; the first command must start where the robot is."""
         self._running_loop().arm()
+        self._fell = False
 
     def deactivate(self) -> None:
         """Make the outputs safe."""
@@ -122,6 +125,7 @@ class DriverNode(GuardedLifecycleNode):
     def cleanup(self) -> None:
         """Make the outputs safe and give the device back."""
         loop, self._loop, self._inlet = self._loop, None, None
+        self._fell = False
         if loop is not None:
             self._estop_latched = loop.safety.state is DeviceState.ESTOP
             if not loop.shutdown():
@@ -156,24 +160,25 @@ class DriverNode(GuardedLifecycleNode):
         return super().autostart()
 
     def _wait_for_device(self) -> bool:
-        """Connect; whether the device does not answer yet and is going to be tried again.
+        """Connect; whether the device is not ready yet and is going to be tried again.
 
         Everything else that is wrong is left for `configure` to find and report.
         """
+        reason = 'it is still starting'
         try:
-            self._connected = self._connect()
-        except (DeviceLost, DeviceTimeout) as error:
-            if time.monotonic() > self._retry_until:
+            self._connected = self._connected or self._connect()
+            if self._connected.ready():
                 return False
-            if self._retry_timer is None:
-                self.get_logger().info(f'waiting for the device: {error}')
-                self._retry_timer = self.create_timer(
-                    RETRY_PERIOD, self._retry, clock=self._steady
-                )
-            return True
+        except (DeviceLost, DeviceTimeout) as error:
+            reason = str(error)
         except SoroError:
             return False
-        return False
+        if time.monotonic() > self._retry_until:
+            return False
+        if self._retry_timer is None:
+            self.get_logger().info(f'waiting for the device: {reason}')
+            self._retry_timer = self.create_timer(RETRY_PERIOD, self._retry, clock=self._steady)
+        return True
 
     def _retry(self) -> None:
         if not self._wait_for_device():
@@ -210,11 +215,23 @@ class DriverNode(GuardedLifecycleNode):
     def _on_clear_fault(
         self, request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
+        """Clear what is latched; a driver that a fault had deactivated is active again.
+
+        Nothing moves by this: the outputs are at rest, and a first command must start there.
+        """
         error = self._asked('clear_fault', lambda loop: loop.clear())
-        if error is None:
-            self._estop_latched = False
-        response.success = error is None
-        response.message = str(error or 'cleared; activate the driver to move again')
+        if error is not None:
+            response.success, response.message = False, str(error)
+            return response
+        self._estop_latched = False
+        if self._fell and self.trigger_activate() != TransitionCallbackReturn.SUCCESS:
+            response.success, response.message = (
+                False,
+                'cleared, but not active again; see the log',
+            )
+            return response
+        response.success = True
+        response.message = 'active: send a new target' if self.active else 'cleared, not active'
         return response
 
     def _asked(self, what: str, action: Callable[[ControlLoop], None]) -> SoroError | None:
@@ -256,6 +273,7 @@ class DriverNode(GuardedLifecycleNode):
         if self.active and not loop.safety.armed:
             self.get_logger().error(f'deactivated: {loop.safety.reason or loop.safety.state.name}')
             self.trigger_deactivate()
+            self._fell = True
 
     def _running_loop(self) -> ControlLoop:
         if self._loop is None:

@@ -280,6 +280,12 @@ def test_a_stall_trips_only_when_longer_than_the_time_to_live(rig, lateness, sta
         assert tick.faults == Fault.STALL
 
 
+def test_a_stall_at_rest_is_ridden_out(rig):
+    rig.armed().tick(10)
+    rig.clock.now += 1.0
+    assert rig.tick(lateness=1.0).state is DeviceState.ACTIVE
+
+
 def test_failing_to_vent_loses_the_device(rig):
     reach(rig, BAR, 0.0, 0.0)
     rig.device.fail['make_safe'] = DeviceLost('cable')

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from soro_driver import devices
-from soro_driver.device import DeviceError, fault_names, Fault
+from soro_driver.device import DeviceError, Fault, fault_names
 from soro_driver.endpoint import derive, FIRST_PORT, PORTS
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import RAMP, read_driver_settings, RELEASE
 from soro_mechanics.errors import RobotFileError, UnknownName
 from soro_mechanics.section import Section
+
+from soro_driver import devices
 
 GOOD = {'device': 'fake', 'rate': '100 Hz', 'fake': {}}
 
@@ -116,4 +117,8 @@ def test_exclusive_use_across_processes():
 
 def test_faults_in_words():
     words = fault_names(Fault.SENSOR | 1 << 16 | 1 << 20, {1 << 16: 'valve power lost'})
-    assert words == ['sensor out of range or open', 'valve power lost', 'unknown fault bits 0x100000']
+    assert words == [
+        'sensor out of range or open',
+        'valve power lost',
+        'unknown fault bits 0x100000',
+    ]

@@ -79,6 +79,10 @@ class DeviceEmulator(ABC):
             With the faults that this device knows, or the value that is wrong.
         """
 
+    def in_use(self, now: float) -> bool:
+        """Whether a driver is at work or anything is still actuated at `now` [s]."""
+        return False
+
     @abstractmethod
     def stop(self) -> None:
         """Stop listening; never raises."""

@@ -91,6 +91,10 @@ class NidaqEmulator(DeviceEmulator):
         else:
             self._break_channel(fault, actuator_index(values, self._bench.names), values)
 
+    def in_use(self, now: float) -> bool:
+        """Whether the heartbeat keeps the supply connected, or pressure is still up."""
+        return self._bench.in_use(now)
+
     def stop(self) -> None:
         """Stop listening."""
         self._server.stop()

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
@@ -27,14 +27,17 @@ from std_msgs.msg import String
 
 from soro_driver import devices
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
-from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import EmulatorSettings, read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import parse_fault
 from soro_msgs.msg import Configuration as ConfigurationMessage
 
+if TYPE_CHECKING:
+    from soro_emulation.emulated_body import EmulatedBody
+
 GROUP = 'soro_emulation.devices'
+FAREWELL = 2.5  # s, a driver has to end within 2 s
 
 
 class EmulatorNode(Node):
@@ -54,22 +57,28 @@ class EmulatorNode(Node):
         self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
         self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, 10)
         self._publisher = self.create_publisher(ConfigurationMessage, '~/configuration', 1)
-        clock = Clock(clock_type=ClockType.STEADY_TIME)
-        if self._values['rate'] > 0.0:
-            self.create_timer(1.0 / self._values['rate'], self._publish_truth, clock=clock)
         self._device.start()
         self._ticker = threading.Thread(target=self._tick, name='device time', daemon=True)
         self._ticker.start()
-        # Loading the models takes seconds; the device must answer meanwhile.
-        self._loader = threading.Thread(
-            target=self._load_body, args=(self._robot, settings), name='loader', daemon=True
-        )
-        self._loader.start()
-        self._diagnostics.report('body', Level.OK, 'loading')
+        if self._values['rate'] > 0.0:
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+            self.create_timer(1.0 / self._values['rate'], self._publish_truth, clock=clock)
+            # Loading the models takes seconds; the device must answer meanwhile.
+            self._loader = threading.Thread(
+                target=self._load_body, args=(self._robot, settings), name='loader', daemon=True
+            )
+            self._loader.start()
+            self._diagnostics.report('body', Level.OK, 'loading')
         self.get_logger().info('emulated device is listening')
 
     def make_safe(self) -> None:
-        """Stop listening and close the log."""
+        """Stop listening and close the log, once nobody needs the device any more.
+
+        A launcher stops everything at once, and the driver still has to vent over this link.
+        """
+        end = time.monotonic() + FAREWELL
+        while self._device.in_use(time.monotonic()) and time.monotonic() < end:
+            self._stopping.wait(0.02)
         self._stopping.set()
         self._device.stop()
         self._log.write('stopped')
@@ -89,6 +98,9 @@ class EmulatorNode(Node):
         return devices.load(driver.device, GROUP).create(context, now), settings
 
     def _load_body(self, robot: RobotDescription, settings: EmulatorSettings) -> None:
+        # Only here: the models load scipy and numba, which a device without a body does not need.
+        from soro_emulation.emulated_body import EmulatedBody
+
         try:
             body = EmulatedBody(robot, settings.body)
             body.configuration(np.array([a.rest for a in robot.actuators]))

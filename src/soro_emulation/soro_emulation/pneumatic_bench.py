@@ -108,6 +108,13 @@ class PneumaticBench:
             self.advance(now)
             return self.regulators.pressure.copy()
 
+    def in_use(self, now: float) -> bool:
+        """Whether a driver keeps the supply connected, or there is still pressure."""
+        with self._lock:
+            self.advance(now)
+            supplied = self._relay is not None and self.regulators.supplied
+            return bool(supplied or self._setpoint.any() or self._pressurised)
+
     def clear_faults(self) -> None:
         """Repair everything."""
         with self._lock:

@@ -25,7 +25,7 @@ from soro_nidaq_driver.supervisor import Supervisor
 from soro_nidaq_driver.transport import NidaqTransport
 from soro_nidaq_driver.wiring import read_wiring, Wiring
 
-SUPERVISOR_TIMEOUT = 0.25  # s: above any stall that the driver itself rides out
+SUPERVISOR_TIMEOUT = 0.3  # s: above any stall that the driver itself rides out
 
 
 class NidaqDevice(Device):
@@ -77,13 +77,22 @@ class NidaqDevice(Device):
         """Write set-points [Pa]; keeps supervisor and relay from acting."""
         if not self._armed:
             raise DeviceError('set-points written without arming')
-        self._supervisor.alive()
+        # With every output idle there is nothing to clear, and a stall of the computer is harmless.
+        if np.any(values > 0.0) or np.any(self._transport.applied > 0.0):
+            self._supervisor.alive()
+        else:
+            self._supervisor.idle()
         self._transport.write(values)
         self._transport.beat(time.monotonic())
 
+    def ready(self) -> bool:
+        """Whether the supervisor process has started."""
+        return self._supervisor.ready()
+
     def arm(self) -> None:
         """Make sure that somebody clears the outputs should this process die."""
-        self._supervisor.wait_until_ready()
+        if not self._supervisor.ready():
+            raise DeviceTimeout('the supervisor process is still starting')
         self._armed, self._safe = True, False
 
     def make_safe(self) -> None:

@@ -10,12 +10,14 @@ bytes stop, or the pipe closes without a goodbye, every card is reset (all outpu
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 from soro_driver.device import DeviceError
 
@@ -23,7 +25,6 @@ from soro_nidaq_driver.client import import_client, Link, translated
 
 ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
 READY = b'ready\n'
-START_TIMEOUT = 5.0  # s, importing the vendor's client on a busy computer
 CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
 RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all of them
 
@@ -47,7 +48,7 @@ class Supervisor:
         self._parted: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Start the process; `wait_until_ready` before relying on it."""
+        """Start the process, unless it runs; rely on it when it is `ready`."""
         if self._process is not None and self._process.poll() is None:
             return
         environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
@@ -59,26 +60,27 @@ class Supervisor:
         )  # fmt: skip
         os.set_blocking(self._process.stdin.fileno(), False)  # type: ignore[union-attr]
 
-    def wait_until_ready(self) -> None:
-        """Start it unless it runs, and wait until it has loaded what it needs.
+    def ready(self) -> bool:
+        """Start it unless it runs; whether it has loaded what it needs.
 
         Raises
         ------
         DeviceError
-            It did not start: the driver must not be armed without it.
+            It has ended: the driver must not be armed without it.
         """
         self.start()
         process = self._process
         if process is None or process.stdout is None:
-            return  # it has said so before
-        ready, _, _ = select.select([process.stdout], [], [], START_TIMEOUT)
-        line = process.stdout.readline() if ready else b''
-        if line != READY and process.poll() is not None:
+            return process is not None  # it has said so before
+        can_read, _, _ = select.select([process.stdout], [], [], 0.0)
+        if not can_read:
+            return False
+        if process.stdout.readline() != READY:
+            self.stop(safe=True)
             raise DeviceError('the supervisor process has ended; see its message above')
-        if line != READY:
-            raise DeviceError(f'the supervisor process was not ready within {START_TIMEOUT} s')
         process.stdout.close()
         process.stdout = None
+        return True
 
     @property
     def pid(self) -> int:
@@ -145,25 +147,50 @@ class Supervisor:
             raise DeviceError('the supervisor process is gone') from None
 
 
-def reset_cards(address: str, cards: Sequence[str]) -> list[str]:
-    """Reset every card; return what went wrong."""
-    troubles: list[str] = []
-    try:
+class CardReset:
+    """Resets cards; connected beforehand, so that the emergency only takes one call per card.
+
+    Parameters
+    ----------
+    address : str
+        'local' or host:port.
+    cards : sequence of str
+    """
+
+    def __init__(self, address: str, cards: Sequence[str]) -> None:
+        self._address = address
+        self._names = tuple(cards)
+        self._link: Link | None = None
+        self._cards: list[Any] = []
+        self.connect()
+
+    def connect(self) -> None:
+        """Connect anew; asking for a serial number loads and opens all that a reset needs."""
+        if self._link is not None:
+            self._link.close()
         nidaqmx = import_client()
-        link = Link(address, CALL_TIMEOUT)
-    except DeviceError as error:
-        return [str(error)]
-    for name in cards:
-        try:
-            with translated(f'reset of {name}'):
-                nidaqmx.system.Device(name, grpc_options=link.options()).reset_device()
-        except DeviceError as error:
-            troubles.append(str(error))
-    link.close()
-    return troubles
+        self._link = Link(self._address, CALL_TIMEOUT)
+        options = self._link.options()
+        with contextlib.suppress(DeviceError), translated('connect'):
+            self._cards = [nidaqmx.system.Device(n, grpc_options=options) for n in self._names]
+            for card in self._cards:
+                card.serial_num  # noqa: B018 - a property that calls the device
+
+    def __call__(self) -> list[str]:
+        """Reset every card; return what went wrong."""
+        troubles: list[str] = []
+        for card in self._cards:
+            try:
+                with translated(f'reset of {card.name}'):
+                    card.reset_device()
+            except DeviceError as error:
+                troubles.append(str(error))
+        if not self._cards:
+            troubles.append('not connected')
+        return troubles
 
 
-def watch(address: str, cards: Sequence[str], timeout: float, pipe: int) -> int:
+def watch(reset: CardReset, timeout: float, pipe: int) -> int:
     """Follow the bytes of the driver until it says goodbye or is gone; return the exit code."""
     armed = False
     while True:
@@ -176,10 +203,11 @@ def watch(address: str, cards: Sequence[str], timeout: float, pipe: int) -> int:
             continue
         silent = 'silent' if not ready else 'gone'
         start = time.monotonic()
-        troubles = reset_cards(address, cards)
+        troubles = reset()
         while troubles and silent == 'gone' and time.monotonic() - start < GIVE_UP:
             time.sleep(RETRY)
-            troubles = reset_cards(address, cards)
+            reset.connect()
+            troubles = reset()
         took = 1e3 * (time.monotonic() - start)
         result = '; '.join(troubles) or f'outputs cleared in {took:.0f} ms'
         print(f'supervisor: the driver is {silent}: {result}', file=sys.stderr, flush=True)
@@ -193,14 +221,12 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends when the driver does
     address, cards, timeout = sys.argv[1:4]
-    import_client()
-    if address != 'local':
-        Link(address, CALL_TIMEOUT).close()  # loads gRPC now, not in the emergency
+    reset = CardReset(address, cards.split(','))
     try:
         os.write(sys.stdout.fileno(), READY)
     except BrokenPipeError:
         pass  # the driver has parted already; the pipe below tells how
-    sys.exit(watch(address, cards.split(','), float(timeout), sys.stdin.fileno()))
+    sys.exit(watch(reset, float(timeout), sys.stdin.fileno()))
 
 
 if __name__ == '__main__':

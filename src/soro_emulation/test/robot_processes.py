@@ -1,0 +1,364 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A driver and an emulator as real processes, and a client that commands and watches them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import itertools
+import json
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.srv import ChangeState, GetState
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from soro_driver.device import DeviceState
+from soro_emulation.event_log import read_events
+from std_msgs.msg import Bool, String
+from std_srvs.srv import Trigger
+
+from soro_msgs.msg import ActuatorCommand, ActuatorState
+from soro_msgs.msg import Configuration as ConfigurationMessage
+
+BAR = 1e5
+BENCH = Path(__file__).with_name('bench.yaml')
+NAMES = ('left', 'middle', 'right')
+STREAM_PERIOD = 0.02  # s
+ACTIVATE, DEACTIVATE, CLEANUP, CONFIGURE = 3, 4, 2, 1
+_numbers = itertools.count()
+
+
+def start_node(module: str, namespace: str, **parameters: Any) -> subprocess.Popen[str]:
+    """Start a node of the installed packages."""
+    arguments = ['--ros-args', '-r', f'__ns:={namespace}']
+    for name, value in parameters.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        arguments += ['-p', f'{name}:={text}']
+    code = f'from {module} import main; main()'
+    return subprocess.Popen(
+        [sys.executable, '-c', code, *arguments], stderr=subprocess.PIPE, text=True
+    )
+
+
+def end(process: subprocess.Popen[str] | None) -> str:
+    """End a process that a test started, however it is; return what it wrote."""
+    if process is None:
+        return ''
+    if process.poll() is None:
+        process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    return process.communicate(timeout=5.0)[1]
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time a process has used."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def children(pid: int) -> list[int]:
+    """Return the child processes of a process."""
+    text = Path(f'/proc/{pid}/task/{pid}/children').read_text()
+    return [int(x) for x in text.split()]
+
+
+class RobotProcesses:
+    """One robot: its two processes, and a ROS client in this process."""
+
+    def __init__(self, folder: Path, robot: str | Path = BENCH, rate: float = 0.0) -> None:
+        number = next(_numbers)
+        self.namespace = f'/bench_{os.getpid()}_{number}'
+        self.log_file = folder / f'emulator_{number}.jsonl'
+        self.robot, self.rate = robot, rate
+        self.emulator: subprocess.Popen[str] | None = None
+        self.driver: subprocess.Popen[str] | None = None
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node('watcher', namespace=self.namespace, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.state: ActuatorState | None = None
+        self.states: list[tuple[float, ActuatorState]] = []
+        self.truth: ConfigurationMessage | None = None
+        self.diagnostics: dict[str, tuple[float, Any]] = {}
+        self.first_error: float | None = None
+        self.target: np.ndarray | None = None
+        self.source = f'{self.namespace}/planner'
+        self.companions: list[RobotProcesses] = []
+        self._connect()
+
+    def _connect(self) -> None:
+        node, latched = self.node, QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        node.create_subscription(ActuatorState, 'actuator_state', self._on_state, 10)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 50)
+        node.create_subscription(ConfigurationMessage, 'emulator/configuration', self._on_truth, 1)
+        self.commands = node.create_publisher(ActuatorCommand, 'actuator_command', 1)
+        self.estop_publisher = node.create_publisher(Bool, 'estop', latched)
+        self.faults = node.create_publisher(String, 'emulator/inject_fault', 10)
+        self.change = node.create_client(ChangeState, 'driver/change_state')
+        self.get = node.create_client(GetState, 'driver/get_state')
+        self.stop_client = node.create_client(Trigger, 'driver/stop')
+        self.clear_client = node.create_client(Trigger, 'driver/clear_fault')
+        node.create_timer(STREAM_PERIOD, self._stream)
+
+    def _on_state(self, message: ActuatorState) -> None:
+        self.state = message
+        self.states.append((time.monotonic(), message))
+
+    def _on_truth(self, message: ConfigurationMessage) -> None:
+        self.truth = message
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            node, _, name = status.name.partition(': ')
+            if node == f'{self.namespace}/driver':
+                self.diagnostics[name] = (time.monotonic(), status)
+                if name == 'device' and status.level == b'\x02' and self.first_error is None:
+                    self.first_error = time.monotonic()
+
+    def _stream(self) -> None:
+        if self.target is not None:
+            self.send(self.target)
+
+    # Processes --------------------------------------------------------------------------------
+
+    def start_emulator(self) -> None:
+        """Start the emulator."""
+        self.emulator = start_node(
+            'soro_emulation.node', self.namespace, robot=self.robot, rate=self.rate,
+            log_file=self.log_file,
+        )  # fmt: skip
+
+    def start_driver(self, **parameters: Any) -> None:
+        """Start the driver."""
+        self.state = None
+        self.driver = start_node(
+            'soro_driver.node', self.namespace, robot=self.robot, connect_timeout=30.0,
+            **parameters,
+        )  # fmt: skip
+
+    def start(self) -> RobotProcesses:
+        """Start both and wait until the driver is active."""
+        self.start_emulator()
+        self.start_driver()
+        self.wait_state(DeviceState.ACTIVE, 30.0)
+        return self
+
+    def close(self) -> None:
+        """End everything."""
+        self.target = None
+        for process in (self.driver, self.emulator):
+            sys.stderr.write(end(process))
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    # Watching ---------------------------------------------------------------------------------
+
+    def wait_for(self, condition: Callable[[], Any], timeout: float, what: str = '') -> float:
+        """Spin until a condition holds; return how long that took. Fails after the timeout."""
+        start = time.monotonic()
+        while not condition():
+            passed = time.monotonic() - start
+            assert passed < timeout, f'not within {timeout} s: {what}; {self.describe()}'
+            self.executor.spin_once(timeout_sec=0.005)
+            for other in self.companions:
+                other.executor.spin_once(timeout_sec=0.0)
+        return time.monotonic() - start
+
+    def spin(self, duration: float) -> None:
+        """Go on streaming and watching for a while."""
+        end_ = time.monotonic() + duration
+        self.wait_for(lambda: time.monotonic() >= end_, duration + 5.0)
+
+    def describe(self) -> str:
+        """Say what is known, for a failed test."""
+        device = self.diagnostics.get('device')
+        text = '' if device is None else f'{device[1].message} {self.values("device")}'
+        state = None if self.state is None else DeviceState(self.state.device_state).name
+        return f'state {state}; device: {text}; commands: {self.values("commands")}'
+
+    def wait_state(self, state: DeviceState, timeout: float = 5.0) -> float:
+        """Wait for a device state."""
+
+        def reached() -> bool:
+            return self.state is not None and self.state.device_state == state
+
+        return self.wait_for(reached, timeout, f'state {state.name}')
+
+    def values(self, name: str) -> dict[str, str]:
+        """Return the values of the newest diagnostics of the driver."""
+        if name not in self.diagnostics:
+            return {}
+        return {v.key: v.value for v in self.diagnostics[name][1].values}
+
+    def wait_count(self, key: str, at_least: int) -> None:
+        """Wait until the diagnostics of the commands have counted so many."""
+        self.send_until_counted(lambda: None, key, at_least)
+
+    def send_until_counted(self, send: Callable[[], None], key: str, at_least: int) -> None:
+        """Send, again every half second, until it is counted: the next command of the stream may
+        overtake a message in a queue of depth one.
+        """
+        sent = 0.0
+
+        def counted() -> bool:
+            nonlocal sent
+            if time.monotonic() - sent > 0.5:
+                sent = time.monotonic()
+                send()
+            return int(self.values('commands').get(key, '0')) >= at_least
+
+        self.wait_for(counted, 8.0, f'{key} >= {at_least}')
+
+    def events(self, name: str = '', since: float = 0.0) -> list[dict[str, Any]]:
+        """Return events of the emulator's log from a time on."""
+        return [e for e in read_events(self.log_file, name) if e['t'] >= since]
+
+    def wait_event(
+        self, name: str, since: float, timeout: float, match: Callable[[dict], bool] = bool
+    ) -> float:
+        """Wait for an event of the emulator; return how long after `since` it happened."""
+        found: list[dict[str, Any]] = []
+
+        def seen() -> bool:
+            found[:] = [e for e in self.events(name, since) if match(e)]
+            return bool(found)
+
+        self.wait_for(seen, timeout, f'event {name} in {self.events()[-5:]}')
+        return found[0]['t'] - since
+
+    def outputs_off(self, since: float, timeout: float) -> float:
+        """Wait until the supply is cut or every output is zero; return how long it took."""
+
+        def when() -> float | None:
+            events = self.events()
+            output: dict[str, float] = {}
+            closed = True
+            for e in events:
+                if e['event'] == 'output':
+                    output[e['actuator']] = e['pressure']
+                elif e['event'] == 'relay':
+                    closed = e['closed']
+                if e['t'] >= since and (not closed or not any(output.values())):
+                    return e['t'] - since
+            return None
+
+        self.wait_for(lambda: when() is not None, timeout, f'outputs off: {self.events()[-5:]}')
+        return when()  # type: ignore[return-value]
+
+    def raised_after(self, time_: float) -> list[dict[str, Any]]:
+        """Return every rise of an output after a time."""
+        last: dict[str, float] = {}
+        rises = []
+        for e in self.events('output'):
+            if e['t'] > time_ and e['pressure'] > last.get(e['actuator'], 0.0):
+                rises.append(e)
+            last[e['actuator']] = e['pressure']
+        return rises
+
+    # Acting -----------------------------------------------------------------------------------
+
+    def send(self, values: Any, names: Any = NAMES, quantity: int = 1, source: str = '') -> None:
+        """Publish one command."""
+        message = ActuatorCommand(
+            name=list(names), quantity=[quantity] * len(names),
+            value=[float(x) for x in values], source=source or self.source,
+        )  # fmt: skip
+        message.header.stamp = self.node.get_clock().now().to_msg()
+        self.commands.publish(message)
+
+    def move(self, *values: float, timeout: float = 8.0) -> None:
+        """Stream a target from where the robot is, and wait until the pressures are there."""
+        goal = np.array(values)
+        assert self.state is not None
+        here = np.clip(np.nan_to_num(self.state.measured), 0.0, None)
+        self.target = here
+
+        def in_control() -> bool:
+            return self.state.command_source == self.source
+
+        self.wait_for(in_control, 5.0, 'in control')
+        self.target = goal
+
+        def there() -> bool:
+            measured = np.array(self.state.measured)
+            arrived = np.abs(np.array(self.state.applied) - goal) < 10.0  # steps of the card: 3 Pa
+            return bool(np.all(np.abs(measured - goal) < 0.06 * BAR) and np.all(arrived))
+
+        self.wait_for(there, timeout, f'pressures {values}')
+
+    def inject(self, fault: str, **values: Any) -> float:
+        """Inject a fault; return the time at which the emulator took it."""
+        since = time.monotonic()
+        self.wait_for(lambda: self.faults.get_subscription_count() > 0, 5.0, 'fault topic')
+        self.faults.publish(String(data=json.dumps({'fault': fault, **values})))
+        return since + self.wait_event('fault', since, 5.0)
+
+    def call(self, client: Any, request: Any) -> Any:
+        """Call a service of the driver."""
+        self.wait_for(client.service_is_ready, 10.0, client.srv_name)
+        future = client.call_async(request)
+        self.wait_for(future.done, 10.0, client.srv_name)
+        return future.result()
+
+    def transition(self, number: int) -> bool:
+        """Ask for a lifecycle transition."""
+        request = ChangeState.Request()
+        request.transition.id = number
+        return self.call(self.change, request).success
+
+    def lifecycle(self) -> str:
+        """Return the lifecycle state."""
+        return self.call(self.get, GetState.Request()).current_state.label
+
+    def stop(self) -> Any:
+        """Call driver/stop."""
+        return self.call(self.stop_client, Trigger.Request())
+
+    def clear(self) -> Any:
+        """Call driver/clear_fault."""
+        return self.call(self.clear_client, Trigger.Request())
+
+    def press_estop(self, pressed: bool) -> None:
+        """Publish the emergency stop."""
+        self.estop_publisher.publish(Bool(data=pressed))
+
+    def recover(self) -> None:
+        """Repair everything, and bring the robot back to ACTIVE at rest, as a person would."""
+        self.target = None
+        self.press_estop(False)
+        if self.emulator is None or self.emulator.poll() is not None:
+            end(self.emulator)
+            self.start_emulator()
+        self.inject('none')
+        if self.driver is None or self.driver.poll() is not None:
+            end(self.driver)
+            self.start_driver()
+            self.wait_state(DeviceState.ACTIVE, 30.0)
+        if self.state is None or self.state.device_state != DeviceState.ACTIVE:
+            self.wait_for(
+                lambda: self.state.device_state != DeviceState.UNCONFIGURED, 10.0, 'connected'
+            )
+            self.spin(0.3)
+            if self.lifecycle() == 'active':
+                assert self.transition(DEACTIVATE)
+            self.wait_for(lambda: self.clear().success, 8.0, 'faults cleared')
+            if self.lifecycle() == 'inactive':
+                self.wait_for(lambda: self.transition(ACTIVATE), 8.0, 'activated')
+        self.wait_state(DeviceState.ACTIVE)
+        self.first_error = None

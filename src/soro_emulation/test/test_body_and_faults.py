@@ -1,0 +1,153 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The perturbed robot, the ground truth, and faults as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robot_processes import BENCH
+from soro_emulation.emulated_body import EmulatedBody
+from soro_emulation.emulator_parameters import PARAMETERS
+from soro_emulation.emulator_settings import read_emulator_settings
+from soro_emulation.injected_fault import actuator_index, finite, parse_fault
+from soro_emulation.perturbation import BodyProperties, perturbed_robot
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.robot_file import read_robot_file
+from soro_node.parameters import markdown_table
+import yaml
+
+from soro_mechanics import load_robot
+
+ROOT = Path(__file__).resolve().parents[3]
+STIFF_FLOP = ['stiff_flop', 'stiff_flop_two_segment']
+
+
+@pytest.fixture
+def bench():
+    return read_robot_file(BENCH)
+
+
+def with_changes(*changes):
+    return BodyProperties('', 0.0, changes)
+
+
+def test_a_factor_scales_every_number_and_keeps_the_unit(bench):
+    change = ('constant_curvature.actuator_angles', 2.0, None)
+    robot = perturbed_robot(bench, with_changes(change))
+    angles = robot.description.structure['constant_curvature'].angles
+    assert np.rad2deg(angles) == pytest.approx([180.0, 420.0, 660.0])
+
+
+def test_a_value_is_replaced_and_provenance_is_kept_whole(bench):
+    change = ('constant_curvature.rest_length', None, '150 mm')
+    robot = perturbed_robot(bench, with_changes(change))
+    assert robot.forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.150)
+    assert load_robot(BENCH).forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.1716)
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        ('constant_curvature.nothing', 1.1, None),
+        ('actuators.7.maximum', 1.1, None),
+        ('title', 1.1, None),
+        ('models', 1.1, None),
+        ('constant_curvature.rest_length', -1.0, None),
+    ],
+)
+def test_wrong_changes_are_refused(bench, change):
+    with pytest.raises(RobotFileError):
+        perturbed_robot(bench, with_changes(change))
+
+
+def test_body_without_changes_and_hysteresis_is_the_robot(bench):
+    body = EmulatedBody(bench, BodyProperties('', 0.0, ()))
+    values = np.array([0.9e5, 0.3e5, 0.0])
+    assert body.configuration(values).tip == pytest.approx(load_robot(BENCH).forward(values).tip)
+
+
+@pytest.mark.parametrize('name', STIFF_FLOP)
+def test_the_emulated_robot_is_near_the_described_one_and_not_its_twin(name):
+    description = read_robot_file(find_robot_file(name))
+    settings = read_emulator_settings(description, 'nidaq')
+    described = load_robot(name)
+    values = np.zeros(len(described.actuators))
+    values[0] = values[1] = 0.8e5
+    body = EmulatedBody(description, settings.body)
+    true = body.configuration(values)
+    modelled = described.forward(values)
+    assert true.status.converged
+    length = np.linalg.norm(modelled.tip[:3, 3])
+    error = np.linalg.norm(true.tip[:3, 3] - modelled.tip[:3, 3]) / length
+    assert 0.005 < error < 0.12
+    assert len(true.backbones[0]) > len(modelled.backbones[0])  # divided more finely
+
+
+def test_the_body_remembers_the_way(bench):
+    settings = read_emulator_settings(bench, 'nidaq')
+    body = EmulatedBody(bench, settings.body)
+    half, full = np.array([0.7e5, 0.0, 0.0]), np.array([1.4e5, 0.0, 0.0])
+    up = body.configuration(half).tip[:3, 3]
+    body.configuration(full)
+    down = body.configuration(half).tip[:3, 3]
+    assert 1e-4 < np.linalg.norm(down - up) < 1e-2
+
+
+def test_faults_as_text():
+    assert parse_fault('{"fault": "leak", "rate": 3}') == ('leak', {'rate': 3})
+    for text in ('', 'leak', '[]', '{"leak": 1}', '{"fault": 3}'):
+        with pytest.raises(InvalidInput, match='JSON'):
+            parse_fault(text)
+    assert finite({'rate': 3}, 'rate', 1.0) == 3.0
+    assert finite({}, 'rate', 1.0) == 1.0
+    for value in (float('nan'), '3', True, None):
+        with pytest.raises(InvalidInput):
+            finite({'rate': value}, 'rate', 1.0)
+    assert actuator_index({'actuator': 'b'}, ('a', 'b')) == 1
+    with pytest.raises(UnknownName):
+        actuator_index({'actuator': 'c'}, ('a', 'b'))
+
+
+@pytest.mark.parametrize(
+    ('section', 'path'),
+    [
+        ({'seed': -1}, 'emulator.seed'),
+        ({'sede': 1}, 'emulator.sede'),
+        ({'body': {'hysteresis': '80 %'}}, 'emulator.body.hysteresis'),
+        ({'body': {'changes': [{'path': 'title'}]}}, 'emulator.body.changes[0].value'),
+        ({'body': {'changes': [{'factor': 2}]}}, 'emulator.body.changes[0].path'),
+    ],
+)
+def test_wrong_emulator_sections(tmp_path, section, path):
+    data = yaml.safe_load(BENCH.read_text(encoding='utf-8'))
+    data['emulator'] = section
+    file = tmp_path / 'robot.yaml'
+    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+    with pytest.raises(RobotFileError) as error:
+        read_emulator_settings(read_robot_file(file), 'nidaq')
+    assert error.value.path == path
+
+
+def test_everything_in_the_section_is_optional(tmp_path):
+    data = yaml.safe_load(BENCH.read_text(encoding='utf-8'))
+    del data['emulator']
+    file = tmp_path / 'robot.yaml'
+    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+    settings = read_emulator_settings(read_robot_file(file), 'nidaq')
+    assert (settings.seed, settings.body.changes) == (1, ())
+
+
+def test_documented_parameters_are_the_table():
+    page = (ROOT / 'docs/nodes/emulator.md').read_text(encoding='utf-8')
+    assert markdown_table(PARAMETERS) in page
+
+
+def test_configured_parameters_exist():
+    names = {p.name: p for p in PARAMETERS}
+    data = yaml.safe_load((ROOT / 'config/nodes/emulator.yaml').read_text(encoding='utf-8'))
+    for name, value in data['/**/emulator']['ros__parameters'].items():
+        names[name].checked(value)

@@ -1,0 +1,273 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the unmodified client sends to a card for each thing the driver does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag
+from soro_nidaq_driver.device import NidaqDevice
+from soro_nidaq_driver.transport import duty_of, NidaqTransport, pressure_of_duty
+
+from soro_nidaq_driver import client
+
+BAR = 1e5
+
+
+@pytest.fixture
+def transport(card, wiring):
+    made = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ('pressure', 'duty'),
+    [
+        (0.0, 0.0),
+        (-1.0, 0.0),
+        (0.0059 * BAR, 0.0),  # duty 0.00197: below the shortest pulse
+        (0.0061 * BAR, 0.0061 / 3.0),
+        (1.5 * BAR, 0.5),  # 5 V of 10 V
+        (2.9999 * BAR, 0.998),
+        (9.0 * BAR, 0.998),
+    ],
+)
+def test_duty_cycles(wiring, pressure, duty):
+    assert duty_of(np.array([pressure]), wiring)[0] == pytest.approx(duty)
+
+
+def test_duty_and_back(wiring):
+    pressures = np.linspace(0.01, 2.9, 50) * BAR
+    assert pressure_of_duty(duty_of(pressures, wiring), wiring) == pytest.approx(pressures)
+
+
+def test_opening_identifies_resets_and_starts_nothing(card, transport):
+    identity = transport.open()
+    assert identity.model == 'USB-6341 + USB-6341'
+    assert identity.serial == '00001234 + 00001234'
+    assert [r.device_name for r in card.named('ResetDevice')] == ['Dev1', 'Dev2']
+    counters = card.named('CreateCOPulseChanFreq')
+    assert [(c.counter, c.freq) for c in counters] == [
+        ('Dev1/ctr0', 2000.0), ('Dev2/ctr1', 2000.0), ('Dev1/ctr2', 2000.0),
+    ]  # fmt: skip
+    assert all(c.idle_state_raw == 10214 for c in counters)  # DAQmx_Val_Low
+    assert card.named('StartTask') == []
+    # On-demand input: one task per card.
+    inputs = [(r.task.name, r.physical_channel) for r in card.named('CreateAIVoltageChan')]
+    assert [c for _, c in inputs] == ['Dev1/ai0', 'Dev1/ai2', 'Dev2/ai3']
+    assert inputs[0][0] == inputs[1][0] != inputs[2][0]
+
+
+def test_reading_scales_and_orders_by_actuator(card, transport):
+    transport.open()
+    card.volts = {'Dev1/ai0': 1.0, 'Dev2/ai3': 2.0, 'Dev1/ai2': 5.0}
+    before = time.monotonic()
+    at, pressure, valid = transport.read()
+    assert before <= at <= time.monotonic()
+    assert pressure == pytest.approx([0.3 * BAR, 0.6 * BAR, 1.5 * BAR])
+    assert valid.all()
+    card.volts = {'Dev1/ai0': -0.11, 'Dev2/ai3': 10.19, 'Dev1/ai2': 10.21}
+    assert transport.read()[2].tolist() == [False, True, False]
+
+
+def test_writing_starts_changes_and_stops_counters(card, transport):
+    transport.open()
+    transport.write(np.array([1.5 * BAR, 0.0, 0.0]))
+    # The first pulse is the channel's: its duty cycle is set before the start.
+    assert [r.value for r in card.named('SetChanAttributeDouble')] == [0.5]
+    assert len(card.named('StartTask')) == 1
+    transport.write(np.array([0.75 * BAR, 0.0, 0.0]))
+    assert [r.duty_cycle for r in card.named('WriteCtrFreqScalar')] == [0.25]
+    transport.write(np.array([0.75 * BAR, 0.0, 0.0]))  # unchanged: nothing is sent
+    assert len(card.named('WriteCtrFreqScalar')) == 1
+    assert transport.applied == pytest.approx([0.75 * BAR, 0.0, 0.0])
+    transport.write(np.zeros(3))
+    assert len(card.named('StopTask')) == 1
+    assert transport.applied.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_heartbeat_toggles_at_its_period(card, transport, wiring):
+    transport.open()
+    for i in range(20):
+        transport.beat(100.0 + 0.01 * i)
+    levels = [bool(any(r.write_array)) for r in card.named('WriteDigitalLines')]
+    assert levels == [True, False, True, False]
+    assert wiring.heartbeat_period == 0.05
+
+
+def test_stopping_tries_every_counter(card, transport):
+    transport.open()
+    transport.write(np.array([BAR, BAR, BAR]))
+    card.calls.clear()
+    card.errors['StopTask'] = -200088
+    with pytest.raises(DeviceError, match='-200088'):
+        transport.stop_outputs()
+    assert len(card.named('StopTask')) == 3
+
+
+@pytest.mark.parametrize(
+    ('code', 'kind', 'name'),
+    [
+        (-200279, DeviceError, 'SAMPLES_NO_LONGER_AVAILABLE'),
+        (-200284, DeviceTimeout, 'SAMPLES_NOT_YET_AVAILABLE'),
+        (-200474, DeviceTimeout, 'OPERATION_TIMED_OUT'),
+        (-201190, DeviceLost, 'DEVICE_NOT_USABLE_UNTIL_USB_REPLUG'),
+        (-201003, DeviceLost, 'DEV_CANNOT_BE_ACCESSED'),
+        (-987654, DeviceError, '-987654'),
+    ],
+)
+def test_codes_of_the_card(card, transport, code, kind, name):
+    transport.open()
+    card.errors['ReadAnalogF64'] = code
+    with pytest.raises(DeviceError) as error:
+        transport.read()
+    assert type(error.value) is kind
+    assert str(code) in str(error.value) and name in str(error.value)
+
+
+def test_a_server_that_does_not_answer_costs_one_timeout(card, transport):
+    transport.open()
+    card.block.clear()
+    start = time.monotonic()
+    with pytest.raises(DeviceTimeout, match='DEADLINE_EXCEEDED'):
+        transport.read()
+    assert time.monotonic() - start < 0.5
+    start = time.monotonic()
+    with pytest.raises(DeviceTimeout):
+        transport.stop_outputs()
+    transport.close()
+    assert time.monotonic() - start < 1.0
+
+
+def test_no_server(wiring):
+    transport = NidaqTransport(wiring, '127.0.0.1:1', 0.1)
+    start = time.monotonic()
+    with pytest.raises(DeviceLost, match='UNAVAILABLE'):
+        transport.open()
+    assert time.monotonic() - start < 2.0
+    transport.close()
+
+
+def test_two_drivers_cannot_have_one_card(card, wiring, transport):
+    transport.open()
+    second = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
+    resets = len(card.named('ResetDevice'))
+    with pytest.raises(DeviceError, match='in use by process'):
+        second.open()
+    assert len(card.named('ResetDevice')) == resets
+    second.close()
+    transport.close()
+    second.open()
+    second.close()
+
+
+def test_without_the_vendors_driver(wiring):
+    transport = NidaqTransport(wiring, 'local', 0.1)
+    with pytest.raises(DeviceError, match='Install the NI-DAQmx driver on this computer'):
+        transport.open()
+    transport.close()
+
+
+def test_without_the_client_the_command_that_installs_it_is_named():
+    code = (
+        'import sys; sys.modules["nidaqmx"] = None\n'
+        'from soro_nidaq_driver.device import NidaqDevice\n'
+        'from soro_nidaq_driver.client import import_client\n'
+        'try: import_client()\n'
+        'except Exception as error: print(type(error).__name__, error)\n'
+    )
+    result = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, timeout=60
+    )
+    assert result.stdout.startswith('DeviceError')
+    assert client.INSTALL in result.stdout
+
+
+@pytest.fixture
+def device(card, wiring):
+    made = NidaqDevice(wiring, f'127.0.0.1:{card.port}')
+    yield made
+    made.close()
+    assert made._supervisor.join(20.0)
+
+
+def wait_ready(device):
+    deadline = time.monotonic() + 20.0
+    while not device.ready():
+        assert time.monotonic() < deadline
+
+
+def test_device_reads_and_refuses_set_points_without_arming(card, device):
+    device.open()
+    card.volts = {'Dev1/ai0': 1.0, 'Dev2/ai3': -3.0, 'Dev1/ai2': 0.0}
+    reading = device.read()
+    assert reading.measured[0] == pytest.approx(0.3 * BAR) and np.isnan(reading.measured[1])
+    assert reading.flags.tolist() == [0, Flag.SENSOR_FAULT, 0]
+    with pytest.raises(DeviceError, match='without arming'):
+        device.write(np.zeros(3), 0.2)
+
+
+def test_device_armed_written_and_made_safe(card, device):
+    device.open()
+    wait_ready(device)
+    device.arm()
+    device.write(np.array([BAR, 0.0, 0.0]), 0.2)
+    assert device.read().applied[0] == pytest.approx(BAR)
+    device.make_safe()
+    assert device.read().applied[0] == 0.0
+    assert len(card.named('StopTask')) == 3
+    with pytest.raises(DeviceError, match='without arming'):
+        device.write(np.array([BAR, 0.0, 0.0]), 0.2)
+
+
+def test_a_counter_that_cannot_be_stopped_gets_its_card_reset(card, device):
+    device.open()
+    wait_ready(device)
+    device.arm()
+    device.write(np.array([BAR, 0.0, 0.0]), 0.2)
+    card.calls.clear()
+    card.errors['StopTask'] = -200088
+    with pytest.raises(DeviceError):
+        device.make_safe()
+    assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
+
+
+def test_the_supervisor_resets_the_cards_when_the_device_is_closed_unsafe(card, device):
+    device.open()
+    wait_ready(device)
+    device.arm()
+    device.write(np.array([BAR, 0.0, 0.0]), 0.2)
+    card.calls.clear()
+    device.close()  # as after a lost connection: not made safe before
+    assert device._supervisor.join(20.0)
+    assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
+
+
+def test_the_supervisor_goes_quietly_after_make_safe(card, device):
+    device.open()
+    wait_ready(device)
+    device.arm()
+    device.make_safe()
+    card.calls.clear()
+    device.close()
+    assert device._supervisor.join(20.0)
+    assert card.named('ResetDevice') == []
+
+
+def test_arming_is_refused_when_the_supervisor_was_killed_and_a_new_one_starts(card, device):
+    device.open()
+    wait_ready(device)
+    device.arm()
+    device._supervisor._process.kill()
+    device._supervisor._process.wait()
+    with pytest.raises(DeviceError, match='supervisor process is gone'):
+        device.write(np.array([BAR, 0.0, 0.0]), 0.2)
+    device.make_safe()
+    wait_ready(device)
+    device.arm()
