@@ -93,6 +93,11 @@ class Robot:
     def gravity(self, value: Any) -> None:
         self._gravity = finite_array('gravity', value, (3,))
 
+    @property
+    def engine(self) -> Model:
+        """The model itself, for what it alone offers (ports, studies); see its page in docs."""
+        return self._model
+
     def with_model(self, model: str) -> Robot:
         """Return the same robot, mounted the same way, computed by another of its models."""
         other = Robot(self.description, model)

@@ -67,7 +67,7 @@ def rod(
 
 
 def cantilever(steps=20, **kind):
-    return NetworkSpec((ground(), body('tip')), (rod(**kind),), (), 'tip', np.eye(4), steps, 21)
+    return NetworkSpec((ground(), body('tip')), (rod(**kind),), (), 'tip', np.eye(4), steps)
 
 
 def problem(wrench=None, gravity=None, actuation=(), loads=()):

@@ -135,7 +135,7 @@ def test_objectivity(kind):
     there = NetworkSpec(
         (ground(), body('tip')),
         (rod(first=end('ground', turn), curvature=(1.0, 2.0, 0.5), **kind),),
-        (), 'tip', np.eye(4), 20, 21,
+        (), 'tip', np.eye(4), 20,
     )  # fmt: skip
     np.testing.assert_allclose(tip(there, wrench=moved), turn @ at_home, atol=1e-8)
 
@@ -145,7 +145,7 @@ def test_weight_of_a_body_at_its_centre_of_mass():
     mass, offset, gravity = 0.05, np.array([0.03, 0.01, 0.02]), np.array([0.0, -3.0, -9.0])
     spec = cantilever()
     heavy = NetworkSpec(
-        (ground(), body('tip', None, mass, offset)), spec.rods, (), 'tip', np.eye(4), 20, 21
+        (ground(), body('tip', None, mass, offset)), spec.rods, (), 'tip', np.eye(4), 20
     )
     found = tip(heavy, gravity=gravity)
     arm = found[:3, :3] @ offset
@@ -157,7 +157,7 @@ def test_weight_of_a_body_at_its_centre_of_mass():
 def test_tip_frame_may_lie_off_the_body():
     offset = pose((0.0, 0.02, 0.03), lie.so3_exp([0.2, 0.0, 0.4]))
     spec = cantilever()
-    moved = NetworkSpec(spec.bodies, spec.rods, (), 'tip', offset, 20, 21)
+    moved = NetworkSpec(spec.bodies, spec.rods, (), 'tip', offset, 20)
     force = np.array([0.3, 0.0, -0.2])
     found = tip(moved, wrench=[*force, 0, 0, 0])
     at_body = found @ np.linalg.inv(offset)

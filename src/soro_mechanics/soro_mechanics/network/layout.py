@@ -240,6 +240,31 @@ def driven_values(layout: Layout, actuation: Array) -> tuple[Array, Array]:
     return value, gain
 
 
+def driven_ranges(layout: Layout, actuation: Array) -> Array:
+    """Return the driven value of each actuator before any offset (what a curve makes of it)."""
+    out = np.array(actuation, dtype=float)
+    for d in layout.spec.drives:
+        if d.curve is not None:
+            out[d.actuator] = _monotone(d.curve, actuation[d.actuator])[0]
+    return out
+
+
+def actuation_of(layout: Layout, driven: Array, limits: Array) -> Array:
+    """Return the actuation whose driven values these are: the inverse of `driven_ranges`."""
+    out = np.array(driven, dtype=float)
+    for d in layout.spec.drives:
+        if d.curve is None:
+            continue
+        low, high = limits[d.actuator]
+        rising = d.curve[-1, 1] > d.curve[0, 1]
+        for _ in range(80):  # bisection: the interval ends below double precision
+            middle = 0.5 * (low + high)
+            above = _monotone(d.curve, middle)[0] > driven[d.actuator]
+            low, high = (low, middle) if above == rising else (middle, high)
+        out[d.actuator] = 0.5 * (low + high)
+    return out
+
+
 def _monotone(curve: Array, at: float) -> tuple[float, float]:
     """Return value and slope of a curve through its points, C1 and without overshoot.
 
@@ -296,8 +321,12 @@ def rest_inputs(layout: Layout) -> Inputs:
 
 def actuate(layout: Layout, inputs: Inputs, actuation: Array) -> Inputs:
     """Return the inputs with the actuators at a value."""
+    return drive(layout, inputs, *driven_values(layout, actuation))
+
+
+def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
+    """Return the inputs with every drive at a value."""
     s = layout.structure
-    value, gain = driven_values(layout, actuation)
     length = layout.lengths.copy()
     theta = np.zeros_like(inputs.theta)
     strain = None
@@ -370,14 +399,13 @@ def node_at(layout: Layout, item: Load) -> int:
 
 
 def split_at_loads(spec: NetworkSpec, loads: tuple[Load, ...]) -> NetworkSpec:
-    """Return the network with a node at every point load on a rod."""
+    """Return the network with a node at every point load on a rod and at every sensor's ends."""
     rods = list(spec.rods)
     names = [r.name for r in rods]
-    for item in loads:
-        if item.on not in names:
-            continue
-        r = names.index(item.on)
-        at = min(item.arc_length / rods[r].length, 1.0)
+    places = [(names.index(x.on), x.arc_length) for x in loads if x.on in names]
+    places = [(r, min(at / rods[r].length, 1.0)) for r, at in places]
+    places += [(x.rod, at) for x in spec.sensors for at in (x.start, x.end)]
+    for r, at in places:
         fractions = rods[r].fractions
         if at > 0.0 and np.min(np.abs(fractions - at)) > NODE_MERGE:
             fractions = np.sort(np.append(fractions, at))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from soro_mechanics import lie
 from soro_mechanics.configuration import Array
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import Inputs, State, Work
@@ -21,11 +22,13 @@ from soro_mechanics.network.dense_kernels import negative_pivots
 from soro_mechanics.network.lane_kernels import BASE, LANES
 from soro_mechanics.network.response_kernels import (
     body_response,
+    inner_columns,
     inner_compliance,
     parameter_response,
+    side_stiffness,
 )
 from soro_mechanics.network.schema import NetworkSpec
-from soro_mechanics.network.system_kernels import condense, evaluate, SINGULAR
+from soro_mechanics.network.system_kernels import condense, evaluate, motor_efforts, SINGULAR
 from soro_mechanics.network.trace_kernels import trace
 
 
@@ -87,6 +90,16 @@ def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -
     return State(state.body, shape.pose.copy(), wrench, state.joint, state.spin)
 
 
+@dataclass(frozen=True)
+class SensorResponse:
+    """Flex sensors: value [rad], and derivatives with everything else held."""
+
+    value: Array  # (k,)
+    bodies: Array  # (k, n) per motion of the bodies, own axes
+    actuators: Array  # (k, m)
+    inner: Array  # (k, k) per generalised force of the sensors
+
+
 class Linearisation:
     """What small changes of load and actuation do at one equilibrium, the actuators held."""
 
@@ -101,6 +114,8 @@ class Linearisation:
         self.matrix = work.matrix.copy()
         self.columns = work.columns.copy()
         self.singular = self.negative == SINGULAR
+        motor_efforts(s, x, work)
+        self.effort = work.effort.copy()
         if not self.singular:
             self.negative += int(negative_pivots(work.matrix, n, np.empty((n, n))))
             self.inverse = np.linalg.inv(self.matrix)
@@ -157,6 +172,52 @@ class Linearisation:
         axes = np.zeros((total.shape[0], 6, 6))
         axes[:, :3, :3] = axes[:, 3:, 3:] = self._state.node[:, :3, :3]
         return np.asarray(axes @ total @ axes.transpose(0, 2, 1))
+
+
+    @property
+    def torque(self) -> Array:
+        """Torque (m,) [N m] that each motor applies to the robot; zero for other actuators."""
+        return np.array(self.effort[:, -1])
+
+    def motor_stiffness(self) -> Array:
+        """Return (m, m): motor torque per motor angle with the bodies free."""
+        n, m = self.columns.shape
+        e = self.effort
+        return np.asarray(e[:, n : n + m] - e[:, :n] @ self.inverse @ self.columns)
+
+    def sensors(self) -> SensorResponse:
+        """Return values of the flex sensors and how they follow bodies, actuators and loads."""
+        spec, s = self.layout.spec, self.layout.structure
+        count = len(spec.sensors)
+        rows = np.zeros((count, int(s.counts[2]), 6))
+        value = np.zeros(count)
+        for i, sensor in enumerate(spec.sensors):
+            a, b = (self._node(sensor.rod, at) for at in (sensor.start, sensor.end))
+            pose = self._state.node
+            turn = lie.so3_log(pose[a, :3, :3].T @ pose[b, :3, :3])
+            value[i] = sensor.axis @ turn
+            rows[i, b, 3:] += sensor.axis @ lie.so3_right_jacobian_inverse(turn)
+            rows[i, a, 3:] -= sensor.axis @ lie.so3_left_jacobian_inverse(turn)
+        bodies = np.tensordot(rows, self.node_response(), axes=([1, 2], [0, 1]))
+        actuators = np.tensordot(rows, self.node_parameter_response(), axes=([1, 2], [0, 1]))
+        inner = np.zeros((count, count))
+        sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
+        for r in {x.rod for x in spec.sensors}:
+            own = [i for i, x in enumerate(spec.sensors) if x.rod == r]
+            nodes = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
+            columns = np.ascontiguousarray(rows[own][:, nodes].transpose(1, 2, 0))
+            side_stiffness(s, self._work, r, sides[0], sides[1])
+            inner_columns(
+                s, self._work, r, sides[0], sides[1], columns, np.zeros((6, 6 + len(own)))
+            )
+            moved = np.tensordot(rows[own][:, nodes], columns, axes=([1, 2], [0, 1]))
+            inner[np.ix_(own, own)] = moved
+        return SensorResponse(value, bodies, actuators, inner)
+
+    def _node(self, rod: int, at: float) -> int:
+        s = self.layout.structure
+        fractions = self.layout.spec.rods[rod].fractions
+        return int(s.rod_node[rod]) + int(np.argmin(np.abs(fractions - at)))
 
 
 def turn6(pose: Array) -> Array:

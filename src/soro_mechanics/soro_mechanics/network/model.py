@@ -23,6 +23,7 @@ from soro_mechanics.network.linearisation import (
     Shape,
     trace_shape,
 )
+from soro_mechanics.network.ports import port_response, PortResponse
 from soro_mechanics.network.schema import NetworkSpec
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code, SolverStatus, Stability
@@ -109,6 +110,21 @@ class Network(Model):
         if solution.linearisation is None:
             solution.linearisation = self._linearise(solution)
         return solution.linearisation
+
+    def ports(self, q: Configuration, axes: Array | None = None) -> PortResponse:
+        """Return how motors, effector and flex sensors answer around q.
+
+        Parameters
+        ----------
+        q : Configuration
+        axes : ndarray, shape (6, ne), optional
+            Effector directions as orthonormal columns, linear first, at the tip, axes of
+            base_link; all six when omitted.
+        """
+        if any(d.kind != 'angle' for d in self.spec.drives):
+            raise self.unsupported('ports', 'actuators', 'ports need motors (driven angles)')
+        directions = np.eye(6) if axes is None else axes
+        return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, directions)
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""

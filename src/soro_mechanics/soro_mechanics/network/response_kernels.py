@@ -189,3 +189,52 @@ def inner_compliance(s, w, r, left, right, out):
         joint_geometry(w.basis[r, e], s.joint_kind[r, e], w.raw[p, o : o + 6], turn)
         node = n0 if e == 0 else n0 + count
         joint_block(s, w, r, e, block, q, turn, out[node])
+
+
+@kernel
+def inner_columns(s, w, r, left, right, columns, work):
+    """Replace loads on inner nodes of rod r by the motion they cause, the bodies held.
+
+    columns (nodes of the rod, 6, k): wrenches in the nodes' own axes; work (6, 6 + k).
+    left, right as `side_stiffness` writes them. Loads on the end nodes are ignored.
+    """
+    p0 = s.rod_piece[r]
+    count = s.rod_piece[r + 1] - p0
+    many = columns.shape[2]
+    block = work[:, 0:6]
+    rhs = work[:, 6:]
+    for j in range(many):
+        for i in range(6):
+            columns[0, i, j] = 0.0
+            columns[count, i, j] = 0.0
+    for k in range(2, count):
+        _forward_block(w.tangent[p0 + k - 1], left[k - 1], block)
+        for i in range(6):
+            for j in range(many):
+                rhs[i, j] = columns[k - 1, i, j]
+        solve_in_place(block, 6, rhs, many)
+        t = w.tangent[p0 + k - 1]
+        for i in range(6):
+            for m in range(6):
+                for j in range(many):
+                    columns[k, i, j] -= t[6 + i, m] * rhs[m, j]
+    for k in range(count - 1, 0, -1):
+        if k == count - 1:
+            for i in range(6):
+                for j in range(6):
+                    block[i, j] = left[k, i, j] + right[k, i, j]
+        else:
+            t = w.tangent[p0 + k]
+            _forward_block(t, left[k], block)
+            for i in range(6):
+                for m in range(6):
+                    for j in range(many):
+                        columns[k, i, j] -= t[i, 6 + m] * columns[k + 1, m, j]
+        solve_in_place(block, 6, columns[k], many)
+
+
+@kernel
+def _forward_block(t, left, block):
+    for i in range(6):
+        for j in range(6):
+            block[i, j] = left[i, j] + t[i, j]

@@ -76,6 +76,17 @@ class DriveSpec:
 
 
 @dataclass(frozen=True)
+class SensorSpec:
+    """A flex sensor: how far a rod turns between two places, about an axis of the section."""
+
+    name: str
+    rod: int
+    start: float  # fraction of the rod's length
+    end: float
+    axis: Array  # (3,)
+
+
+@dataclass(frozen=True)
 class NetworkSpec:
     """Everything that the section ``network`` says, in SI."""
 
@@ -85,7 +96,7 @@ class NetworkSpec:
     tip_body: str
     tip: Array
     steps: int
-    stations: int
+    sensors: tuple[SensorSpec, ...] = ()
 
 
 def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
@@ -114,8 +125,13 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
         with top.section('tip') as item:
             tip_body = item.text('body', choices=[b.name for b in bodies[1:]])
             tip = read_pose(item)
-        stations = top.integer('stations', 21, minimum=2)
-    return NetworkSpec(tuple(bodies), tuple(rods), tuple(drives), tip_body, tip, steps, stations)
+        sensors = []
+        for item in top.sections('sensors', ()):
+            with item:
+                sensors.append(_read_sensor(item, rods))
+    return NetworkSpec(
+        tuple(bodies), tuple(rods), tuple(drives), tip_body, tip, steps, tuple(sensors)
+    )
 
 
 def read_pose(item: Section) -> Array:
@@ -305,6 +321,18 @@ def _pressure_wrench(item: Section) -> Array:
     return wrench
 
 
+def _read_sensor(item: Section, rods: list[RodSpec]) -> SensorSpec:
+    name = item.text('name')
+    names = [r.name for r in rods]
+    rod = names.index(item.text('rod', choices=names))
+    length = rods[rod].length
+    start = item.quantity('from', 'm', minimum=0.0, maximum=length)
+    end = item.quantity('to', 'm', minimum=0.0, maximum=length)
+    if not end > start:
+        raise item.error('to', 'must lie beyond from')
+    return SensorSpec(name, rod, start / length, end / length, _unit(item, 'axis'))
+
+
 def _read_curve(item: Section, unit: str) -> Array:
     rows = []
     for part in item.sections('curve'):
@@ -320,6 +348,13 @@ def _read_curve(item: Section, unit: str) -> Array:
 def _check_driven(
     top: Section, drives: list[DriveSpec], actuators: tuple[Actuator, ...]
 ) -> None:
+    curves: dict[int, Array | None] = {}
+    for d in drives:
+        if not np.array_equal(curves.setdefault(d.actuator, d.curve), d.curve):
+            name = actuators[d.actuator].name
+            raise top.error('actuation', f'{name} has two curves; give each its own actuator')
+        if d.curve is not None and not np.all(np.diff(d.curve[:, 1]) != 0.0):
+            raise top.error('actuation', 'a curve must grow or fall everywhere')
     idle = {a.name for a in actuators} - {actuators[d.actuator].name for d in drives}
     if idle:
         raise top.error('actuation', f'{sorted(idle)[0]} drives nothing')

@@ -144,6 +144,38 @@ def _scatter(s, x, w, r, params):
 
 
 @kernel
+def motor_efforts(s, x, w):
+    """Write w.effort after an elimination with parameters: torque of every motor on the robot.
+
+    Row a: derivative by the bodies' motion (n), by every actuator (m), and the torque itself. Rows
+    of other actuators are zero.
+    """
+    n = w.matrix.shape[0]
+    params = 1 + s.counts[5]
+    for a in range(w.effort.shape[0]):
+        for j in range(w.effort.shape[1]):
+            w.effort[a, j] = 0.0
+    for k in range(s.counts[6]):
+        slot = s.map_index[k, 2]
+        if slot < params:
+            continue
+        a = s.map_index[k, 0]
+        r = s.map_index[k, 1]
+        row = w.rod[r, slot_column(slot, params)]
+        gain = x.map_gain[k]
+        w.effort[a, w.effort.shape[1] - 1] += gain * row[2 * KEPT]
+        for e in range(2):
+            column0 = 6 * (s.rod_body[r, e] - 1)
+            if column0 >= 0:
+                for j in range(6):
+                    w.effort[a, column0 + j] += gain * row[KEPT * e + j]
+        for i in range(s.counts[6]):
+            if s.map_index[i, 1] == r:
+                column = slot_column(s.map_index[i, 2], params)
+                w.effort[a, n + s.map_index[i, 0]] += gain * x.map_gain[i] * row[column]
+
+
+@kernel
 def slot_column(slot, params):
     """Return the column of w.rod that belongs to a slot: length, rest strains, motors."""
     if slot < params:
