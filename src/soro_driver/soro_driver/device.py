@@ -105,7 +105,8 @@ class DeviceLost(DeviceError):
 class DeviceTimeout(DeviceError):
     """One call did not end in time.
 
-    The loop goes on; it gives the device up when no fresh measurement came for the feedback timeout.
+    The loop goes on; it gives the device up when no fresh measurement came for the feedback
+    timeout.
     """
 
     def __init__(self, message: str) -> None:

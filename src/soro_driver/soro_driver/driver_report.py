@@ -52,7 +52,7 @@ def device_status(loop: ControlLoop) -> Status:
         DeviceState.ACTIVE: (Level.OK, 'active'),
         DeviceState.INACTIVE: (
             Level.OK,
-            'inactive: outputs safe; activate, or call driver/clear_fault',
+            'inactive: outputs safe; activate or call driver/clear_fault',
         ),
         DeviceState.SAFE: (Level.WARN, 'safe: commands lost or stopped; send a new first command'),
         DeviceState.FAULT: (Level.ERROR, f'fault: {", ".join(faults)}; call driver/clear_fault'),

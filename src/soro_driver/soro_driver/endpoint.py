@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the emulated device of one robot listens.
 
-Derived from the robot's namespace, so that two robots, two users and two ROS domains on one machine
-never meet.
+Derived from the robot's namespace, so that two robots, two users and two ROS domains on one
+machine never meet.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ class DriverNode(GuardedLifecycleNode):
         if self._fell and self.trigger_activate() != TransitionCallbackReturn.SUCCESS:
             response.success, response.message = (
                 False,
-                'cleared, but not active again; see the log',
+                'cleared, but not armed; see the log',
             )
             return response
         response.success = True

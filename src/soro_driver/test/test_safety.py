@@ -120,7 +120,7 @@ def test_the_first_cause_is_the_one_that_is_told():
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(sorted(EVENTS)), max_size=12))
 def test_nothing_becomes_active_without_arming_after_the_last_trouble(events):
-    """Whatever happens in whatever order: ACTIVE needs an arm after every loss, fault or e-stop."""
+    """Whatever happens in whatever order: ACTIVE needs an arm after every trouble."""
     safety = SafetyState()
     armed_since_trouble = False
     for event in events:

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from conftest import GOOD, Regulated
 import pytest
+from recording_card import GOOD, Regulated
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.section import Section
 from soro_nidaq_driver.wiring import read_wiring
