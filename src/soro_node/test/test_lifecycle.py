@@ -1,0 +1,161 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Transitions that fail say so, stop the outputs, and can be tried again; diagnostics."""
+
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.srv import ChangeState, GetState
+import pytest
+from rclpy.lifecycle import TransitionCallbackReturn
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.status import Code
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.lifecycle import GuardedLifecycleNode, NotActive
+from soro_node.testing import RosSession, wait_until
+
+SUCCESS, FAILURE, ERROR = (
+    TransitionCallbackReturn.SUCCESS,
+    TransitionCallbackReturn.FAILURE,
+    TransitionCallbackReturn.ERROR,
+)
+
+
+class Clumsy(GuardedLifecycleNode):
+    """Raises what it is told to, and writes down what is called."""
+
+    def __init__(self, **kwargs):
+        super().__init__('clumsy', **kwargs)
+        self.calls = []
+        self.errors = {}
+
+    def _do(self, name):
+        self.calls.append(name)
+        if name in self.errors:
+            raise self.errors[name]
+
+    def configure(self):
+        """Note and perhaps fail."""
+        self._do('configure')
+
+    def activate(self):
+        """Note and perhaps fail."""
+        self._do('activate')
+
+    def deactivate(self):
+        """Note and perhaps fail."""
+        self._do('deactivate')
+
+    def cleanup(self):
+        """Note and perhaps fail."""
+        self._do('cleanup')
+
+    def stop_outputs(self):
+        """Note and perhaps fail."""
+        self._do('stop_outputs')
+
+
+@pytest.fixture(params=['', '/lab/arm'], ids=['root', 'namespace'])
+def ros(request):
+    with RosSession(request.param) as session:
+        session.namespace = request.param
+        yield session
+
+
+@pytest.fixture
+def node(ros):
+    return ros.node(Clumsy, ros.namespace)
+
+
+def state(ros):
+    return ros.call(GetState, 'clumsy/get_state', GetState.Request()).current_state.label
+
+
+def refused():
+    return InvalidInput('robot', '', 'a name')
+
+
+def test_autostart_makes_it_active(ros, node):
+    assert node.autostart()
+    assert node.calls == ['configure', 'activate']
+    assert (node.active, state(ros)) == (True, 'active')
+    node.check_active()
+
+
+def test_a_refusal_leaves_the_state_and_can_be_tried_again(ros, node):
+    node.errors = {'configure': refused()}
+    assert not node.autostart()
+    assert (state(ros), node.calls) == ('unconfigured', ['configure'])
+    node.errors = {}
+    assert node.autostart()
+
+
+def test_a_failed_activation_stops_the_outputs(ros, node):
+    node.errors = {'activate': refused()}
+    assert not node.autostart()
+    assert node.calls[-1] == 'stop_outputs'
+    assert (node.active, state(ros)) == (False, 'inactive')
+    with pytest.raises(NotActive) as caught:
+        node.check_active()
+    assert caught.value.code is Code.NOT_ACTIVE
+
+
+@pytest.mark.parametrize('where', ['configure', 'activate', 'deactivate'])
+def test_a_fault_stops_the_outputs_and_unconfigures(ros, node, where):
+    node.errors = {where: ZeroDivisionError()}
+    if node.autostart():
+        node.trigger_deactivate()
+    assert 'stop_outputs' in node.calls
+    assert (node.active, state(ros)) == (False, 'unconfigured')
+    node.errors = {}
+    assert node.autostart()
+
+
+def test_a_refusal_to_deactivate_still_ends_inactive_outputs(ros, node):
+    node.errors = {'deactivate': refused()}
+    assert node.autostart()
+    node.trigger_deactivate()
+    assert not node.active
+    assert 'stop_outputs' in node.calls
+    assert state(ros) == 'unconfigured'
+
+
+def test_when_even_stopping_fails_the_node_is_finalized(ros, node):
+    node.errors = {'activate': ZeroDivisionError(), 'stop_outputs': ZeroDivisionError()}
+    assert not node.autostart()
+    assert state(ros) == 'finalized'
+
+
+def test_make_safe_never_raises(node):
+    node.errors = {'stop_outputs': ZeroDivisionError()}
+    node.make_safe()
+    assert node.calls == ['stop_outputs']
+
+
+def test_shutdown_stops_the_outputs(ros, node):
+    assert node.autostart()
+    request = ChangeState.Request()
+    request.transition.id = 7  # shutdown of an active node
+    assert ros.call(ChangeState, 'clumsy/change_state', request).success
+    assert node.calls[2:] == ['stop_outputs', 'cleanup']
+    assert state(ros) == 'finalized'
+
+
+def test_diagnostics_go_out_on_change_and_every_second(ros, node):
+    messages = ros.listen(DiagnosticArray, '/diagnostics')
+    diagnostics = Diagnostics(node)
+    wait_until(lambda: diagnostics._publisher.get_subscription_count())
+    diagnostics.report('device', Level.OK, 'fine', pressure=1.25)
+    wait_until(lambda: messages)
+    status = messages[0].status[0]
+    own = f'{ros.namespace}/clumsy'
+    assert (status.name, status.message) == (f'{own}: device', 'fine')
+    assert status.hardware_id == (ros.namespace.strip('/') or 'clumsy')
+    assert [(v.key, v.value) for v in status.values] == [('pressure', '1.25')]
+    # values alone are no change; level and message are
+    count = len(messages)
+    diagnostics.report('device', Level.ERROR, 'broken', pressure=1.5)
+    wait_until(lambda: any(m.status[0].level == b'\x02' for m in messages))
+    assert len(messages) <= count + 2
+    assert diagnostics.level('device') is Level.ERROR
+    # and again by itself
+    count = len(messages)
+    wait_until(lambda: len(messages) >= count + 2, timeout=5.0)

@@ -1,0 +1,146 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The parameter table, in a node: declared, refused, applied, documented."""
+
+import math
+
+import pytest
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.status import Code
+from soro_node.parameters import markdown_table, Parameter, ParameterTable
+from soro_node.testing import RosSession
+
+TABLE = (
+    Parameter('rate', 100.0, 'Hz', 'how often', minimum=1.0, maximum=500.0),
+    Parameter('count', 3, '', 'how many', minimum=1),
+    Parameter('task', 'pose', '', 'what', choices=('pose', 'position')),
+    Parameter('gravity', [], 'm/s^2', 'mounting', sizes=(0, 3)),
+    Parameter('names', ['a'], '', 'of things'),
+    Parameter('enabled', True, '', 'or not', read_only=True),
+)
+
+
+@pytest.fixture(scope='module')
+def ros():
+    with RosSession() as session:
+        yield session
+
+
+class Holder(Node):
+    """A node with the table; `low` must stay below `count`."""
+
+    def __init__(self, **kwargs):
+        super().__init__('holder', **kwargs)
+        self.applied = []
+        self.table = ParameterTable(self, TABLE, self._validate, self.applied.append)
+
+    def _validate(self, values):
+        if values['count'] > values['rate']:
+            raise InvalidInput('count', values['count'], 'no more than rate')
+
+
+@pytest.fixture
+def holder(ros):
+    node = Holder(context=ros.context)
+    yield node
+    node.destroy_node()
+
+
+def change(node, **values):
+    items = [RosParameter(n, value=v) for n, v in values.items()]
+    return node.set_parameters_atomically(items)
+
+
+@pytest.mark.parametrize(
+    ('index', 'value', 'code'),
+    [
+        (0, math.nan, Code.NOT_FINITE),
+        (0, math.inf, Code.NOT_FINITE),
+        (0, 0.5, Code.OUT_OF_RANGE),
+        (0, 501.0, Code.OUT_OF_RANGE),
+        (0, 'x', Code.OUT_OF_RANGE),
+        (0, True, Code.OUT_OF_RANGE),
+        (1, 0, Code.OUT_OF_RANGE),
+        (1, 2.5, Code.OUT_OF_RANGE),
+        (1, True, Code.OUT_OF_RANGE),
+        (2, 'posse', Code.OUT_OF_RANGE),
+        (3, [1.0], Code.INVALID_SIZE),
+        (3, [0.0, math.nan, 0.0], Code.NOT_FINITE),
+        (3, 'abc', Code.OUT_OF_RANGE),
+        (4, [1.0], Code.OUT_OF_RANGE),
+        (5, 1, Code.OUT_OF_RANGE),
+    ],
+)
+def test_wrong_values_are_refused(index, value, code):
+    with pytest.raises(InvalidInput, match=TABLE[index].name) as caught:
+        TABLE[index].checked(value)
+    assert caught.value.code is code
+
+
+def test_whole_numbers_are_taken_for_floats():
+    value = TABLE[0].checked(50)
+    assert (value, type(value)) == (50.0, float)
+    assert TABLE[3].checked([0, 0, -9]) == [0.0, 0.0, -9.0]
+
+
+def test_values_are_attributes_and_keys(holder):
+    assert holder.table.rate == holder.table['rate'] == 100.0
+    assert holder.table.gravity == []
+    with pytest.raises(AttributeError):
+        holder.table.speed  # noqa: B018
+
+
+def test_accepted_changes_are_applied_once(holder):
+    assert change(holder, rate=20, task='position').successful
+    assert (holder.table.rate, holder.table.task) == (20.0, 'position')
+    assert holder.applied == [{'rate', 'task'}]
+    assert change(holder, task='position').successful  # no change
+    assert len(holder.applied) == 1
+
+
+@pytest.mark.parametrize(
+    'values',
+    [
+        {'rate': math.nan},
+        {'rate': 1e9},
+        {'task': 'x'},
+        {'gravity': [1.0, 2.0]},
+        {'count': 200},  # coupled with rate
+        {'rate': 50.0, 'count': 60},
+        {'enabled': False},  # at start only
+    ],
+)
+def test_refused_changes_change_nothing(holder, values):
+    before = holder.table.values()
+    result = change(holder, **values)
+    assert not result.successful
+    assert result.reason
+    assert holder.table.values() == before
+    assert holder.applied == []
+
+
+@pytest.mark.parametrize(
+    'values', [{'rate': math.nan}, {'rate': 0.0}, {'task': 'x'}, {'count': 200}]
+)
+def test_wrong_values_at_start_are_refused_with_their_name(ros, values):
+    overrides = [RosParameter(n, value=v) for n, v in values.items()]
+    with pytest.raises(SoroError, match=next(iter(values))):
+        Holder(context=ros.context, parameter_overrides=overrides)
+
+
+def test_descriptors_carry_unit_and_range(holder):
+    descriptor = holder.describe_parameter('rate')
+    assert descriptor.description == 'how often [Hz]'
+    assert descriptor.floating_point_range[0].to_value == 500.0
+    assert holder.describe_parameter('count').integer_range[0].from_value == 1
+    assert holder.describe_parameter('enabled').read_only
+
+
+def test_the_rendered_table_has_every_parameter():
+    lines = markdown_table(TABLE).splitlines()
+    assert lines[2] == '| `rate` | float | `100.0` | Hz | [1, 500] | how often |'
+    assert [line.split('`')[1] for line in lines[2:]] == [p.name for p in TABLE]
+    assert '0 or 3 elements' in lines[5]
+    assert 'at start only' in lines[7]
