@@ -283,22 +283,26 @@ class RobotProcesses:
         self.commands.publish(message)
 
     def move(self, *values: float, timeout: float = 8.0) -> None:
-        """Stream a target from where the robot is, and wait until the pressures are there."""
+        """Stream a target from where the robot is, and wait until the pressures are there.
+
+        Should this process itself be held up for longer than the command timeout, it takes
+        control again as a planner would.
+        """
         goal = np.array(values)
-        assert self.state is not None
-        here = np.clip(np.nan_to_num(self.state.measured), 0.0, None)
-        self.target = here
-
-        def in_control() -> bool:
-            return self.state.command_source == self.source
-
-        self.wait_for(in_control, 5.0, 'in control')
-        self.target = goal
+        here: np.ndarray | None = None
 
         def there() -> bool:
-            measured = np.array(self.state.measured)
-            arrived = np.abs(np.array(self.state.applied) - goal) < 10.0  # steps of the card: 3 Pa
-            return bool(np.all(np.abs(measured - goal) < 0.06 * BAR) and np.all(arrived))
+            nonlocal here
+            state = self.state
+            assert state is not None
+            if state.command_source != self.source:
+                here = np.clip(np.nan_to_num(state.measured), 0.0, None) if here is None else here
+                self.target = here
+                return False
+            here, self.target = None, goal
+            off = np.abs(np.array(state.measured) - goal)
+            arrived = np.abs(np.array(state.applied) - goal) < 10.0  # steps of the card: 3 Pa
+            return bool(np.all(off < 0.06 * BAR) and np.all(arrived))
 
         self.wait_for(there, timeout, f'pressures {values}')
 
