@@ -27,13 +27,12 @@ RECORD = 12
 
 
 @kernel
-def law_factors(f, force, c_axial, rule):
+def law_factors(old, old_force, force, c_axial, rule):
     """Return stretch, its derivatives, and the bending and shear factors with theirs.
 
     stretch' by (old stretch, force, old force); bending factor and its derivatives by (old
     stretch, stretch); shear factor likewise. NaN where the section stretches without bound.
     """
-    old = f[0]
     if rule == EXACT:
         # d lambda = lambda^2 dN / EA0 integrates to this; the integral of lambda^2 dM over a
         # straight path in (N, M) is exactly (old lambda) (new lambda) (change of M).
@@ -42,7 +41,7 @@ def law_factors(f, force, c_axial, rule):
         slope = stretch * stretch * c_axial
         return (stretch, 0.0, slope, 0.0, old * stretch, stretch, old,
                 0.5 * (old + stretch), 0.5, 0.5)  # fmt: skip
-    change = (force - f[1]) * c_axial
+    change = (force - old_force) * c_axial
     stretch = old * (1.0 + old * change)
     slope = old * old * c_axial
     return (stretch, 1.0 + 2.0 * old * change, slope, slope, old * old, 2.0 * old, 0.0,
@@ -50,42 +49,46 @@ def law_factors(f, force, c_axial, rule):
 
 
 @kernel
-def ramp_rates(y, cols, count, f, d_f, mass, press, d_press, section, rule, dy, d_cols):
-    """Write d/dx of y = (gamma, M) and of its first `count` variations (6, count).
+def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point, rule, stage, dy,
+               d_cols):  # fmt: skip
+    """Write d/dx of y = (gamma, M) into dy[stage], of its variations (6, count) into d_cols[stage].
 
-    section: 1/EA, 1/EI, 1/GJ, 1/(k GA). The last ``d_f.shape[1]`` columns are parameters, with
-    the variations of the old record d_f (12, parameters) and of the pressure wrench
-    (3, parameters); the columns before them vary M(0) only.
+    The last ``d_record.shape[3]`` columns are parameters, with the variations of the old record
+    and of the pressure wrench; the columns before them vary M(0) only. Arrays are indexed, not
+    sliced: a slice costs more here than the arithmetic.
     """
-    c_axial = section[0]
-    c_bend = section[1]
-    c_twist = section[2]
-    c_shear = section[3]
+    i = chain[1][e]
+    c_axial = chain[2][i, 0]
+    c_bend = chain[2][i, 1]
+    c_twist = chain[2][i, 2]
+    c_shear = chain[2][i, 3]
+    mass = chain[3][e, point]
     f0 = mass * y[0]
     f1 = mass * y[1]
     f2 = mass * y[2]
-    force = press[0] + f2
-    s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(f, force, c_axial, rule)
-    e0 = c_bend * (press[1] + y[3] - f[2])
-    e1 = c_bend * (press[2] + y[4] - f[3])
-    e2 = c_twist * (y[5] - f[4])
-    h0 = c_shear * (f0 - f[8])
-    h1 = c_shear * (f1 - f[9])
-    u0 = f[5] + b * e0
-    u1 = f[6] + b * e1
-    u2 = f[7] + b * e2
-    v0 = f[10] + q * h0
-    v1 = f[11] + q * h1
-    dy[0] = s * (y[1] * u2 - y[2] * u1)
-    dy[1] = s * (y[2] * u0 - y[0] * u2)
-    dy[2] = s * (y[0] * u1 - y[1] * u0)
+    force = press[i, 0] + f2
+    s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
+        record[e, point, 0], record[e, point, 1], force, c_axial, rule)
+    e0 = c_bend * (press[i, 1] + y[3] - record[e, point, 2])
+    e1 = c_bend * (press[i, 2] + y[4] - record[e, point, 3])
+    e2 = c_twist * (y[5] - record[e, point, 4])
+    h0 = c_shear * (f0 - record[e, point, 8])
+    h1 = c_shear * (f1 - record[e, point, 9])
+    u0 = record[e, point, 5] + b * e0
+    u1 = record[e, point, 6] + b * e1
+    u2 = record[e, point, 7] + b * e2
+    v0 = record[e, point, 10] + q * h0
+    v1 = record[e, point, 11] + q * h1
+    dy[stage, 0] = s * (y[1] * u2 - y[2] * u1)
+    dy[stage, 1] = s * (y[2] * u0 - y[0] * u2)
+    dy[stage, 2] = s * (y[0] * u1 - y[1] * u0)
     r3 = y[4] * u2 - y[5] * u1 - (v1 * f2 - f1)
     r4 = y[5] * u0 - y[3] * u2 - (f0 - v0 * f2)
     r5 = y[3] * u1 - y[4] * u0 - (v0 * f1 - v1 * f0)
-    dy[3] = s * r3
-    dy[4] = s * r4
-    dy[5] = s * r5
-    parameters = d_f.shape[1]
+    dy[stage, 3] = s * r3
+    dy[stage, 4] = s * r4
+    dy[stage, 5] = s * r5
+    parameters = d_record.shape[3]
     first = count - parameters
     for c in range(count):
         g0 = cols[0, c]
@@ -109,19 +112,19 @@ def ramp_rates(y, cols, count, f, d_f, mass, press, d_press, section, rule, dy, 
         dv1 = 0.0
         if c >= first:
             k = c - first
-            ds += s_old * d_f[0, k] + s_n * d_press[0, k] - s_nold * d_f[1, k]
-            db = b_old * d_f[0, k]
-            dq = q_old * d_f[0, k]
-            p0 += c_bend * (d_press[1, k] - d_f[2, k])
-            p1 += c_bend * (d_press[2, k] - d_f[3, k])
-            p2 -= c_twist * d_f[4, k]
-            q0 -= c_shear * d_f[8, k]
-            q1 -= c_shear * d_f[9, k]
-            du0 = d_f[5, k]
-            du1 = d_f[6, k]
-            du2 = d_f[7, k]
-            dv0 = d_f[10, k]
-            dv1 = d_f[11, k]
+            ds += s_old * d_record[e, point, 0, k] + s_n * d_press[i, 0, k] - s_nold * d_record[e, point, 1, k]
+            db = b_old * d_record[e, point, 0, k]
+            dq = q_old * d_record[e, point, 0, k]
+            p0 += c_bend * (d_press[i, 1, k] - d_record[e, point, 2, k])
+            p1 += c_bend * (d_press[i, 2, k] - d_record[e, point, 3, k])
+            p2 -= c_twist * d_record[e, point, 4, k]
+            q0 -= c_shear * d_record[e, point, 8, k]
+            q1 -= c_shear * d_record[e, point, 9, k]
+            du0 = d_record[e, point, 5, k]
+            du1 = d_record[e, point, 6, k]
+            du2 = d_record[e, point, 7, k]
+            dv0 = d_record[e, point, 10, k]
+            dv1 = d_record[e, point, 11, k]
         db += b_s * ds
         dq += q_s * ds
         du0 += db * e0 + b * p0
@@ -132,17 +135,17 @@ def ramp_rates(y, cols, count, f, d_f, mass, press, d_press, section, rule, dy, 
         a0 = mass * g0
         a1 = mass * g1
         a2 = mass * g2
-        d_cols[0, c] = (ds * (y[1] * u2 - y[2] * u1)
+        d_cols[stage, 0, c] = (ds * (y[1] * u2 - y[2] * u1)
                         + s * (g1 * u2 - g2 * u1 + y[1] * du2 - y[2] * du1))  # fmt: skip
-        d_cols[1, c] = (ds * (y[2] * u0 - y[0] * u2)
+        d_cols[stage, 1, c] = (ds * (y[2] * u0 - y[0] * u2)
                         + s * (g2 * u0 - g0 * u2 + y[2] * du0 - y[0] * du2))  # fmt: skip
-        d_cols[2, c] = (ds * (y[0] * u1 - y[1] * u0)
+        d_cols[stage, 2, c] = (ds * (y[0] * u1 - y[1] * u0)
                         + s * (g0 * u1 - g1 * u0 + y[0] * du1 - y[1] * du0))  # fmt: skip
-        d_cols[3, c] = ds * r3 + s * (
+        d_cols[stage, 3, c] = ds * r3 + s * (
             m1 * u2 - m2 * u1 + y[4] * du2 - y[5] * du1 - (dv1 * f2 + v1 * a2 - a1))
-        d_cols[4, c] = ds * r4 + s * (
+        d_cols[stage, 4, c] = ds * r4 + s * (
             m2 * u0 - m0 * u2 + y[5] * du0 - y[3] * du2 - (a0 - dv0 * f2 - v0 * a2))
-        d_cols[5, c] = ds * r5 + s * (
+        d_cols[stage, 5, c] = ds * r5 + s * (
             m0 * u1 - m1 * u0 + y[3] * du1 - y[4] * du0
             - (dv0 * f1 + v0 * a1 - dv1 * f0 - v1 * a0))
 
@@ -165,7 +168,7 @@ def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
     `at` (elements, 3, 6) and `d_at` (elements, 3, 6, columns) receive the state at the start, the
     middle (third-order dense output) and the end of every element.
     """
-    lengths, segments, sections, masses, links, link_masses = chain
+    lengths, _, _, masses, links, link_masses = chain
     count = cols.shape[1]
     k = np.empty((4, 6))
     d_k = np.empty((4, 6, count))
@@ -173,13 +176,12 @@ def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
     d_z = np.empty((6, count))
     for e in range(lengths.shape[0]):
         h = lengths[e]
-        i = segments[e]
         for stage in range(4):
             point = (stage + 1) // 2
             step = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
             if stage == 0:
-                z[:] = y
                 for r in range(6):
+                    z[r] = y[r]
                     for c in range(count):
                         d_z[r, c] = cols[r, c]
             else:
@@ -187,8 +189,8 @@ def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
                     z[r] = y[r] + step * k[stage - 1, r]
                     for c in range(count):
                         d_z[r, c] = cols[r, c] + step * d_k[stage - 1, r, c]
-            ramp_rates(z, d_z, count, record[e, point], d_record[e, point], masses[e, point],
-                       press[i], d_press[i], sections[i], rule, k[stage], d_k[stage])  # fmt: skip
+            ramp_rates(z, d_z, count, chain, record, d_record, press, d_press, e, point, rule,
+                       stage, k, d_k)  # fmt: skip
         for r in range(6):
             at[e, 0, r] = y[r]
             at[e, 1, r] = y[r] + h / 24.0 * (
@@ -221,7 +223,7 @@ def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
             mass = masses[e, point]
             force = press[i, 0] + mass * y[2]
             s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
-                f, force, c_axial, rule)
+                f[0], f[1], force, c_axial, rule)
             for k in range(parameters):
                 d_y = d_at[e, point, :, k]
                 d_force = d_press[i, 0, k] + mass * d_y[2]

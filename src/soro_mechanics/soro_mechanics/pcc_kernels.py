@@ -72,14 +72,11 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
         b[r, 0] = -tip[3 + r]
         for c in range(size):
             a[r, c] = d_tip[3 + r, c]
-    f = np.zeros(12)
     worst = 0.0
     for i in range(x.shape[0]):
-        f[0] = old[i, 3]
-        f[1] = old[i, 0]
         force = press[i, 0] + mean[i, 0]
         s, s_old, s_n, s_nold, bend, b_old, b_s, _, _, _ = law_factors(
-            f, force, sections[i, 0], rule)
+            old[i, 3], old[i, 0], force, sections[i, 0], rule)
         row = 3 + 3 * i
         b[row, 0] = s - x[i, 0]
         worst = max(worst, abs(b[row, 0]))

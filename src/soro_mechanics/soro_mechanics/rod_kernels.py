@@ -22,45 +22,52 @@ STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 
 
 @kernel
-def rod_rates(y, cols, count, f, held, push, weight, section, spread, d_f, d_push, d_held,
-              dy, d_cols, flow):  # fmt: skip
-    """Write d/dx of the state, of `count` columns (12, count) and the compliance density `flow`.
+def rod_rates(y, cols, count, chain, record, d_record, held_at, d_held_at, press, d_press, weight,
+              e, point, spread, stage, dy, d_cols, flow):  # fmt: skip
+    """Write d/dx of the state and of `count` columns, at [stage], and of the compliance (6, 6).
 
-    held : stretch of the sections (1 for the linear models); d_f, d_push, d_held hold the
-    variations by the parameters, which are the last columns. spread: (6, 6) scratch.
+    held_at : stretch of the sections (1 for the linear models); the variations by the parameters
+    belong to the last columns. spread: (6, 6) scratch. Arrays are indexed, not sliced: a slice
+    costs more here than the arithmetic.
     """
+    i = chain[1][e]
+    c0 = chain[2][i, 0]
+    c1 = chain[2][i, 1]
+    c2 = chain[2][i, 2]
+    c3 = chain[2][i, 3]
+    held = held_at[e, point]
     p0, p1, p2 = y[0], y[1], y[2]
     n0, n1, n2 = y[12], y[13], y[14]
     m0 = y[15] - (p1 * n2 - p2 * n1)
     m1 = y[16] - (p2 * n0 - p0 * n2)
     m2 = y[17] - (p0 * n1 - p1 * n0)
-    s = f[0]
-    c_shear = section[3] * held
-    c_axial = section[0] * held
-    c_bend = section[1] * held * held
-    c_twist = section[2] * held * held
-    h0 = y[3] * n0 + y[6] * n1 + y[9] * n2 - f[8]
-    h1 = y[4] * n0 + y[7] * n1 + y[10] * n2 - f[9]
-    h2 = y[5] * n0 + y[8] * n1 + y[11] * n2 + push[0] - f[1]
-    e0 = y[3] * m0 + y[6] * m1 + y[9] * m2 + push[1] - f[2]
-    e1 = y[4] * m0 + y[7] * m1 + y[10] * m2 + push[2] - f[3]
-    e2 = y[5] * m0 + y[8] * m1 + y[11] * m2 - f[4]
-    v0 = f[10] + c_shear * h0
-    v1 = f[11] + c_shear * h1
+    s = record[e, point, 0]
+    c_shear = c3 * held
+    c_axial = c0 * held
+    c_bend = c1 * held * held
+    c_twist = c2 * held * held
+    h0 = y[3] * n0 + y[6] * n1 + y[9] * n2 - record[e, point, 8]
+    h1 = y[4] * n0 + y[7] * n1 + y[10] * n2 - record[e, point, 9]
+    h2 = y[5] * n0 + y[8] * n1 + y[11] * n2 + press[i, 0] - record[e, point, 1]
+    e0 = y[3] * m0 + y[6] * m1 + y[9] * m2 + press[i, 1] - record[e, point, 2]
+    e1 = y[4] * m0 + y[7] * m1 + y[10] * m2 + press[i, 2] - record[e, point, 3]
+    e2 = y[5] * m0 + y[8] * m1 + y[11] * m2 - record[e, point, 4]
+    v0 = record[e, point, 10] + c_shear * h0
+    v1 = record[e, point, 11] + c_shear * h1
     v2 = 1.0 + c_axial * h2
-    u0 = s * (f[5] + c_bend * e0)
-    u1 = s * (f[6] + c_bend * e1)
-    u2 = s * (f[7] + c_twist * e2)
-    for i in range(3):
-        a, b, c = y[3 + 3 * i], y[4 + 3 * i], y[5 + 3 * i]
-        dy[i] = s * (a * v0 + b * v1 + c * v2)
-        dy[3 + 3 * i] = b * u2 - c * u1
-        dy[4 + 3 * i] = c * u0 - a * u2
-        dy[5 + 3 * i] = a * u1 - b * u0
-        dy[12 + i] = -weight[i]
-    dy[15] = -(p1 * weight[2] - p2 * weight[1])
-    dy[16] = -(p2 * weight[0] - p0 * weight[2])
-    dy[17] = -(p0 * weight[1] - p1 * weight[0])
+    u0 = s * (record[e, point, 5] + c_bend * e0)
+    u1 = s * (record[e, point, 6] + c_bend * e1)
+    u2 = s * (record[e, point, 7] + c_twist * e2)
+    for r in range(3):
+        a, b, c = y[3 + 3 * r], y[4 + 3 * r], y[5 + 3 * r]
+        dy[stage, r] = s * (a * v0 + b * v1 + c * v2)
+        dy[stage, 3 + 3 * r] = b * u2 - c * u1
+        dy[stage, 4 + 3 * r] = c * u0 - a * u2
+        dy[stage, 5 + 3 * r] = a * u1 - b * u0
+        dy[stage, 12 + r] = -weight[r]
+    dy[stage, 15] = -(p1 * weight[2] - p2 * weight[1])
+    dy[stage, 16] = -(p2 * weight[0] - p0 * weight[2])
+    dy[stage, 17] = -(p0 * weight[1] - p1 * weight[0])
     # Ad = [[R, p^ R], [0, R]]: rows 0-2 translation, 3-5 rotation
     for j in range(3):
         a, b, c = y[3 + j], y[6 + j], y[9 + j]
@@ -72,16 +79,16 @@ def rod_rates(y, cols, count, f, held, push, weight, section, spread, d_f, d_pus
         spread[3, 3 + j], spread[4, 3 + j], spread[5, 3 + j] = a, b, c
     w0, w2 = s * c_shear, s * c_axial
     w3, w5 = s * c_bend, s * c_twist
-    for i in range(6):
-        for j in range(i + 1):
-            t = w3 * (spread[i, 3] * spread[j, 3] + spread[i, 4] * spread[j, 4])
-            t += w5 * spread[i, 5] * spread[j, 5]
-            t += w0 * (spread[i, 0] * spread[j, 0] + spread[i, 1] * spread[j, 1])
-            t += w2 * spread[i, 2] * spread[j, 2]
-            flow[i, j] = t
-            flow[j, i] = t
+    for r in range(6):
+        for j in range(r + 1):
+            t = w3 * (spread[r, 3] * spread[j, 3] + spread[r, 4] * spread[j, 4])
+            t += w5 * spread[r, 5] * spread[j, 5]
+            t += w0 * (spread[r, 0] * spread[j, 0] + spread[r, 1] * spread[j, 1])
+            t += w2 * spread[r, 2] * spread[j, 2]
+            flow[r, j] = t
+            flow[j, r] = t
     k0, k1, k2 = y[15], y[16], y[17]
-    parameters = d_f.shape[1]
+    parameters = d_record.shape[3]
     first = count - parameters
     for c in range(count):
         a, b, g = cols[0, c], cols[1, c], cols[2, c]
@@ -93,33 +100,33 @@ def rod_rates(y, cols, count, f, held, push, weight, section, spread, d_f, d_pus
         x4 = cols[10, c] + n2 * a - n0 * g + k2 * o0 - k0 * o2
         x5 = cols[11, c] + n0 * b - n1 * a + k0 * o1 - k1 * o0
         for r in range(6):
-            d_cols[r, c] = (flow[r, 0] * x0 + flow[r, 1] * x1 + flow[r, 2] * x2
+            d_cols[stage, r, c] = (flow[r, 0] * x0 + flow[r, 1] * x1 + flow[r, 2] * x2
                             + flow[r, 3] * x3 + flow[r, 4] * x4 + flow[r, 5] * x5)  # fmt: skip
-        d_cols[6, c] = 0.0
-        d_cols[7, c] = 0.0
-        d_cols[8, c] = 0.0
+        d_cols[stage, 6, c] = 0.0
+        d_cols[stage, 7, c] = 0.0
+        d_cols[stage, 8, c] = 0.0
         q0 = a + o1 * p2 - o2 * p1
         q1 = b + o2 * p0 - o0 * p2
         q2 = g + o0 * p1 - o1 * p0
-        d_cols[9, c] = weight[1] * q2 - weight[2] * q1
-        d_cols[10, c] = weight[2] * q0 - weight[0] * q2
-        d_cols[11, c] = weight[0] * q1 - weight[1] * q0
+        d_cols[stage, 9, c] = weight[1] * q2 - weight[2] * q1
+        d_cols[stage, 10, c] = weight[2] * q0 - weight[0] * q2
+        d_cols[stage, 11, c] = weight[0] * q1 - weight[1] * q0
         if c >= first:
             k = c - first
-            ds = d_f[0, k]
-            dh = d_held[k]
-            t0 = ds * v0 + s * (d_f[10, k] + section[3] * (dh * h0 - held * d_f[8, k]))
-            t1 = ds * v1 + s * (d_f[11, k] + section[3] * (dh * h1 - held * d_f[9, k]))
-            t2 = ds * v2 + s * section[0] * (dh * h2 + held * (d_push[0, k] - d_f[1, k]))
+            ds = d_record[e, point, 0, k]
+            dh = d_held_at[e, point, k]
+            t0 = ds * v0 + s * (d_record[e, point, 10, k] + c3 * (dh * h0 - held * d_record[e, point, 8, k]))
+            t1 = ds * v1 + s * (d_record[e, point, 11, k] + c3 * (dh * h1 - held * d_record[e, point, 9, k]))
+            t2 = ds * v2 + s * c0 * (dh * h2 + held * (d_press[i, 0, k] - d_record[e, point, 1, k]))
             square = held * held
-            t3 = ds * u0 / s + s * (d_f[5, k] + section[1] * (
-                2.0 * held * dh * e0 + square * (d_push[1, k] - d_f[2, k])))
-            t4 = ds * u1 / s + s * (d_f[6, k] + section[1] * (
-                2.0 * held * dh * e1 + square * (d_push[2, k] - d_f[3, k])))
-            t5 = ds * u2 / s + s * (d_f[7, k] + section[2] * (
-                2.0 * held * dh * e2 - square * d_f[4, k]))
+            t3 = ds * u0 / s + s * (d_record[e, point, 5, k] + c1 * (
+                2.0 * held * dh * e0 + square * (d_press[i, 1, k] - d_record[e, point, 2, k])))
+            t4 = ds * u1 / s + s * (d_record[e, point, 6, k] + c1 * (
+                2.0 * held * dh * e1 + square * (d_press[i, 2, k] - d_record[e, point, 3, k])))
+            t5 = ds * u2 / s + s * (d_record[e, point, 7, k] + c2 * (
+                2.0 * held * dh * e2 - square * d_record[e, point, 4, k]))
             for r in range(6):
-                d_cols[r, c] += (spread[r, 0] * t0 + spread[r, 1] * t1 + spread[r, 2] * t2
+                d_cols[stage, r, c] += (spread[r, 0] * t0 + spread[r, 1] * t1 + spread[r, 2] * t2
                                  + spread[r, 3] * t3 + spread[r, 4] * t4 + spread[r, 5] * t5)
 
 
@@ -176,12 +183,12 @@ def rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, den
     ones are multiplied by `scale`. nodes (k, 18), node_cols (k, 12, columns) and node_total
     (k, 6, 6) receive the start of every segment and the end of every element.
     """
-    lengths, segments, sections, _, links, _ = chain
+    lengths, segments, _, _, links, _ = chain
     load_elements, offsets, wrenches, local, ramped = loads
     count = cols.shape[1]
     k = np.empty((4, STATE))
     d_k = np.empty((4, 12, count))
-    flow = np.empty((4, 6, 6))
+    flow = np.empty((6, 6))
     spread = np.empty((6, 6))
     z = np.empty(STATE)
     d_z = np.empty((12, count))
@@ -201,8 +208,11 @@ def rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, den
         for stage in range(4):
             point = (stage + 1) // 2
             if stage == 0:
-                z[:] = y
-                d_z[:] = cols
+                for r in range(STATE):
+                    z[r] = y[r]
+                for r in range(12):
+                    for c in range(count):
+                        d_z[r, c] = cols[r, c]
             else:
                 step = h if stage == 3 else 0.5 * h
                 for r in range(STATE):
@@ -210,19 +220,18 @@ def rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, den
                 for r in range(12):
                     for c in range(count):
                         d_z[r, c] = cols[r, c] + step * d_k[stage - 1, r, c]
-            rod_rates(z, d_z, count, record[e, point], held[e, point], press[i], weight,
-                      sections[i], spread, d_record[e, point], d_press[i], d_held[e, point],
-                      k[stage], d_k[stage], flow[stage])  # fmt: skip
+            rod_rates(z, d_z, count, chain, record, d_record, held, d_held, press, d_press, weight,
+                      e, point, spread, stage, k, d_k, flow)  # fmt: skip
+            share = h / (3.0 if 0 < stage < 3 else 6.0)
+            for r in range(6):
+                for c in range(6):
+                    total[r, c] += share * flow[r, c]
         for r in range(STATE):
             y[r] += h / 6.0 * (k[0, r] + 2.0 * (k[1, r] + k[2, r]) + k[3, r])
         for r in range(12):
             for c in range(count):
                 cols[r, c] += h / 6.0 * (
                     d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
-        for r in range(6):
-            for c in range(6):
-                total[r, c] += h / 6.0 * (
-                    flow[0, r, c] + 2.0 * (flow[1, r, c] + flow[2, r, c]) + flow[3, r, c])
         for a in range(load_elements.shape[0]):
             if load_elements[a] == e:
                 take_off_load(y, cols, count, offsets[a], wrenches[a], local[a],
@@ -337,3 +346,35 @@ def fundamental_pass(chain, record, d_record, held, d_held, press, d_press, grav
         cols[c, 6 + c] = 1.0
     rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, densities, loads,
              1.0, y, cols, total, nodes, node_cols, node_total)  # fmt: skip
+
+
+@kernel
+def without_conjugate_point(node_cols):
+    """Whether the twist columns keep det > 0 at every node beyond the base.
+
+    Where the determinant passes zero the piece before the node would buckle with both ends held.
+    """
+    a = np.empty((6, 6))
+    for n in range(1, node_cols.shape[0]):
+        for r in range(6):
+            for c in range(6):
+                a[r, c] = node_cols[n, r, c]
+        positive = True
+        for i in range(6):
+            pivot = i
+            for r in range(i + 1, 6):
+                if abs(a[r, i]) > abs(a[pivot, i]):
+                    pivot = r
+            if pivot != i:
+                positive = not positive
+                for c in range(6):
+                    a[i, c], a[pivot, c] = a[pivot, c], a[i, c]
+            if a[i, i] < 0.0:
+                positive = not positive
+            for r in range(i + 1, 6):
+                t = a[r, i] / a[i, i]
+                for c in range(i + 1, 6):
+                    a[r, c] -= t * a[i, c]
+        if not positive:
+            return False
+    return True

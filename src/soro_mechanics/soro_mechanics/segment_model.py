@@ -238,9 +238,7 @@ class SegmentModel(Model):
 
     def _stability(self, state: RodState) -> tuple[Stability, float]:
         """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
-        # det of the clamped-free columns passes zero where the piece before it would buckle
-        signs = np.linalg.slogdet(state.columns[1:, :6, :])[0]
-        inner = bool(np.all(signs[signs != 0.0] > 0.0))
+        inner = kernels.without_conjugate_point(state.columns)
         compliance = self._tip_form(state, state.columns[-1, :6, :] @ np.linalg.inv(
             state.columns[-1, 6:, :]))  # fmt: skip
         length = self._units[1] / self._units[0]

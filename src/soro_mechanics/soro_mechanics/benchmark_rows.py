@@ -1,0 +1,114 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a benchmark: median and 99th percentile of repeated calls, beside a target.
+
+    rows = [measure('forward', lambda k: robot.forward(samples[k]), 200, target=1e-3)]
+    report(rows)
+
+`report` prints a table; with ``--json FILE`` on the command line the rows are written there too.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+import gc
+import json
+import os
+from pathlib import Path
+import time
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class BenchmarkRow:
+    """One figure.
+
+    Attributes
+    ----------
+    name : str
+    median, p99, least : float
+        [s] per call.
+    calls : int
+    target : float
+        The median must not exceed it [s]; infinite where nothing is asked.
+    note : str
+    """
+
+    name: str
+    median: float
+    p99: float
+    least: float
+    calls: int
+    target: float = float('inf')
+    note: str = ''
+
+    @property
+    def met(self) -> bool:
+        """Whether the median keeps the target."""
+        return self.median <= self.target
+
+
+def measure(
+    name: str,
+    call: Callable[[int], object],
+    calls: int,
+    target: float = float('inf'),
+    note: str = '',
+    warm_up: int = 3,
+) -> BenchmarkRow:
+    """Time `call(k)` for k in range(calls), after `warm_up` calls that do not count."""
+    for k in range(warm_up):
+        call(k % calls)
+    times = np.empty(calls)
+    gc.collect()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for k in range(calls):
+            began = time.perf_counter()
+            call(k)
+            times[k] = time.perf_counter() - began
+    finally:
+        if collecting:
+            gc.enable()
+    return BenchmarkRow(
+        name, float(np.median(times)), float(np.percentile(times, 99)), float(times.min()), calls,
+        target, note,
+    )  # fmt: skip
+
+
+def table(rows: Sequence[BenchmarkRow]) -> str:
+    """Return the rows as text for a terminal."""
+    width = max(len(r.name) for r in rows)
+    lines = [f'{"":{width}}  {"median":>9} {"p99":>9} {"least":>9} {"target":>9}']
+    for r in rows:
+        target = _time(r.target) if np.isfinite(r.target) else ''
+        verdict = '' if not target else ' ok' if r.met else ' MISSED'
+        lines.append(
+            f'{r.name:{width}}  {_time(r.median):>9} {_time(r.p99):>9} {_time(r.least):>9} '
+            f'{target:>9}{verdict}' + (f'  {r.note}' if r.note else '')
+        )
+    return '\n'.join(lines)
+
+
+def report(rows: Sequence[BenchmarkRow]) -> None:
+    """Print the rows with the load of the machine; write them as JSON where asked."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--json', type=Path, help='write the rows to this file')
+    target = parser.parse_args().json
+    print(table(rows))
+    load = os.getloadavg()[0]
+    print(f'load average {load:.1f} on {os.cpu_count()} cores')
+    if target is not None:
+        data = [{**asdict(r), 'target': r.target if np.isfinite(r.target) else None} for r in rows]
+        target.write_text(json.dumps({'load': load, 'rows': data}, indent=1), encoding='utf-8')
+
+
+def _time(seconds: float) -> str:
+    for factor, unit in ((1.0, 's'), (1e3, 'ms')):
+        if seconds * factor >= 1.0:
+            return f'{seconds * factor:.3g} {unit}'
+    return f'{seconds * 1e6:.3g} us'
