@@ -83,10 +83,6 @@ class DeviceEmulator(ABC):
         """Whether a driver is at work or anything is still actuated at `now` [s]."""
         return False
 
-    def in_use(self) -> bool:
-        """Whether a driver is connected: a launcher that ends both must let it vent first."""
-        return False
-
     @abstractmethod
     def stop(self) -> None:
         """Stop listening; never raises."""

@@ -73,11 +73,6 @@ class Cards:
         self._tasks: dict[str, Task] = {}
         self._counted = 0
 
-    @property
-    def in_use(self) -> bool:
-        """Whether there is any task."""
-        return bool(self._tasks)
-
     def create(self, name: str) -> Task:
         """Make a task; an empty name gets one."""
         if not name:

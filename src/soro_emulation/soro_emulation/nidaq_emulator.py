@@ -37,9 +37,9 @@ class NidaqEmulator(DeviceEmulator):
         self._log = context.log
         self._counters = {c.command: i for i, c in enumerate(wiring.channels)}
         self._inputs = {c.feedback: i for i, c in enumerate(wiring.channels)}
-        self._cards = Cards(wiring.cards, self._output, self._line)
+        cards = Cards(wiring.cards, self._output, self._line)
         self._level = False
-        self._service = NidaqService(self._cards, self._volts)
+        self._service = NidaqService(cards, self._volts)
         self._server = NidaqServer(self._service, port)
         self._address = context.endpoint.address
 
@@ -94,10 +94,6 @@ class NidaqEmulator(DeviceEmulator):
     def in_use(self, now: float) -> bool:
         """Whether the heartbeat keeps the supply connected, or pressure is still up."""
         return self._bench.in_use(now)
-
-    def in_use(self) -> bool:
-        """Whether a client has tasks on the cards."""
-        return self._cards.in_use
 
     def stop(self) -> None:
         """Stop listening."""

@@ -108,6 +108,20 @@ def test_signals_end_the_driver_with_vented_outputs(robot, note_time, number):
     robot.target = None
 
 
+def test_stopped_together_the_driver_vents_first(robot):
+    robot.move(BAR, 0.5 * BAR, 0.0)
+    since = time.monotonic()
+    robot.emulator.send_signal(signal.SIGINT)
+    robot.driver.send_signal(signal.SIGINT)
+    robot.wait_for(lambda: robot.driver.poll() is not None, 5.0, 'exit')
+    robot.wait_for(lambda: robot.emulator.poll() is not None, 5.0, 'exit')
+    assert robot.driver.returncode == robot.emulator.returncode == 0
+    cleared = [e for e in robot.events('output', since) if e['pressure'] == 0.0]
+    assert {e['actuator'] for e in cleared} == {'left', 'middle'}
+    assert robot.events('stopped', since)[0]['t'] > cleared[-1]['t']
+    robot.target = None
+
+
 def test_repeated_signals_do_not_cut_the_venting_short(robot):
     robot.move(BAR, 0.0, 0.0)
     since = time.monotonic()
