@@ -12,7 +12,7 @@ in_jazzy := SORO_WORKSPACE='$(CURDIR)'; SORO_VENV='$(CURDIR)/.venv-jazzy'; \
   SORO_BUILD_ROOT='$(CURDIR)/.jazzy'; . scripts/env.sh;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-jazzy lint format bench validate clean
+.PHONY: help setup run demo test test-jazzy lint format bench validate pictures clean
 
 help:  ## this list
 	@echo 'make TARGET [ROBOT=stiff_flop] [ARGS="..."]'
@@ -47,6 +47,9 @@ bench: setup  ## benchmarks, one core, with median and 99th percentile
 
 validate: setup  ## published numbers beside ours
 	@$(in_workspace) exec python -m soro_mechanics.validation $(ARGS)
+
+pictures: setup  ## draw the pictures of the documentation from the models
+	@$(in_workspace) exec python scripts/draw_pictures.py $(ARGS)
 
 clean:  ## remove builds, results and caches; the environments stay (make distclean removes them)
 	rm -rf build install log out .cache .numba .jazzy

@@ -30,6 +30,7 @@ IN_TESTS = {
     re.compile(r'\btime\.sleep\('): 'a test must wait for something, not sleep',
     re.compile(r'\bmark\.(skip|skipif|xfail)\b|\bpytest\.(skip|xfail)\('): 'tests are not skipped',
 }
+LINK = re.compile(r'\]\((?!https?://|#)([^)#\s]+)')
 INTERFACES = ('.msg', '.srv', '.action')
 
 
@@ -46,6 +47,8 @@ def check(files: list[Path]) -> Iterator[str]:
                 yield f'{where}:{number}: address or option of a package registry'
         if file.suffix == '.py':
             yield from (f'{where}{text}' for text in _check_python(file, text))
+        elif file.suffix == '.md':
+            yield from (f'{where}{text}' for text in _check_links(file, text))
         elif file.suffix in INTERFACES and file.is_relative_to(ROOT / 'src'):
             yield from (f'{where}{text}' for text in _check_interface(text))
 
@@ -61,6 +64,13 @@ def _check_python(file: Path, text: str) -> Iterator[str]:
     if 'test' in file.relative_to(ROOT).parts:
         for number, line in enumerate(text.splitlines(), start=1):
             yield from (f':{number}: {why}' for rule, why in IN_TESTS.items() if rule.search(line))
+
+
+def _check_links(file: Path, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        for target in LINK.findall(line):
+            if not (file.parent / target).exists():
+                yield f':{number}: the link to {target} leads nowhere'
 
 
 def _check_interface(text: str) -> Iterator[str]:

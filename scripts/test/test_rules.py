@@ -40,6 +40,7 @@ def tree(tmp_path, monkeypatch):
         ('src__utils_DOT_py', HEADER, 'does not say'),
         ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
         ('README_DOT_md', f'see {REGISTRY}', 'registry'),
+        ('README_DOT_md', 'see [this](docs/gone.md#part)', 'docs/gone.md leads nowhere'),
         ('src__m__msg__A_DOT_msg', 'float64 x\n', 'without a comment'),
     ],
 )
@@ -53,6 +54,7 @@ def test_house_rules_let_good_files_pass(tree):
     files = tree(
         src__a_DOT_py='#!/usr/bin/env python3\n' + HEADER,
         src__loop_DOT_py=HEADER + NAP,
+        README_DOT_md='[up](#here), [there](src/a.py#line), [far](https://example.org/x)',
         src__m__msg__A_DOT_msg='# A thing.\nfloat64 x  # m\n',
     )
     assert list(house_rules.check(files)) == []
