@@ -11,6 +11,7 @@ from pathlib import Path
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 import numpy as np
+
 from soro_mechanics import load_robot
 
 IMAGES = Path(__file__).resolve().parents[1] / 'docs' / 'img'
