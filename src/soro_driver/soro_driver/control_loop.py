@@ -10,16 +10,11 @@ renderer with its own; limits, watchdogs and safe states are the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
 import math
-import queue
 import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 
 from soro_driver.command_gate import CommandGate, NotNear
@@ -39,47 +34,15 @@ from soro_driver.device import (
 from soro_driver.law import Demand, Law
 from soro_driver.periodic import PeriodicThread
 from soro_driver.plausibility import Plausibility
+from soro_driver.requests import Requests, TIMEOUT
 from soro_driver.safety import NotAllowed, SafetyState
 from soro_driver.settings import DriverSettings, RELEASE
+from soro_driver.tick import Tick
 from soro_driver.watchdog import Watchdog
 
 FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to reconnect
-REQUEST_TIMEOUT = 2.0  # s, a tick never takes longer, an attempt to reconnect included
 READY_TIMEOUT, READY_POLL = 1.5, 0.02  # s, for helpers of a device that are still starting
 AT_REST = 1e-6  # of the range: the ramp has arrived; below the resolution of any converter
-
-
-@dataclass(frozen=True)
-class Tick:
-    """What one pass of the loop found and did; arrays of shape (m,) in SI.
-
-    Attributes
-    ----------
-    time : float
-        When the measurement reached this computer [s, steady clock].
-    commanded, applied, measured : ndarray
-        NaN where there is nothing: before the first command, without a device.
-    flags : ndarray of uint16
-    state : DeviceState
-    faults : int
-    reason : str
-        Why the state is what it is; empty while nothing is wrong.
-    demand : Demand, optional
-        The one that was acted on.
-    reading : Reading, optional
-        None without a device.
-    """
-
-    time: float
-    commanded: Array
-    applied: Array
-    measured: Array
-    flags: Flags
-    state: DeviceState
-    faults: int
-    reason: str
-    demand: Demand | None
-    reading: Reading | None
 
 
 class ControlLoop:
@@ -130,8 +93,7 @@ class ControlLoop:
         self._report_failure = failed or (lambda error: None)
         self._clock = clock
         self._plausibility = Plausibility(gate.actuators, settings.plausibility)
-        self._requests: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]]
-        self._requests = queue.SimpleQueue()
+        self._requests = Requests()
         self._thread = PeriodicThread(
             'control loop', settings.period, self._step, self._failed, priority
         )
@@ -192,7 +154,7 @@ class ControlLoop:
         """Clear latched faults; arms nothing. Raises NotAllowed, DeviceError."""
         self._call(self._clear)
 
-    def shutdown(self, timeout: float = REQUEST_TIMEOUT) -> bool:
+    def shutdown(self, timeout: float = TIMEOUT) -> bool:
         """Make the outputs safe, close the device, end the thread; whether all that worked."""
         if self._finished:
             return True
@@ -216,7 +178,7 @@ class ControlLoop:
 
     def tick(self, lateness: float = 0.0) -> Tick:
         """Do one pass (the thread calls this; tests may)."""
-        self._answer_requests()
+        self._requests.answer()
         now = self._clock()
         flags = np.zeros(len(self.gate.names), np.uint16)
         self._reading = None
@@ -233,15 +195,6 @@ class ControlLoop:
 
     def _step(self, lateness: float) -> None:
         self._observer(self.tick(lateness))
-
-    def _answer_requests(self) -> None:
-        while not self._requests.empty():
-            action, answer = self._requests.get()
-            if answer.set_running_or_notify_cancel():
-                try:
-                    answer.set_result(action())
-                except SoroError as error:
-                    answer.set_exception(error)
 
     def _guarded(self, action: Callable[[], Flags], otherwise: Flags) -> Flags:
         try:
@@ -463,14 +416,7 @@ class ControlLoop:
         return self.gate.clamp(np.where(near, self.gate.rest, here))
 
     def _call(self, action: Callable[[], Any]) -> Any:
-        if not self._thread.running:
-            return action()
-        answer: Future[Any] = Future()
-        self._requests.put((action, answer))
-        try:
-            return answer.result(REQUEST_TIMEOUT)
-        except (FutureTimeout, CancelledError):
-            raise NotAllowed('the control loop does not answer', Code.BUSY) from None
+        return self._requests.ask(action) if self._thread.running else action()
 
     def _failed(self, error: BaseException) -> None:
         self.safety.fault(Fault.INTERNAL, f'error inside the driver: {error!r}')
@@ -488,6 +434,5 @@ class ControlLoop:
             self._log(f'not made safe from here: {error!r}')
         self.safety.lost('the driver has ended')
         self.device.close()
-        while not self._requests.empty():
-            self._requests.get()[1].cancel()
+        self._requests.refuse()
         return safe

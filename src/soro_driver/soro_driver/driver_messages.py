@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 import rclpy.time
 
 from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import Tick
+from soro_driver.tick import Tick
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 
 

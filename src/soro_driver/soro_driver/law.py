@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import threading
+import time
 
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.status import Code
@@ -17,6 +18,8 @@ from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, Reading
 from soro_driver.ownership import Ownership
 from soro_driver.safety import NotAllowed
+
+CLOCK_STEP = 0.5  # s, no slewing of a clock makes this between two commands
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,18 @@ class CommandInlet(Law):
     gate : CommandGate
     timeout : float
         A source that is silent for longer loses control [s].
+    wall : callable
+        Wall clock [s], the one that senders take stamps from. Only looked at for having been
+        set: then old stamps say nothing about the order of new ones.
     """
 
-    def __init__(self, gate: CommandGate, timeout: float) -> None:
+    def __init__(
+        self, gate: CommandGate, timeout: float, wall: Callable[[], float] = time.time
+    ) -> None:
         self._gate = gate
         self._ownership = Ownership(timeout)
+        self._wall = wall
+        self._wall_offset: float | None = None
         self._lock = threading.Lock()
         self._latest: Demand | None = None
         self._accepting = False
@@ -112,6 +122,7 @@ class CommandInlet(Law):
                 checked = self._gate.check(names, quantities, values)
                 if not source:
                     raise InvalidInput('source', '', 'the name of the sending node')
+                self._notice_clock_step(now)
                 self._ownership.check(source, stamp, now)
                 if not self._accepting:
                     raise NotAllowed('commands are not accepted now')
@@ -152,6 +163,12 @@ class CommandInlet(Law):
         """Forget the senders' stamps."""
         with self._lock:
             self._ownership.forget()
+
+    def _notice_clock_step(self, now: float) -> None:
+        offset = self._wall() - now
+        if self._wall_offset is not None and abs(offset - self._wall_offset) > CLOCK_STEP:
+            self._ownership.forget_stamps()
+        self._wall_offset = offset
 
     def _count(self, error: SoroError, reason: str = '') -> None:
         self.rejected[reason or Code(error.code).name] += 1

@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger
 
 from soro_driver import devices
 from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop, Tick
+from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceError, DeviceLost, DeviceState, DeviceTimeout
 from soro_driver.driver_messages import stamp_nanoseconds, state_message
 from soro_driver.driver_parameters import PARAMETERS
@@ -31,10 +31,13 @@ from soro_driver.driver_report import report
 from soro_driver.endpoint import derive
 from soro_driver.law import CommandInlet
 from soro_driver.settings import read_driver_settings
+from soro_driver.tick import Tick
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 
 REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
 RETRY_PERIOD = 0.1  # s, while autostart waits for the device
+CALM_LOOKS = 5  # readings in time, one after the other, before autostart goes on
+CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -75,6 +78,8 @@ class DriverNode(GuardedLifecycleNode):
         self._report_timer = self.create_timer(REPORT_PERIOD, self._on_change, clock=self._steady)
         self._retry_timer: Any = None
         self._retry_until = 0.0
+        self._calm = 0
+        self._last_look = 0.0
         self._diagnostics.report('device', Level.WARN, 'not configured')
 
     # Lifecycle --------------------------------------------------------------------------------
@@ -167,10 +172,13 @@ class DriverNode(GuardedLifecycleNode):
         reason = 'it is still starting'
         try:
             self._connected = self._connected or self._connect()
-            if self._connected.ready():
+            if self._connected.ready() and self._is_calm(self._connected):
                 return False
         except (DeviceLost, DeviceTimeout) as error:
-            reason = str(error)
+            reason, self._calm = str(error), 0
+            if self._connected is not None and isinstance(error, DeviceLost):
+                self._connected.shutdown()
+                self._connected = None
         except SoroError:
             return False
         if time.monotonic() > self._retry_until:
@@ -179,6 +187,22 @@ class DriverNode(GuardedLifecycleNode):
             self.get_logger().info(f'waiting for the device: {reason}')
             self._retry_timer = self.create_timer(RETRY_PERIOD, self._retry, clock=self._steady)
         return True
+
+    def _is_calm(self, loop: ControlLoop) -> bool:
+        """Whether the device has answered in time for a while.
+
+        The nodes of a robot start together. While they load, a small machine may keep driver and
+        device waiting longer than the feedback may be old; a robot armed then would be lost at
+        once, and must not come back by itself.
+        """
+        patience = CALM_SHARE * loop.settings.feedback_timeout
+        begin = time.monotonic()
+        late = begin - self._last_look > RETRY_PERIOD + patience
+        loop.device.read()
+        slow = time.monotonic() - begin > patience
+        self._calm = 0 if late or slow else self._calm + 1
+        self._last_look = begin
+        return self._calm >= CALM_LOOKS
 
     def _retry(self) -> None:
         if not self._wait_for_device():

@@ -82,6 +82,10 @@ class Ownership:
         """Take control away; stamps stay known, so that nothing old is obeyed again."""
         self._owner = ''
 
+    def forget_stamps(self) -> None:
+        """Let any stamp be the next one: the wall clock was set."""
+        self._stamps.clear()
+
     def forget(self) -> None:
         """Take control away and forget every stamp (a person arms the robot anew)."""
         self._owner = ''

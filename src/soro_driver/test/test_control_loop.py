@@ -140,6 +140,20 @@ def test_replayed_commands_are_refused(rig):
         rig.send(BAR, 0.0, 0.0, stamp=rig.stamp - 5_000_000)
 
 
+@pytest.mark.parametrize('step', [3600.0, -3600.0])
+def test_setting_the_wall_clock_trips_nothing(rig, step):
+    wall = [1.7e9]
+    rig.inlet._wall = lambda: wall[0] + rig.clock.now
+    rig.stamp = 1_700_000_000_000_000_000
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    wall[0] += step
+    rig.stamp += int(step * 1e9)  # the sender reads the same clock
+    tick = rig.stream((0.6 * BAR, 0.0, 0.0), 50)
+    assert tick.state is DeviceState.ACTIVE
+    assert rig.device.written[-1][0] == pytest.approx(0.6 * BAR)
+    assert not rig.inlet.rejected
+
+
 @pytest.mark.parametrize('value', [float('nan'), float('inf'), 1e308, -BAR])
 def test_a_bad_message_keeps_the_last_good_one(rig, value):
     reach(rig, 0.5 * BAR, 0.0, 0.0)

@@ -1,0 +1,43 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What one pass of a control loop found and did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soro_driver.device import Array, DeviceState, Flags, Reading
+from soro_driver.law import Demand
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What one pass of the loop found and did; arrays of shape (m,) in SI.
+
+    Attributes
+    ----------
+    time : float
+        When the measurement reached this computer [s, steady clock].
+    commanded, applied, measured : ndarray
+        NaN where there is nothing: before the first command, without a device.
+    flags : ndarray of uint16
+    state : DeviceState
+    faults : int
+    reason : str
+        Why the state is what it is; empty while nothing is wrong.
+    demand : Demand, optional
+        The one that was acted on.
+    reading : Reading, optional
+        None without a device.
+    """
+
+    time: float
+    commanded: Array
+    applied: Array
+    measured: Array
+    flags: Flags
+    state: DeviceState
+    faults: int
+    reason: str
+    demand: Demand | None
+    reading: Reading | None
