@@ -47,7 +47,7 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     verb.add_arguments(parser)
-    arguments = parser.parse_args([_shielded(word) for word in words])
+    arguments = parser.parse_intermixed_args([_shielded(word) for word in words])
     as_json = getattr(arguments, 'json', False)
     try:
         return int(verb.run(arguments))

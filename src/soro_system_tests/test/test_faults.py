@@ -10,9 +10,11 @@ import signal
 import time
 
 import numpy as np
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_cli.motion import ACTIVE
 from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
 from soro_system_tests.venting import assert_vented
+from std_msgs.msg import Bool
 
 from soro_msgs.msg import ActuatorState
 
@@ -107,15 +109,41 @@ def test_a_killed_launcher_takes_the_robot_down_safely(tmp_path):
         assert_vented(robot)
 
 
-def test_stop_is_latched_until_a_person_clears_it(tmp_path):
+def test_stop_needs_no_ownership_and_the_old_stream_does_not_resume(tmp_path):
     with launched_robot(['stiff_flop'], tmp_path) as robot:
         robot.move(TARGET)
         assert robot.call('driver/stop').success
         robot.wait(lambda: robot.state() != ACTIVE, NOTICED, 'stop')
         robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
-        robot.send(TARGET)
         robot.spin(1.0)
         assert robot.state() != ACTIVE
         assert max(robot.watch.measured) < 5e3
+        # A new target is a person's decision.
+        robot.move((0.0, 4.0e4, 0.0))
+        assert robot.process.stop() == 0, robot.process.output
+        assert_vented(robot)
+
+
+def test_an_emergency_stop_is_latched(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        estop = robot.session.node.create_publisher(
+            Bool, f'{robot.robot.namespace}/estop', latched
+        )
+        estop.publish(Bool(data=True))
+        robot.wait(lambda: robot.state() == ActuatorState.ESTOP, NOTICED, 'emergency stop')
+        robot.wait(lambda: max(robot.watch.measured) < 5e3, 2.0, 'venting')
+        estop.publish(Bool(data=False))
+        robot.spin(0.5)
+        robot.send(TARGET)
+        robot.spin(1.0)
+        assert robot.state() == ActuatorState.ESTOP
+        assert max(robot.watch.measured) < 5e3
+        assert robot.call('driver/clear_fault').success
+        robot.send(TARGET)
+        robot.spin(1.0)
+        # Clearing moves nothing: the driver has to be activated again.
+        assert robot.state() != ACTIVE
         assert robot.process.stop() == 0, robot.process.output
         assert_vented(robot)

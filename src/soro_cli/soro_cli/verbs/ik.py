@@ -23,7 +23,10 @@ TASKS = {'position': 0, 'axis': 1, 'pose': 2}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        'position', nargs=3, metavar=('X', 'Y', 'Z'), help='target in base_link, with units (10mm)'
+        'position',
+        nargs=3,
+        metavar='LENGTH',
+        help='x, y and z of the target in base_link, with units (10mm)',
     )
     parser.add_argument(
         '--quaternion', nargs=4, type=float, metavar=('QX', 'QY', 'QZ', 'QW'),

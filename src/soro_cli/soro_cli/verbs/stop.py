@@ -10,7 +10,8 @@ from soro_cli.robot_choice import add_robot_options
 
 SUMMARY = 'stop the robot: outputs go to their safe state at once'
 EPILOG = """\
-This is a convenience, not a safety function: use the hardware emergency stop for that.
+A new target (soro move) moves the robot again. This is a convenience, not a safety function: use
+the emergency stop of the hardware for that.
 """
 
 
