@@ -51,7 +51,7 @@ def law_factors(old, old_force, force, c_axial, rule):
 @kernel
 def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point, rule, stage, dy,
                d_cols):  # fmt: skip
-    """Write d/dx of y = (gamma, M) into dy[stage], of its variations (6, count) into d_cols[stage].
+    """Write d/dx of y = (gamma, M) and of its variations (6, count), both at [stage].
 
     The last ``d_record.shape[3]`` columns are parameters, with the variations of the old record
     and of the pressure wrench; the columns before them vary M(0) only. Arrays are indexed, not
@@ -112,7 +112,8 @@ def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point
         dv1 = 0.0
         if c >= first:
             k = c - first
-            ds += s_old * d_record[e, point, 0, k] + s_n * d_press[i, 0, k] - s_nold * d_record[e, point, 1, k]
+            ds += s_old * d_record[e, point, 0, k] + s_n * d_press[i, 0, k]
+            ds -= s_nold * d_record[e, point, 1, k]
             db = b_old * d_record[e, point, 0, k]
             dq = q_old * d_record[e, point, 0, k]
             p0 += c_bend * (d_press[i, 1, k] - d_record[e, point, 2, k])

@@ -115,9 +115,12 @@ def rod_rates(y, cols, count, chain, record, d_record, held_at, d_held_at, press
             k = c - first
             ds = d_record[e, point, 0, k]
             dh = d_held_at[e, point, k]
-            t0 = ds * v0 + s * (d_record[e, point, 10, k] + c3 * (dh * h0 - held * d_record[e, point, 8, k]))
-            t1 = ds * v1 + s * (d_record[e, point, 11, k] + c3 * (dh * h1 - held * d_record[e, point, 9, k]))
-            t2 = ds * v2 + s * c0 * (dh * h2 + held * (d_press[i, 0, k] - d_record[e, point, 1, k]))
+            d_h0 = dh * h0 - held * d_record[e, point, 8, k]
+            t0 = ds * v0 + s * (d_record[e, point, 10, k] + c3 * d_h0)
+            d_h1 = dh * h1 - held * d_record[e, point, 9, k]
+            t1 = ds * v1 + s * (d_record[e, point, 11, k] + c3 * d_h1)
+            d_h2 = dh * h2 + held * (d_press[i, 0, k] - d_record[e, point, 1, k])
+            t2 = ds * v2 + s * c0 * d_h2
             square = held * held
             t3 = ds * u0 / s + s * (d_record[e, point, 5, k] + c1 * (
                 2.0 * held * dh * e0 + square * (d_press[i, 1, k] - d_record[e, point, 2, k])))

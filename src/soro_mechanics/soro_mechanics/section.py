@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+import difflib
 import math
 from types import TracebackType
 from typing import Any
@@ -92,7 +93,7 @@ class Section:
         self._asked.append(key)
         if key not in self._data:
             if default is _REQUIRED:
-                raise RobotFileError(self._at(key), None, 'required, but missing', self.file)
+                raise self._missing(key)
             return default
         value = self._data[key]
         if isinstance(value, dict) and 'value' in value:
@@ -178,7 +179,7 @@ class Section:
         """Return the mapping under a key."""
         self._asked.append(key)
         if key not in self._data:
-            raise RobotFileError(self._at(key), None, 'required, but missing', self.file)
+            raise self._missing(key)
         return Section(self._data[key], self._at(key), self.file, self.origins)
 
     def sections(self, key: str, default: Any = _REQUIRED) -> list[Section]:
@@ -190,6 +191,13 @@ class Section:
             Section(item, f'{self._at(key)}[{i}]', self.file, self.origins)
             for i, item in enumerate(value)
         ]
+
+    def _missing(self, key: str) -> RobotFileError:
+        """Make the error for a key that must stand there; a misspelt one is named."""
+        others = [k for k in self._data if k not in self._asked]
+        near = difflib.get_close_matches(key, others, n=1)
+        hint = f'; is {near[0]!r} meant to be it?' if near else ''
+        return RobotFileError(self._at(key), None, f'required, but missing{hint}', self.file)
 
     def _at(self, key: str) -> str:
         return f'{self.path}.{key}' if self.path else key

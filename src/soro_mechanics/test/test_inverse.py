@@ -1,0 +1,147 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Check the inverse of any model: reached, least energy, limits told apart, never silently wrong."""
+
+from dataclasses import replace
+import itertools
+
+import numpy as np
+import pytest
+
+from soro_mechanics import Code, load_robot, Task
+from soro_mechanics.actuators import CoupledLimit
+from soro_mechanics.robot import Robot
+from soro_mechanics.workspace import sample_actuations
+
+
+@pytest.fixture(scope='module')
+def one():
+    return load_robot('stiff_flop')
+
+
+@pytest.fixture(scope='module')
+def two():
+    return load_robot('stiff_flop_two_segment', 'lpcc')
+
+
+@pytest.mark.parametrize('model', ['ncm', 'npcc', 'lcm', 'lpcc'])
+def test_positions_come_back_as_the_pressures_that_made_them(one, model):
+    robot = one.with_model(model)
+    for actuation in sample_actuations(robot, 15, seed=3):
+        q = robot.forward(actuation)
+        s = robot.inverse(q.tip[:3, 3])
+        assert s.status.code is Code.NONE and s.at_limit == ()
+        assert s.position_error <= 1e-6
+        assert robot.feasible(s.actuation)
+        np.testing.assert_allclose(s.actuation, actuation, atol=20.0)
+        # the answer is what forward says, not what the search believes
+        again = robot.forward(s.actuation).tip[:3, 3]
+        assert np.linalg.norm(again - q.tip[:3, 3]) < 1.1e-6
+
+
+def test_a_load_is_part_of_the_question(one):
+    wrench = [0.2, -0.1, 0.1, 0, 0, 0]
+    q = one.forward([0.7e5, 0.2e5, 0.1e5], wrench)
+    s = one.inverse(q.tip[:3, 3], wrench)
+    np.testing.assert_allclose(s.actuation, q.actuation, atol=20.0)
+    free = one.inverse(q.tip[:3, 3])
+    assert np.abs(free.actuation - q.actuation).max() > 1e3
+
+
+def test_a_guess_shortens_the_search(one):
+    q = one.forward([0.7e5, 0.2e5, 0.1e5])
+    cold = one.inverse(q.tip[:3, 3])
+    warm = one.inverse(q.tip[:3, 3], guess=one.forward(0.99 * q.actuation))
+    assert warm.status.iterations < cold.status.iterations
+    np.testing.assert_allclose(warm.actuation, cold.actuation, atol=20.0)
+
+
+def test_redundant_robot_takes_the_least_energy(two):
+    """Compare with many other actuations that reach the same point."""
+    target = two.forward([0.8e5, 0.2e5, 0.1e5, 0.3e5, 0.6e5, 0.2e5]).tip[:3, 3]
+    s = two.inverse(target)
+    assert s.status.code is Code.NONE and s.position_error <= 1e-6
+    energy = float(np.sum(s.actuation**2))
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        # another point of the solution set: a random step, then back by minimum norm
+        x = np.clip(s.actuation + rng.normal(scale=4e3, size=6), 0.0, 1.2e5)
+        for _ in range(20):
+            q = two.forward(x)
+            gap = target - q.tip[:3, 3]
+            x = x + np.linalg.lstsq(two.jacobian(q)[:3], gap, rcond=None)[0]
+        assert np.linalg.norm(gap) < 1e-9
+        if two.feasible(x):
+            assert float(np.sum(x**2)) > energy * (1.0 - 1e-6)
+
+
+def test_pose_and_axis(two):
+    q = two.forward([0.8e5, 0.2e5, 0.1e5, 0.3e5, 0.6e5, 0.2e5])
+    pose = two.inverse(q.tip)
+    assert pose.status.code is Code.NONE
+    assert pose.position_error <= 1e-6 and pose.orientation_error <= 1e-5
+    axis = two.inverse(q.tip, task=Task.POSITION_AND_AXIS)
+    assert axis.status.code is Code.NONE
+    reached = axis.configuration.tip
+    assert np.arccos(min(1.0, reached[:3, 2] @ q.tip[:3, 2])) < 2e-5
+    assert np.sum(axis.actuation**2) <= np.sum(pose.actuation**2) * (1 + 1e-6)
+
+
+def test_a_target_beyond_the_limits_is_told_from_one_beyond_reach(one):
+    beyond = one.forward([1.7e5, 0.0, 0.0]).tip[:3, 3]
+    s = one.inverse(beyond)
+    assert s.status.code is Code.AT_LIMIT
+    assert 'pair_1' in s.at_limit
+    assert s.position_error > 1e-3
+    assert one.feasible(s.actuation)
+    far = one.inverse([0.2, 0.0, 0.05])
+    assert far.status.code is Code.UNREACHABLE
+    assert far.at_limit and far.position_error > 0.1
+    assert one.feasible(far.actuation)
+
+
+def test_the_nearest_pose_is_the_nearest(one):
+    target = np.array([0.03, 0.0, 0.06])
+    s = one.inverse(target)
+    assert s.status.code is Code.AT_LIMIT
+    grid = np.linspace(0.0, 1.5e5, 9)
+    distances = [
+        np.linalg.norm(one.forward(p).tip[:3, 3] - target)
+        for p in itertools.product(grid, repeat=3) if one.feasible(p)
+    ]  # fmt: skip
+    assert s.position_error < min(distances) + 1e-6
+
+
+def test_a_pose_that_three_pressures_cannot_give_is_unreachable(one):
+    target = one.forward([0.7e5, 0.2e5, 0.1e5]).tip.copy()
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    target[:3, :3] = target[:3, :3] @ turn
+    s = one.inverse(target)
+    assert s.status.code is Code.UNREACHABLE
+    assert s.orientation_error > 0.1
+
+
+def test_limits_that_leave_nothing_are_reported(one):
+    impossible = CoupledLimit('all', np.array([-1.0, 0.0, 0.0]), -2.0e5)
+    robot = Robot(replace(one.description, coupled_limits=(impossible,)), 'lpcc')
+    s = robot.inverse([0.0, 0.0, 0.05])
+    assert s.status.code is Code.AT_LIMIT and 'contradict' in s.status.message
+
+
+def test_unstable_answers_are_marked(one):
+    # under a heavy push along its axis the straight robot is past buckling
+    wrench = [0, 0, -8.0, 0, 0, 0]
+    q = one.forward([0.3e5] * 3, wrench)
+    assert q.status.code is Code.UNSTABLE
+    s = one.inverse(q.tip[:3, 3], wrench, guess=q)
+    assert s.status.code is Code.UNSTABLE
+
+
+def test_a_path_is_followed_without_jumps(one):
+    s = one.inverse([0.015, 0.0, 0.045])
+    last = s.actuation
+    for angle in np.linspace(0.0, 2 * np.pi, 60):
+        s = one.inverse([0.015 * np.cos(angle), 0.015 * np.sin(angle), 0.045], guess=s)
+        assert s.status.code is Code.NONE
+        assert np.abs(s.actuation - last).max() < 0.12e5
+        last = s.actuation

@@ -1,0 +1,40 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Check quantities as people write them."""
+
+import math
+
+import pytest
+
+from soro_mechanics.quantity import parse, QuantityError, units_of
+
+
+@pytest.mark.parametrize(('text', 'unit', 'value'), [
+    ('40 mm', 'm', 0.04), ('4e1mm', 'm', 0.04), ('  1.5   bar ', 'Pa', 1.5e5),
+    ('90 deg', 'rad', math.pi / 2), ('-3 %', '1', -0.03), ('7', '1', 7.0), (7, '1', 7.0),
+    ('+.5 N', 'N', 0.5), ('2 N  m', 'N m', 2.0), ('358 g/m', 'kg/m', 0.358),
+])  # fmt: skip
+def test_one_number(text, unit, value):
+    assert parse(text, unit) == (pytest.approx(value, rel=1e-15),)
+
+
+def test_several_numbers_share_a_unit():
+    assert parse('0 0 -9.81 m/s^2', 'm/s^2', 3) == (0.0, 0.0, -9.81)
+
+
+@pytest.mark.parametrize(('text', 'unit', 'says'), [
+    ('40', 'm', 'unit is missing'), (40, 'm', 'unit is missing'),
+    ('40 bar', 'm', 'another dimension'), ('40 furlong', 'm', 'unknown unit'),
+    ('4 0 mm', 'm', '2 numbers given'), ('mm', 'm', 'for example'), ('', 'm', 'for example'),
+    (True, '1', 'write 1 number'), (None, 'm', 'write 1 number'), ([1], 'm', 'write 1 number'),
+    ('1e999 m', 'm', 'not a finite number'), ('nan m', 'm', 'for example'),
+    ('inf m', 'm', 'for example'), ('1 mm mm', 'm', 'unknown unit'), ('40 MM', 'm', 'unknown unit'),
+    ('5 m', '1', 'another dimension'),
+])  # fmt: skip
+def test_what_is_refused_says_what_to_write(text, unit, says):
+    with pytest.raises(QuantityError, match=says):
+        parse(text, unit)
+
+
+def test_units_of_a_dimension_begin_with_the_si_unit():
+    assert units_of('Pa')[0] == 'Pa' and 'bar' in units_of('Pa')

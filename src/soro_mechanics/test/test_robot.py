@@ -1,0 +1,125 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Check the public face: loading, checking of arguments, limits, dispatch."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
+from soro_mechanics.catalogue import robot_files
+from soro_mechanics.robot_file import read_robot_file
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('stiff_flop', 'lpcc')
+
+
+def test_robots_load_by_name_and_by_path():
+    path = robot_files()['stiff_flop']
+    assert load_robot(path).description.actuators == load_robot('stiff_flop').description.actuators
+    with pytest.raises(UnknownName, match="did you mean 'stiff_flop'"):
+        load_robot('stif_flop')
+    with pytest.raises(UnknownName):
+        load_robot('/nowhere/robot.yaml')
+
+
+def test_own_folder_comes_before_the_catalogue(tmp_path, monkeypatch):
+    text = robot_files()['stiff_flop'].read_text(encoding='utf-8')
+    (tmp_path / 'stiff_flop.yaml').write_text(text.replace('one segment\n', 'mine\n', 1))
+    monkeypatch.setenv('SORO_ROBOT_PATH', str(tmp_path))
+    assert load_robot('stiff_flop').description.title.endswith('mine')
+
+
+@pytest.mark.parametrize('name', sorted(robot_files()))
+def test_every_robot_of_the_catalogue_reads(name):
+    description = read_robot_file(robot_files()[name])
+    assert description.name == name and description.models
+    assert all(o.source != 'unstated' for o in description.origins)
+
+
+def test_unknown_models_are_refused_with_the_valid_ones():
+    with pytest.raises(UnknownName) as caught:
+        load_robot('stiff_flop', 'ncn')
+    assert caught.value.code is Code.UNKNOWN_MODEL and 'ncm' in caught.value.valid
+
+
+@pytest.mark.parametrize(('actuation', 'code'), [
+    ([0, 0], Code.INVALID_SIZE), ([0, 0, 0, 0], Code.INVALID_SIZE), ('abc', Code.INVALID_SIZE),
+    ([np.nan, 0, 0], Code.NOT_FINITE), ([np.inf, 0, 0], Code.NOT_FINITE),
+])  # fmt: skip
+def test_wrong_actuations_are_refused(robot, actuation, code):
+    for call in (robot.forward, robot.feasible):
+        with pytest.raises(InvalidInput) as caught:
+            call(actuation)
+        assert caught.value.code is code and caught.value.field == 'actuation'
+
+
+def test_wrong_wrenches_loads_and_guesses_are_refused(robot):
+    with pytest.raises(InvalidInput, match='wrench'):
+        robot.forward([0, 0, 0], [1, 2, 3])
+    with pytest.raises(InvalidInput, match=r'loads\[0\].wrench'):
+        robot.forward([0, 0, 0], loads=[Load(np.zeros(3))])
+    with pytest.raises(InvalidInput, match='guess'):
+        robot.forward([0, 0, 0], guess=load_robot('stiff_flop', 'lcm').forward([0, 0, 0]))
+    with pytest.raises(InvalidInput, match='Configuration'):
+        robot.jacobian('q')
+
+
+def test_wrong_targets_and_methods_are_refused(robot):
+    q = robot.forward([0, 0, 0])
+    with pytest.raises(InvalidInput, match='rigid'):
+        robot.inverse(np.ones((4, 4)))
+    with pytest.raises(InvalidInput, match='target'):
+        robot.inverse([0.0, 0.0])
+    with pytest.raises(InvalidInput, match='position_tolerance'):
+        robot.inverse([0, 0, 0.04], position_tolerance=0.0)
+    with pytest.raises(UnknownName, match='tangent'):
+        robot.compliance(q, method='secant')
+
+
+def test_limits_are_named(robot):
+    assert robot.feasible([1.5e5, 0, 0]) and robot.feasible([1.2e5, 1.2e5, 0])
+    assert robot.violations([1.6e5, 0, 0])[0] == 'pair_1 above 150000 Pa'
+    assert any('0.25' in v for v in robot.violations([1.4e5, 1.2e5, 0]))
+    assert robot.violations([-1.0, 0, 0]) == ('pair_1 below 0 Pa',)
+    np.testing.assert_array_equal(robot.limits, [[0, 1.5e5]] * 3)
+
+
+def test_compliance_can_be_asked_at_another_load(robot):
+    q = robot.forward([0.8e5, 0, 0])
+    wrench = [0.2, 0, 0.1, 0, 0, 0]
+    there = robot.compliance(robot.forward([0.8e5, 0, 0], wrench))
+    np.testing.assert_allclose(robot.compliance(q, wrench), there, rtol=1e-9, atol=1e-12)
+    assert np.abs(robot.compliance(q) - there).max() > 1e-4
+
+
+def test_mounting_is_carried_to_another_model(robot):
+    other = load_robot('stiff_flop')
+    other.gravity = [0, 9.81, 0]
+    np.testing.assert_array_equal(other.with_model('lcm').gravity, [0, 9.81, 0])
+    other.gravity[0] = 5.0  # a copy
+    np.testing.assert_array_equal(other.gravity, [0, 9.81, 0])
+    with pytest.raises(InvalidInput, match='gravity'):
+        other.gravity = [0, np.nan, 0]
+
+
+def test_a_follower_load_turns_with_the_tip(robot):
+    force = np.array([0.1, 0, 0, 0, 0, 0])
+    dead = robot.forward([1e5, 0, 0], loads=[Load(force)])
+    follower = robot.forward([1e5, 0, 0], loads=[Load(force, axes=LoadAxes.LOCAL)])
+    same = robot.forward([1e5, 0, 0], force)
+    np.testing.assert_allclose(dead.tip, same.tip, atol=1e-12)
+    assert np.abs(follower.tip - dead.tip).max() > 1e-4
+
+
+def test_importing_the_package_loads_neither_scipy_nor_numba():
+    code = (
+        'import sys, soro_mechanics, soro_mechanics.robot_file; '
+        "print([m for m in ('scipy', 'numba', 'cvxpy', 'rclpy') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == '[]'
