@@ -16,7 +16,9 @@ PARSERS: dict[str, str] = {
     'segments': 'soro_mechanics.segment_schema:read_segments',
     'constant_curvature': 'soro_mechanics.constant_curvature_schema:read_constant_curvature',
     'ancf': 'soro_mechanics.ancf_schema:read_ancf',
+    'kirchhoff': 'soro_mechanics.kirchhoff_schema:read_kirchhoff',
     'network': 'soro_mechanics.network.schema:read_network',
+    'haptic': 'soro_mechanics.haptic_schema:read_haptic',
 }
 
 # Model name -> (section it is built from, class, one line for people).
@@ -46,6 +48,16 @@ MODELS: dict[str, tuple[str, str, str]] = {
         'ancf',
         'soro_mechanics.ancf:Ancf',
         'absolute nodal coordinates, published formulation (Huang 2022)',
+    ),
+    'kirchhoff': (
+        'kirchhoff',
+        'soro_mechanics.kirchhoff:Kirchhoff',
+        'backbone of least energy in quaternions (Chen 2022)',
+    ),
+    'kirchhoff_published': (
+        'kirchhoff',
+        'soro_mechanics.kirchhoff:KirchhoffPublished',
+        'the same with the moduli as printed (Chen 2022)',
     ),
     'network': (
         'network',

@@ -1,0 +1,330 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of the inextensible rod of Chen 2022: energy in unit quaternions, scalar first.
+
+Curvature of an element by the finite difference w = 2 vec(q* q') at its middle, which for nodes
+a, b is 2 vec(a* b) / h; positions by Simpson's rule along R e3, eqs (46)-(47). Rotations change by
+increments in the body frame, q <- q exp(eta / 2), so that every quaternion keeps its norm (39).
+
+The rod is cut into modules between constraint disks. Multipliers F, one vector per module, hold
+rho = sum weight R e3, the vector from disk to disk: they are the internal force that acts beside
+the known loads. A module's interior nodes are eliminated onto (first node, last node, F).
+"""
+
+import math
+
+from numba import njit
+import numpy as np
+
+
+@njit(cache=True, error_model='numpy')
+def rotation_of(q, out):
+    """Write the rotation matrix of a unit quaternion."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    out[0, 0] = 1.0 - 2.0 * (y * y + z * z)
+    out[0, 1] = 2.0 * (x * y - w * z)
+    out[0, 2] = 2.0 * (x * z + w * y)
+    out[1, 0] = 2.0 * (x * y + w * z)
+    out[1, 1] = 1.0 - 2.0 * (x * x + z * z)
+    out[1, 2] = 2.0 * (y * z - w * x)
+    out[2, 0] = 2.0 * (x * z - w * y)
+    out[2, 1] = 2.0 * (y * z + w * x)
+    out[2, 2] = 1.0 - 2.0 * (x * x + y * y)
+
+
+@njit(cache=True, error_model='numpy')
+def turn_quaternion(q, x, y, z):
+    """Apply the body rotation vector (x, y, z) to q in place and normalise."""
+    angle2 = x * x + y * y + z * z
+    half = 0.5 * math.sqrt(angle2)
+    c = math.cos(half)
+    s = 0.5 * (math.sin(half) / half if half > 1e-8 else 1.0)
+    p1, p2, p3 = s * x, s * y, s * z
+    a, b, d, e = q[0], q[1], q[2], q[3]
+    q[0] = a * c - b * p1 - d * p2 - e * p3
+    q[1] = a * p1 + b * c + d * p3 - e * p2
+    q[2] = a * p2 + d * c + e * p1 - b * p3
+    q[3] = a * p3 + e * c + b * p2 - d * p1
+    norm = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    for i in range(4):
+        q[i] *= norm
+
+
+@njit(cache=True, error_model='numpy')
+def simpson_weight(place):
+    """Return the weight, in units of h / 3, of an interior node by its place in the module."""
+    return 4.0 if place % 2 == 1 else 2.0
+
+
+@njit(cache=True, error_model='numpy')
+def module_vectors(q, h, modules, rho):
+    """Write rho (modules, 3): the Simpson sums of R e3 over every module."""
+    per = (q.shape[0] - 1) // modules
+    for t in range(modules):
+        x = 0.0
+        y = 0.0
+        z = 0.0
+        for k in range(per + 1):
+            n = t * per + k
+            weight = 1.0 if k == 0 or k == per else simpson_weight(k)
+            x += weight * 2.0 * (q[n, 1] * q[n, 3] + q[n, 0] * q[n, 2])
+            y += weight * 2.0 * (q[n, 2] * q[n, 3] - q[n, 0] * q[n, 1])
+            z += weight * (1.0 - 2.0 * (q[n, 1] * q[n, 1] + q[n, 2] * q[n, 2]))
+        rho[t, 0] = x * h / 3.0
+        rho[t, 1] = y * h / 3.0
+        rho[t, 2] = z * h / 3.0
+
+
+@njit(cache=True, error_model='numpy')
+def elastic_energy(q, stiffness, h):
+    """Return the elastic energy [J]: the sum of h / 2 w^T D w."""
+    total = 0.0
+    for e in range(q.shape[0] - 1):
+        a = q[e]
+        b = q[e + 1]
+        v0 = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
+        v1 = a[0] * b[2] - a[2] * b[0] - a[3] * b[1] + a[1] * b[3]
+        v2 = a[0] * b[3] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]
+        total += stiffness[0] * v0 * v0 + stiffness[1] * v1 * v1 + stiffness[2] * v2 * v2
+    return 2.0 * total / h
+
+
+@njit(cache=True, error_model='numpy')
+def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
+    """Add one element's bending and torsion: gradient and exact Hessian in body increments."""
+    p = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    v0 = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
+    v1 = a[0] * b[2] - a[2] * b[0] - a[3] * b[1] + a[1] * b[3]
+    v2 = a[0] * b[3] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]
+    d0, d1, d2 = 4.0 * stiffness[0] / h, 4.0 * stiffness[1] / h, 4.0 * stiffness[2] / h
+    f0, f1, f2 = d0 * v0, d1 * v1, d2 * v2
+    # dv = M_a eta_a + M_b eta_b, M_b = (p + [v]x) / 2, M_a = -M_b^T
+    m00, m01, m02 = 0.5 * p, -0.5 * v2, 0.5 * v1
+    m10, m11, m12 = 0.5 * v2, 0.5 * p, -0.5 * v0
+    m20, m21, m22 = -0.5 * v1, 0.5 * v0, 0.5 * p
+    gradient[e, 0] -= m00 * f0 + m01 * f1 + m02 * f2
+    gradient[e, 1] -= m10 * f0 + m11 * f1 + m12 * f2
+    gradient[e, 2] -= m20 * f0 + m21 * f1 + m22 * f2
+    gradient[e + 1, 0] += m00 * f0 + m10 * f1 + m20 * f2
+    gradient[e + 1, 1] += m01 * f0 + m11 * f1 + m21 * f2
+    gradient[e + 1, 2] += m02 * f0 + m12 * f1 + m22 * f2
+    bend = -0.25 * (f0 * v0 + f1 * v1 + f2 * v2)
+    m = ((m00, m01, m02), (m10, m11, m12), (m20, m21, m22))
+    f = (f0, f1, f2)
+    v = (v0, v1, v2)
+    for i in range(3):
+        diagonal[e, i, i] += bend
+        diagonal[e + 1, i, i] += bend
+        for j in range(3):
+            diagonal[e, i, j] += (
+                m[i][0] * d0 * m[j][0] + m[i][1] * d1 * m[j][1] + m[i][2] * d2 * m[j][2]
+            )
+            diagonal[e + 1, i, j] += (
+                m[0][i] * d0 * m[0][j] + m[1][i] * d1 * m[1][j] + m[2][i] * d2 * m[2][j]
+            )
+            coupling[e, i, j] = (
+                0.25 * (v[i] * f[j] + f[i] * v[j])
+                - (m[i][0] * d0 * m[0][j] + m[i][1] * d1 * m[1][j] + m[i][2] * d2 * m[2][j])
+            )
+        coupling[e, i, i] += bend
+    quarter = 0.25 * p
+    coupling[e, 0, 1] -= quarter * f2
+    coupling[e, 0, 2] += quarter * f1
+    coupling[e, 1, 0] += quarter * f2
+    coupling[e, 1, 2] -= quarter * f0
+    coupling[e, 2, 0] -= quarter * f1
+    coupling[e, 2, 1] += quarter * f0
+
+
+@njit(cache=True, error_model='numpy')
+def rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever):
+    """Fill gradient (n, 3), Hessian blocks (n, 3, 3), couplings and d gradient / d F (n, 3, 3).
+
+    Parameters
+    ----------
+    dead : ndarray, shape (n, 3) [N m]
+        Known loads: Simpson weight times the force beyond a node.
+    force : ndarray, shape (modules, 3) [N]
+        Multipliers F.
+    lever : ndarray, shape (n, 3, 3)
+        -weight [e3]x R^T; at a disk for one of the two modules that meet there (they are equal).
+    """
+    count = q.shape[0]
+    modules = force.shape[0]
+    per = (count - 1) // modules
+    gradient[:] = 0.0
+    diagonal[:] = 0.0
+    for e in range(count - 1):
+        _add_element(q[e], q[e + 1], stiffness, h, e, gradient, diagonal, coupling)
+    r = np.empty((3, 3))
+    third = h / 3.0
+    for n in range(count):
+        k = n % per
+        t = n // per
+        weight = third if k == 0 else third * simpson_weight(k)
+        x, y, z = dead[n, 0], dead[n, 1], dead[n, 2]
+        if k == 0 and n > 0:
+            x += third * force[t - 1, 0]
+            y += third * force[t - 1, 1]
+            z += third * force[t - 1, 2]
+        if n < count - 1:
+            x += weight * force[t, 0]
+            y += weight * force[t, 1]
+            z += weight * force[t, 2]
+        rotation_of(q[n], r)
+        p0 = r[0, 0] * x + r[1, 0] * y + r[2, 0] * z
+        p1 = r[0, 1] * x + r[1, 1] * y + r[2, 1] * z
+        p2 = r[0, 2] * x + r[1, 2] * y + r[2, 2] * z
+        gradient[n, 0] += p1
+        gradient[n, 1] -= p0
+        diagonal[n, 0, 0] += p2
+        diagonal[n, 1, 1] += p2
+        diagonal[n, 0, 2] -= 0.5 * p0
+        diagonal[n, 2, 0] -= 0.5 * p0
+        diagonal[n, 1, 2] -= 0.5 * p1
+        diagonal[n, 2, 1] -= 0.5 * p1
+        for j in range(3):
+            lever[n, 0, j] = weight * r[j, 1]
+            lever[n, 1, j] = -weight * r[j, 0]
+            lever[n, 2, j] = 0.0
+
+
+@njit(cache=True, error_model='numpy')
+def _inverse3(p, out):
+    """Write the inverse of a symmetric 3 x 3 matrix; return the number of negative eigenvalues."""
+    c00 = p[1, 1] * p[2, 2] - p[1, 2] * p[1, 2]
+    c01 = p[0, 2] * p[1, 2] - p[0, 1] * p[2, 2]
+    c02 = p[0, 1] * p[1, 2] - p[0, 2] * p[1, 1]
+    det = p[0, 0] * c00 + p[0, 1] * c01 + p[0, 2] * c02
+    inverse = 1.0 / det
+    minor = p[0, 0] * p[1, 1] - p[0, 1] * p[0, 1]
+    out[0, 0] = c00 * inverse
+    out[0, 1] = c01 * inverse
+    out[0, 2] = c02 * inverse
+    out[1, 1] = (p[0, 0] * p[2, 2] - p[0, 2] * p[0, 2]) * inverse
+    out[1, 2] = (p[0, 1] * p[0, 2] - p[0, 0] * p[1, 2]) * inverse
+    out[2, 2] = minor * inverse
+    out[1, 0] = out[0, 1]
+    out[2, 0] = out[0, 2]
+    out[2, 1] = out[1, 2]
+    negative = 0
+    if p[0, 0] < 0.0:
+        negative += 1
+    if minor * p[0, 0] < 0.0:
+        negative += 1
+    if det * minor < 0.0:
+        negative += 1
+    return negative
+
+
+@njit(cache=True, error_model='numpy')
+def eliminate_module(first, per, gradient, diagonal, coupling, lever, factor, matrix, right):
+    """Eliminate a module's interior nodes onto (first node, last node, F).
+
+    Writes matrix (9, 9) and right (9,), which hold what elimination adds to the three blocks and
+    the direct couplings, but not the end nodes' own diagonal blocks. `factor` (n, 3, 10) keeps
+    P^-1 [first, F, next, gradient] of every interior node. Returns the negative pivots.
+    """
+    matrix[:] = 0.0
+    right[:] = 0.0
+    pivot = diagonal[first + 1].copy()
+    inverse = np.empty((3, 3))
+    row = np.zeros((3, 10))
+    following = np.empty((3, 10))
+    for i in range(3):
+        for j in range(3):
+            row[i, j] = coupling[first, j, i]
+            row[i, 3 + j] = lever[first + 1, i, j]
+        row[i, 9] = gradient[first + 1, i]
+    negative = 0
+    for k in range(1, per):
+        n = first + k
+        inner = k + 1 < per
+        for i in range(3):
+            for j in range(3):
+                row[i, 6 + j] = coupling[n, i, j]
+        negative += _inverse3(pivot, inverse)
+        x = factor[n]
+        for i in range(3):
+            for j in range(10):
+                x[i, j] = (
+                    inverse[i, 0] * row[0, j] + inverse[i, 1] * row[1, j]
+                    + inverse[i, 2] * row[2, j]
+                )  # fmt: skip
+        # onto first (rows 0-2) and F (rows 6-8 of the result)
+        for i in range(3):
+            for j in range(i, 3):
+                matrix[i, j] -= row[0, i] * x[0, j] + row[1, i] * x[1, j] + row[2, i] * x[2, j]
+                matrix[6 + i, 6 + j] -= (
+                    row[0, 3 + i] * x[0, 3 + j] + row[1, 3 + i] * x[1, 3 + j]
+                    + row[2, 3 + i] * x[2, 3 + j]
+                )  # fmt: skip
+            for j in range(3):
+                matrix[i, 6 + j] -= (
+                    row[0, i] * x[0, 3 + j] + row[1, i] * x[1, 3 + j] + row[2, i] * x[2, 3 + j]
+                )
+            right[i] -= row[0, i] * x[0, 9] + row[1, i] * x[1, 9] + row[2, i] * x[2, 9]
+            right[6 + i] -= (
+                row[0, 3 + i] * x[0, 9] + row[1, 3 + i] * x[1, 9] + row[2, 3 + i] * x[2, 9]
+            )
+        # the next node's row
+        for i in range(3):
+            c0, c1, c2 = row[0, 6 + i], row[1, 6 + i], row[2, 6 + i]
+            for j in range(3):
+                following[i, j] = -(c0 * x[0, j] + c1 * x[1, j] + c2 * x[2, j])
+                following[i, 3 + j] = -(c0 * x[0, 3 + j] + c1 * x[1, 3 + j] + c2 * x[2, 3 + j])
+                pivot[i, j] = -(c0 * x[0, 6 + j] + c1 * x[1, 6 + j] + c2 * x[2, 6 + j])
+                if inner:
+                    following[i, 3 + j] += lever[n + 1, i, j]
+                    pivot[i, j] += diagonal[n + 1, i, j]
+            following[i, 9] = -(c0 * x[0, 9] + c1 * x[1, 9] + c2 * x[2, 9])
+            if inner:
+                following[i, 9] += gradient[n + 1, i]
+        row, following = following, row
+    last = first + per
+    for i in range(3):
+        for j in range(3):
+            matrix[3 + i, 3 + j] = pivot[i, j]
+            matrix[j, 3 + i] = row[i, j]
+            matrix[3 + i, 6 + j] = row[i, 3 + j] + lever[last, i, j]
+            matrix[i, 6 + j] += lever[first, i, j]
+        right[3 + i] = row[i, 9]
+    for i in range(9):
+        for j in range(i):
+            matrix[i, j] = matrix[j, i]
+    return negative
+
+
+@njit(cache=True, error_model='numpy')
+def back_substitute(first, per, factor, start, end, force, with_gradient, out):
+    """Write the increments (n, 3) of a module's interior nodes for known ends and dF."""
+    for j in range(3):
+        out[first + per, j] = end[j]
+    for k in range(per - 1, 0, -1):
+        n = first + k
+        x = factor[n]
+        for i in range(3):
+            total = -with_gradient * x[i, 9]
+            for j in range(3):
+                total -= (
+                    x[i, j] * start[j] + x[i, 3 + j] * force[j] + x[i, 6 + j] * out[n + 1, j]
+                )
+            out[n, i] = total
+
+
+@njit(cache=True, error_model='numpy')
+def positions(q, h, out):
+    """Write node positions (n, 3): Simpson over pairs of elements, its half-step rule between."""
+    count = q.shape[0]
+    t0 = np.empty((3, 3))
+    t1 = np.empty((3, 3))
+    t2 = np.empty((3, 3))
+    out[0] = 0.0
+    for n in range(0, count - 2, 2):
+        rotation_of(q[n], t0)
+        rotation_of(q[n + 1], t1)
+        rotation_of(q[n + 2], t2)
+        for i in range(3):
+            a, b, c = t0[i, 2], t1[i, 2], t2[i, 2]
+            out[n + 1, i] = out[n, i] + h / 12.0 * (5.0 * a + 8.0 * b - c)
+            out[n + 2, i] = out[n, i] + h / 3.0 * (a + 4.0 * b + c)

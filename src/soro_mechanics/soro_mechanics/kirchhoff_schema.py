@@ -1,0 +1,104 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The section ``kirchhoff`` of a robot file: a backbone bent by modules of three muscles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.actuators import Actuator
+from soro_mechanics.section import Section
+
+
+@dataclass(frozen=True)
+class Material:
+    """Young's and shear modulus [Pa]."""
+
+    young: float
+    shear: float
+
+
+@dataclass(frozen=True)
+class MuscleBackbone:
+    """A backbone with constraint disks and three muscles per module (Chen 2022).
+
+    Attributes
+    ----------
+    length : float [m]
+        Of the backbone, which neither stretches nor shears.
+    rod_diameter : float [m]
+    materials : dict of str to Material
+        Named sets; `material` is the one in use.
+    material : str
+    mass : float [kg]
+        Of the whole robot, spread evenly.
+    modules, elements : int
+        Number of modules, and of finite differences along the whole backbone.
+    muscle_radius : float [m]
+        Distance of the muscles' ends from the backbone.
+    radius : float [m]
+        Outer radius, for drawing.
+    stations_per_module : int
+        Poses returned along the backbone.
+    """
+
+    length: float
+    rod_diameter: float
+    materials: dict[str, Material]
+    material: str
+    mass: float
+    modules: int
+    elements: int
+    muscle_radius: float
+    radius: float
+    stations_per_module: int
+
+    @property
+    def stiffness(self) -> NDArray[np.float64]:
+        """Return A, B, C: bending about x and y, torsion [N m^2]."""
+        chosen = self.materials[self.material]
+        fourth = self.rod_diameter**4
+        bending = chosen.young * math.pi * fourth / 64.0
+        return np.array([bending, bending, chosen.shear * math.pi * fourth / 32.0])
+
+
+def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBackbone:
+    """Read ``kirchhoff``; the robot needs three length actuators per module."""
+    with root.section('kirchhoff') as section:
+        modules = section.integer('modules', minimum=1)
+        if len(actuators) != 3 * modules or {a.quantity for a in actuators} != {'length'}:
+            remedy = f'this model needs three length actuators per module ({3 * modules})'
+            raise root.error('actuators', remedy)
+        elements = section.integer('elements', minimum=2 * modules)
+        stations = section.integer('stations_per_module', 4, minimum=1)
+        if elements % (2 * modules) != 0:
+            remedy = f'must be a multiple of {2 * modules}: Simpson takes pairs in every module'
+            raise section.error('elements', remedy)
+        if (elements // modules) % stations != 0:
+            remedy = f'must divide the elements of a module ({elements // modules})'
+            raise section.error('stations_per_module', remedy)
+        materials = {}
+        with section.section('materials') as table:
+            for name in table.keys:
+                with table.section(name) as item:
+                    materials[name] = Material(
+                        item.quantity('young', 'Pa', positive=True),
+                        item.quantity('shear', 'Pa', positive=True),
+                    )
+        material = section.text('material', choices=tuple(materials))
+        return MuscleBackbone(
+            length=section.quantity('length', 'm', positive=True),
+            rod_diameter=section.quantity('rod_diameter', 'm', positive=True),
+            materials=materials,
+            material=material,
+            mass=section.quantity('mass', 'kg', minimum=0.0),
+            modules=modules,
+            elements=elements,
+            muscle_radius=section.quantity('muscle_radius', 'm', positive=True),
+            radius=section.quantity('radius', 'm', positive=True),
+            stations_per_module=stations,
+        )
