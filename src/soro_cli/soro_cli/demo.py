@@ -27,7 +27,11 @@ from soro_msgs.msg import ActuatorCommand
 
 ROBOT, NAMESPACE = 'stiff_flop', 'demo'
 START_PATIENCE = 90.0  # s: the very first start compiles kernels
-PROBE = (0.9 * BAR, 0.0, 0.0)  # Pa, held while the services are asked
+PROBE = (
+    0.7 * BAR,
+    0.3 * BAR,
+    0.2 * BAR,
+)  # Pa, held while the services are asked; inside the limits
 Say = Callable[[str], None]
 
 
@@ -115,6 +119,8 @@ def _ask(robot: RunningRobot, player: Player, say: Say) -> list[str]:
     mechanics = OnlineMechanics(robot)
     tip = list(watch.tip)
     watch.close()
+    mechanics.inverse(tip, None, 0, [0.0] * 6, '')  # finds the service; the next one is timed
+    mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
     begin = time.monotonic()
     inverse = mechanics.inverse(tip, None, 0, [0.0] * 6, '')
     inverse_time = time.monotonic() - begin

@@ -112,6 +112,8 @@ class Recorder:
 
     def _on_state(self, message: ActuatorState) -> None:
         places = [list(message.name).index(name) for name in self._names]
+        if any(math.isnan(x) for x in message.measured):
+            return  # a tick without a reading; its neighbours stand for it
         commanded = [0.0 if math.isnan(x) else x for x in message.commanded]
         values = [commanded[i] for i in places] + [message.measured[i] for i in places]
         self._pressures.append((_seconds(message.header.stamp), *values))

@@ -38,6 +38,7 @@ class RosSession(AbstractContextManager['RosSession']):
         )  # fmt: skip
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._clients: dict[str, Any] = {}
         return self
 
     def __exit__(
@@ -90,16 +91,16 @@ class RosSession(AbstractContextManager['RosSession']):
         CliError
             It is not there, or does not answer in time.
         """
-        client = self.node.create_client(kind, name)
-        try:
-            if not self.spin_until(client.service_is_ready, DISCOVERY):
-                raise CliError(f'there is no service {name}; is that node running?', TIMED_OUT)
-            future = client.call_async(request)
-            if not self.spin_until(future.done, timeout):
-                raise CliError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
-            return future.result()
-        finally:
-            self.node.destroy_client(client)
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        client = self._clients[name]
+        if not self.spin_until(client.service_is_ready, DISCOVERY):
+            raise CliError(f'there is no service {name}; is that node running?', TIMED_OUT)
+        future = client.call_async(request)
+        if not self.spin_until(future.done, timeout):
+            client.remove_pending_request(future)
+            raise CliError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
+        return future.result()
 
     def parameter(self, node: str, name: str) -> str:
         """Return a text parameter of a node."""
