@@ -87,12 +87,12 @@ def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
 def random_samples(robot: Robot, low: Array, high: Array, count: int, seed: int) -> Array:
     """Return `count` actuations uniform in a box, without those beyond a coupled limit."""
     rng = np.random.default_rng(seed)
-    found: list[Array] = []
+    found = np.empty((0, len(low)))
     for _ in range(1000):  # batches: a box of which less than 1/1000 is feasible is a mistake
         batch = rng.uniform(low, high, (count, len(low)))
-        found.extend(a for a in batch if robot.feasible(a))
+        found = np.concatenate([found, batch[_within_coupled(robot, batch)]])
         if len(found) >= count:
-            return np.array(found[:count])
+            return found[:count]
     raise InvalidInput('upper', high.tolist(), 'a box that coupled limits leave something of')
 
 
@@ -108,7 +108,15 @@ def grid_samples(robot: Robot, low: Array, high: Array, count: int) -> Array:
         for a, b in zip(low, high, strict=True)
     ]
     points = np.array(list(itertools.product(*axes)))
-    return points[[robot.feasible(p) for p in points]]
+    return points[_within_coupled(robot, points)]
+
+
+def _within_coupled(robot: Robot, actuations: Array) -> NDArray[np.bool_]:
+    """Return which actuations (n, m), all within their ranges, keep every coupled limit."""
+    kept = np.ones(len(actuations), dtype=bool)
+    for limit in robot.description.coupled_limits:
+        kept &= actuations @ limit.coefficients <= limit.maximum
+    return kept
 
 
 def analyze(

@@ -144,7 +144,7 @@ def test_workspace_is_reported_saved_and_latched(ros, robot, tmp_path):
 
 def test_analysis_can_be_cancelled_and_only_one_runs(ros):
     seen = []
-    handle = analyse(ros, seen, method=1, samples=200_000)
+    handle = analyse(ros, seen, method=1, samples=100_000)
     wait_until(lambda: seen)
     status, result = finish(analyse(ros, samples=10))
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Code.BUSY)

@@ -314,7 +314,8 @@ class TrajectoryPlanner(GuardedLifecycleNode):
 
     def _report(self) -> None:
         phase, stopped = self._stream.phase, self._stream.stopped
-        missed = 0 if self._thread is None else self._thread.missed
+        thread = self._thread
+        missed, latest = (0, 0.0) if thread is None else (thread.missed, thread.latest)
         if stopped is not None:
             level, text = Level.WARN, f'stopped: {stopped}; send a new target to go on'
             if self._phase is not Phase.IDLE:
@@ -322,7 +323,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
         else:
             level, text = Level.OK, phase.value
         self._phase = phase
-        self.diagnostics.report('stream', level, text, missed=missed)
+        self.diagnostics.report('stream', level, text, missed=missed, latest=latest)
 
 
 def main() -> int:

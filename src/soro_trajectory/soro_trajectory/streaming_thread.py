@@ -23,6 +23,13 @@ class StreamingThread:
         Gets the steady time [s].
     failed : callable
         Gets the exception that ended the thread.
+
+    Attributes
+    ----------
+    missed : int
+        Deadlines left out.
+    latest : float
+        The longest that a call came after its deadline [s].
     """
 
     def __init__(
@@ -32,6 +39,7 @@ class StreamingThread:
         failed: Callable[[Exception], None],
     ) -> None:
         self.missed = 0
+        self.latest = 0.0
         self._period = period
         self._step = step
         self._failed = failed
@@ -50,6 +58,7 @@ class StreamingThread:
         try:
             while not self._stop.wait(max(0.0, deadline - time.monotonic())):
                 now = time.monotonic()
+                self.latest = max(self.latest, now - deadline)
                 self._step(now)
                 deadline += self._period
                 late = int((time.monotonic() - deadline) / self._period)
