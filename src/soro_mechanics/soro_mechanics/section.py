@@ -230,6 +230,7 @@ class Section:
         source = value.get('source', 'unstated')
         if source not in SOURCES:
             path = f'{self._at(key)}.source'
-            raise RobotFileError(path, source, f'expected {closest(str(source), SOURCES)}', self.file)
+            expected = f'expected {closest(str(source), SOURCES)}'
+            raise RobotFileError(path, source, expected, self.file)
         self.origins.append(Provenance(self._at(key), source, str(value.get('note', ''))))
         return value['value']

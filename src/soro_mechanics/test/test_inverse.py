@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Check the inverse of any model: reached, least energy, limits told apart, never silently wrong."""
+"""Check the inverse: reached, least energy, limits told apart, never silently wrong."""
 
 from dataclasses import replace
 import itertools

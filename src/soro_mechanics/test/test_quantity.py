@@ -28,7 +28,8 @@ def test_several_numbers_share_a_unit():
     ('4 0 mm', 'm', '2 numbers given'), ('mm', 'm', 'for example'), ('', 'm', 'for example'),
     (True, '1', 'write 1 number'), (None, 'm', 'write 1 number'), ([1], 'm', 'write 1 number'),
     ('1e999 m', 'm', 'not a finite number'), ('nan m', 'm', 'for example'),
-    ('inf m', 'm', 'for example'), ('1 mm mm', 'm', 'unknown unit'), ('40 MM', 'm', 'unknown unit'),
+    ('inf m', 'm', 'for example'), ('1 mm mm', 'm', 'unknown unit'),
+    ('40 MM', 'm', 'unknown unit'),
     ('5 m', '1', 'another dimension'),
 ])  # fmt: skip
 def test_what_is_refused_says_what_to_write(text, unit, says):

@@ -55,8 +55,8 @@ def test_bounds_are_inclusive_and_positive_is_not():
 @pytest.mark.parametrize(('read', 'value', 'says'), [
     ('integer', 2.0, 'whole number'), ('integer', True, 'whole number'),
     ('boolean', 1, 'true or false'), ('text', 4, 'write a text'),
-    ('texts', 'x', 'list of names'), ('texts', ['x', 'x'], 'twice'), ('sections', {}, 'write a list'),
-    ('text', None, 'empty'),
+    ('texts', 'x', 'list of names'), ('texts', ['x', 'x'], 'twice'),
+    ('sections', {}, 'write a list'), ('text', None, 'empty'),
 ])  # fmt: skip
 def test_wrong_kinds_are_refused(read, value, says):
     with pytest.raises(RobotFileError, match=says):
