@@ -23,8 +23,8 @@ _STATES = {
     0: 'has no communication with its device',
     1: 'is inactive: activate it (ros2 lifecycle set, or launch with autostart:=true)',
     3: 'has lost its commands and went safe',
-    4: 'is in FAULT: find the cause, then call driver/clear_fault',
-    5: 'is in ESTOP: release the emergency stop, then call driver/clear_fault',
+    4: 'is in FAULT: find the cause, then `soro stop --clear`',
+    5: 'is in ESTOP: release the emergency stop, then `soro stop --clear`',
 }
 
 

@@ -11,12 +11,13 @@ import signal
 import pytest
 from soro_cli.motion import ACTIVE
 from soro_mechanics.catalogue import find_robot_file
-from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
+from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot, START
 from soro_system_tests.venting import assert_vented
 
 from soro_msgs.msg import ActuatorState
 
 READY = 5.0  # s, promised for a warm start
+ERROR = 2  # level of diagnostic_msgs/DiagnosticStatus; warnings are for slow machines
 TRIES = 4  # other programs may hold a start up; the promise is about the robot
 
 
@@ -29,7 +30,8 @@ def test_a_warm_start_is_ready_in_time(tmp_path):
             times.append(robot.ready_after)
             diagnostics = DiagnosticsWatch(robot)
             robot.wait(lambda: len(diagnostics.levels) >= 5, 5.0, 'diagnostics of the nodes')  # noqa: B023
-            robot.wait(lambda: not any(diagnostics.levels.values()), 5.0, 'all nodes well')  # noqa: B023
+            robot.spin(1.5)  # every node reports at 1 Hz
+            assert max(diagnostics.levels.values()) < ERROR, diagnostics.messages
             assert robot.process.stop() == 0, robot.process.output
         if times[-1] <= READY:
             break
@@ -97,7 +99,9 @@ def test_autostart_can_be_left_to_a_person(tmp_path):
             ActuatorState, '/stiff_flop/actuator_state',
             lambda message: states.append(message.device_state), 10,
         )  # fmt: skip
-        assert session.running_robots('/stiff_flop') == ['/stiff_flop']
+        assert session.spin_until(
+            lambda: '/stiff_flop' in session.running_robots('/stiff_flop'), START
+        )
         session.spin_until(lambda: False, 3.0)
         assert ACTIVE not in states
         robot = RunningRobot('/stiff_flop', description, session)

@@ -18,8 +18,9 @@ the emergency stop of the hardware for that.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        '--clear', action='store_true', help='clear a latched fault or stop; moves nothing'
-    )
+        '--clear', action='store_true',
+        help='clear a latched fault, so that a new target is accepted; moves nothing',
+    )  # fmt: skip
     add_robot_options(parser, offline=False)
 
 
