@@ -42,7 +42,8 @@ UNITS: dict[str, tuple[str, float]] = {
     'Pa/V': ('Pa/V', 1.0), 'kPa/V': ('Pa/V', 1e3), 'bar/V': ('Pa/V', 1e5),
 }  # fmt: skip
 
-_NUMBER = r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?'
+# Not followed by a slash: the 1 of '1/m' belongs to the unit.
+_NUMBER = r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])'
 _QUANTITY = re.compile(rf'\s*((?:{_NUMBER}\s+)*{_NUMBER})\s*(.*?)\s*')
 
 

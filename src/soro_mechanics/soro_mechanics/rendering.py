@@ -103,6 +103,8 @@ class Rendering:
         self._work = np.zeros(kernels.rendering_workspace(na, ne))
         self._index = np.zeros(na, np.int64)
         self.code = Code.NO_STATE
+        self._metric = np.array([1.0, 1.0, 1.0, *[setup.length**2] * 3])
+        self._squares, self.weight = np.zeros((6, ne)), np.zeros(ne)
         self.linearise(ports)
 
     def linearise(self, ports: CondensedPorts) -> None:
@@ -110,8 +112,8 @@ class Rendering:
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
         self.ports = ports
-        metric = np.concatenate([np.ones(3), np.full(3, self.setup.length**2)])
-        self.weight = (ports.axes**2).T @ metric
+        np.multiply(ports.axes, ports.axes, out=self._squares)
+        np.dot(self._metric, self._squares, out=self.weight)
 
     def update(self, hand: Array, goal: Array, force: Array) -> Code:
         """Solve for one sample; the loop's call, unchecked.

@@ -149,6 +149,7 @@ class Sensing:
         self._prior = 1.0 / np.concatenate([setup.torque_deviation, setup.force_deviation])
         self._bound = np.concatenate([setup.torque_limit, setup.force_limit])
         self._low, self._high, self._offset = np.zeros(nz), np.zeros(nz), np.zeros(na + ns)
+        self._state = np.zeros(nz)
         self.z, self.covariance = np.zeros(nz), np.zeros((nz, nz))
         self.pose, self.wrench = ports.pose.copy(), np.zeros(6)
         self.pose_covariance, self.wrench_covariance = np.zeros((6, 6)), np.zeros((6, 6))
@@ -164,9 +165,11 @@ class Sensing:
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
         self.ports = ports
-        self._state = np.concatenate([ports.torque, ports.force])
-        self._low[:] = -self._bound - self._state
-        self._high[:] = self._bound - self._state
+        self._state[: self.sizes[0]] = ports.torque
+        self._state[self.sizes[0] :] = ports.force
+        np.add(self._bound, self._state, out=self._low)
+        np.negative(self._low, out=self._low)
+        np.subtract(self._bound, self._state, out=self._high)
 
     def use(self, encoders: NDArray[np.bool_], sensors: NDArray[np.bool_]) -> None:
         """Choose the measurements that count, shapes (na,) and (ns,); the rest may be NaN."""

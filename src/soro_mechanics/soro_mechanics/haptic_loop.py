@@ -1,0 +1,79 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The haptic law on the full nonlinear model: command first, then the model follows.
+
+A tick senses and renders on the linearisation at the last sample's estimate, so the command is out
+after some 20 us; `advance` then solves the nonlinear model at the new estimate for the next tick.
+Between two ticks the hand moves by a millimetre at most, and the linearisation is that good.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soro_mechanics.configuration import Array
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.rendering import HapticLaw, RenderingSetup
+from soro_mechanics.sensing import Sensing, SensingSetup
+from soro_mechanics.status import Code
+from soro_mechanics.virtual_environment import VirtualEnvironment
+
+
+class HapticLoop:
+    """One device, its law, and the order of the two in a control loop.
+
+    Call `start` once with measured angles, then ``tick -> write the command -> advance``.
+
+    Parameters
+    ----------
+    device : HapticDevice
+    sensing, rendering : SensingSetup, RenderingSetup
+    environment : VirtualEnvironment, optional
+        Default free space.
+
+    Attributes
+    ----------
+    law : HapticLaw
+        With `sensing`, `environment`, `monitor` and `command`.
+    """
+
+    def __init__(
+        self,
+        device: HapticDevice,
+        sensing: SensingSetup,
+        rendering: RenderingSetup,
+        environment: VirtualEnvironment | None = None,
+    ) -> None:
+        self.device = device
+        environment = VirtualEnvironment() if environment is None else environment
+        self.law = HapticLaw(Sensing(device.ports, sensing), rendering, environment)
+
+    def start(self, encoder: Array) -> None:
+        """Solve the model at measured motor angles and forget everything else.
+
+        Raises
+        ------
+        InvalidInput
+            No equilibrium was found there.
+        """
+        self.device.restart(np.asarray(encoder, float))
+        self.law.restart()
+        self.law.linearise(self.device.ports)
+
+    def tick(self, encoder: Array, sensor: Array) -> Code:
+        """Sense and render; the command is in `law.command`. See `HapticLaw.tick`."""
+        return self.law.tick(encoder, sensor)
+
+    def advance(self) -> Code:
+        """Let the model follow the last estimate.
+
+        Returns
+        -------
+        Code
+            NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: stop, the
+            model has no stable equilibrium here.
+        """
+        sensing = self.law.sensing
+        code = self.device.update(sensing.angle(), sensing.force())
+        self.law.linearise(self.device.ports)
+        return code

@@ -1,0 +1,275 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The haptic device on the beam network: its ports, and the closed loop on the full model."""
+
+import numpy as np
+import pytest
+from soro_mechanics.errors import InvalidInput, RobotFileError
+from soro_mechanics.flex_calibration import FlexCalibration, SensorCalibration
+from soro_mechanics.haptic_device import HapticDevice, softened
+from soro_mechanics.haptic_loop import HapticLoop
+from soro_mechanics.lie import so3_log
+from soro_mechanics.polytope import FORCE, isotropic_effort
+from soro_mechanics.rendering import natural_stiffness, rendering_setup
+from soro_mechanics.sensing import observability, sensing_setup
+from soro_mechanics.status import Code
+from soro_mechanics.virtual_environment import (
+    Control,
+    frame_at,
+    Shape,
+    VirtualEnvironment,
+    VirtualObject,
+)
+
+from soro_mechanics import load_robot
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+
+DT = 0.002
+SETTLE = 1.0 - np.exp(-DT / (0.022 / 4.0))  # first-order motor that settles in 22 ms
+ANGLE = np.array([0.1, -0.15, 0.2, -0.05, 0.12, 0.08])
+HAND = np.array([0.5, -0.4, 0.6, 0.01, -0.02])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('haptic_5dof')
+
+
+@pytest.fixture(scope='module')
+def device(robot):
+    return HapticDevice(robot)
+
+
+def weightless(robot):
+    other = robot.with_model(robot.model)
+    other.gravity = np.zeros(3)
+    return other
+
+
+def test_unloaded_device_is_stress_free_and_its_strips_bend_by_a_quarter_turn(robot):
+    ports = HapticDevice(weightless(robot)).ports
+    np.testing.assert_allclose(ports.torque, 0.0, atol=1e-8)
+    np.testing.assert_allclose(ports.pose, np.eye(4), atol=1e-6)
+    # The active length covers the quarter circle: distance times pi / 2, compressed inside.
+    np.testing.assert_allclose(ports.sensor, -0.003 * np.pi / 2.0, rtol=1e-4)
+
+
+def test_ports_agree_with_the_robot_interface(robot, device):
+    device.restart(ANGLE)
+    ports = device.held(ANGLE, np.zeros(5))
+    q = robot.forward(ANGLE)
+    np.testing.assert_allclose(ports.pose, q.tip, atol=1e-8)
+    jacobian = ports.ea @ np.linalg.inv(ports.aa)
+    np.testing.assert_allclose(jacobian, ports.axes.T @ robot.jacobian(q), atol=1e-4)
+    held = ports.ee - jacobian @ ports.ae
+    # The robot's compliance leaves the turn about the handle free to move, and so do the ports.
+    wanted = ports.axes.T @ robot.compliance(q) @ ports.axes
+    np.testing.assert_allclose(held, wanted, atol=2e-3 * np.abs(wanted).max())
+
+
+def test_compliance_against_finite_differences_of_the_nonlinear_solve(device):
+    """W d_lambda = d_delta for every actuator, effector and sensor row.
+
+    To half a percent: W is the symmetric part, and the hand's moment of 0.02 N m makes the exact
+    tangent asymmetric by that against the handle's 1.3 N m/rad.
+    """
+    ports = device.held(ANGLE, HAND)
+    assert ports is not None
+    w = ports.compliance
+    for k in range(11):
+        angle, force = np.zeros(6), np.zeros(5)
+        (angle if k < 6 else force)[k % 6 if k < 6 else k - 6] = 1e-4
+        a = device.held(ANGLE + angle, HAND + force, ports)
+        b = device.held(ANGLE - angle, HAND - force, ports)
+        turn = so3_log(a.pose[:3, :3] @ b.pose[:3, :3].T)
+        moved = ports.axes.T @ np.concatenate([a.pose[:3, 3] - b.pose[:3, 3], turn])
+        change = np.concatenate([a.torque - b.torque, 2.0 * force])
+        seen = np.concatenate([2.0 * angle, moved, a.sensor - b.sensor])
+        predicted = w[:, :11] @ change
+        # Least scales: what the ports move by when 0.1 mN pushes the handle.
+        terms = np.abs(w[:, :11]) @ np.abs(change)  # what the sum is made of
+        for part in (slice(0, 6), slice(6, 9), slice(9, 11), slice(11, 17)):
+            size = terms[part].max()
+            np.testing.assert_allclose(predicted[part], seen[part], atol=5e-3 * size)
+
+
+def test_one_assembly_per_tick_follows_a_moving_hand(device):
+    """The loop's update stays with the exact solution to micrometres and micronewton metres."""
+    device.restart(np.zeros(6))
+    worst, most = 0.0, 0
+    for phase in np.linspace(0.0, np.pi, 300):
+        assert device.update(ANGLE * np.sin(phase), HAND * np.sin(phase)) is Code.NONE
+        most = max(most, device.iterations)
+    assert most <= 2
+    for phase in (0.3, 0.31, 0.32):
+        device.update(ANGLE * np.sin(phase), HAND * np.sin(phase))
+    quick = device.snapshot()
+    exact = device.held(quick.angle, quick.force)
+    worst = np.linalg.norm(quick.pose[:3, 3] - exact.pose[:3, 3])
+    assert worst < 2e-6
+    np.testing.assert_allclose(quick.sensor, exact.sensor, atol=2e-7)
+    np.testing.assert_allclose(quick.torque, exact.torque, atol=2e-5)
+
+
+def test_all_five_directions_are_observable_and_the_handle_turn_is_stiff(robot, device):
+    ports = device.held(np.zeros(6), np.zeros(5))
+    setup = sensing_setup(ports, 2.7e-4, device.spec.deviation)
+    seen = observability(ports, setup, [1.0, 1.0, 1.0, 0.05, 0.05])
+    assert seen.rank == 5
+    compliance = robot.compliance(robot.forward(np.zeros(6)))
+    assert compliance[5, 5] < 0.5 * compliance[3, 3]
+    # Torques at rest hold the device's own weight only: far below the limit.
+    assert np.abs(ports.torque).max() < 0.02 * device.spec.torque_limit
+
+
+def test_stiffer_material_gives_more_force_and_sags_less(robot):
+    """The paper's ordering of E and 0.2 E without torque limit, and the effect of gravity."""
+    stiff, soft = HapticDevice(robot), HapticDevice(softened(robot, 0.2))
+    assert soft.ports.pose[2, 3] == pytest.approx(5.0 * stiff.ports.pose[2, 3], rel=0.2)
+    ratio = natural_stiffness(stiff.ports)[0, 0] / natural_stiffness(soft.ports)[0, 0]
+    assert ratio == pytest.approx(5.0, rel=0.2)
+    centre = np.eye(4)
+    forces = []
+    for machine in (stiff, soft):
+        limits = machine.motor_limits(torque=np.inf)
+        ports = machine.reach(centre, limits=limits)
+        assert ports is not None
+        np.testing.assert_allclose(ports.pose[:3, 3], 0.0, atol=2e-5)
+        np.testing.assert_allclose(ports.force, 0.0, atol=1e-9)
+        forces.append(isotropic_effort(ports, limits, FORCE).radius)
+    assert forces[0] > 3.0 * forces[1]
+    far = np.eye(4)
+    far[0, 3] = 0.5
+    assert stiff.reach(far) is None
+
+
+def test_calibration_chooses_nodes_and_weights(robot):
+    count = 6
+    weights = np.array([-0.002, 0.0021])
+    sensors = tuple(
+        SensorCalibration(f'flex_{i + 1}', 2000.0, 1e-6, (1, 7), weights, 2e-5, 0.04)
+        for i in range(count)
+    )
+    device = HapticDevice(robot, FlexCalibration('haptic_5dof', 'now', sensors))
+    device.restart(ANGLE)
+    for i in range(count):
+        rotations = device.node_rotations(f'flex_{i + 1}')
+        wanted = rotations[[1, 7]] @ weights
+        assert device.ports.sensor[i] == pytest.approx(wanted, abs=1e-9)
+    wrong = tuple(
+        SensorCalibration(s.name, s.offset, s.gain, (0, 40), s.weights, s.deviation, 0.04)
+        for s in sensors
+    )
+    with pytest.raises(InvalidInput, match='calibrate again'):
+        HapticDevice(robot, FlexCalibration('haptic_5dof', 'now', wrong))
+
+
+def test_other_robots_are_refused():
+    with pytest.raises(RobotFileError, match='haptic'):
+        HapticDevice(load_robot('stewart_gough'))
+
+
+class Plant:
+    """The device with other parameters, motors that lag, commands that come one tick late."""
+
+    def __init__(self, robot, objects=(), noise=0.0, energy=0.3):
+        self.device = HapticDevice(softened(robot, 0.97))
+        self.loop = HapticLoop(
+            HapticDevice(robot),
+            sensing_setup(
+                self.device.ports, 2.7e-4, 2e-5, force_deviation=[10.0, 10.0, 10.0, 0.5, 0.5]
+            ),
+            rendering_setup(DT, self.device.motor_limits(), 17.0, energy=energy),
+            VirtualEnvironment(objects),
+        )
+        self.angle = np.zeros(6)
+        self.loop.start(self.angle)
+        self.command = self.angle.copy()
+        self.random, self.noise = np.random.default_rng(0), noise
+
+    def step(self, hand, stiffness):
+        """Advance one tick with a hand that is a spring to `hand`, shape (5,)."""
+        p = self.device.ports
+        self.angle = self.angle + SETTLE * (self.command - self.angle)
+        # The hand's spring and the device in balance, by one linearised step of the plant.
+        jacobian = p.ea @ np.linalg.inv(p.aa)
+        held = p.ee - jacobian @ p.ae
+        x = self.place() + jacobian @ (self.angle - p.angle)
+        pull = stiffness @ (hand - x)
+        force = np.linalg.solve(np.eye(5) + stiffness @ held, pull + stiffness @ held @ p.force)
+        assert self.device.update(self.angle, force) is not Code.UNSTABLE
+        self.command = self.loop.law.command.copy()
+        p = self.device.ports
+        code = self.loop.tick(
+            np.round(self.angle / 2.7e-4) * 2.7e-4,
+            p.sensor + self.noise * self.random.normal(size=6),
+        )
+        assert code is Code.NONE
+        assert self.loop.advance() is not Code.UNSTABLE
+        if np.array_equal(self.command, np.zeros(6)):
+            self.command = self.angle.copy()
+        return p
+
+    def place(self):
+        p = self.device.ports
+        return p.axes.T @ np.concatenate([p.pose[:3, 3], so3_log(p.pose[:3, :3])])
+
+
+GRIP = np.diag([400.0, 400.0, 400.0, 1.5, 1.5])
+
+
+def test_full_model_senses_what_the_hand_does(robot):
+    """Force and pose estimates against the plant, whose material is 3 % softer than the model."""
+    plant = Plant(robot)
+    errors, forces = [], []
+    for tick in range(1000):
+        way = 2.0 * np.pi * tick / 500.0
+        hand = np.array([0.015 * np.sin(way), 0.01 * np.cos(way) - 0.01, 0.0, 0.0, 0.0])
+        hand[2] = 0.008 * np.sin(way)
+        p = plant.step(hand, GRIP)
+        sensing = plant.loop.law.sensing
+        errors.append(sensing.pose[:3, 3] - p.pose[:3, 3])
+        forces.append(sensing.wrench[:3] - p.force[:3])
+    # The paper reports 2 to 5.5 % of the workspace, here 3 cm, with a calibration error of 4.6 %.
+    assert np.abs(errors).mean() < 0.02 * 0.03
+    assert np.abs(forces).mean() < 0.1
+
+
+def test_wall_and_hold_are_stiffer_than_the_device_and_free_space_softer(robot):
+    slopes = {}
+    wall_at = frame_at(np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    cases = {
+        'free': (),
+        'hold': (VirtualObject('h', Shape.HOLD, rotational_stiffness=np.inf),),
+        'wall': (VirtualObject('w', Shape.WALL, pose=wall_at),),
+    }
+    for name, objects in cases.items():
+        plant = Plant(robot, objects)
+        for reach in np.append(np.linspace(0.0, -0.01, 500), np.full(400, -0.01)):
+            p = plant.step(np.array([reach, 0.0, 0.0, 0.0, 0.0]), GRIP)
+        slopes[name] = p.force[0] / min(p.pose[0, 3], -1e-9)
+        assert plant.loop.law.monitor.lowest > -plant.loop.law.setup.energy
+    natural = natural_stiffness(Plant(robot).device.ports)[0, 0]
+    assert slopes['free'] < 0.1 * natural
+    assert slopes['wall'] > 5.0 * natural
+    assert slopes['hold'] > 5.0 * natural
+
+
+@pytest.mark.parametrize('control', Control)
+def test_circle_of_three_centimetres_on_the_full_model(robot, control):
+    size = np.array([0.03, 0.0, 0.0])
+    circle = VirtualObject('c', Shape.CIRCLE, control, size=size, damping=5.0)
+    plant = Plant(robot, [circle], noise=5e-6)
+    errors, angles = [], []
+    for reach in np.linspace(0.0, 0.03, 400):
+        plant.step(np.array([reach, 0.0, 0.0, 0.0, 0.0]), GRIP)
+    for tick in range(2500):
+        way = 2.0 * np.pi * tick / 2500.0
+        hand = np.array([0.031 * np.cos(way), 0.031 * np.sin(way), 0.0, 0.0, 0.0])
+        p = plant.step(hand, GRIP)
+        errors.append(np.hypot(np.hypot(*p.pose[:2, 3]) - 0.03, p.pose[2, 3]))
+        angles.append(np.arctan2(p.pose[1, 3], p.pose[0, 3]))
+    assert np.mean(errors) < 1e-3
+    assert np.ptp(np.unwrap(angles)) > 5.5
+    assert plant.loop.law.monitor.lowest > -plant.loop.law.setup.energy
