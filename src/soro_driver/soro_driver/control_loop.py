@@ -42,6 +42,7 @@ from soro_driver.watchdog import Watchdog
 
 FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to reconnect
 READY_TIMEOUT, READY_POLL = 1.5, 0.02  # s, for helpers of a device that are still starting
+IDLE_PATIENCE = 4.0  # times the feedback timeout: a busy computer must not lose a robot at rest
 AT_REST = 1e-6  # of the range: the ramp has arrived; below the resolution of any converter
 
 
@@ -201,7 +202,7 @@ class ControlLoop:
             return action()
         except DeviceTimeout as error:
             self.timeouts += 1
-            if self._feedback.expired(self._clock()):
+            if self._feedback_expired():
                 self._lost(f'{error}; {self._age_text()}')
         except DeviceLost as error:
             self._lost(str(error))
@@ -211,15 +212,13 @@ class ControlLoop:
 
     def _check_stall(self, lateness: float) -> None:
         # At rest a stall harms nobody; it is counted among the missed slots.
-        idle = self._engaged is None and self._at_rest()
-        if lateness > self.settings.ttl and not idle:
+        if lateness > self.settings.ttl and not self._idle():
             self._fault(Fault.STALL, f'the control loop was stalled for {lateness:.3f} s')
 
     def _read_and_judge(self) -> Flags:
         reading = self.device.read()
-        now = self._clock()
         self._feedback.feed(reading.time)
-        if self._feedback.expired(now):
+        if self._feedback_expired():
             raise DeviceLost(self._age_text())
         self._reading = reading
         finding = self._plausibility.check(reading, self.safety.armed)
@@ -228,6 +227,14 @@ class ControlLoop:
         if reading.tripped and self.safety.armed:
             self._fault(Fault.DEVICE_WATCHDOG, 'the device went to its safe state by itself')
         return finding.flags
+
+    def _feedback_expired(self) -> bool:
+        patience = IDLE_PATIENCE if self._idle() else 1.0
+        return self._feedback.age(self._clock()) > patience * self._feedback.timeout
+
+    def _idle(self) -> bool:
+        """Whether nobody commands and every output is at rest: nothing could go wrong."""
+        return self._engaged is None and self._at_rest()
 
     def _age_text(self) -> str:
         return f'no fresh measurement for {self._feedback.age(self._clock()):.3f} s'

@@ -197,6 +197,13 @@ def test_a_frozen_measurement_loses_the_device_by_age(rig):
     assert tick.faults & Fault.COMMUNICATION
 
 
+def test_at_rest_the_device_has_more_time_to_answer(rig):
+    rig.armed()
+    rig.device.fail['read'] = DeviceTimeout('slow')
+    assert rig.tick(35).state is DeviceState.ACTIVE  # 0.35 s of 4 x 0.1 s
+    assert rig.tick(10).state is DeviceState.UNCONFIGURED
+
+
 def test_single_timeouts_are_ridden_out(rig):
     reach(rig, BAR, 0.0, 0.0)
     for _ in range(5):

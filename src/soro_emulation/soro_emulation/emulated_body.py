@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.robot import Robot
@@ -32,19 +30,15 @@ class EmulatedBody:
         self._hysteresis = Hysteresis(span, properties.hysteresis)
         self._last: Configuration | None = None
         self._wrench: Array = np.zeros(6)
-        self._lock = threading.Lock()
 
     def set_wrench(self, wrench: Array) -> None:
         """Load the tip: (6,) force then moment, axes of base_link [N, N m]."""
-        with self._lock:
-            self._wrench = wrench.copy()
+        self._wrench = wrench.copy()
 
     def configuration(self, actuation: Array) -> Configuration:
         """Return the true configuration; the last good one starts the next solve."""
-        with self._lock:
-            wrench = self._wrench
         felt = self._hysteresis.apply(actuation)
-        q = self.robot.forward(felt, wrench, self._last)
+        q = self.robot.forward(felt, self._wrench, self._last)
         if q.status.converged:
             self._last = q
         return q

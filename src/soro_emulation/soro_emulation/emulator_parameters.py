@@ -32,6 +32,10 @@ PARAMETERS = (
         read_only=True, minimum=0.0, maximum=200.0,
     ),
     Parameter(
+        'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
+        read_only=True, minimum=0.01,
+    ),
+    Parameter(
         'log_file', '', '', 'file that gets every output change as a line of JSON; empty: none',
         read_only=True,
     ),

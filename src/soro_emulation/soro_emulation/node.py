@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from soro_driver.endpoint import derive
 from soro_driver.settings import read_driver_settings
+from soro_mechanics.configuration import Configuration
 from soro_mechanics.errors import SoroError
-from soro_mechanics.robot_file import RobotDescription
-from soro_node.conversions import configuration_to_message, wrench_from_message
+from soro_node.conversions import configuration_to_message
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.external_wrench import ExternalWrench
 from soro_node.frames import frames_for
 from soro_node.main import run
 from soro_node.parameters import ParameterTable
@@ -26,15 +27,13 @@ from soro_node.robot_binding import read_description
 from std_msgs.msg import String
 
 from soro_driver import devices
+from soro_emulation.body_process import BodyProcess
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
 from soro_emulation.emulator_parameters import PARAMETERS
-from soro_emulation.emulator_settings import EmulatorSettings, read_emulator_settings
+from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import parse_fault
 from soro_msgs.msg import Configuration as ConfigurationMessage
-
-if TYPE_CHECKING:
-    from soro_emulation.emulated_body import EmulatedBody
 
 GROUP = 'soro_emulation.devices'
 FAREWELL = 2.5  # s, a driver has to end within 2 s
@@ -50,10 +49,11 @@ class EmulatorNode(Node):
         self._frames = frames_for(self.get_namespace(), self._values['frame_prefix'])
         self._log = EventLog(self._values['log_file'])
         self._diagnostics = Diagnostics(self)
-        self._body: EmulatedBody | None = None
-        self._body_error = ''
+        self._body: BodyProcess | None = None
+        self._tip = np.eye(4)
+        self._wrench = ExternalWrench(self._frames, self._values['wrench_timeout'])
         self._stopping = threading.Event()
-        self._device, settings = self._make_device()
+        self._device, name = self._make_device()
         self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
         self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, 10)
         self._publisher = self.create_publisher(ConfigurationMessage, '~/configuration', 1)
@@ -63,11 +63,7 @@ class EmulatorNode(Node):
         if self._values['rate'] > 0.0:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
             self.create_timer(1.0 / self._values['rate'], self._publish_truth, clock=clock)
-            # Loading the models takes seconds; the device must answer meanwhile.
-            self._loader = threading.Thread(
-                target=self._load_body, args=(self._robot, settings), name='loader', daemon=True
-            )
-            self._loader.start()
+            self._body = BodyProcess(self._robot.file, name)
             self._diagnostics.report('body', Level.OK, 'loading')
         self.get_logger().info('emulated device is listening')
 
@@ -81,10 +77,12 @@ class EmulatorNode(Node):
             self._stopping.wait(0.02)
         self._stopping.set()
         self._device.stop()
+        if self._body is not None:
+            self._body.stop()
         self._log.write('stopped')
         self._log.close()
 
-    def _make_device(self) -> tuple[DeviceEmulator, EmulatorSettings]:
+    def _make_device(self) -> tuple[DeviceEmulator, str]:
         values = self._values
         driver = read_driver_settings(self._robot)
         settings = read_emulator_settings(self._robot, driver.device)
@@ -95,20 +93,7 @@ class EmulatorNode(Node):
         )
         now = time.monotonic()
         self._log.write('started', now, robot=self._robot.name, device=driver.device, seed=seed)
-        return devices.load(driver.device, GROUP).create(context, now), settings
-
-    def _load_body(self, robot: RobotDescription, settings: EmulatorSettings) -> None:
-        # Only here: the models load scipy and numba, which a device without a body does not need.
-        from soro_emulation.emulated_body import EmulatedBody
-
-        try:
-            body = EmulatedBody(robot, settings.body)
-            body.configuration(np.array([a.rest for a in robot.actuators]))
-            self._body = body
-        except SoroError as error:
-            self._body_error = str(error)
-        except Exception:  # noqa: BLE001 - the boundary of a thread; the device goes on
-            self._body_error = traceback.format_exc()
+        return devices.load(driver.device, GROUP).create(context, now), driver.device
 
     def _tick(self) -> None:
         step, last = self._values['step'], time.monotonic()
@@ -120,17 +105,25 @@ class EmulatorNode(Node):
             self._device.advance(now)
 
     def _publish_truth(self) -> None:
+        """Publish the answer to the last question, and ask the next one."""
         body = self._body
         if body is None:
-            if self._body_error:
-                self._diagnostics.report('body', Level.ERROR, self._body_error)
             return
-        q = body.configuration(self._device.actuation(time.monotonic()))
-        message = configuration_to_message(
-            q, self._robot, self._frames.base_link, self.get_clock().now().to_msg(),
-            ConfigurationMessage.GROUND_TRUTH,
-        )  # fmt: skip
-        self._publisher.publish(message)
+        answer = body.answer()
+        if answer is not None:
+            self._publish(*answer)
+        if body.error:
+            self._diagnostics.report('body', Level.ERROR, body.error)
+        else:
+            actuation = self._device.actuation(time.monotonic())
+            body.ask(actuation, self._wrench.at_tip(self._tip), self.get_clock().now().to_msg())
+
+    def _publish(self, stamp: Time, q: Configuration) -> None:
+        self._tip = q.tip
+        origin = ConfigurationMessage.GROUND_TRUTH
+        self._publisher.publish(
+            configuration_to_message(q, self._robot, self._frames.base_link, stamp, origin)
+        )
         if q.status.converged:
             self._diagnostics.report('body', Level.OK, f'model {q.model}')
         else:
@@ -148,15 +141,10 @@ class EmulatorNode(Node):
         self._log.write('fault', fault=fault, **values)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        allowed = (self._frames.tip_aligned, 'tip_aligned', '')
         try:
-            self._frames.check('external_wrench', message.header.frame_id, allowed)
-            wrench = wrench_from_message(message.wrench)
+            self._wrench.update(message)
         except SoroError as error:
             self.get_logger().error(str(error), throttle_duration_sec=2.0)
-            return
-        if self._body is not None:
-            self._body.set_wrench(wrench)
 
 
 def main() -> None:

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
-from robot_processes import BAR, RobotProcesses
+from robot_processes import BAR, BENCH, RobotProcesses
 
 from soro_mechanics import load_robot
 from soro_msgs.msg import Configuration
@@ -39,3 +40,23 @@ def test_truth_follows_the_pressures(stiff_flop):
     assert 2e-4 < error < 5e-3  # m, of a robot of 40 mm
     assert tip.x < -0.01  # pressing pair 1 bends to -x
     assert robot.state.measured[0] == pytest.approx(1.0 * BAR, rel=0.03)
+
+
+def test_a_body_that_cannot_be_made_is_reported_and_the_device_goes_on(tmp_path):
+    text = BENCH.read_text(encoding='utf-8')
+    file = tmp_path / 'bench.yaml'
+    assert 'pressure_map.linear' in text
+    file.write_text(text.replace('pressure_map.linear', 'pressure_map.liner'), encoding='utf-8')
+    robot = RobotProcesses(tmp_path, file, rate=30.0)
+    said: list[str] = []
+
+    def listen(message: DiagnosticArray) -> None:
+        said.extend(s.message for s in message.status if s.name.endswith('emulator: body'))
+
+    robot.node.create_subscription(DiagnosticArray, '/diagnostics', listen, 50)
+    try:
+        robot.start()
+        robot.wait_for(lambda: any("no 'liner'" in text for text in said), 30.0, str(said[-1:]))
+        robot.move(0.5 * BAR, 0.0, 0.0)
+    finally:
+        robot.close()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import os
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -117,6 +118,8 @@ class Link:
 
 
 def _open_channel(address: str, deadline: float) -> tuple[Any, Any]:
+    # Its core would write lines of its own on every lost connection, which is reported here.
+    os.environ.setdefault('GRPC_VERBOSITY', 'NONE')
     import_client()
     try:
         import grpc
