@@ -44,7 +44,9 @@ def parse_arguments() -> argparse.Namespace:
         help='which ROS wheels to use where no ROS installation is sourced (default: kilted)',
     )
     parser.add_argument(
-        '--warm', metavar='ROBOT', help='compile the kernels of this robot too, by name or file'
+        '--warm',
+        metavar='ROBOT',
+        help='compile the kernels of this robot too, by name or file; all: of the catalogue',
     )
     parser.add_argument('--check', action='store_true', help='only say whether anything is due')
     return parser.parse_args()
@@ -68,13 +70,15 @@ def main() -> int:
     arguments = parse_arguments()
     say = Progress()
     workspace = Workspace(ROOT, arguments.distribution)
-
     build = Build(workspace, say)
 
     def is_due() -> list[str]:
         return Environment(workspace, say).due() + build.everything_due()
 
-    due = is_due() + (['kernels'] if build.kernels_due(arguments.warm) else [])
+    robots = [arguments.warm] if arguments.warm else []
+    if arguments.warm == 'all':
+        robots = [file.stem for file in sorted(ROOT.glob('config/robots/*.yaml'))]
+    due = is_due() + [f'kernels of {robot}' for robot in robots if build.kernels_due(robot)]
     if arguments.check or not due:
         if due:
             say('due: ' + ', '.join(due))
@@ -90,8 +94,8 @@ def main() -> int:
                 say(f'set-up of {ROOT} with {workspace.world_in_words()}')
                 set_up(workspace, say)
                 say('the workspace is ready:  source scripts/env.sh')
-            if build.kernels_due(arguments.warm):
-                build.warm_kernels(arguments.warm)
+            for robot in filter(build.kernels_due, robots):
+                build.warm_kernels(robot)
     except SetupError as error:
         say(f'set-up failed: {error}')
         return 1

@@ -150,10 +150,8 @@ class Build:
         files = [f for f in (*sources, named, Path(robot)) if f.is_file()]
         return digest([self.workspace.world, *(f.read_bytes() for f in files)])
 
-    def kernels_due(self, robot: str | None) -> bool:
+    def kernels_due(self, robot: str) -> bool:
         """Return whether a robot's kernels changed since they were compiled here."""
-        if robot is None:
-            return False
         return self._read_stamps().get(f'.kernels {robot}') != self._kernel_state(robot)
 
     def warm_kernels(self, robot: str) -> None:
@@ -161,11 +159,11 @@ class Build:
 
         What goes wrong here is reported and left to the nodes: they say it better.
         """
-        self.say(f'compiling the kernels of {robot}, once, about half a minute')
+        self.say(f'compiling the kernels of {robot}, once, half a minute or more')
         state = self._kernel_state(robot)
         environment = self.environment()
-        sources = self.workspace.root / 'src'
-        paths = [str(sources / 'soro_mechanics'), str(sources / 'soro_node')]
+        # Under the paths that the nodes import from: Numba keeps one cache per path of a source.
+        paths = [str(self.build / 'soro_mechanics'), str(self.build / 'soro_node')]
         environment['PYTHONPATH'] = os.pathsep.join(paths)
         command = (
             'import sys; from soro_mechanics import load_robot;'
