@@ -117,7 +117,7 @@ def wait_for(future: Any, timeout: float = 20.0) -> Any:
     return future.result()
 
 
-def wait_until(condition: Callable[[], Any], timeout: float = 10.0) -> Any:
+def wait_until(condition: Callable[[], Any], timeout: float = 20.0) -> Any:
     """Wait until a condition holds and return its value; TimeoutError with what it was."""
     pause, end = threading.Event(), time.monotonic() + timeout
     while True:

@@ -17,7 +17,7 @@ class FakeDriver(Node):
     """Follows commands at once; needs a first command near the measurement, as real ones do."""
 
     band = 0.05
-    timeout = 1.0  # s; tests run many threads in one process
+    timeout = 2.0  # s; tests run many threads in one process
 
     def __init__(self, robot, start, **kwargs):
         super().__init__('driver', **kwargs)

