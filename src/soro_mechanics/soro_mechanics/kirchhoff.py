@@ -32,7 +32,7 @@ from soro_mechanics.kirchhoff_rod_kernels import (
     rotation_of,
 )
 from soro_mechanics.kirchhoff_schema import MuscleBackbone
-from soro_mechanics.kirchhoff_steps import hold, reach
+from soro_mechanics.kirchhoff_steps import hold, Outcome, reach
 from soro_mechanics.lie import so3_log
 from soro_mechanics.model import Model
 from soro_mechanics.robot_file import RobotDescription
@@ -362,36 +362,51 @@ class Kirchhoff(Model):
     def _hold(
         self, first: RodState, dead: Array, moment: Array, wanted: Array, start: float
     ) -> tuple[RodState, Array, SolverStatus]:
-        shape, lengths, (converged, iterations, residual, negative), response = hold(
+        state, lengths, outcome, pivots = self._settle(first, dead, moment, wanted)
+        return state, lengths, self._examined(state, outcome, pivots, start)
+
+    def _settle(
+        self, first: RodState, dead: Array, moment: Array, wanted: Array
+    ) -> tuple[RodState, Array, Outcome, tuple[Array, Array]]:
+        """Solve for given bends; the pivots tell stability (`_examined`)."""
+        shape, lengths, outcome, response = hold(
             (first.q, first.force, first.bend), self.rod_data, (first.dead, first.moment),
             (dead, moment), first.bends, wanted, TOLERANCE,
         )  # fmt: skip
         compliance, by_bend, local, disks = response
-        seconds = time.perf_counter() - start
-        if not converged:
-            message = 'no equilibrium found; try a nearer guess or smaller loads'
-            status = SolverStatus(
-                Code.NOT_CONVERGED, message, iterations, max(residual, 2.0 * TOLERANCE),
-                TOLERANCE, seconds,
-            )  # fmt: skip
-            return first._replace(compliance=compliance, by_bend=by_bend), lengths, status
+        if not outcome.converged:
+            kept = first._replace(compliance=compliance, by_bend=by_bend)
+            return kept, lengths, outcome, (local, disks)
         state = RodState(
             shape[0], shape[1], shape[2], dead, moment, wanted, compliance, by_bend
         )
-        # a minimum on the constraints has exactly one negative pivot per multiplier
+        return state, lengths, outcome, (local, disks)
+
+    def _examined(
+        self, state: RodState, outcome: Outcome, pivots: tuple[Array, Array], start: float
+    ) -> SolverStatus:
+        """Return the status with stability: one negative pivot per multiplier is a minimum."""
+        if not outcome.converged:
+            message = 'no equilibrium found; try a nearer guess or smaller loads'
+            return SolverStatus(
+                Code.NOT_CONVERGED, message, outcome.iterations,
+                max(outcome.residual, 2.0 * TOLERANCE), TOLERANCE, time.perf_counter() - start,
+            )  # fmt: skip
+        local, disks = pivots
         below = int(np.count_nonzero(np.linalg.eigvalsh(local) < 0.0))
-        pivots = 0.5 * (disks[1:] + disks[1:].transpose(0, 2, 1))
-        below += int(np.count_nonzero(np.linalg.eigvalsh(pivots) < 0.0))
-        stable = negative + below == 5 * self.backbone.modules
+        blocks = 0.5 * (disks[1:] + disks[1:].transpose(0, 2, 1))
+        below += int(np.count_nonzero(np.linalg.eigvalsh(blocks) < 0.0))
+        stable = outcome.negative + below == 5 * self.backbone.modules
         unit = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
-        scaled = 0.5 * (compliance + compliance.T) * np.outer(unit, unit)
-        status = SolverStatus(
+        scaled = 0.5 * (state.compliance + state.compliance.T) * np.outer(unit, unit)
+        softest = float(np.abs(np.linalg.eigvalsh(scaled)).max())
+        return SolverStatus(
             Code.NONE if stable else Code.UNSTABLE,
-            '' if stable else 'the backbone would leave this shape', iterations, residual,
-            TOLERANCE, seconds, Stability.STABLE if stable else Stability.UNSTABLE,
-            1.0 / float(np.abs(np.linalg.eigvalsh(scaled)).max()) * (1.0 if stable else -1.0),
+            '' if stable else 'the backbone would leave this shape', outcome.iterations,
+            outcome.residual, TOLERANCE, time.perf_counter() - start,
+            Stability.STABLE if stable else Stability.UNSTABLE,
+            (1.0 if stable else -1.0) / softest,
         )  # fmt: skip
-        return state, lengths, status
 
     def _correct(
         self,
@@ -410,20 +425,21 @@ class Kirchhoff(Model):
             shape.quaternions, np.tile(shape.reaction, (modules, 1)), np.zeros((modules, 2)),
             dead, moment, bends, np.zeros((6, 6)), np.zeros((6, modules, 2)),
         )  # fmt: skip
-        state, _, status = self._hold(state, dead, moment, bends, start)
+        state, _, outcome, pivots = self._settle(state, dead, moment, bends)
         tip = self._tip(state)
-        used = status.iterations
+        used = outcome.iterations
         for _ in range(_CORRECTIONS):
             error, turn = _errors(tip, target, task)
             arrived = error <= 0.1 * tolerances[0] and turn <= 0.1 * tolerances[1]
-            if arrived or not status.converged:
+            if arrived or not outcome.converged:
                 break
             rows, missing = _task_rows(tip, target, task)
             jacobian = rows @ state.by_bend.reshape(6, -1)
             step = np.linalg.lstsq(jacobian, missing, rcond=None)[0].reshape(modules, 2)
-            state, _, status = self._hold(state, dead, moment, state.bends + step, start)
-            used += status.iterations
+            state, _, outcome, pivots = self._settle(state, dead, moment, state.bends + step)
+            used += outcome.iterations
             tip = self._tip(state)
+        status = self._examined(state, outcome, pivots, start)
         return state, replace(status, iterations=shape.status.iterations + used), tip
 
     def _tip(self, state: RodState) -> Array:
