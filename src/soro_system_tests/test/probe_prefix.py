@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A package made for launch tests: its one executable writes down how it was started."""
+"""Packages made for launch tests: their executables write down how they were started."""
 
 from __future__ import annotations
 
@@ -15,36 +15,58 @@ import sys
 import yaml
 
 CASES = Path(__file__).parent / 'launch_cases'
+LAUNCH_FILES = Path(__file__).parents[3] / 'launch'
 PACKAGE = 'probe_package'
+# What the launch files of this workspace start, and parameter files that do not change.
+ROBOT_PACKAGES = {
+    'soro_emulation': 'emulator',
+    'soro_driver': 'driver',
+    'soro_kinematics': 'kinematics_solver',
+    'soro_compliance': 'compliance',
+    'soro_trajectory': 'trajectory_planner',
+    'soro_visualization': 'visualization',
+    'soro_cli': 'recorder',
+}
 WATCHED = ('PROBE_COLOUR', 'PROBE_OWN', 'PROBE_PREFIX')
 _PROBE = """\
 #!{python}
-import json, os, sys
+import json, os, select, sys
 record = {{'command': sys.argv}}
 record['environment'] = {{k: os.environ[k] for k in {watched} if k in os.environ}}
 record['files'] = [open(f).read() for o, f in zip(sys.argv, sys.argv[1:]) if o == '--params-file']
-with open(os.path.join({folder!r}, str(os.getpid()) + '.json'), 'w') as file:
+path = os.path.join({folder!r}, str(os.getpid()))
+with open(path + '.part', 'w') as file:
     json.dump(record, file)
+os.rename(path + '.part', path + '.json')
+for _ in range(1000):  # nobody leaves before all have come: one of them may end the launch
+    if sum(n.endswith('.json') for n in os.listdir({folder!r})) >= int(os.environ['PROBES']):
+        break
+    select.select([], [], [], 0.02)
 """
 
 
-def install_probe_package(folder: Path) -> Path:
-    """Install the package into a folder and return the prefix."""
+def install_probe_packages(folder: Path) -> Path:
+    """Install the packages into a folder and return the prefix."""
     prefix = folder / 'prefix'
-    records = folder / 'records'
-    records.mkdir()
-    share = prefix / 'share' / PACKAGE
-    shutil.copytree(CASES / 'share', share)
-    index = prefix / 'share' / 'ament_index' / 'resource_index' / 'packages'
-    index.mkdir(parents=True)
-    (index / PACKAGE).touch()
-    executable = prefix / 'lib' / PACKAGE / 'probe'
-    executable.parent.mkdir(parents=True)
-    executable.write_text(
-        _PROBE.format(python=sys.executable, watched=WATCHED, folder=str(records))
-    )
-    executable.chmod(0o755)
+    (folder / 'records').mkdir()
+    for package in (PACKAGE, *ROBOT_PACKAGES, 'soro_bringup', 'soro_description'):
+        index = prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / package
+        index.parent.mkdir(parents=True, exist_ok=True)
+        index.touch()
+        (prefix / 'share' / package).mkdir()
+    shutil.copytree(CASES / 'share', prefix / 'share' / PACKAGE, dirs_exist_ok=True)
+    nodes = prefix / 'share' / 'soro_bringup' / 'config' / 'nodes'
+    nodes.mkdir(parents=True)
+    for package, name in ((PACKAGE, 'probe'), *ROBOT_PACKAGES.items()):
+        (nodes / f'{name}.yaml').write_text(f'/**/{name}: {{ros__parameters: {{rate: 1.0}}}}\n')
+        _install_probe(prefix / 'lib' / package / name, folder / 'records')
     return prefix
+
+
+def _install_probe(path: Path, records: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text(_PROBE.format(python=sys.executable, watched=WATCHED, folder=str(records)))
+    path.chmod(0o755)
 
 
 def environment_with(prefix: Path) -> dict[str, str]:

@@ -80,10 +80,7 @@ def plan_node(element: Element, context: Context, folder: ParameterFolder) -> Pr
     for parameter in element.of('param'):
         file = parameter_argument(parameter, full, context, folder)
         command += ['--params-file', str(file)]
-    for source, target in (
-        *context.configurations.get('ros_remaps', []),
-        *_remaps(element, context),
-    ):
+    for source, target in _remaps(element, context):
         command += ['-r', f'{source}:={target}']
     environment = _environment(element, context)
     return ProcessPlan(
