@@ -18,6 +18,7 @@ ROSDEP_KEYS = {
     'python3-cantools-pip',
     'python3-cvxpy-pip',
     'python3-grpcio',
+    'python3-hypothesis',
     'python3-matplotlib',
     'python3-numba',
     'python3-numpy',
