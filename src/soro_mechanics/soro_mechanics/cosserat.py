@@ -34,7 +34,7 @@ class NonlinearCosserat(SegmentModel):
     ) -> tuple[int, float]:
         parameters = d_record.shape[3]
         below = LINEAR_BELOW_WITH_VARIATIONS if parameters else LINEAR_BELOW
-        return kernels.cosserat_ramp(  # type: ignore[no-any-return]
+        return kernels.cosserat_ramp(
             grid.chain, self._push(actuation), self._push_variations(parameters), gravity, parts,
             rule, self._units[1], below, starts, warm, record, d_record,
         )  # fmt: skip

@@ -68,7 +68,8 @@ def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point
     f2 = mass * y[2]
     force = press[i, 0] + f2
     s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
-        record[e, point, 0], record[e, point, 1], force, c_axial, rule)
+        record[e, point, 0], record[e, point, 1], force, c_axial, rule
+    )
     e0 = c_bend * (press[i, 1] + y[3] - record[e, point, 2])
     e1 = c_bend * (press[i, 2] + y[4] - record[e, point, 3])
     e2 = c_twist * (y[5] - record[e, point, 4])
@@ -143,12 +144,14 @@ def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point
         d_cols[stage, 2, c] = (ds * (y[0] * u1 - y[1] * u0)
                         + s * (g0 * u1 - g1 * u0 + y[0] * du1 - y[1] * du0))  # fmt: skip
         d_cols[stage, 3, c] = ds * r3 + s * (
-            m1 * u2 - m2 * u1 + y[4] * du2 - y[5] * du1 - (dv1 * f2 + v1 * a2 - a1))
+            m1 * u2 - m2 * u1 + y[4] * du2 - y[5] * du1 - (dv1 * f2 + v1 * a2 - a1)
+        )
         d_cols[stage, 4, c] = ds * r4 + s * (
-            m2 * u0 - m0 * u2 + y[5] * du0 - y[3] * du2 - (a0 - dv0 * f2 - v0 * a2))
+            m2 * u0 - m0 * u2 + y[5] * du0 - y[3] * du2 - (a0 - dv0 * f2 - v0 * a2)
+        )
         d_cols[stage, 5, c] = ds * r5 + s * (
-            m0 * u1 - m1 * u0 + y[3] * du1 - y[4] * du0
-            - (dv0 * f1 + v0 * a1 - dv1 * f0 - v1 * a0))
+            m0 * u1 - m1 * u0 + y[3] * du1 - y[4] * du0 - (dv0 * f1 + v0 * a1 - dv1 * f0 - v1 * a0)
+        )
 
 
 @kernel
@@ -194,16 +197,17 @@ def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
                        stage, k, d_k)  # fmt: skip
         for r in range(6):
             at[e, 0, r] = y[r]
-            at[e, 1, r] = y[r] + h / 24.0 * (
-                5.0 * k[0, r] + 4.0 * (k[1, r] + k[2, r]) - k[3, r])
+            at[e, 1, r] = y[r] + h / 24.0 * (5.0 * k[0, r] + 4.0 * (k[1, r] + k[2, r]) - k[3, r])
             y[r] += h / 6.0 * (k[0, r] + 2.0 * (k[1, r] + k[2, r]) + k[3, r])
             at[e, 2, r] = y[r]
             for c in range(count):
                 d_at[e, 0, r, c] = cols[r, c]
                 d_at[e, 1, r, c] = cols[r, c] + h / 24.0 * (
-                    5.0 * d_k[0, r, c] + 4.0 * (d_k[1, r, c] + d_k[2, r, c]) - d_k[3, r, c])
-                cols[r, c] += h / 6.0 * (
-                    d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
+                    5.0 * d_k[0, r, c] + 4.0 * (d_k[1, r, c] + d_k[2, r, c]) - d_k[3, r, c]
+                )
+                cols[r, c] += (
+                    h / 6.0 * (d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
+                )
                 d_at[e, 2, r, c] = cols[r, c]
         if links[e] > 0.0:
             cross_link(y, cols, count, links[e], link_masses[e], masses[e + 1, 0])
@@ -224,7 +228,8 @@ def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
             mass = masses[e, point]
             force = press[i, 0] + mass * y[2]
             s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
-                f[0], f[1], force, c_axial, rule)
+                f[0], f[1], force, c_axial, rule
+            )
             for k in range(parameters):
                 d_y = d_at[e, point, :, k]
                 d_force = d_press[i, 0, k] + mass * d_y[2]
@@ -241,7 +246,8 @@ def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
                     d_f[2 + r, k] = d_moment
                 for r in range(2):
                     d_f[10 + r, k] += sections[i, 3] * (
-                        dq * (mass * y[r] - f[8 + r]) + q * (mass * d_y[r] - d_f[8 + r, k]))
+                        dq * (mass * y[r] - f[8 + r]) + q * (mass * d_y[r] - d_f[8 + r, k])
+                    )
                     d_f[8 + r, k] = mass * d_y[r]
                 d_f[0, k] = ds
                 d_f[1, k] = d_force
@@ -363,8 +369,20 @@ def cosserat_ramp(chain, press, d_press, gravity, parts, rule, scale, linear_bel
                 step = 5.0 * (a - d) - 10.0 * (b - c) + last
             starts[j, r] = known[j, r] + step
         used, residual = solve_increment(
-            chain, record, d_record, part * press, part * d_press, rule, part * gravity, scale,
-            starts[j], linear_below, at, d_at, parameter_at)
+            chain,
+            record,
+            d_record,
+            part * press,
+            part * d_press,
+            rule,
+            part * gravity,
+            scale,
+            starts[j],
+            linear_below,
+            at,
+            d_at,
+            parameter_at,
+        )
         passes += used
         if not residual < np.inf:
             return passes, np.nan

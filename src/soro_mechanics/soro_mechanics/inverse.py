@@ -28,6 +28,7 @@ TRUST = 0.5  # first step, in ranges of the actuators
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
+SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 TOUCHING = 1e-7  # a limit stops the solution when it is this near, relative to the range
 
 
@@ -242,6 +243,7 @@ def _search(
     redundant = size > point.residual.size
     trust, penalty, curvature = TRUST, 0.0, np.eye(size)
     rows: Array | None = None
+    exact = True
     for count in range(1, ITERATIONS + 1):
         if not point.q.status.converged:
             return point, False, count
@@ -254,6 +256,9 @@ def _search(
         if step is None:
             step = _approach_step(limits, rows, point, trust)
             promise = 1.0 - np.linalg.norm(point.residual - rows @ step) / point.size
+            if promise <= STATIONARY and not exact:
+                rows, exact = None, True
+                continue
             if promise <= STATIONARY:
                 return point, True, count
         elif redundant:
@@ -267,12 +272,20 @@ def _search(
             back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
             trial = solve(_inside(limits, trial.z + back), trial.q)
         if _better(trial, point, worth, limits):
-            following = _task_rows(model, limits, goal, trial)
+            moved = trial.z - point.z
+            exact = redundant or trial.size > SECANT_BELOW * point.size
+            if trial.met and not redundant:
+                return trial, True, count
+            following = (
+                _task_rows(model, limits, goal, trial) if exact
+                else _secant(rows, moved, trial.residual - point.residual)
+            )  # fmt: skip
             if landing:
-                moved = trial.z - point.z
                 _learn(curvature, moved, moved - (following - rows).T @ multiplier)
             trust = max(trust, 2.0 * float(np.abs(step).max()))
             point, rows = trial, following
+        elif not exact:
+            rows, exact = None, True
         else:
             trust = 0.25 * float(np.abs(step).max())
             if trust < SETTLED * TOUCHING:
@@ -282,6 +295,11 @@ def _search(
 
 def _task_rows(model: Model, limits: Limits, goal: Goal, point: Point) -> Array:
     return goal.rows(model.jacobian(point.q), point.q.tip) * limits.scale
+
+
+def _secant(rows: Array, moved: Array, change: Array) -> Array:
+    """Update the task's rows by what a step has shown (Broyden): saves a Jacobian near the end."""
+    return rows - np.outer(change + rows @ moved, moved) / (moved @ moved)
 
 
 def _inside(limits: Limits, z: Array) -> Array:

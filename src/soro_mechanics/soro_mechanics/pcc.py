@@ -29,7 +29,7 @@ class NonlinearPcc(SegmentModel):
         record: Array,
         d_record: Array,
     ) -> tuple[int, float]:
-        return pcc_kernels.pcc_ramp(  # type: ignore[no-any-return]
+        return pcc_kernels.pcc_ramp(
             grid.chain, self._push(actuation), self._push_variations(d_record.shape[3]), gravity,
             parts, rule, self._units[1], TOLERANCE, starts, record, d_record,
         )  # fmt: skip

@@ -76,7 +76,8 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
     for i in range(x.shape[0]):
         force = press[i, 0] + mean[i, 0]
         s, s_old, s_n, s_nold, bend, b_old, b_s, _, _, _ = law_factors(
-            old[i, 3], old[i, 0], force, sections[i, 0], rule)
+            old[i, 3], old[i, 0], force, sections[i, 0], rule
+        )
         row = 3 + 3 * i
         b[row, 0] = s - x[i, 0]
         worst = max(worst, abs(b[row, 0]))
@@ -94,12 +95,14 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
             worst = max(worst, abs(b[row + r, 0]) * np.sqrt(sections[i, 0] / give))
             for c in range(size):
                 a[row + r, c] = -bend * give * d_mean[i, r, c] - (
-                    give * change * b_s * s_n * d_mean[i, 0, c])
+                    give * change * b_s * s_n * d_mean[i, 0, c]
+                )
             a[row + r, row + r] += 1.0
             for k in range(parameters):
                 d_bend = b_old * d_old[i, 3, k] + b_s * b[row, 1 + k]
                 b[row + r, 1 + k] = d_old[i, 3 + r, k] + give * (
-                    d_bend * change + bend * (d_press[i, r, k] - d_old[i, r, k]))
+                    d_bend * change + bend * (d_press[i, r, k] - d_old[i, r, k])
+                )
     return worst
 
 

@@ -122,15 +122,29 @@ def rod_rates(y, cols, count, chain, record, d_record, held_at, d_held_at, press
             d_h2 = dh * h2 + held * (d_press[i, 0, k] - d_record[e, point, 1, k])
             t2 = ds * v2 + s * c0 * d_h2
             square = held * held
-            t3 = ds * u0 / s + s * (d_record[e, point, 5, k] + c1 * (
-                2.0 * held * dh * e0 + square * (d_press[i, 1, k] - d_record[e, point, 2, k])))
-            t4 = ds * u1 / s + s * (d_record[e, point, 6, k] + c1 * (
-                2.0 * held * dh * e1 + square * (d_press[i, 2, k] - d_record[e, point, 3, k])))
-            t5 = ds * u2 / s + s * (d_record[e, point, 7, k] + c2 * (
-                2.0 * held * dh * e2 - square * d_record[e, point, 4, k]))
+            t3 = ds * u0 / s + s * (
+                d_record[e, point, 5, k]
+                + c1
+                * (2.0 * held * dh * e0 + square * (d_press[i, 1, k] - d_record[e, point, 2, k]))
+            )
+            t4 = ds * u1 / s + s * (
+                d_record[e, point, 6, k]
+                + c1
+                * (2.0 * held * dh * e1 + square * (d_press[i, 2, k] - d_record[e, point, 3, k]))
+            )
+            t5 = ds * u2 / s + s * (
+                d_record[e, point, 7, k]
+                + c2 * (2.0 * held * dh * e2 - square * d_record[e, point, 4, k])
+            )
             for r in range(6):
-                d_cols[stage, r, c] += (spread[r, 0] * t0 + spread[r, 1] * t1 + spread[r, 2] * t2
-                                 + spread[r, 3] * t3 + spread[r, 4] * t4 + spread[r, 5] * t5)
+                d_cols[stage, r, c] += (
+                    spread[r, 0] * t0
+                    + spread[r, 1] * t1
+                    + spread[r, 2] * t2
+                    + spread[r, 3] * t3
+                    + spread[r, 4] * t4
+                    + spread[r, 5] * t5
+                )
 
 
 @kernel
@@ -233,8 +247,9 @@ def rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, den
             y[r] += h / 6.0 * (k[0, r] + 2.0 * (k[1, r] + k[2, r]) + k[3, r])
         for r in range(12):
             for c in range(count):
-                cols[r, c] += h / 6.0 * (
-                    d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
+                cols[r, c] += (
+                    h / 6.0 * (d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
+                )
         for a in range(load_elements.shape[0]):
             if load_elements[a] == e:
                 take_off_load(y, cols, count, offsets[a], wrenches[a], local[a],
@@ -282,8 +297,27 @@ def solve_loaded(chain, record, d_record, held, d_held, press, d_press, gravity,
     unloaded = rest.copy()
     while True:
         used, residual = _newton(
-            chain, record, d_record, held, d_held, press, d_press, gravity, densities, loads,
-            done + step, units, tolerance, trial, y, cols, total, nodes, node_cols, node_total)
+            chain,
+            record,
+            d_record,
+            held,
+            d_held,
+            press,
+            d_press,
+            gravity,
+            densities,
+            loads,
+            done + step,
+            units,
+            tolerance,
+            trial,
+            y,
+            cols,
+            total,
+            nodes,
+            node_cols,
+            node_total,
+        )
         passes += used
         if residual <= tolerance:
             done += step

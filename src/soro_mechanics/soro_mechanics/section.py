@@ -115,7 +115,7 @@ class Section:
         """Return one number in SI; bounds are inclusive, `positive` excludes zero."""
         value = self.raw(key, default)
         if value is default and key not in self._data:
-            return value  # type: ignore[no-any-return]
+            return value
         number = self._parse(key, value, si_unit, 1)[0]
         self._check_range(key, number, si_unit, minimum, maximum, positive)
         return number
@@ -159,7 +159,7 @@ class Section:
         """Return a text, one of `choices` where they are given."""
         value = self.raw(key, default)
         if key not in self._data:
-            return value  # type: ignore[no-any-return]
+            return value
         if not isinstance(value, str):
             raise self.error(key, 'write a text')
         if choices is not None and value not in choices:

@@ -120,9 +120,7 @@ class SegmentModel(Model):
             # The increments are second order and symmetric: this combination is fourth order.
             record = (4.0 * record - results[0][0]) / 3.0
             d_record = (4.0 * d_record - results[0][1]) / 3.0
-        return Ramp(
-            actuation.copy(), gravity.copy(), record, d_record, starts, passes, worst
-        )
+        return Ramp(actuation.copy(), gravity.copy(), record, d_record, starts, passes, worst)
 
     @abstractmethod
     def _increments(
@@ -213,9 +211,7 @@ class SegmentModel(Model):
     def _push(self, actuation: Array) -> Array:
         return np.ascontiguousarray(self._pushes @ actuation)
 
-    def _status(
-        self, state: RodState, passes: int, residual: float, began: float
-    ) -> SolverStatus:
+    def _status(self, state: RodState, passes: int, residual: float, began: float) -> SolverStatus:
         ramp = state.ramp
         failed = not (residual <= TOLERANCE and math.isfinite(ramp.residual))
         stability, smallest = Stability.UNKNOWN, math.nan

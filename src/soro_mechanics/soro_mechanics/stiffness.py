@@ -165,7 +165,7 @@ def stiffness_of(compliance: Any) -> Array:
     """Return the stiffness (6, 6), the inverse of a compliance."""
     matrix = finite_array('compliance', compliance, (6, 6))
     _cholesky(0.5 * (matrix + matrix.T))
-    return np.linalg.inv(matrix)
+    return np.asarray(np.linalg.inv(matrix), dtype=float)
 
 
 def deflection(compliance: Any, pose: Any, wrench: Any) -> Array:
@@ -191,7 +191,7 @@ def deflection(compliance: Any, pose: Any, wrench: Any) -> Array:
 
 def _cholesky(symmetric: Array) -> Array:
     try:
-        return np.linalg.cholesky(symmetric)
+        return np.asarray(np.linalg.cholesky(symmetric), dtype=float)
     except np.linalg.LinAlgError:
         expected = 'a symmetric part that is positive definite (a stable equilibrium)'
         raise InvalidInput('compliance', symmetric, expected) from None

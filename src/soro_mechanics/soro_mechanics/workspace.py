@@ -78,9 +78,7 @@ def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
     raise InvalidInput('count', count, 'limits that leave more than 1 part in 10000 of the box')
 
 
-def sample_workspace(
-    robot: Robot, samples: Any, executor: Executor | None = None
-) -> Workspace:
+def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = None) -> Workspace:
     """Solve many actuations.
 
     Parameters

@@ -268,19 +268,42 @@ def two_segments() -> list[Row]:
             ratios.append(last / first)
             tips.append((first, last))
         spread = ', '.join(f'{r:.1f}' for r in ratios)
-        rows.append(boundary(f'tip over first segment, greatest compliance, {name}',
-                             '6 to 8 times', float(np.mean(ratios)), '', 6.0, 8.0,
-                             note=f'mean over 0 to 1.2 bar; each level: {spread}'))
+        rows.append(
+            boundary(
+                f'tip over first segment, greatest compliance, {name}',
+                '6 to 8 times',
+                float(np.mean(ratios)),
+                '',
+                6.0,
+                8.0,
+                note=f'mean over 0 to 1.2 bar; each level: {spread}',
+            )
+        )
         for k, place in enumerate(('first segment', 'tip')):
             growth = 100.0 * (tips[-1][k] / tips[0][k] - 1.0)
-            rows.append(boundary(f'growth of the greatest compliance to 1.2 bar, {place}, {name}',
-                                 '90 to 100 %', growth, '%', 90.0, 100.0, note=GROWTH))
+            rows.append(
+                boundary(
+                    f'growth of the greatest compliance to 1.2 bar, {place}, {name}',
+                    '90 to 100 %',
+                    growth,
+                    '%',
+                    90.0,
+                    100.0,
+                    note=GROWTH,
+                )
+            )
     for label, levels in _configurations().items():
         ratio = studies.frobenius(robot, levels) / studies.frobenius(single, levels[:3])
         rows.append(boundary(f'compliance norm over one segment, configuration {label}',
                              '5 to 10 times', ratio, '', 5.0, 10.0))  # fmt: skip
-    rows.append(yardstick('tip position in six configurations', 'within 0.6 cm', '',
-                          'the measured positions stand in a figure that is not in the text'))
+    rows.append(
+        yardstick(
+            'tip position in six configurations',
+            'within 0.6 cm',
+            '',
+            'the measured positions stand in a figure that is not in the text',
+        )
+    )
     rows.append(yardstick('error of the compliance norm, two segments', '10 to 20 %', '',
                           'Table 6 is not in the text at hand'))  # fmt: skip
     return rows
@@ -289,9 +312,10 @@ def two_segments() -> list[Row]:
 def _greatest(robot: Robot, bar: np.ndarray) -> tuple[float, float]:
     q = robot.forward(bar * studies.BAR)
     first, last = robot.compliance_along(q, method='integral')
-    return tuple(
+    at_first, at_last = (
         float(np.linalg.eigvalsh(c[-1][:3, :3])[-1] * studies.CM_PER_N) for c in (first, last)
     )
+    return at_first, at_last
 
 
 def _configurations() -> dict[str, np.ndarray]:
