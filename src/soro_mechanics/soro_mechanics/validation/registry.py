@@ -17,4 +17,22 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
         'soro_mechanics.validation.stiff_flop:two_segments',
         'Same sections as the one-segment robot: nothing was fitted to these rows.',
     ),
+    'soft_parallel': (
+        'Soft parallel robot (Huang 2022)',
+        'soro_mechanics.validation.soft_parallel:rows',
+        'Model `ancf`. One number was fitted: the height of the three curves lambda(P), to the '
+        'longest extent of the workspace. Platform radius, masses and mounting are assumed.',
+    ),
+    'spatial_cc': (
+        'Constant-curvature arm (Akbari 2021)',
+        'soro_mechanics.validation.spatial_cc:rows',
+        'Rest length, actuator offset and the two numbers of the pressure map were fitted to the '
+        'constant-curvature columns of Table 1.',
+    ),
+    'pam_continuum': (
+        'Muscle-driven continuum robot (Chen 2022)',
+        'soro_mechanics.validation.pam_continuum:rows',
+        'Model `kirchhoff`. Nothing was fitted; moduli, muscle radius and the size of the curves '
+        'are assumed.',
+    ),
 }
