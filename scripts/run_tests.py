@@ -11,6 +11,7 @@ With --smoke the whole robots are only those of the tests named *smoke*.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import os
 from pathlib import Path
@@ -24,6 +25,8 @@ import xml.etree.ElementTree as ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
+# Pure computation without deadlines: it fills the time in which the nodes' tests wait.
+BESIDE = ('soro_mechanics',)
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
 NO_TESTS_COLLECTED = 5
@@ -91,37 +94,88 @@ def counts_in(report: Path) -> dict[str, int]:
     return counts
 
 
-def run_package(name: str, folder: Path, variables: dict[str, str], options: list[str]):
-    """Run one package's tests; return its exit code and counts."""
-    print(f'\n--- {name}', flush=True)
-    if not any(folder.rglob('test_*.py')):
-        print(f'no tests in {folder.relative_to(ROOT)}', flush=True)
-        return NO_TESTS_COLLECTED, dict.fromkeys(COUNTED, 0)
+@dataclasses.dataclass
+class PackageRun:
+    """A running pytest of one package; without a process where there is nothing to run."""
+
+    name: str
+    report: Path
+    output: IO[str] | None
+    process: subprocess.Popen | None
+
+    def finish(self) -> tuple[int, dict[str, int]]:
+        """Wait for the end, show what was held back, return exit code and counts."""
+        code = NO_TESTS_COLLECTED if self.process is None else self.process.wait()
+        if self.output is not None:
+            self.output.seek(0)
+            print(f'\n--- {self.name} (ran beside the others)\n{self.output.read()}', flush=True)
+            self.output.close()
+        return code, counts_in(self.report)
+
+
+def start_package(
+    name: str, folder: Path, variables: dict[str, str], options: list[str], beside: bool
+) -> PackageRun:
+    """Start one package's tests; `beside` means with low priority, its output kept for later."""
     results = ROOT / 'out/test_results'
     results.mkdir(parents=True, exist_ok=True)
     report = results / f'{name}.xml'
     report.unlink(missing_ok=True)
-    command = [sys.executable, '-m', 'pytest', '-q', str(folder.relative_to(ROOT))]
+    if not beside:
+        print(f'\n--- {name}', flush=True)
+    if not any(folder.rglob('test_*.py')):
+        print(f'{name}: no tests in {folder.relative_to(ROOT)}', flush=True)
+        return PackageRun(name, report, None, None)
+    command = ['nice', '-n', '10'] if beside else []
+    command += [sys.executable, '-m', 'pytest', '-q', str(folder.relative_to(ROOT))]
     command += ['--rootdir', str(ROOT), '-c', str(ROOT / 'pyproject.toml')]
     command += [f'--junit-xml={report}', *options]
-    code = subprocess.run(command, cwd=ROOT, env=variables).returncode
-    return code, counts_in(report)
+    output = tempfile.TemporaryFile('w+') if beside else None
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=variables,
+        stdout=output,
+        stderr=subprocess.STDOUT if output else None,
+    )
+    return PackageRun(name, report, output, process)
+
+
+def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
+    """Yield name, exit code and counts of every package."""
+    variables = environment(domain)
+    beside = []
+    if len(folders) > 1:
+        beside = [
+            start_package(name, folders[name], variables, options[name], True)
+            for name in BESIDE
+            if name in folders
+        ]
+    for name, folder in folders.items():
+        if name == LAST:
+            # Whole robots have the machine for themselves.
+            yield from ((run.name, *run.finish()) for run in beside)
+            beside = []
+        if name not in {run.name for run in beside}:
+            run = start_package(name, folder, variables, options[name], False)
+            yield name, *run.finish()
+    yield from ((run.name, *run.finish()) for run in beside)
 
 
 def main() -> int:
     """Run the tests; return 0 only when every package had tests and all passed."""
     arguments = [a for a in sys.argv[1:] if a != '--smoke']
-    smoke = {LAST: ['-k', 'smoke']} if '--smoke' in sys.argv else {}
     cut = arguments.index('--') if '--' in arguments else len(arguments)
-    names, options = arguments[:cut], arguments[cut + 1 :]
+    folders, options = test_folders(arguments[:cut]), arguments[cut + 1 :]
     # A filter of tests may leave nothing in a package; without one that is a failure.
     filtered = any(re.match(r'-[km]', option) for option in options)
+    per_package = {name: list(options) for name in folders}
+    if '--smoke' in sys.argv and LAST in folders:
+        per_package[LAST] += ['-k', 'smoke']
     start, total, bad = time.monotonic(), dict.fromkeys(COUNTED, 0), {}
     with own_domain() as domain:
         print(f'ROS_DOMAIN_ID={domain}', flush=True)
-        for name, folder in test_folders(names).items():
-            chosen = options + smoke.get(name, [])
-            code, counts = run_package(name, folder, environment(domain), chosen)
+        for name, code, counts in run_all(folders, domain, per_package):
             total = {key: total[key] + counts[key] for key in COUNTED}
             if code == NO_TESTS_COLLECTED and not filtered:
                 bad[name] = 'no tests'

@@ -45,3 +45,20 @@ def test_failing_test_fails_the_run(tmp_path, monkeypatch, capsys):
 
 def test_whole_robots_come_last():
     assert list(run_tests.test_folders([]))[-1] == run_tests.LAST
+
+
+def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsys):
+    (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
+    folders = {}
+    for name, check in (('soro_a', 'True'), ('soro_mechanics', 'False')):
+        folders[name] = tmp_path / name
+        folders[name].mkdir()
+        (folders[name] / f'test_{name}.py').write_text(f'def test_it():\n    assert {check}\n')
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr(run_tests, 'test_folders', lambda names: folders)
+    monkeypatch.setattr('sys.argv', ['run_tests.py'])
+    assert run_tests.main() == 1
+    printed = capsys.readouterr().out
+    assert 'FAILED soro_mechanics: pytest ended with 1' in printed
+    assert 'assert False' in printed
+    assert '1 passed, 1 failed' in printed
