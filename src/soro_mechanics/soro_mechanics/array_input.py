@@ -41,12 +41,21 @@ def rotation_array(name: str, value: Any) -> Array:
 def pose_array(name: str, value: Any) -> Array:
     """Return a (4, 4) pose, or raise InvalidInput when it is not a rigid transform."""
     pose = finite_array(name, value, (4, 4))
-    last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()
-    if last > 0.0 or not _is_rotation(pose[:3, :3]):
+    if pose[3].tolist() != [0.0, 0.0, 0.0, 1.0] or not _is_rotation(pose[:3, :3]):
         raise InvalidInput(name, value, 'a rigid transform (rotation and position)')
     return pose
 
 
 def _is_rotation(rotation: Array) -> bool:
-    flaw = float(np.abs(rotation.T @ rotation - np.eye(3)).max())
-    return flaw <= ROTATION_TOLERANCE and bool(np.linalg.det(rotation) > 0.0)
+    # Plain numbers: a quarter of the time of array operations, and every solve comes here.
+    (a, b, c), (d, e, f), (g, h, i) = rotation.tolist()
+    flaw = max(
+        abs(a * a + d * d + g * g - 1.0),
+        abs(b * b + e * e + h * h - 1.0),
+        abs(c * c + f * f + i * i - 1.0),
+        abs(a * b + d * e + g * h),
+        abs(a * c + d * f + g * i),
+        abs(b * c + e * f + h * i),
+    )
+    determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    return flaw <= ROTATION_TOLERANCE and determinant > 0.0

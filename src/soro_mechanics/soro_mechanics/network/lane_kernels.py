@@ -200,26 +200,6 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
 
 
 @kernel
-def _rate(y, load, table, columns, drive, shift, heavy, rate, lanes):
-    _base_rate(y, load, table, rate, lanes)
-    _light_rate(y, load, table, columns, drive, shift, rate, lanes)
-    if heavy:
-        _weight_rate(y, load, table, columns, drive, rate, lanes)
-
-
-@kernel
-def _advance(y, scale, rate, out):
-    for i in range(out.shape[0]):
-        out[i] = y[i] + scale * rate[i]
-
-
-@kernel
-def _accumulate(total, scale, rate):
-    for i in range(total.shape[0]):
-        total[i] += scale * rate[i]
-
-
-@kernel
 def _orthonormalise(y, lanes):
     """Pull each R back to a rotation: one Newton step of the polar decomposition."""
     for k in range(lanes):
@@ -274,37 +254,40 @@ def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, pat
         LANES. An argument, because a trip count known at compile time is unrolled into scalar
         instructions instead of vector ones.
     """
-    y = work[0]
-    stage = work[1]
-    rate = work[2]
-    total = work[3]
     size = (BASE + COLUMN * columns) * LANES
-    y[:size] = 0.0
+    y = work[0, :size]
+    stage = work[1, :size]
+    rate = work[2, :size]
+    total = work[3, :size]
+    for i in range(size):
+        y[i] = 0.0
     for k in range(lanes):
         y[k] = 1.0
         y[32 + k] = 1.0
         y[64 + k] = 1.0
     keep = path.shape[1]
-    if keep > 0:
-        path[0] = y[:keep]
-    y = y[:size]
-    stage = stage[:size]
-    total = total[:size]
+    for j in range(keep):
+        path[0, j] = y[j]
     for i in range(steps):
-        _rate(y, load, tables[2 * i], columns, drive, shift, heavy, rate, lanes)
-        _advance(y, 1.0 / 6.0, rate, total)
-        _advance(y, 0.5, rate, stage)
-        _rate(stage, load, tables[2 * i + 1], columns, drive, shift, heavy, rate, lanes)
-        _accumulate(total, 1.0 / 3.0, rate)
-        _advance(y, 0.5, rate, stage)
-        _rate(stage, load, tables[2 * i + 1], columns, drive, shift, heavy, rate, lanes)
-        _accumulate(total, 1.0 / 3.0, rate)
-        _advance(y, 1.0, rate, stage)
-        _rate(stage, load, tables[2 * i + 2], columns, drive, shift, heavy, rate, lanes)
-        _advance(total, 1.0 / 6.0, rate, y)
+        for j in range(size):
+            stage[j] = y[j]
+            total[j] = y[j]
+        for part in range(4):
+            table = tables[2 * i + (part + 1) // 2]
+            _base_rate(stage, load, table, rate, lanes)
+            _light_rate(stage, load, table, columns, drive, shift, rate, lanes)
+            if heavy:
+                _weight_rate(stage, load, table, columns, drive, rate, lanes)
+            weight = 1.0 / 3.0 if part == 1 or part == 2 else 1.0 / 6.0
+            ahead = 1.0 if part == 2 else 0.5
+            for j in range(size):
+                total[j] += weight * rate[j]
+                stage[j] = y[j] + ahead * rate[j]
+        for j in range(size):
+            y[j] = total[j]
         _orthonormalise(y, lanes)
-        if keep > 0:
-            path[i + 1] = y[:keep]
+        for j in range(keep):
+            path[i + 1, j] = y[j]
 
 
 def work_size(columns: int) -> int:

@@ -16,6 +16,8 @@ from soro_mechanics.model import Model
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import Inputs, State
 from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.network.following import FollowedSolution, Follower, follower_for
+from soro_mechanics.network.inverse import solve_inverse
 from soro_mechanics.network.linearisation import (
     cut_spec,
     cut_state,
@@ -23,6 +25,7 @@ from soro_mechanics.network.linearisation import (
     Shape,
     trace_shape,
 )
+from soro_mechanics.network.platform import Track
 from soro_mechanics.network.ports import port_response, PortResponse
 from soro_mechanics.network.schema import NetworkSpec
 from soro_mechanics.robot_file import RobotDescription
@@ -39,6 +42,7 @@ class Solution:
     state: State
     shape: Shape
     linearisation: Linearisation | None = None
+    track: Track | None = None
 
 
 class Network(Model):
@@ -50,9 +54,11 @@ class Network(Model):
         super().__init__(description)
         self.spec: NetworkSpec = description.structure['network']
         self.rest = np.array([a.rest for a in description.actuators])
+        self._names = {r.name for r in self.spec.rods}
         self._solvers: dict[tuple[tuple[str, float], ...], Equilibrium] = {}
         self._cuts: dict[int, lay.Layout] = {}
         self._lock = threading.Lock()
+        self._followers: tuple[Follower | None] | None = None
 
     def forward(
         self,
@@ -83,9 +89,18 @@ class Network(Model):
         tolerances: tuple[float, float],
     ) -> InverseSolution:
         """Find the actuation for a target; see `Model.inverse`."""
-        from soro_mechanics.network.inverse import solve_inverse
-
+        if task is Task.POSE and guess is not None and not loads:
+            follower = self._follower(self.equilibrium(()))
+            if follower is not None:
+                found = follower.follow(target, wrench, gravity, guess, tolerances)
+                if found is not None:
+                    return found
         return solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+
+    def _follower(self, equilibrium: Equilibrium) -> Follower | None:
+        if self._followers is None:
+            self._followers = (follower_for(self, equilibrium),)
+        return self._followers[0]
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
@@ -106,9 +121,9 @@ class Network(Model):
 
     def linearise(self, q: Configuration) -> Linearisation:
         """Return the network linearised at q; computed once per configuration."""
-        solution: Solution = q.state
+        solution: Solution | FollowedSolution = q.state
         if solution.linearisation is None:
-            solution.linearisation = self._linearise(solution)
+            solution.linearisation = self.linearise_solution(solution)
         return solution.linearisation
 
     def ports(self, q: Configuration, axes: Array | None = None) -> PortResponse:
@@ -128,8 +143,10 @@ class Network(Model):
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""
-        names = {r.name for r in self.spec.rods}
+        names = self._names
         key = tuple((x.on, x.arc_length) for x in loads if x.on in names)
+        if key in self._solvers:
+            return self._solvers[key]
         with self._lock:
             if key not in self._solvers:
                 spec = lay.split_at_loads(self.spec, loads)
@@ -182,7 +199,7 @@ class Network(Model):
             code = Code.NOT_CONVERGED
             message = 'no equilibrium found: the continuation stopped at its smallest step'
         else:
-            linear = self._linearise(solution)
+            linear = self.linearise_solution(solution)
             solution.linearisation = linear
             stability = Stability.STABLE if linear.stable else Stability.UNSTABLE
             if not linear.singular:
@@ -195,7 +212,8 @@ class Network(Model):
             time.perf_counter() - start, stability, smallest,
         )  # fmt: skip
 
-    def _linearise(self, solution: Solution) -> Linearisation:
+    def linearise_solution(self, solution: Solution | FollowedSolution) -> Linearisation:
+        """Return the network linearised at a solution."""
         layout = solution.equilibrium.layout
         with self._lock:
             if id(layout) not in self._cuts:

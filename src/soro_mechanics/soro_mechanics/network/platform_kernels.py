@@ -1,0 +1,322 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse statics of one platform on rods driven by their lengths, inside a microsecond budget.
+
+Same equations as everywhere (closure and joint of every rod, balance of the platform), with the
+platform held at its target and the lengths unknown. The linear maps of one full assembly serve
+many solves: each iteration integrates the shapes alone and steps with maps that are a few
+millimetres old, so the residual is exact and only the rate of convergence pays. The maps are
+renewed when that rate grows.
+
+Per rod, with its closure c and f_b = F_b + E c, the force on its second end,
+
+    dW = -(T_ab (c + S dq) + t_a dL),   dq = -(Q f_b + d dL),   force on the platform Y f_b
+
+where Y, Q, d hold the eliminated joint.
+"""
+
+from soro_mechanics.lie_kernels import compose, kernel
+from soro_mechanics.network.dense_kernels import negative_pivots, solve_in_place
+from soro_mechanics.network.end_kernels import end_frame, joint_geometry
+from soro_mechanics.network.lane_kernels import integrate_lanes
+from soro_mechanics.network.piece_kernels import bracket, closure, end_forces
+from soro_mechanics.network.rod_kernels import fill_loads
+from soro_mechanics.network.system_kernels import (
+    condense,
+    evaluate,
+    SINGULAR,
+    subtract_load,
+    subtract_weight,
+)
+
+REACHED = 0
+STOPPED = 1
+STALE = 2
+RENEW_RATE = 0.4  # a residual that falls by less than this asks for new maps
+LARGEST = 1e6  # scaled residual beyond which the attempt is lost
+HISTORY = 4
+
+
+@kernel
+def renew(s, x, state, w, maps, lanes):
+    """Assemble fully at a state and keep what the iterations need. Returns False where singular.
+
+    maps.signature receives what stability depends on: negative pivots of joints and platform, and
+    per rod the largest entry of its first end's stiffness and the sign of det Phi. Where a rod,
+    held at both ends, becomes critical, det Phi passes through zero and that stiffness through
+    infinity.
+    """
+    if evaluate(s, x, state, w, True, True, lanes) >= 1e300:
+        return False
+    negative = condense(s, x, state, w, True, True)
+    if negative == SINGULAR:
+        return False
+    maps.signature[0] = negative + negative_pivots(w.matrix, 6, w.scratch[0:6, 0:6])
+    for r in range(s.counts[1]):
+        largest = 0.0
+        for i in range(3):
+            for j in range(3):
+                largest = max(largest, abs(w.tangent[r, 3 + i, 3 + j]))
+        maps.signature[1 + 2 * r] = largest
+        maps.signature[2 + 2 * r] = w.signs[r]
+    turn = w.scratch[20:30, 0:10]
+    b_f = w.scratch[30:36, 0:6]
+    for r in range(s.counts[1]):
+        t = w.tangent[r]
+        basis = w.basis[r, 1]
+        kind = s.joint_kind[r, 1]
+        bracket(w.raw[r, 6:12], b_f)
+        joint_geometry(basis, kind, w.raw[r, 6:12], turn)
+        for i in range(6):
+            for j in range(6):
+                maps.ab[r, i, j] = t[i, 6 + j]
+                maps.e[r, i, j] = t[6 + i, 6 + j] - b_f[i, j]
+                maps.y[r, i, j] = basis[j, i]
+            maps.ta[r, i] = w.params[r, i, 0]
+            maps.spin[r, i] = basis[i, 7]
+            maps.q[r, i] = 0.0
+        maps.d[r] = 0.0
+        if kind == 0:
+            continue
+        stiffness = 0.0
+        drive = 0.0
+        for i in range(6):
+            drive += basis[i, 7] * w.params[r, 6 + i, 0]
+            for j in range(6):
+                stiffness += basis[i, 7] * t[6 + i, 6 + j] * basis[j, 7]
+        maps.d[r] = drive / stiffness
+        for i in range(6):
+            maps.q[r, i] = basis[i, 7] / stiffness
+        for i in range(6):
+            m = turn[i, 7]
+            for a in range(6):
+                for b in range(6):
+                    m += basis[a, i] * t[6 + a, 6 + b] * basis[b, 7]
+            for j in range(6):
+                maps.y[r, i, j] -= m * maps.q[r, j]
+    # lengths per force on the platform
+    a = w.scratch[0:6, 0:6]
+    for i in range(6):
+        for j in range(6):
+            maps.inverse[i, j] = 1.0 if i == j else 0.0
+            a[i, j] = w.columns[i, j]
+    return solve_in_place(a, 6, maps.inverse, 6) != 0
+
+
+@kernel
+def shape_residual(s, x, state, w, paths, lanes):
+    """Integrate the shapes at a state; write closures, forces and w.balance[1]. The residual."""
+    n = s.counts[1]
+    body = state.body[1]
+    for r in range(n):
+        end_frame(
+            s.attach[r, 1], s.motor_axis[r, 1], x.theta[r, 1], s.offset[r, 1],
+            s.joint_kind[r, 1], s.joint_axes[r, 1], state.joint[r, 1], state.spin[r, 1],
+            x.gap[r], w.scratch[0:13, 0:4], w.end[r, 1], w.basis[r, 1],
+        )  # fmt: skip
+        compose(body, w.end[r, 1], state.node[2 * r + 1])
+    fill_loads(s, x, state, w)
+    for b in range(s.counts[7]):
+        integrate_lanes(
+            w.load[b], x.table[b], s.counts[4], 0, s.light_drive, s.light_shift[b], False,
+            w.lanes[b], paths[b], lanes,
+        )  # fmt: skip
+    length = s.scale[0]
+    size = s.scale[1]
+    worst = 0.0
+    t = w.scratch[0:6, 0:6]
+    for i in range(6):
+        w.balance[1, i] = 0.0
+    subtract_load(body, x.dead[1], x.follower[1], w.balance[1], t)
+    subtract_weight(body, s.body_mass[1], s.body_centre[1], x.gravity, w.balance[1], t)
+    for r in range(n):
+        y = w.lanes[r // 8, 0]
+        load = w.load[r // 8]
+        h = w.h[r]
+        relative_pose(state.node[2 * r], state.node[2 * r + 1], h)
+        closure(y, r % 8, h, w.scratch[0:8, 0:4], w.closure[r])
+        end_forces(y, load, r % 8, h, w.scratch[0:1, 0:6], w.raw[r])
+        for i in range(3):
+            worst = max(worst, abs(w.closure[r, i]) / length, abs(w.closure[r, 3 + i]))
+        basis = w.basis[r, 1]
+        for j in range(6 + 2 * s.joint_kind[r, 1]):
+            if j == 6:
+                continue
+            v = 0.0
+            for i in range(6):
+                v += basis[i, j] * w.raw[r, 6 + i]
+            if j < 6:
+                w.balance[1, j] += v
+            else:
+                worst = max(worst, abs(v) / (size * length))
+    for i in range(3):
+        worst = max(worst, abs(w.balance[1, i]) / size, abs(w.balance[1, 3 + i]) / (size * length))
+    return worst
+
+
+@kernel
+def relative_pose(ga, gb, h):
+    """Write ga^-1 gb."""
+    for i in range(3):
+        for j in range(4):
+            v = 0.0
+            for k in range(3):
+                v += ga[k, i] * (gb[k, 3] - ga[k, 3] if j == 3 else gb[k, j])
+            h[i, j] = v
+
+
+@kernel
+def _chord_step(s, x, state, w, maps):
+    """Step wrenches, joints and lengths with the kept maps."""
+    n = s.counts[1]
+    total = w.scratch[6, 0:6]
+    force = w.scratch[8:14, 0:6]
+    back = w.scratch[7, 0:6]
+    for i in range(6):
+        total[i] = w.balance[1, i]
+    for r in range(n):
+        basis = w.basis[r, 1]
+        for i in range(6):
+            v = w.raw[r, 6 + i]
+            for j in range(6):
+                v += maps.e[r, i, j] * w.closure[r, j]
+            force[r, i] = v
+        for i in range(6):
+            v = 0.0
+            for j in range(6):
+                v += maps.y[r, i, j] * force[r, j] - basis[j, i] * w.raw[r, 6 + j]
+            total[i] += v
+    for i in range(6):
+        v = 0.0
+        for j in range(6):
+            v -= maps.inverse[i, j] * total[j]
+        back[i] = v
+    for i in range(6):
+        r = maps.rod_of_actuator[i]
+        change = back[i]
+        dq = -maps.d[r] * change
+        for j in range(6):
+            dq -= maps.q[r, j] * force[r, j]
+        for j in range(6):
+            v = maps.ta[r, j] * change
+            for m in range(6):
+                v += maps.ab[r, j, m] * (w.closure[r, m] + maps.spin[r, m] * dq)
+            state.wrench[r, j] -= v
+        state.joint[r, 1, 0] += dq
+        x.length[r] += change
+
+
+@kernel
+def _weights(target, history, count, out):
+    """Write the weights of the extrapolation: as many points as lie evenly on one line."""
+    for i in range(HISTORY):
+        out[i] = 0.0
+    used = 1
+    for k in range(1, count):
+        far = 0.0
+        step = 0.0
+        for i in range(12):
+            now = target[i // 4, i % 4] if k == 1 else history[k - 2, i]
+            a = now - history[k - 1, i]
+            b = history[k - 1, i] - history[k, i]
+            far = max(far, abs(a - b))
+            step = max(step, abs(b))
+        if not far <= 0.02 * step:
+            break
+        used = k + 1
+    if used == 1:
+        out[0] = 1.0
+    elif used == 2:
+        out[0] = 2.0
+        out[1] = -1.0
+    elif used == 3:
+        out[0] = 3.0
+        out[1] = -3.0
+        out[2] = 1.0
+    else:
+        out[0] = 4.0
+        out[1] = -6.0
+        out[2] = 4.0
+        out[3] = -1.0
+
+
+@kernel
+def _predict(s, x, state, w, target, history, count):
+    """Put the platform at its target and extrapolate the rods from the history."""
+    n = s.counts[1]
+    _weights(target, history, count, w.scratch[0])
+    for r in range(n):
+        o = 12 + 8 * r
+        for i in range(8):
+            v = 0.0
+            for k in range(min(count, HISTORY)):
+                v += w.scratch[0, k] * history[k, o + i]
+            if i == 0:
+                x.length[r] = v
+            elif i == 1:
+                state.joint[r, 1, 0] = v
+            else:
+                state.wrench[r, i - 2] = v
+    for i in range(3):
+        for j in range(4):
+            state.body[1, i, j] = target[i, j]
+
+
+@kernel
+def reach_platform(
+    s, x, state, w, maps, target, history, count, resume, tolerance, most, paths, pose, record,
+    lanes,
+):  # fmt: skip
+    """Solve one target; history (HISTORY, 12 + 8 rods) holds earlier solutions, newest first.
+
+    A row of the history: pose of the platform (12), then per rod length, joint angle, wrench (6).
+    `record` receives the new row, `pose` (rods, steps + 1, 4, 4) the shapes. With `resume` the
+    iteration goes on from `state` and `x` instead of an extrapolation.
+
+    Returns
+    -------
+    outcome : int
+        STALE asks for new maps at `state`, then for another call with `resume`; the state is then
+        the extrapolated one, or a better one.
+    steps : int
+    error : float
+    """
+    if not resume:
+        _predict(s, x, state, w, target, history, count)
+    before = 0.0
+    error = 0.0
+    for step in range(most + 1):
+        error = shape_residual(s, x, state, w, paths, lanes)
+        if error <= tolerance:
+            _write_result(s, x, state, w, paths, pose, record)
+            return REACHED, step, error
+        if step == most or not error < LARGEST:
+            return STOPPED, step, error
+        if before > 0.0 and not error < RENEW_RATE * before:
+            if not error < before and not resume:
+                _predict(s, x, state, w, target, history, count)
+            return STALE, step, error
+        before = error
+        _chord_step(s, x, state, w, maps)
+    return STOPPED, most, error
+
+
+@kernel
+def _write_result(s, x, state, w, paths, pose, record):
+    h = w.scratch[0:4, 0:4]
+    for i in range(12):
+        record[i] = state.body[1, i // 4, i % 4]
+    for r in range(s.counts[1]):
+        o = 12 + 8 * r
+        record[o] = x.length[r]
+        record[o + 1] = state.joint[r, 1, 0]
+        for i in range(6):
+            record[o + 2 + i] = state.wrench[r, i]
+        k = r % 8
+        for step in range(s.counts[4] + 1):
+            y = paths[r // 8, step]
+            for i in range(3):
+                for j in range(3):
+                    h[i, j] = y[(3 * i + j) * 8 + k]
+                h[i, 3] = y[(9 + i) * 8 + k]
+            compose(state.node[2 * r], h, pose[r, step])
