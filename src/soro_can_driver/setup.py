@@ -20,4 +20,12 @@ setup(
     description='Hardware interface for a CAN motor board with flex sensors (python-can).',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
+    entry_points={
+        'console_scripts': [
+            'can_driver = soro_can_driver.node:main',
+        ],
+        'soro_driver.devices': [
+            'can = soro_can_driver.device:CanDevice',
+        ],
+    },
 )

@@ -1,0 +1,143 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Six motors and six flex sensors behind a CAN board, as a `Device`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import time
+from typing import ClassVar
+
+import numpy as np
+from soro_driver.device import (
+    Array,
+    Device,
+    DEVICE_FAULT_SHIFT,
+    DeviceError,
+    Fault,
+    Flag,
+    Identity,
+    Reading,
+    SensorReading,
+)
+from soro_driver.endpoint import Endpoint
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_can_driver.board import BoardState, EmergencyCode, Status
+from soro_can_driver.transport import CanTransport
+from soro_can_driver.wiring import CanWiring, read_wiring
+
+FAULT_WORDS = {
+    EmergencyCode.POSITION_LIMIT: 'a motor left its position limits',
+    EmergencyCode.SPEED_LIMIT: 'a motor exceeded its speed limit',
+    EmergencyCode.OVER_CURRENT: 'a motor drew too much current',
+    EmergencyCode.TRACKING: 'a motor does not follow its set-point',
+    EmergencyCode.ENCODER_JUMP: 'an encoder jumped',
+    EmergencyCode.FLEX: 'a flex sensor is stuck or open',
+    EmergencyCode.COMMAND_LOST: 'the board missed commands or heartbeats',
+    EmergencyCode.BUS_OFF: 'the board was off the bus',
+    EmergencyCode.ESTOP: 'the board stopped in an emergency',
+    EmergencyCode.REVERSED: 'a motor turns the wrong way',
+}
+
+
+class CanDevice(Device):
+    """Reads encoders and flex sensors, commands motor angles.
+
+    A read returns the answer to the last tick's SYNC: one tick of delay, always the same. The
+    board keeps the time to live itself and falls back to holding, then coasting.
+    """
+
+    fault_text: ClassVar[dict[int, str]] = {
+        1 << (DEVICE_FAULT_SHIFT + code): text for code, text in FAULT_WORDS.items()
+    }
+    io_timeout = 0.02
+    open_timeout = 1.0
+
+    def __init__(self, wiring: CanWiring) -> None:
+        self.wiring = wiring
+        self.transport = CanTransport(wiring, 0.5 * self.io_timeout, 0.5 * self.io_timeout)
+        self._armed = False
+
+    @classmethod
+    def from_section(
+        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> CanDevice:
+        """Make the device from ``driver.can``; an emulator is a socketcand server on loopback."""
+        wiring = read_wiring(section, robot)
+        if endpoint is not None:
+            wiring = replace(
+                wiring, interface='socketcand', host='127.0.0.1', port=endpoint.port, serial=0
+            )
+        return cls(wiring)
+
+    def open(self) -> Identity:
+        """Connect to the board, disarm it, write limits."""
+        self._armed = False
+        return self.transport.open()
+
+    def read(self) -> Reading:
+        """Return the board's answer to the last tick."""
+        t = self.transport
+        t.poll(time.monotonic())
+        flags = np.where(t.saturated, int(Flag.RATE_LIMITED), 0).astype(np.uint16)
+        return Reading(
+            t.time, t.angles.copy(), t.applied.copy(), flags, self._faults(), self._tripped(),
+            self._sensors(),
+        )  # fmt: skip
+
+    def write(self, values: Array, ttl: float) -> None:
+        """Send set-points [rad]."""
+        if not self._armed:
+            raise DeviceError('set-points written without arming')
+        self.transport.command(values, ttl)
+
+    def arm(self) -> None:
+        """Let the board act on set-points of this session."""
+        self.transport.arm()
+        self._armed = True
+
+    def make_safe(self) -> None:
+        """Disarm the board; an emergency stop where it does not confirm."""
+        self._armed = False
+        try:
+            self.transport.disarm()
+        except DeviceError:
+            self.transport.stop_at_once(0)
+            raise
+
+    def reset(self) -> None:
+        """Clear the board's latched faults."""
+        self._armed = False
+        self.transport.reset()
+
+    def close(self) -> None:
+        """Disconnect; never raises."""
+        self._armed = False
+        self.transport.close()
+
+    def _faults(self) -> int:
+        t = self.transport
+        faults = 0
+        if t.rebooted:
+            faults |= Fault.REBOOT
+        if t.state in (BoardState.FAULT, BoardState.ESTOP):
+            faults |= Fault.DEVICE
+        for code in t.emergencies:
+            if code in FAULT_WORDS and code != EmergencyCode.COMMAND_LOST:
+                faults |= 1 << (DEVICE_FAULT_SHIFT + code)
+        return int(faults)
+
+    def _tripped(self) -> bool:
+        """Whether the board went safe by itself while it should be armed."""
+        t = self.transport
+        expired = bool(t.status & Status.EXPIRED)
+        return self._armed and (expired or EmergencyCode.COMMAND_LOST in t.emergencies)
+
+    def _sensors(self) -> SensorReading | None:
+        t = self.transport
+        if not self.wiring.sensors:
+            return None
+        flags = np.where(t.flex_faulty, int(Flag.SENSOR_FAULT), 0).astype(np.uint16)
+        return SensorReading(self.wiring.sensors, t.flex.copy(), flags)

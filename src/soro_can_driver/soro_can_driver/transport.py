@@ -1,0 +1,272 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The motor board in SI: angles of the outputs in rad, and nothing of its own units outside."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_driver.device import DeviceError, DeviceTimeout, Identity
+
+from soro_can_driver.board import (
+    Abort,
+    Access,
+    BoardState,
+    FLEX_MASK,
+    FlexFlag,
+    Mode,
+    MOTORS,
+    Parameter,
+    PER_HALF,
+    PROTOCOL_MAJOR,
+    Status,
+)
+from soro_can_driver.bus import CanBus
+from soro_can_driver.protocol import (
+    BoardHeartbeat,
+    Command,
+    CommandFd,
+    Control,
+    Emergency,
+    EmergencyStop,
+    FeedbackFd,
+    Flex,
+    Frame,
+    HostHeartbeat,
+    ParameterFrame,
+    Position,
+    state_of,
+    Sync,
+    ttl_code,
+    Velocity,
+)
+from soro_can_driver.wiring import CanWiring
+
+Array = NDArray[np.float64]
+
+COUNT = math.radians(0.1)  # rad of the motor per count
+HEARTBEAT = 0.1  # s
+HALVES = (slice(0, PER_HALF), slice(PER_HALF, MOTORS))
+BOTH = 0b11
+
+
+class CanTransport:
+    """Talks to one board. The board answers every SYNC (or FD command) with its measurements."""
+
+    def __init__(self, wiring: CanWiring, io_timeout: float, reply_timeout: float) -> None:
+        self.wiring = wiring
+        self.bus = CanBus(wiring, io_timeout)
+        self._reply_timeout = reply_timeout
+        self._fd = wiring.framing == 'fd'
+        self._forget()
+
+    def _forget(self) -> None:
+        self.time = -math.inf
+        self.angles, self.speeds = np.full(MOTORS, math.nan), np.full(MOTORS, math.nan)
+        self.applied = np.full(MOTORS, math.nan)
+        self.flex = np.full(MOTORS, math.nan)
+        self.flex_faulty = np.zeros(MOTORS, bool)
+        self.saturated = np.zeros(MOTORS, bool)
+        self.status, self.state = 0, BoardState.BOOT
+        self.emergencies: set[int] = set()
+        self.boot_id: int | None = None
+        self.rebooted = False
+        self.torn = 0
+        self._session = 0
+        self._seq, self._counter = 0, 0
+        self._sent: dict[int, Array] = {}
+        self._halves, self._asked = 0, False
+        self._heartbeat_at = -math.inf
+        self._replies: list[ParameterFrame] = []
+
+    def open(self) -> Identity:
+        """Connect, open a session, check the board, and give it this robot's limits.
+
+        Raises
+        ------
+        DeviceError
+            Another protocol, another board, or a refused limit.
+        DeviceLost, DeviceTimeout
+            Nobody answers.
+        """
+        self._forget()
+        self.bus.open()
+        self._session = secrets.randbelow(0x7FFFFFFE) + 1
+        boot = self.write_parameter(Parameter.SESSION, self._session)
+        major = self.read_parameter(Parameter.PROTOCOL) >> 8
+        if major != PROTOCOL_MAJOR:
+            raise DeviceError(f'the board speaks protocol {major}, this driver {PROTOCOL_MAJOR}')
+        channels = self.read_parameter(Parameter.CHANNELS)
+        if channels != MOTORS:
+            raise DeviceError(f'the board has {channels} motors, this driver needs {MOTORS}')
+        serial = self.read_parameter(Parameter.SERIAL)
+        if self.wiring.serial not in (0, serial):
+            wanted = self.wiring.serial
+            raise DeviceError(f'board {serial} answers, the robot file names {wanted}')
+        firmware = self.read_parameter(Parameter.FIRMWARE)
+        self.write_parameter(Parameter.DISARM, 0)
+        self.write_parameter(Parameter.FRAMING, int(self._fd))
+        self._write_limits()
+        self.boot_id, self.rebooted = boot, False
+        return Identity('CAN motor board', str(serial), f'{firmware >> 8}.{firmware & 255}', boot)
+
+    def close(self) -> None:
+        """Disconnect; never raises."""
+        self.bus.close()
+
+    def poll(self, now: float) -> None:
+        """Take in what has arrived; keep the heartbeat going; ask for the next measurement."""
+        self._take(now)
+        if now - self._heartbeat_at >= HEARTBEAT:
+            self.bus.send(HostHeartbeat(self._session))
+            self._heartbeat_at = now
+        if not self._asked:
+            self._ask()
+        self._asked = False
+
+    def command(self, values: Array, ttl: float) -> None:
+        """Send set-points, shape (6,) [rad]; the board's answer to them arrives by itself."""
+        w = self.wiring
+        counts = np.rint(w.direction * (values - w.zero) * w.ratio / COUNT)
+        if not np.all(np.abs(counts) < 0x8000):
+            raise DeviceError(f'angle {values} does not fit the frame; check ratio and zero')
+        self._seq = (self._seq + 1) & 0xFF
+        self._sent[self._seq] = w.zero + w.direction * counts * COUNT / w.ratio
+        control = Control(True, Mode.POSITION, ttl_code(ttl))
+        whole = tuple(int(c) for c in counts)
+        if self._fd:
+            self.bus.send(CommandFd(self._seq, control, whole))
+        else:
+            for half, part in enumerate(HALVES):
+                a, b, c = whole[part]
+                self.bus.send(Command(half, self._seq, control, (a, b, c)))
+            self._sync()
+        self._asked = True
+
+    def arm(self) -> None:
+        """Let the board act on set-points."""
+        self.emergencies.clear()
+        self._sent.clear()
+        self.applied[:] = math.nan
+        self.write_parameter(Parameter.ARM, self._session)
+
+    def disarm(self) -> None:
+        """Take the motors off power."""
+        self.write_parameter(Parameter.DISARM, 0)
+
+    def stop_at_once(self, reason: int) -> None:
+        """Send the emergency stop three times, whatever the board answers."""
+        for _ in range(3):
+            self.bus.send(EmergencyStop(reason))
+
+    def reset(self) -> None:
+        """Clear the board's latched faults."""
+        self.write_parameter(Parameter.RESET, self._session)
+        self.emergencies.clear()
+
+    def read_parameter(self, index: Parameter, sub: int = 0) -> int:
+        """Return a parameter's value."""
+        return self._exchange(ParameterFrame(False, Access.READ, index, sub, 0))
+
+    def write_parameter(self, index: Parameter, value: int, sub: int = 0) -> int:
+        """Write a parameter; returns the value of the board's reply."""
+        return self._exchange(ParameterFrame(False, Access.WRITE, index, sub, value))
+
+    def _exchange(self, request: ParameterFrame) -> int:
+        self._replies.clear()
+        self.bus.send(request)
+        end = time.monotonic() + self._reply_timeout
+        while True:
+            self._take(time.monotonic())
+            for reply in self._replies:
+                if (reply.index, reply.sub) == (request.index, request.sub):
+                    return self._judge(request, reply)
+            if not self.bus.wait(end):
+                name = Parameter(request.index).name
+                raise DeviceTimeout(f'the board did not answer {name} in time')
+
+    @staticmethod
+    def _judge(request: ParameterFrame, reply: ParameterFrame) -> int:
+        if reply.access is Access.ABORT:
+            known = reply.value in tuple(Abort)
+            why = Abort(reply.value).name.lower().replace('_', ' ') if known else 'unknown reason'
+            raise DeviceError(f'the board refused {Parameter(request.index).name}: {why}')
+        return reply.value
+
+    def _write_limits(self) -> None:
+        w = self.wiring
+        ends = np.sort(
+            np.rint(w.direction * (np.array([w.minimum, w.maximum]) - w.zero) * w.ratio / COUNT),
+            axis=0,
+        )
+        speed = np.rint(np.degrees(w.speed * w.ratio))
+        for motor in range(MOTORS):
+            self.write_parameter(Parameter.MINIMUM_ANGLE, int(ends[0, motor]), motor)
+            self.write_parameter(Parameter.MAXIMUM_ANGLE, int(ends[1, motor]), motor)
+            self.write_parameter(Parameter.MAXIMUM_SPEED, int(speed[motor]), motor)
+
+    def _ask(self) -> None:
+        if self._fd:
+            idle = Control(False, Mode.COAST, 0)
+            self.bus.send(CommandFd(self._seq, idle, (0,) * MOTORS))
+        else:
+            self._sync()
+
+    def _sync(self) -> None:
+        self._counter = (self._counter + 1) & 0xFF
+        self.bus.send(Sync(self._counter))
+
+    def _take(self, now: float) -> None:
+        for frame in self.bus.receive():
+            self._sort(frame, now)
+
+    def _sort(self, frame: Frame, now: float) -> None:
+        w = self.wiring
+        if isinstance(frame, Position):
+            part = HALVES[frame.half]
+            self._measured(part, frame.angles, frame.seq, frame.status)
+            self._halves |= 1 << frame.half
+            if self._halves == BOTH:
+                self._halves, self.time = 0, now
+        elif isinstance(frame, FeedbackFd):
+            everything = slice(0, MOTORS)
+            self._measured(everything, frame.angles, frame.seq, frame.status)
+            self.speeds[:] = w.direction * np.radians(frame.speeds) / w.ratio
+            self._flexed(everything, frame.samples)
+            self.time = now
+        elif isinstance(frame, Velocity):
+            part = HALVES[frame.half]
+            self.speeds[part] = w.direction[part] * np.radians(frame.speeds) / w.ratio
+        elif isinstance(frame, Flex):
+            self._flexed(HALVES[frame.half], frame.samples)
+        elif isinstance(frame, ParameterFrame):
+            if frame.reply:
+                self._replies.append(frame)
+        elif isinstance(frame, Emergency):
+            self.emergencies.add(frame.code)
+        elif isinstance(frame, BoardHeartbeat):
+            if self.boot_id is not None and frame.boot_id != self.boot_id & 0xFFFF:
+                self.rebooted = True
+
+    def _measured(
+        self, part: slice, angles: tuple[int, ...], seq: int, status: int
+    ) -> None:
+        w = self.wiring
+        motor = np.array(angles, float) * COUNT
+        self.angles[part] = w.zero[part] + w.direction[part] * motor / w.ratio
+        self.status, self.state = status, state_of(status)
+        self.saturated[part] = bool(status & Status.SATURATED)
+        self.torn += bool(status & Status.TORN)
+        if seq in self._sent and self.state is BoardState.ARMED:
+            self.applied[part] = self._sent[seq][part]
+
+    def _flexed(self, part: slice, samples: tuple[int, ...]) -> None:
+        raw = np.array(samples)
+        self.flex[part] = raw & FLEX_MASK
+        self.flex_faulty[part] = (raw & (FlexFlag.STUCK | FlexFlag.OUT_OF_RANGE)) != 0
+
+

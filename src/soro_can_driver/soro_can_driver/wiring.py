@@ -1,0 +1,98 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Section ``driver.can`` of a robot file: bus, framing, gear, zero positions, sensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_can_driver.board import MOTORS
+
+FRAMINGS = ('classic', 'fd')
+
+
+@dataclass(frozen=True)
+class CanWiring:
+    """How a board is connected and what its numbers mean.
+
+    Attributes
+    ----------
+    interface, channel : str
+        Of python-can: 'socketcan' with 'can0', 'socketcand' with a host, ...
+    host, port : str, int
+        Of a socketcand server; not used by other interfaces.
+    bitrate, data_bitrate : int
+        [bit/s]
+    framing : str
+        'classic' (500 Hz) or 'fd' (1 kHz).
+    ratio : float
+        Turns of a motor per turn of its output.
+    zero : ndarray, shape (6,) [rad]
+        Output angles where the encoders read zero.
+    direction : ndarray, shape (6,)
+        1, or -1 where the motor counts the other way.
+    minimum, maximum : ndarray, shape (6,) [rad]
+        Output angles the board itself keeps to: the actuators' limits.
+    speed : ndarray, shape (6,) [rad/s]
+        Of the outputs.
+    sensors : tuple of str
+        Names of the flex sensors, six or none.
+    serial : int
+        The board that belongs to this robot; 0: any.
+    """
+
+    interface: str
+    channel: str
+    host: str
+    port: int
+    bitrate: int
+    data_bitrate: int
+    framing: str
+    ratio: float
+    zero: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    minimum: NDArray[np.float64]
+    maximum: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    sensors: tuple[str, ...]
+    serial: int
+
+
+def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
+    """Read and check ``driver.can``.
+
+    Raises
+    ------
+    RobotFileError
+        With the path to the field, the value found and the remedy.
+    """
+    with section:
+        interface = section.text('interface')
+        channel = section.text('channel')
+        host = section.text('host', '127.0.0.1')
+        port = section.integer('port', 29536, minimum=1)
+        bitrate = section.integer('bitrate', 1_000_000, minimum=10_000)
+        data_bitrate = section.integer('data_bitrate', 5_000_000, minimum=10_000)
+        framing = section.text('framing', 'classic', choices=FRAMINGS)
+        ratio = section.number('ratio', positive=True)
+        zero = section.vector('zero', 'rad', MOTORS, np.zeros(MOTORS))
+        direction = section.vector('direction', '1', MOTORS, np.ones(MOTORS))
+        if not np.all(np.abs(direction) == 1.0):
+            raise section.error('direction', 'write 1 or -1 for each motor')
+        serial = section.integer('serial', 0, minimum=0)
+        if len(robot.actuators) != MOTORS or {a.quantity for a in robot.actuators} != {'angle'}:
+            raise section.error('ratio', f'the board drives {MOTORS} actuators that are angles')
+    haptic = robot.structure.get('haptic')
+    sensors = () if haptic is None else tuple(s.name for s in haptic.strips)
+    return CanWiring(
+        interface, channel, host, port, bitrate, data_bitrate, framing, ratio, zero, direction,
+        np.array([a.minimum for a in robot.actuators]),
+        np.array([a.maximum for a in robot.actuators]),
+        np.array([a.rate for a in robot.actuators]),
+        sensors if len(sensors) == MOTORS else (), serial,
+    )  # fmt: skip

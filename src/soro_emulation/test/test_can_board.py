@@ -1,0 +1,303 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The CAN device against the emulated board, over the unmodified socketcand client."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from soro_can_driver.board import BoardState, CanId, EmergencyCode
+from soro_can_driver.device import CanDevice
+from soro_can_driver.protocol import Command, Control, EmergencyStop, Mode, Sync
+from soro_can_driver.wiring import CanWiring
+from soro_driver.device import DeviceError, DeviceLost, Fault, Flag
+from soro_emulation.motor_board import MotorBoard
+from soro_emulation.socketcand_server import SocketcandServer
+
+RATIO = 6.42
+ENCODER = np.radians(0.1) / RATIO
+
+
+class Rig:
+    """A board on loopback and a device that talks to it."""
+
+    def __init__(self, framing='classic', serial=0, direction=1.0):
+        self.counts = np.full(6, 2000.0)
+        self.lock = threading.Lock()
+        self.board = MotorBoard(0x1234, 77, lambda now: self.counts, time.monotonic())
+        self.server = SocketcandServer(0, self.receive, self.idle)
+        self.server.start()
+        limit = np.full(6, 1.0)
+        self.device = CanDevice(
+            CanWiring(
+                'socketcand', 'can0', '127.0.0.1', self.server.port, 1_000_000, 5_000_000, framing,
+                RATIO, np.full(6, 0.05), np.full(6, direction), -limit, limit, np.full(6, 20.0),
+                tuple(f'flex_{i}' for i in range(6)), serial,
+            )
+        )  # fmt: skip
+
+    def receive(self, can_id, data):
+        with self.lock:
+            return self.board.receive(can_id, data, time.monotonic())
+
+    def idle(self):
+        with self.lock:
+            return self.board.advance(time.monotonic())
+
+    def fresh(self, after=None, within=2.0):
+        """Read until a measurement younger than `after` is there."""
+        after = time.monotonic() if after is None else after
+        end = time.monotonic() + within
+        while time.monotonic() < end:
+            reading = self.device.read()
+            if reading.time > after:
+                return reading
+            threading.Event().wait(0.001)
+        raise AssertionError('no fresh measurement')
+
+    def drive(self, values, seconds, ttl=0.1):
+        """Command a constant for a while; returns the last reading."""
+        end = time.monotonic() + seconds
+        reading = self.device.read()
+        while time.monotonic() < end:
+            reading = self.device.read()
+            self.device.write(np.asarray(values, float), ttl)
+            threading.Event().wait(0.002)
+        return reading
+
+    def until(self, condition, within=2.0):
+        end = time.monotonic() + within
+        while time.monotonic() < end:
+            reading = self.device.read()
+            if condition(reading):
+                return reading
+            threading.Event().wait(0.002)
+        raise AssertionError('did not happen')
+
+    def close(self):
+        self.device.close()
+        self.server.stop()
+
+
+@pytest.fixture
+def rig(request):
+    made = Rig(**getattr(request, 'param', {}))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    'rig',
+    [{'framing': 'classic'}, {'framing': 'fd'}, {'framing': 'classic', 'direction': -1.0}],
+    indirect=True,
+)
+def test_drives_all_six_motors_to_their_angles(rig):
+    identity = rig.device.open()
+    assert (identity.serial, identity.session) == ('77', 0x1234)
+    start = rig.fresh()
+    np.testing.assert_allclose(start.measured, 0.05)  # encoders at zero
+    assert np.all(np.isnan(start.applied))
+    rig.device.arm()
+    goal = np.array([0.2, -0.3, 0.1, 0.0, 0.4, -0.5])
+    reading = rig.drive(goal, 0.4)
+    np.testing.assert_allclose(reading.measured, goal, atol=ENCODER)
+    np.testing.assert_allclose(reading.applied, goal, atol=ENCODER)
+    assert reading.faults == 0
+    assert not reading.tripped
+    np.testing.assert_array_equal(reading.sensors.raw, 2000.0)
+    np.testing.assert_array_equal(reading.sensors.flags, 0)
+    rig.device.make_safe()
+    assert rig.board.state is BoardState.SAFE
+    assert rig.device.transport.bus.malformed == 0
+    assert rig.server.malformed == 0
+
+
+def test_board_holds_then_coasts_when_commands_stop(rig):
+    rig.device.open()
+    rig.device.arm()
+    rig.drive(np.full(6, 0.1), 0.1, ttl=0.02)
+    reading = rig.until(lambda r: r.tripped)
+    assert rig.board.state in (BoardState.HOLDING, BoardState.SAFE)
+    rig.until(lambda r: rig.board.state is BoardState.SAFE)
+    assert np.isfinite(reading.measured).all()
+
+
+def test_limits_are_kept_by_the_board_and_echoed(rig):
+    rig.device.open()
+    rig.device.arm()
+    reading = rig.drive(np.full(6, 1.5), 0.6)
+    np.testing.assert_allclose(reading.measured, 1.0, atol=2 * ENCODER)
+    assert np.all(reading.flags & Flag.RATE_LIMITED)
+
+
+def test_faults_are_named_and_latched_until_reset(rig):
+    rig.device.open()
+    rig.device.arm()
+    rig.drive(np.full(6, 0.1), 0.05)
+    with rig.lock:
+        rig.board.fail(EmergencyCode.OVER_CURRENT, 0b000100)
+    reading = rig.until(lambda r: r.faults & Fault.DEVICE)
+    own = [text for bit, text in CanDevice.fault_text.items() if reading.faults & bit]
+    assert own == ['a motor drew too much current']
+    with pytest.raises(DeviceError, match='wrong state'):
+        rig.device.arm()
+    rig.device.reset()
+    assert rig.until(lambda r: r.faults == 0) is not None
+    rig.device.arm()
+
+
+def test_restarted_board_is_noticed(rig):
+    rig.device.open()
+    rig.fresh()
+    with rig.lock:
+        rig.board.reboot(0x4321)
+    assert rig.until(lambda r: r.faults & Fault.REBOOT)
+    with pytest.raises(DeviceError, match='wrong session'):
+        rig.device.arm()
+
+
+def test_flex_sensor_at_its_end_is_flagged(rig):
+    rig.device.open()
+    rig.counts = np.array([2000.0, 0.0, 4095.0, 1.0, 4094.0, 5000.0])
+    reading = rig.fresh(time.monotonic() + 0.05)
+    faulty = (reading.sensors.flags & Flag.SENSOR_FAULT) != 0
+    np.testing.assert_array_equal(faulty, [False, True, True, False, False, True])
+
+
+def test_pulled_cable_and_silence_are_seen_by_age_and_do_not_raise_for_ever(rig):
+    rig.device.open()
+    before = rig.fresh().time
+    rig.server.silent = True
+    threading.Event().wait(0.05)
+    rig.device.read()
+    stale = rig.device.read().time
+    assert stale < time.monotonic() - 0.04
+    assert stale >= before
+    rig.server.silent = False
+    rig.fresh()
+    rig.server.drop_client()
+    end = time.monotonic() + 1.0
+    lost = False
+    while time.monotonic() < end and not lost:
+        try:
+            rig.device.read()
+        except DeviceLost:
+            lost = True
+        threading.Event().wait(0.005)
+    assert lost or rig.device.transport.time < time.monotonic() - 0.5
+    rig.device.close()
+    rig.device.open()  # and it can be opened again
+    assert rig.fresh().faults == 0
+
+
+def test_nobody_listening_is_said_quickly(rig):
+    rig.server.stop()
+    start = time.monotonic()
+    with pytest.raises(DeviceLost, match='socketcand 127.0.0.1'):
+        rig.device.open()
+    assert time.monotonic() - start < 1.0
+
+
+def test_second_master_is_turned_away(rig):
+    rig.device.open()
+    other = CanDevice(rig.device.wiring)
+    with pytest.raises(DeviceError):
+        other.open()
+    other.close()
+    rig.fresh()
+
+
+@pytest.mark.parametrize('rig', [{'serial': 5}], indirect=True)
+def test_another_board_is_refused(rig):
+    with pytest.raises(DeviceError, match='board 77 answers'):
+        rig.device.open()
+
+
+def test_writing_without_arming_is_refused(rig):
+    rig.device.open()
+    with pytest.raises(DeviceError, match='without arming'):
+        rig.device.write(np.zeros(6), 0.1)
+
+
+def quiet_board():
+    board = MotorBoard(1, 1, lambda now: np.full(6, 2000.0), 0.0)
+    from soro_can_driver.board import Access, Parameter
+    from soro_can_driver.protocol import ParameterFrame
+
+    def write(index, value, now):
+        frame = ParameterFrame(False, Access.WRITE, index, 0, value)
+        return board.receive(frame.id, frame.pack(), now)
+
+    write(Parameter.SESSION, 9, 0.0)
+    write(Parameter.ARM, 9, 0.0)
+    return board, write
+
+
+def send(board, frame, now):
+    return board.receive(frame.id, frame.pack(), now)
+
+
+def test_torn_command_is_not_applied():
+    board, _ = quiet_board()
+    good = Control(True, Mode.POSITION, 4)
+    send(board, Command(0, 1, good, (100, 100, 100)), 0.001)
+    send(board, Command(1, 2, good, (100, 100, 100)), 0.001)
+    send(board, Sync(1), 0.001)
+    assert board.applied == 0
+    for half in range(2):
+        send(board, Command(half, 3, good, (100, 100, 100)), 0.002)
+    assert board.applied == 0  # not before the SYNC
+    send(board, Sync(2), 0.002)
+    assert board.applied == 1
+
+
+def test_motors_settle_in_the_published_time():
+    board, _ = quiet_board()
+    good = Control(True, Mode.POSITION, 6)
+    for half in range(2):
+        send(board, Command(half, 1, good, (1000, 1000, 1000)), 0.0)
+    send(board, Sync(1), 0.0)
+    board.advance(0.022)
+    np.testing.assert_allclose(board.angle, 1000.0, rtol=0.02)
+    assert np.all(board.angle < 1000.0)
+
+
+def test_emergency_stop_outlasts_everything_but_a_reset():
+    from soro_can_driver.board import Parameter
+
+    board, write = quiet_board()
+    frames = send(board, EmergencyStop(0), 0.001)
+    assert board.state is BoardState.ESTOP
+    assert frames[0][0] == CanId.EMERGENCY
+    write(Parameter.ARM, 9, 0.002)
+    write(Parameter.DISARM, 0, 0.002)
+    assert board.state is BoardState.ESTOP
+    write(Parameter.RESET, 8, 0.003)  # another session
+    assert board.state is BoardState.ESTOP
+    write(Parameter.RESET, 9, 0.003)
+    assert board.state is BoardState.SAFE
+
+
+def test_host_that_dies_disarms_the_board():
+    board, _ = quiet_board()
+    good = Control(True, Mode.POSITION, 6)
+    for k in range(300):
+        now = 0.002 * k
+        for half in range(2):
+            send(board, Command(half, k & 255, good, (0, 0, 0)), now)
+        send(board, Sync(k & 255), now)
+    # Commands went on, heartbeats did not: whoever sends is not the host of this session.
+    assert board.state is BoardState.SAFE
+
+
+def test_garbage_on_the_bus_changes_nothing():
+    board, _ = quiet_board()
+    rng = np.random.default_rng(0)
+    harmless = [i for i in range(0x800) if i not in tuple(CanId)]
+    for _ in range(20000):
+        can_id = int(rng.choice(harmless))
+        assert board.receive(can_id, rng.bytes(int(rng.integers(0, 9))), 0.0) == []
+    for can_id in CanId:
+        assert board.receive(can_id, b'\xff' * 7, 0.0) == []
+    assert board.state is BoardState.ARMED
