@@ -195,6 +195,10 @@ class SegmentModel(Model):
             self._push(ramp.actuation), self._no_pushes, gravity, grid.densities, loads,
             self._units, TOLERANCE, rest, start, nodes, columns, integral,
         )  # fmt: skip
+        if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
+            # No solution: nothing that could be taken for one.
+            for array in (nodes, columns, integral):
+                array[:] = np.nan
         return RodState(grid, loads, ramp, start, nodes, columns, integral), passes, residual
 
     def _held(self, ramp: Ramp) -> tuple[Array, Array]:
@@ -280,6 +284,8 @@ class SegmentModel(Model):
         """Return the exact derivative, through every increment and the loaded equilibrium."""
         state: RodState = q.state
         parameters = len(self.description.actuators)
+        if not q.status.converged:
+            return np.full((6, parameters), np.nan)
         ramp = self._ramp(state.grid, q.actuation, q.gravity, parameters, state.ramp)
         held, d_held = self._held(ramp)
         count = state.nodes.shape[0]
@@ -318,6 +324,8 @@ class SegmentModel(Model):
     def _tangent(self, q: Configuration) -> Array:
         """Return C_o of every node; the piece beyond it answers with its own stiffness."""
         state: RodState = q.state
+        if not q.status.converged:
+            return state.integral
         ramp = state.ramp
         held, d_held = self._held(ramp)
         count = state.nodes.shape[0]

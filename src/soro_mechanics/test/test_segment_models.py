@@ -240,10 +240,23 @@ def test_a_warm_start_changes_the_work_and_not_the_answer():
     np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
 
 
-def test_too_much_pressure_is_reported_not_returned():
-    q = load_robot('stiff_flop').forward([9e5, 9e5, 9e5])
-    assert q.status.code is Code.NOT_CONVERGED and not q.status.converged
-    assert 'pressure' in q.status.message
+@pytest.mark.parametrize('model', ['ncm', 'npcc'])
+def test_what_is_not_solved_holds_no_numbers(model):
+    robot = load_robot('stiff_flop', model)
+    for actuation, wrench, says in (
+        ([9e5, 9e5, 9e5], None, 'pressure'),
+        ([1e5, 0, 0], [0, 0, -300.0, 0, 0, 0], 'loads'),
+    ):
+        q = robot.forward(actuation, wrench)
+        assert q.status.code is Code.NOT_CONVERGED and not q.status.converged
+        assert says in q.status.message
+        assert np.all(np.isnan(q.tip[:3])) and np.all(np.isnan(robot.jacobian(q)))
+        for method in ('tangent', 'integral'):
+            assert np.all(np.isnan(robot.compliance(q, method=method)))
+            assert np.all(np.isnan(robot.compliance_along(q, method=method)[0]))
+        # and it does no harm as a guess
+        after = robot.forward([0.9e5, 0, 0], guess=q)
+        np.testing.assert_allclose(after.tip, robot.forward([0.9e5, 0, 0]).tip, atol=1e-9)
 
 
 def test_a_column_under_its_critical_load_is_stable_and_over_it_is_not():
