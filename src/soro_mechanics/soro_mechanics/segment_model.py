@@ -262,6 +262,8 @@ class SegmentModel(Model):
         status: SolverStatus,
     ) -> Configuration:
         poses = node_poses(state.nodes)
+        if not status.converged:
+            poses[:, :3, :3] = np.eye(3)  # of no meaning, but a rotation: positions say NaN
         segments = self.structure.segments
         bodies = {}
         for segment, part in zip(segments, state.grid.slices, strict=True):

@@ -250,7 +250,7 @@ def test_what_is_not_solved_holds_no_numbers(model):
         q = robot.forward(actuation, wrench)
         assert q.status.code is Code.NOT_CONVERGED and not q.status.converged
         assert says in q.status.message
-        assert np.all(np.isnan(q.tip[:3])) and np.all(np.isnan(robot.jacobian(q)))
+        assert np.all(np.isnan(q.tip[:3, 3])) and np.all(np.isnan(robot.jacobian(q)))
         for method in ('tangent', 'integral'):
             assert np.all(np.isnan(robot.compliance(q, method=method)))
             assert np.all(np.isnan(robot.compliance_along(q, method=method)[0]))
