@@ -148,9 +148,7 @@ class KinematicsSolver(GuardedLifecycleNode):
             (WrenchStamped, 'external_wrench', self._on_wrench),
         ):
             self._inputs.append(
-                self.create_subscription(
-                    kind, topic, callback, LOSSY, callback_group=self._stream
-                )
+                self.create_subscription(kind, topic, callback, LOSSY, callback_group=self._stream)
             )
         self._timer = self.create_timer(
             1.0 / self.table.configuration_rate, self._on_timer, self._stream,

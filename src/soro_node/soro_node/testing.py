@@ -62,9 +62,7 @@ class RosSession:
     def node(self, factory: Callable[..., Any], namespace: str = '', **parameters: Any) -> Any:
         """Make a node with parameter values and spin it."""
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-        node = factory(
-            context=self.context, namespace=namespace, parameter_overrides=overrides
-        )
+        node = factory(context=self.context, namespace=namespace, parameter_overrides=overrides)
         self.spin(node)
         return node
 
@@ -156,7 +154,7 @@ def undocumented(page: str, node: Any, parameters: Any) -> list[str]:
         if topic.endswith(BUILT_IN) or '/_action/' in topic.replace('/_action/send_goal', ''):
             continue
         topic = topic.replace('/_action/send_goal', '')
-        short = f'~/{topic[len(own):]}' if topic.startswith(own) else topic.removeprefix(space)
+        short = f'~/{topic[len(own) :]}' if topic.startswith(own) else topic.removeprefix(space)
         if not ({f'`{short}`', f'`{topic}`'} & set(re.findall(r'`[^`]+`', page))):
             missing.append(short)
     return missing

@@ -168,9 +168,7 @@ def spring(seed):
 def test_a_compliance_survives_the_wire(bent):
     matrix = spring(1)
     point = c.CompliancePoint(matrix, bent.tip, 'arm', 0.05)
-    message = c.compliance_to_message(
-        point, bent, Compliance.INTEGRAL, 'arm/tip_aligned', Time()
-    )
+    message = c.compliance_to_message(point, bent, Compliance.INTEGRAL, 'arm/tip_aligned', Time())
     back = deserialize_message(serialize_message(message), Compliance)
     assert np.array(back.matrix).reshape(6, 6) == pytest.approx(matrix)
     assert (back.method, back.backbone, back.arc_length) == (Compliance.INTEGRAL, 'arm', 0.05)

@@ -250,9 +250,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
 
     def _thread_failed(self, error: Exception) -> None:
         self._stream.stop(Code.UNKNOWN, f'internal error: {error!r}')
-        self.get_logger().fatal(
-            'command stream:\n' + ''.join(traceback.format_exception(error))
-        )
+        self.get_logger().fatal('command stream:\n' + ''.join(traceback.format_exception(error)))
 
     def _on_state(self, message: ActuatorState) -> None:
         try:

@@ -86,8 +86,6 @@ class Plan:
         return f'{share} points are not reachable, nothing moved; {self.solution.message}'
 
 
-
-
 def curve_of_goal(goal: Any, frames: Frames) -> Curve:
     """Return the curve that a goal asks for, in base_link.
 

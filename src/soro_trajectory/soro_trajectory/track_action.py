@@ -189,9 +189,7 @@ class TrackAction:
             time_now = time.monotonic() - begin - table.delay
             point = schedule.point_at(time_now)
             progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))
-            self._feed(
-                handle, TrackTrajectory.Feedback.TRACKING, progress, plan, point, record
-            )
+            self._feed(handle, TrackTrajectory.Feedback.TRACKING, progress, plan, point, record)
             self._check_error(record, handle.request.max_error)
             self._ending.wait(LOOK_PERIOD)
 
