@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from soro_cli.errors import CliError
 
-SOLVER = '/kinematics_solver/solve_forward'
+SOLVER = 'kinematics_solver'
 DISCOVERY = 5.0  # s; on one machine every node is found within half a second, unless it is busy
 SETTLED = 0.3  # s without a new robot: all have been found
 SLICE = 0.05  # s, longest time a Ctrl-C waits
@@ -62,7 +62,7 @@ class RosSession(AbstractContextManager['RosSession']):
         return True
 
     def running_robots(self, wanted: str = '') -> list[str]:
-        """Return the namespaces in which a kinematics solver answers, sorted.
+        """Return the namespaces in which a kinematics solver lives, sorted.
 
         Returns as soon as `wanted` is among them, else when no more have come for a while.
         """
@@ -70,9 +70,9 @@ class RosSession(AbstractContextManager['RosSession']):
         last_change = start = time.monotonic()
         while time.monotonic() - start < DISCOVERY:
             now = {
-                name.removesuffix(SOLVER)
-                for name, _ in self.node.get_service_names_and_types()
-                if name.endswith(SOLVER)
+                space
+                for name, space in self.node.get_node_names_and_namespaces()
+                if name == SOLVER
             }
             if now != found:
                 found, last_change = now, time.monotonic()
@@ -95,7 +95,11 @@ class RosSession(AbstractContextManager['RosSession']):
             self._clients[name] = self.node.create_client(kind, name)
         client = self._clients[name]
         if not self.spin_until(client.service_is_ready, DISCOVERY):
-            raise CliError(f'there is no service {name}; is that node running?', TIMED_OUT)
+            raise CliError(
+                f'there is no service {name}; the node has ended or is still starting (the very '
+                'first start compiles for a minute)',
+                TIMED_OUT,
+            )
         future = client.call_async(request)
         if not self.spin_until(future.done, timeout):
             client.remove_pending_request(future)
