@@ -13,18 +13,11 @@ import time
 import numpy as np
 
 from soro_mechanics import ancf_solve_kernels as kernels
-from soro_mechanics.ancf_assembly import (
-    AncfLoads,
-    AncfState,
-    assemble,
-    HALVINGS,
-    make_structure,
-    NEWTON_LIMIT,
-    tolerance_of,
-)
+from soro_mechanics.ancf_assembly import assemble, make_structure, tolerance_of
 from soro_mechanics.ancf_compliance import compliance_at_stations
 from soro_mechanics.ancf_schema import SoftLegs
 from soro_mechanics.ancf_shape_kernels import leg_poses
+from soro_mechanics.ancf_steps import AncfLoads, AncfState, Outcome, solve_equations
 from soro_mechanics.ancf_stretch_kernels import pressure_at, stretch_at
 from soro_mechanics.configuration import (
     Array,
@@ -163,26 +156,18 @@ class Ancf(Model):
             `time.perf_counter` when the solve began.
         """
         state, outcome = self._run(first, loads, mode, target)
-        if not outcome[0]:
+        if not outcome.converged:
             state = self.rest
             for share in _LOAD_STEPS:
                 state, outcome = self._run(state, _scaled(loads, share), mode, target)
-                if not outcome[0]:
+                if not outcome.converged:
                     break
         return state, _status(outcome, state, self.tolerance, time.perf_counter() - start)
 
     def _run(
         self, first: AncfState, loads: AncfLoads, mode: int, target: Array
-    ) -> tuple[AncfState, tuple[bool, int, float, int]]:
-        result = kernels.equation_solver(
-            first[:4], first[6:], self.structure, *loads, mode, target, self.tolerance,
-            NEWTON_LIMIT, HALVINGS,
-        )  # fmt: skip
-        moved, tangent, by_stretch, sensitivity, converged, used, residual, negative = result
-        state = AncfState(
-            moved[0], moved[1], moved[2], moved[3], tangent, by_stretch, *sensitivity
-        )
-        return state, (converged, used, residual, negative)
+    ) -> tuple[AncfState, Outcome]:
+        return solve_equations(first, self.structure, loads, mode, target, self.tolerance)
 
     def kernel_loads(self, wrench: Array, loads: tuple[Load, ...], gravity: Array) -> AncfLoads:
         """Collect tip wrench, further loads and weight for the kernels."""
@@ -279,7 +264,7 @@ def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
 
 
 def _status(
-    outcome: tuple[bool, int, float, int], state: AncfState, tolerance: float, seconds: float
+    outcome: Outcome, state: AncfState, tolerance: float, seconds: float
 ) -> SolverStatus:
     converged, iterations, residual, negative = outcome
     if not converged:

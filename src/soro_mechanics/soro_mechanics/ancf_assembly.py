@@ -4,42 +4,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics import ancf_solve_kernels as kernels
 from soro_mechanics.ancf_kernels import place_ends
 from soro_mechanics.ancf_schema import SoftLegs
+from soro_mechanics.ancf_steps import AncfLoads, AncfState, make_work
 from soro_mechanics.errors import SoroError
 
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # of the scaled residual: forces below 1e-9 EI / L^2
 _ROUND_OFF = 16.0 * np.finfo(float).eps  # of EA per element: what the residual cannot undercut
-NEWTON_LIMIT = 25
-HALVINGS = 12
-
-
-class AncfState(NamedTuple):
-    """An equilibrium and its linearisation; the warm start of the next solve."""
-
-    nodes: Array  # (legs, n_e + 1, 12)
-    stretch: Array  # (legs,)
-    position: Array  # (3,) of the tip
-    rotation: Array  # (3, 3)
-    tangent: Array  # (6, 6) condensed on the tip
-    by_stretch: Array  # (6, legs) condensed force per stretch
-    by_nodes: Array  # (legs, legs, n_e + 1, 12) per stretch
-    by_platform: Array  # (6, legs) tip motion per stretch
-
-
-class AncfLoads(NamedTuple):
-    """Loads as the kernels take them."""
-
-    legs: tuple[Array, NDArray[np.int64], NDArray[np.int64], Array, Array]
-    body: tuple[Array, Array, NDArray[np.bool_]]
 
 
 class AssemblyFailed(SoroError):
@@ -103,7 +80,7 @@ def assemble(legs: SoftLegs) -> AncfState:
     loads = no_loads()
     state = _straight(legs)
     done, part = 0.0, 0.5
-    work = kernels.make_work(count, legs.elements + 1)
+    work = make_work(count, legs.elements + 1)
     while done < 1.0:
         goal = min(1.0, done + part)
         radius = legs.base_radius + goal * (legs.platform_radius - legs.base_radius)

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics import ancf_kernels as kernels
-from soro_mechanics import ancf_solve_kernels as solving
-from soro_mechanics.ancf_assembly import AncfLoads, AncfState
 from soro_mechanics.ancf_shape_kernels import station_motion
+from soro_mechanics.ancf_steps import AncfLoads, AncfState, make_work
 
 Array = NDArray[np.float64]
 Structure = tuple[Array, Array, Array, Array, float]
@@ -25,7 +24,7 @@ def full_system(
     of the platform. The tangent is the analytic Hessian, exact also away from equilibrium.
     """
     count, nodes = state.nodes.shape[:2]
-    work = solving.make_work(count, nodes)
+    work = make_work(count, nodes)
     rows, ends, scratch, tangent, gradient = work[:5]
     kernels.linearise(state.nodes, state.stretch, structure, loads.legs, rows, scratch)
     kernels.platform_system(

@@ -119,7 +119,7 @@ def predict(state, sensitivity, structure, mode, target):
     _apply(state, structure, step, change[:, 0].copy(), changes, scale, np.empty((2, 3, 3)))
 
 
-@njit(cache=True, error_model='numpy')
+@njit(cache=True, error_model='numpy', nogil=True)
 def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, limit, work):
     """Iterate to equilibrium; return (converged, iterations, scaled residual, negative pivots).
 
@@ -169,17 +169,6 @@ def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, lim
 
 
 @njit(cache=True, error_model='numpy')
-def make_work(legs, nodes):
-    """Return the scratch arrays of `newton` for a robot of this size."""
-    element = (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3, 3)))
-    return (
-        np.empty((legs, nodes, 12, 26)), np.empty((legs, 12)), (np.empty(6), element),
-        np.empty((6, 6)), np.empty(6), np.empty((6, legs)), np.zeros((legs, nodes, 12)),
-        np.empty((2, 3, 3)),
-    )  # fmt: skip
-
-
-@njit(cache=True, error_model='numpy')
 def sensitivity_of(nodes, position, rows, tangent, by_stretch):
     """Return d(nodes) / d(stretch), (legs, legs, nodes, 12), and d(platform), (6, legs)."""
     legs = nodes.shape[0]
@@ -194,59 +183,3 @@ def sensitivity_of(nodes, position, rows, tangent, by_stretch):
         unit[j] = 1.0
         back_substitute(nodes, position, rows, by_platform[:, j].copy(), unit, 0.0, by_nodes[j])
     return by_nodes, by_platform
-
-
-@njit(cache=True, error_model='numpy', nogil=True)
-def equation_solver(
-    state, sensitivity, structure, leg_loads, body_loads, mode, target, tolerance, limit, halvings
-):
-    """Solve for a target from a converged state: Algorithm 1 with steps halved on failure.
-
-    Returns
-    -------
-    state : tuple
-        (nodes, stretch, position, rotation): the solution, or where the last good step led.
-    tangent, by_stretch : ndarray, shapes (6, 6), (6, legs)
-        Condensed on the platform, at the solution.
-    sensitivity : tuple
-        As `sensitivity_of`; the predictor of the next solve.
-    converged, iterations, residual, negative
-        As `newton`; `residual` is that of the last iterate tried.
-    """
-    nodes, stretch, position, rotation = state
-    good = (nodes.copy(), stretch.copy(), position.copy(), rotation.copy())
-    work = make_work(nodes.shape[0], nodes.shape[1])
-    start = stretch.copy() if mode == FORWARD else position.copy()
-    best = (sensitivity[0].copy(), sensitivity[1].copy())
-    tangent = np.zeros((6, 6))
-    by_stretch = np.zeros((6, nodes.shape[0]))
-    done = 0.0
-    part = 1.0
-    total = 0
-    residual = 0.0
-    negative = 0
-    failures = 0
-    while done < 1.0:
-        goal = done + part
-        if goal > 1.0 - 1e-9:
-            goal = 1.0
-        aim = target.copy() if goal == 1.0 else start + goal * (target - start)
-        trial = (good[0].copy(), good[1].copy(), good[2].copy(), good[3].copy())
-        predict(trial, best, structure, mode, aim)
-        converged, used, residual, negative = newton(
-            trial, structure, leg_loads, body_loads, mode, aim, tolerance, limit, work
-        )
-        total += used
-        if converged:
-            done = goal
-            good = trial
-            tangent[:] = work[3]
-            by_stretch[:] = work[5]
-            best = sensitivity_of(good[0], good[2], work[0], tangent, by_stretch)
-            part *= 2.0
-        else:
-            failures += 1
-            part *= 0.5
-            if failures > halvings:
-                return good, tangent, by_stretch, best, False, total, residual, negative
-    return good, tangent, by_stretch, best, True, total, residual, negative
