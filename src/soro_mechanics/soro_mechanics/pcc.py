@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
-from soro_mechanics import pcc_kernels
-from soro_mechanics.configuration import Array
+import numpy as np
+
+from soro_mechanics import lie, pcc_kernels
+from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.segment_grid import Grid
-from soro_mechanics.segment_model import SegmentModel
+from soro_mechanics.segment_model import at_point, RodState, SegmentModel
 
 TOLERANCE = 1e-11  # of the arc parameters, stretch and scaled curvature
 
@@ -33,6 +36,40 @@ class NonlinearPcc(SegmentModel):
             grid.chain, self._push(actuation), self._push_variations(d_record.shape[3]), gravity,
             parts, rule, self._units[1], TOLERANCE, starts, record, d_record,
         )  # fmt: skip
+
+    def compliance_sum(self, q: Configuration, rule: str = 'midpoint') -> Array:
+        """Return the published sum (5) over the arcs, (6, 6) at the tip, base axes.
+
+        Parameters
+        ----------
+        q : Configuration
+        rule : 'midpoint' or 'trapezoid'
+            Second order in the number of arcs; ``compliance(q, method='integral')`` is the
+            integral (4) that both approach.
+        """
+        if rule not in ('midpoint', 'trapezoid'):
+            raise InvalidInput('rule', rule, "'midpoint' or 'trapezoid'")
+        state: RodState = q.state
+        lengths, segments, sections, _, _, _ = state.grid.chain
+        held, _ = self._held(state.ramp)
+        total = np.zeros((6, 6))
+        for e, (length, i) in enumerate(zip(lengths, segments, strict=True)):
+            poses = q.backbones[i]
+            node = e + i - state.grid.slices[i].start
+            ends = poses[node], poses[node + 1]
+            half = lie.se3_exp(0.5 * lie.se3_log(lie.compose(lie.inverse(ends[0]), ends[1])))
+            middle = lie.compose(ends[0], half)
+            points = ((1, 1.0, middle),) if rule == 'midpoint' else (
+                (0, 0.5, ends[0]), (2, 0.5, ends[1])
+            )  # fmt: skip
+            for point, share, pose in points:
+                stretch, a = state.ramp.record[e, point, 0], held[e, point]
+                axial, bend, twist, shear = sections[i]
+                density = np.array([shear * a, shear * a, axial * a] + [bend * a * a] * 2
+                                   + [twist * a * a])  # fmt: skip
+                spread = lie.adjoint(pose)
+                total += share * length * stretch * (spread * density) @ spread.T
+        return at_point(total, q.tip[:3, 3])
 
 
 class LinearPcc(NonlinearPcc):

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the four STIFF-FLOP models against finite differences, each other and invariants."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from soro_mechanics import Code, InvalidInput, lie, Load, load_robot, LoadAxes, Stability
+from soro_mechanics.pcc import NonlinearPcc
 from soro_mechanics.robot import Robot
 from soro_mechanics.segment_model import with_compensation
 from soro_mechanics.segment_schema import Compensation
@@ -116,6 +119,23 @@ def test_integral_is_the_tangent_where_nothing_loads(model):
     robot.gravity = [0, 0, -9.81]
     q = robot.forward([1.0e5, 0.4e5, 0.0])
     assert relative(robot.compliance(q), robot.compliance(q, method='integral'), right=SIZE) > 0.01
+
+
+@pytest.mark.parametrize('name', ['stiff_flop', 'stiff_flop_two_segment'])
+@pytest.mark.parametrize('rule', ['midpoint', 'trapezoid'])
+def test_published_sums_approach_the_integral_at_second_order(name, rule):
+    description = load_robot(name).description
+    gaps = []
+    for elements in (20, 40):
+        chain = replace(description.structure['segments'], elements=elements)
+        structure = {'segments': chain}
+        robot = Robot(replace(description, structure=structure), 'npcc')
+        q = robot.forward(pressures(name))
+        integral = robot.compliance(q, method='integral')
+        model = NonlinearPcc(replace(description, structure=structure))
+        gaps.append(relative(model.compliance_sum(q, rule), integral, right=SIZE))
+    assert gaps[1] < 1e-3
+    assert gaps[0] / gaps[1] == pytest.approx(4.0, rel=0.05)
 
 
 def test_tip_moment_makes_exactly_the_stated_asymmetry():
