@@ -52,6 +52,11 @@ _soro_prepend PATH "$_soro_root/install/soro_cli/lib/soro_cli"
 VIRTUAL_ENV="$_soro_venv"
 export PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH LD_LIBRARY_PATH VIRTUAL_ENV
 
+# Keep compiled Python in the workspace: without it every node compiles the sources of SciPy and
+# Numba anew at its start, which doubles the time until a robot is ready.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX="${PYTHONPYCACHEPREFIX:-$SORO_WORKSPACE/.cache/pycache}"
+
 # Keep ROS traffic on this machine unless the caller wants otherwise.
 export ROS_AUTOMATIC_DISCOVERY_RANGE="${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}"
 unset _soro_script _soro_venv _soro_root _soro_prefix _soro_name _soro_site _soro_old

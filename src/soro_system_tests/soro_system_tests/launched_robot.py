@@ -43,6 +43,8 @@ class LaunchedRobot:
         The robot's services.
     ready_after : float
         From the launch to a driver that is active and services that answer [s].
+    start_work : float
+        Processor time that launcher and nodes had used by then [s].
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class LaunchedRobot:
         self.log = log
         process.wait_ready(session, robot, START)
         self.ready_after = time.monotonic() - started
+        self.start_work = cpu_seconds(process.process.pid)
         self.watch = MotionWatch(robot)
         self.mechanics = OnlineMechanics(robot)
         self.shapes: dict[str, Configuration] = {}
@@ -164,3 +167,24 @@ def launched_robot(
     ):
         running = RunningRobot(f'/{space}', description, session)
         yield LaunchedRobot(process, session, running, log, started)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process and everything below it, ended or not [s]."""
+    total = 0.0
+    children: dict[int, list[int]] = {}
+    ticks: dict[int, float] = {}
+    for entry in Path('/proc').glob('[0-9]*'):
+        try:
+            fields = (entry / 'stat').read_text().rsplit(')', 1)[1].split()
+        except OSError:
+            continue  # it has just ended
+        children.setdefault(int(fields[1]), []).append(int(entry.name))
+        # utime, stime, and those of children that were waited for (proc(5), from field 14 on)
+        ticks[int(entry.name)] = sum(float(x) for x in fields[11:15])
+    rest = [pid]
+    while rest:
+        this = rest.pop()
+        total += ticks.get(this, 0.0)
+        rest += children.get(this, [])
+    return total / os.sysconf('SC_CLK_TCK')
