@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
-
-from soro_mechanics import lie
 from soro_mechanics.network import element_kernels, lane_kernels, piece_kernels
 from soro_mechanics.network.dense_kernels import negative_pivots, solve_in_place
+
+from soro_mechanics import lie
 
 ANGLES = (0.0, 1e-9, 1e-3, 0.3, 1.2, 1.999, 2.001, 2.7)
 
@@ -41,7 +41,8 @@ def test_element_force_and_tangent(angle):
     rest, flexibility = 0.1 * rng.normal(size=6), rng.uniform(0.5, 2.0, 6)
 
     def at(eta):
-        return element(ga @ lie.se3_exp(eta[:6]), gb @ lie.se3_exp(eta[6:]), rest, flexibility, 0.7)
+        a, b = ga @ lie.se3_exp(eta[:6]), gb @ lie.se3_exp(eta[6:])
+        return element(a, b, rest, flexibility, 0.7)
 
     _, force, tangent = at(np.zeros(12))
     h = 1e-6

@@ -1,15 +1,15 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whole robots from files: derivatives against re-solving, published numbers, inverse, statuses."""
+"""Robots from files: derivatives against re-solving, published numbers, inverse, statuses."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from soro_mechanics.robot import Robot
 
 from soro_mechanics import Code, lie, Load, load_robot, Stability, Task
-from soro_mechanics.robot import Robot
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
 ROBOTS = {
