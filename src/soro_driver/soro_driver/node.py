@@ -12,6 +12,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.time import Time
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
@@ -231,6 +232,9 @@ class DriverNode(GuardedLifecycleNode):
             self._asked('emergency stop', lambda loop: loop.estop(message.data))
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self._loop is None:
+            response.success, response.message = True, 'not configured: nothing moves'
+            return response
         error = self._asked('stop', lambda loop: loop.stop('stopped by driver/stop'))
         response.success = error is None
         response.message = self._last_state.name if error is None else str(error)
@@ -273,8 +277,9 @@ class DriverNode(GuardedLifecycleNode):
         """Publish a tick (in the thread of the loop)."""
         if self._gate is None:
             return
-        stamp = self.get_clock().now().to_msg()
-        self._state_publisher.publish(state_message(tick, self._gate, stamp))
+        age = int(1e9 * (time.monotonic() - tick.time))
+        arrival = Time(nanoseconds=max(0, self.get_clock().now().nanoseconds - age))
+        self._state_publisher.publish(state_message(tick, self._gate, arrival.to_msg()))
         if tick.state is not self._last_state:
             self._last_state = tick.state
             self._changed.trigger()

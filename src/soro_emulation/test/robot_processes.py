@@ -58,10 +58,11 @@ def end(process: subprocess.Popen[str] | None) -> str:
         process.send_signal(signal.SIGCONT)
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(5.0)
+            process.wait(10.0)
         except subprocess.TimeoutExpired:
             process.kill()
-    return process.communicate(timeout=5.0)[1]
+    # The supervisor shares the driver's stderr, and may go on clearing outputs for a while.
+    return process.communicate(timeout=30.0)[1]
 
 
 def cpu_seconds(pid: int) -> float:
@@ -147,7 +148,7 @@ class RobotProcesses:
         """Start the driver."""
         self.state = None
         self.driver = start_node(
-            'soro_driver.node', self.namespace, robot=self.robot, connect_timeout=30.0,
+            'soro_driver.node', self.namespace, robot=self.robot, connect_timeout=60.0,
             **parameters,
         )  # fmt: skip
 
@@ -155,7 +156,7 @@ class RobotProcesses:
         """Start both and wait until the driver is active."""
         self.start_emulator()
         self.start_driver()
-        self.wait_state(DeviceState.ACTIVE, 30.0)
+        self.wait_state(DeviceState.ACTIVE, 60.0)
         return self
 
     def close(self) -> None:
@@ -353,16 +354,17 @@ class RobotProcesses:
         if self.driver is None or self.driver.poll() is not None:
             end(self.driver)
             self.start_driver()
-            self.wait_state(DeviceState.ACTIVE, 30.0)
-        if self.state is None or self.state.device_state != DeviceState.ACTIVE:
+            self.wait_state(DeviceState.ACTIVE, 60.0)
+        self.wait_for(lambda: self.state is not None, 30.0, 'any state')
+        if self.state.device_state != DeviceState.ACTIVE:
             self.wait_for(
-                lambda: self.state.device_state != DeviceState.UNCONFIGURED, 10.0, 'connected'
+                lambda: self.state.device_state != DeviceState.UNCONFIGURED, 30.0, 'connected'
             )
             self.spin(0.3)
             if self.lifecycle() == 'active':
                 assert self.transition(DEACTIVATE)
-            self.wait_for(lambda: self.clear().success, 8.0, 'faults cleared')
+            self.wait_for(lambda: self.clear().success, 30.0, 'faults cleared')
             if self.lifecycle() == 'inactive':
-                self.wait_for(lambda: self.transition(ACTIVATE), 8.0, 'activated')
+                self.wait_for(lambda: self.transition(ACTIVATE), 30.0, 'activated')
         self.wait_state(DeviceState.ACTIVE)
         self.first_error = None
