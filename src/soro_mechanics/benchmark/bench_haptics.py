@@ -1,9 +1,8 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Time of one haptic tick on a given linearisation: sensing, environment, rendering, limits.
+"""Time of one haptic tick: sensing, environment, rendering, limits, and the nonlinear model.
 
 Run ``python bench_haptics.py [ticks]``. Prints median, p99, p99.9 and least time in microseconds.
-The nonlinear model, which a full-model loop solves as well, is not part of these numbers.
 """
 
 import gc
@@ -11,6 +10,8 @@ import sys
 import time
 
 import numpy as np
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.haptic_loop import HapticLoop
 from soro_mechanics.lie import so3_exp
 from soro_mechanics.linear_device import random_ports, SpringDevice
 from soro_mechanics.polytope import FORCE, isotropic_effort, symmetric_limits
@@ -21,6 +22,8 @@ from soro_mechanics.virtual_environment import (
     published_environment,
     VirtualEnvironment,
 )
+
+from soro_mechanics import load_robot
 
 ENCODER, SENSOR = 1.6e-4, 2e-6
 
@@ -93,6 +96,32 @@ def main(count):
     ports = [random_ports(seed) for seed in range(10)]
     report('isotropic force (offline)', time_calls(
         lambda i: isotropic_effort(ports[i % 10], limits, FORCE), min(count, 200)))
+    full_model(min(count, 5000))
+
+
+def full_model(count):
+    """Measure tick and model of the loop on haptic_5dof, the hand moving by 1 cm at 1 Hz."""
+    robot = load_robot('haptic_5dof')
+    plant, device = HapticDevice(robot), HapticDevice(robot)
+    samples = []
+    for phase in np.linspace(0.0, 2.0 * np.pi, 500):
+        plant.update(np.zeros(6), np.array([np.sin(phase), np.cos(phase) - 1.0, 0.0, 0.0, 0.0]))
+        samples.append((plant.ports.angle.copy(), plant.ports.sensor.copy()))
+    setup = rendering_setup(0.002, device.motor_limits(), 17.0)
+    loop = HapticLoop(device, sensing_setup(device.ports, 2.7e-4, 2e-5), setup)
+    loop.start(np.zeros(6))
+    model = []
+
+    def tick(i):
+        loop.tick(*samples[i % 500])
+        start = time.perf_counter_ns()
+        loop.advance()
+        model.append((time.perf_counter_ns() - start) / 1e3)
+
+    total = time_calls(tick, count)
+    report('full model: measurement to command', total - np.array(model[2:]))
+    report('full model: following the hand', np.array(model[2:]))
+    report('full model: whole tick', total)
 
 
 if __name__ == '__main__':
