@@ -29,8 +29,9 @@ class CanBus:
     peer has gone, so the loop judges by the age of feedback and not by exceptions.
     """
 
-    def __init__(self, wiring: CanWiring, timeout: float) -> None:
+    def __init__(self, wiring: CanWiring, timeout: float, connect_timeout: float) -> None:
         self._wiring, self._timeout = wiring, timeout
+        self._connect_timeout = connect_timeout
         self._can: Any = None
         self._bus: Any = None
         self.malformed = 0
@@ -120,12 +121,13 @@ class CanBus:
                 interface=w.interface, channel=w.channel, bitrate=w.bitrate, **options
             )
         # The client retries for ten seconds where nobody listens, and waits for ever where
-        # somebody does but says nothing: look first, and give its socket a time limit.
-        with socket.create_connection((w.host, w.port), timeout=self._timeout):
+        # somebody does but says nothing: look first, and give its socket a time limit. (Sending
+        # keeps that limit; a peer that reads nothing for seconds is found by its silence first.)
+        with socket.create_connection((w.host, w.port), timeout=self._connect_timeout):
             pass
         with _socket_default:
             before = socket.getdefaulttimeout()
-            socket.setdefaulttimeout(self._timeout)
+            socket.setdefaulttimeout(self._connect_timeout)
             try:
                 return self._can.Bus(
                     interface='socketcand', channel=w.channel, host=w.host, port=w.port,

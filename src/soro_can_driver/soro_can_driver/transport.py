@@ -57,10 +57,10 @@ BOTH = 0b11
 class CanTransport:
     """Talks to one board. The board answers every SYNC (or FD command) with its measurements."""
 
-    def __init__(self, wiring: CanWiring, io_timeout: float, reply_timeout: float) -> None:
+    def __init__(self, wiring: CanWiring, io_timeout: float, open_timeout: float) -> None:
         self.wiring = wiring
-        self.bus = CanBus(wiring, io_timeout)
-        self._reply_timeout = reply_timeout
+        self.bus = CanBus(wiring, io_timeout, 0.3 * open_timeout)
+        self._io_timeout, self._open_timeout = io_timeout, open_timeout
         self._fd = wiring.framing == 'fd'
         self._forget()
 
@@ -82,6 +82,11 @@ class CanTransport:
         self._halves, self._asked = 0, False
         self._heartbeat_at = -math.inf
         self._replies: list[ParameterFrame] = []
+        self._end = -math.inf
+
+    def _within(self, seconds: float) -> None:
+        """Set the time by which the parameters exchanged next must all be answered."""
+        self._end = time.monotonic() + seconds
 
     def open(self) -> Identity:
         """Connect, open a session, check the board, and give it this robot's limits.
@@ -94,6 +99,7 @@ class CanTransport:
             Nobody answers.
         """
         self._forget()
+        self._within(self._open_timeout)
         self.bus.open()
         self._session = secrets.randbelow(0x7FFFFFFE) + 1
         boot = self.write_parameter(Parameter.SESSION, self._session)
@@ -152,10 +158,12 @@ class CanTransport:
         self.emergencies.clear()
         self._sent.clear()
         self.applied[:] = math.nan
+        self._within(self._open_timeout)
         self.write_parameter(Parameter.ARM, self._session)
 
     def disarm(self) -> None:
         """Take the motors off power."""
+        self._within(self._io_timeout)
         self.write_parameter(Parameter.DISARM, 0)
 
     def stop_at_once(self, reason: int) -> None:
@@ -165,6 +173,7 @@ class CanTransport:
 
     def reset(self) -> None:
         """Clear the board's latched faults."""
+        self._within(self._open_timeout)
         self.write_parameter(Parameter.RESET, self._session)
         self.emergencies.clear()
 
@@ -179,13 +188,12 @@ class CanTransport:
     def _exchange(self, request: ParameterFrame) -> int:
         self._replies.clear()
         self.bus.send(request)
-        end = time.monotonic() + self._reply_timeout
         while True:
             self._take(time.monotonic())
             for reply in self._replies:
                 if (reply.index, reply.sub) == (request.index, request.sub):
                     return self._judge(request, reply)
-            if not self.bus.wait(end):
+            if not self.bus.wait(self._end):
                 name = Parameter(request.index).name
                 raise DeviceTimeout(f'the board did not answer {name} in time')
 
