@@ -106,7 +106,7 @@ class Linearisation:
     def __init__(self, cut: lay.Layout, x: Inputs, state: State, work: Work) -> None:
         s = cut.structure
         self.layout = cut
-        self._work = work
+        self.work = work
         self._x, self._state = x, state
         self.error = float(evaluate(s, x, state, work, True, True, LANES))
         self.negative = int(condense(s, x, state, work, True, True))
@@ -150,14 +150,14 @@ class Linearisation:
         """Return (nodes, 6, n): motion of every node per motion of the bodies, own axes."""
         s = self.layout.structure
         out = np.zeros((int(s.counts[2]), 6, self.matrix.shape[0]))
-        body_response(s, self._x, self._state, self._work, 1 + int(s.counts[5]), out)
+        body_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
         return out
 
     def node_parameter_response(self) -> Array:
         """Return (nodes, 6, m): motion of every node per actuator, bodies held, own axes."""
         s = self.layout.structure
         out = np.zeros((int(s.counts[2]), 6, self.columns.shape[1]))
-        parameter_response(s, self._x, self._state, self._work, 1 + int(s.counts[5]), out)
+        parameter_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
         return out
 
     def node_compliance(self) -> Array:
@@ -166,7 +166,7 @@ class Linearisation:
         inner = np.zeros((int(s.counts[2]), 6, 6))
         sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
         for r in range(int(s.counts[1])):
-            inner_compliance(s, self._work, r, sides[0], sides[1], inner)
+            inner_compliance(s, self.work, r, sides[0], sides[1], inner)
         response = self.node_response()
         total = inner + response @ self.inverse @ response.transpose(0, 2, 1)
         axes = np.zeros((total.shape[0], 6, 6))
@@ -206,9 +206,9 @@ class Linearisation:
             own = [i for i, x in enumerate(spec.sensors) if x.rod == r]
             nodes = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
             columns = np.ascontiguousarray(rows[own][:, nodes].transpose(1, 2, 0))
-            side_stiffness(s, self._work, r, sides[0], sides[1])
+            side_stiffness(s, self.work, r, sides[0], sides[1])
             inner_columns(
-                s, self._work, r, sides[0], sides[1], columns, np.zeros((6, 6 + len(own)))
+                s, self.work, r, sides[0], sides[1], columns, np.zeros((6, 6 + len(own)))
             )
             moved = np.tensordot(rows[own][:, nodes], columns, axes=([1, 2], [0, 1]))
             inner[np.ix_(own, own)] = moved

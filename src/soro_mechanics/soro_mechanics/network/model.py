@@ -14,9 +14,11 @@ import numpy as np
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.model import Model
 from soro_mechanics.network import layout as lay
+from soro_mechanics.network import studies
 from soro_mechanics.network.arrays import Inputs, State
 from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.network.following import FollowedSolution, Follower, follower_for
+from soro_mechanics.network.frequencies import natural_frequencies
 from soro_mechanics.network.inverse import solve_inverse
 from soro_mechanics.network.linearisation import (
     cut_spec,
@@ -140,6 +142,30 @@ class Network(Model):
             raise self.unsupported('ports', 'actuators', 'ports need motors (driven angles)')
         directions = np.eye(6) if axes is None else axes
         return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, directions)
+
+    def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
+        """Return the lowest natural frequencies [Hz] around q, the actuators held."""
+        return natural_frequencies(self.linearise(q), count)
+
+    def solutions(self, q: Configuration, starts: int = 20, seed: int = 0) -> list[Configuration]:
+        """Return the different equilibria found at the actuation and load of q; see `studies`."""
+        return studies.solutions(self, q, starts, seed)
+
+    def limit_distance(self, q: Configuration, actuation: Array, wrench: Array) -> float:
+        """Return the part of a change of actuation and load at which stability is lost."""
+        return studies.limit_distance(self, q, np.asarray(actuation), np.asarray(wrench))
+
+    def conditioning(self, q: Configuration, length: float) -> studies.Conditioning:
+        """Return how evenly the actuators move the tip, at a characteristic length [m]."""
+        return studies.conditioning(self, q, length)
+
+    def refinement(self, q: Configuration) -> tuple[float, float]:
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine."""
+        return studies.refinement(self, q)
+
+    def validity(self, q: Configuration) -> studies.Validity:
+        """Return the largest surface strains and the smallest clearance between rods."""
+        return studies.validity(self, q)
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""

@@ -35,4 +35,9 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
         'Model `kirchhoff`. Nothing was fitted; moduli, muscle radius and the size of the curves '
         'are assumed.',
     ),
+    'stewart_gough': (
+        'Continuum Stewart-Gough robot (Shi 2023, Appendix E)',
+        'soro_mechanics.validation.stewart_gough:rows',
+        'Model `network`. Nothing was fitted.',
+    ),
 }

@@ -1,0 +1,101 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Natural frequencies at an equilibrium: how fast quasi-static is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soro_mechanics import lie
+from soro_mechanics.configuration import Array
+from soro_mechanics.network.linearisation import Linearisation
+from soro_mechanics.network.response_kernels import inner_columns, side_stiffness
+
+MOST_ITERATIONS = 200
+SETTLED = 1e-8  # relative change of the wanted eigenvalues
+
+
+def natural_frequencies(linear: Linearisation, count: int) -> Array:
+    """Return the lowest natural frequencies, shape (count,) [Hz], the actuators held.
+
+    Masses: bodies (points at their centres), rods lumped on the mesh nodes without rotary inertia.
+    Subspace iteration with K^-1 from the elimination; infinite where there is no mass left.
+    """
+    problem = _Masses(linear)
+    size = min(2 * count + 4, problem.size)
+    x = np.random.default_rng(0).normal(size=(problem.size, size))
+    before = np.zeros(count)
+    for _ in range(MOST_ITERATIONS):
+        x = np.linalg.qr(problem.flexibility(problem.mass(x)))[0]
+        # Rayleigh-Ritz on K^-1 M, which is symmetric in the metric of M
+        y = problem.flexibility(problem.mass(x))
+        metric = x.T @ problem.mass(x)
+        image = x.T @ problem.mass(y)
+        values = np.linalg.eigvals(np.linalg.pinv(metric, rcond=1e-13) @ image).real
+        top = np.sort(values)[::-1][:count]
+        if np.all(np.abs(top - before) <= SETTLED * np.abs(top).max()):
+            break
+        before = top
+    with np.errstate(divide='ignore'):
+        return np.where(top > 0.0, 1.0 / np.sqrt(np.abs(top)), math.inf) / (2.0 * math.pi)
+
+
+class _Masses:
+    """Vectors are bodies (6 each) above nodes (6 each), own axes."""
+
+    def __init__(self, linear: Linearisation) -> None:
+        self.linear = linear
+        s = linear.layout.structure
+        self.bodies = linear.matrix.shape[0]
+        self.nodes = int(s.counts[2])
+        self.size = self.bodies + 6 * self.nodes
+        self.response = linear.node_response().reshape(6 * self.nodes, self.bodies)
+        self._body = np.zeros((self.bodies, self.bodies))
+        for b in range(1, int(s.counts[0])):
+            o = slice(6 * b - 6, 6 * b)
+            self._body[o, o] = point_inertia(float(s.body_mass[b]), s.body_centre[b])
+        self._node = self._lumped()
+        self._sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
+
+    def _lumped(self) -> Array:
+        s, layout = self.linear.layout.structure, self.linear.layout
+        mass = np.zeros((self.nodes, 6))
+        for r in range(int(s.counts[1])):
+            for p in range(int(s.rod_piece[r]), int(s.rod_piece[r + 1])):
+                per_length = float(np.mean(layout.sections[p, :, 12]))
+                half = 0.5 * per_length * layout.lengths[r] * float(s.share[p])
+                node = int(s.rod_node[r]) + p - int(s.rod_piece[r])
+                mass[node, :3] += half
+                mass[node + 1, :3] += half
+        return mass.reshape(-1)
+
+    def mass(self, x: Array) -> Array:
+        """Return M x."""
+        top, low = x[: self.bodies], x[self.bodies :]
+        return np.concatenate([self._body @ top, self._node[:, None] * low])
+
+    def flexibility(self, f: Array) -> Array:
+        """Return K^-1 f."""
+        s = self.linear.layout.structure
+        top, low = f[: self.bodies], f[self.bodies :]
+        body = self.linear.inverse @ (top + self.response.T @ low)
+        node = (self.response @ body).reshape(self.nodes, 6, -1)
+        many = f.shape[1]
+        for r in range(int(s.counts[1])):
+            own = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
+            columns = np.ascontiguousarray(low.reshape(self.nodes, 6, many)[own])
+            work = self.linear.work
+            side_stiffness(s, work, r, self._sides[0], self._sides[1])
+            inner_columns(
+                s, work, r, self._sides[0], self._sides[1], columns, np.zeros((6, 6 + many))
+            )
+            node[own] += columns
+        return np.concatenate([body, node.reshape(-1, many)])
+
+
+def point_inertia(mass: float, centre: Array) -> Array:
+    """Return the (6, 6) mass matrix of a point, linear first, in a frame it is off by `centre`."""
+    c = lie.hat3(centre)
+    return mass * np.block([[np.eye(3), -c], [c, -c @ c]])

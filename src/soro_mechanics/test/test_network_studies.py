@@ -1,0 +1,109 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Frequencies, branches, limit points, conditioning, mesh error, validity of networks."""
+
+from network_cases import body, ground, problem, rod, section, solve
+import numpy as np
+import pytest
+from soro_mechanics.network.frequencies import natural_frequencies
+from soro_mechanics.network.linearisation import Linearisation
+from soro_mechanics.network.schema import NetworkSpec
+
+from soro_mechanics import Code, load_robot, Stability
+
+LENGTH, BENDING, MASS = 0.4, 0.03, 0.05
+
+
+@pytest.fixture(scope='module')
+def stewart():
+    return load_robot('stewart_gough')
+
+
+def linear_of(spec):
+    solver, outcome = solve(spec)
+    assert outcome.converged
+    x = solver.inputs(problem())
+    return Linearisation(solver.layout, x, outcome.state, solver.layout.work())
+
+
+def test_frequencies_of_a_cantilever_are_the_euler_bernoulli_ones():
+    of = section(mass=MASS, bending=(BENDING, 4.0 * BENDING))
+    beam = rod(of=of, macro=False, pieces=60)
+    spec = NetworkSpec((ground(), body('tip')), (beam,), (), 'tip', np.eye(4), 1)
+    found = natural_frequencies(linear_of(spec), 3)
+    unit = np.sqrt(BENDING / (MASS * LENGTH**4)) / (2.0 * np.pi)
+    roots = np.array([1.8751041, 4.6940911])
+    expected = np.sort([roots[0] ** 2, 2.0 * roots[0] ** 2, roots[1] ** 2]) * unit
+    np.testing.assert_allclose(found, expected, rtol=5e-3)
+
+
+def test_frequency_of_a_mass_on_a_light_rod():
+    tip = body('tip', None, 0.1)
+    spec = NetworkSpec((ground(), tip), (rod(macro=False, pieces=10),), (), 'tip', np.eye(4), 1)
+    found = natural_frequencies(linear_of(spec), 2)
+    expected = np.sqrt(3.0 * BENDING / LENGTH**3 / 0.1) / (2.0 * np.pi)
+    np.testing.assert_allclose(found, expected, rtol=2e-3)
+
+
+def test_solutions_differ_and_are_solutions(stewart):
+    robot = stewart
+    q = robot.forward(np.full(6, 0.405))
+    found = robot.engine.solutions(q, 12, seed=1)
+    assert found[0] is q
+    assert all(x.status.converged for x in found)
+    for i, a in enumerate(found):
+        for b in found[:i]:
+            gap = max(np.abs(x - y).max() for x, y in zip(a.backbones, b.backbones, strict=True))
+            assert gap > 1e-6
+
+
+def test_limit_distance_finds_the_buckling_load(stewart):
+    q = stewart.forward(np.full(6, 0.405))
+    push = np.array([0.0, 0.0, -60.0, 0.0, 0.0, 0.0])
+    part = stewart.engine.limit_distance(q, np.zeros(6), push)
+    euler = 6 * 4 * np.pi**2 * 207e9 * np.pi / 4 * 0.65e-3**4 / 0.405**2
+    assert 60.0 * part == pytest.approx(euler, rel=0.1)
+    assert stewart.engine.limit_distance(q, np.zeros(6), 0.1 * push) == np.inf
+
+
+def test_mesh_error_falls_with_the_fourth_power(stewart):
+    q = stewart.forward([0.42, 0.40, 0.41, 0.43, 0.40, 0.42])
+    moved, turned = stewart.engine.refinement(q)
+    assert 0.0 < moved < 1e-6
+    assert turned < 1e-5
+
+
+def test_conditioning_and_validity(stewart):
+    q = stewart.forward([0.42, 0.40, 0.41, 0.43, 0.40, 0.42])
+    report = stewart.engine.conditioning(q, 0.087)
+    scaled = stewart.jacobian(q) * np.array([[1.0]] * 3 + [[0.087]] * 3)
+    assert report.condition == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
+    guard = stewart.engine.validity(q)
+    # curvature from the poses themselves, by differences
+    worst = 0.0
+    for g, arc in zip(q.backbones, q.arc_lengths, strict=True):
+        turn = np.arccos(np.clip(np.sum(g[1:, :3, 2] * g[:-1, :3, 2], axis=1), -1.0, 1.0))
+        worst = max(worst, float(np.max(turn / np.diff(arc))) * 0.65e-3)
+    assert max(guard.surface_strain) == pytest.approx(worst, rel=0.15)
+    assert 0.0 < guard.clearance < 0.1
+    assert len(guard.closest) == 2
+
+
+def test_random_robots_are_converged_or_say_so(stewart):
+    """Converged results stay solutions on a finer mesh; failures carry their code."""
+    rng = np.random.default_rng(11)
+    converged = 0
+    for _ in range(25):
+        actuation = 0.41 + 0.03 * rng.normal(size=6)
+        wrench = rng.normal(size=6) * np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])
+        q = stewart.forward(actuation, wrench)
+        if not q.status.converged:
+            assert q.status.code is Code.NOT_CONVERGED
+            continue
+        converged += 1
+        assert q.status.stability is not Stability.UNKNOWN
+        assert (q.status.code is Code.NONE) == (q.status.stability is Stability.STABLE)
+        moved, _ = stewart.engine.refinement(q)
+        assert moved < 1e-3
+    assert converged >= 20
+
