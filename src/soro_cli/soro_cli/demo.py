@@ -27,6 +27,7 @@ from soro_msgs.msg import ActuatorCommand
 
 ROBOT, NAMESPACE = 'stiff_flop', 'demo'
 START_PATIENCE = 90.0  # s: the very first start compiles kernels
+SENDS = 3  # the planner refuses targets until it has heard of the driver
 PROBE = (
     0.7 * BAR,
     0.3 * BAR,
@@ -113,8 +114,11 @@ class Player:
 def _ask(robot: RunningRobot, player: Player, say: Say) -> list[str]:
     """Hold a bent shape and ask for the way there and for the compliance."""
     watch = MotionWatch(robot)
-    player.send(PROBE)
-    if not watch.wait(lambda: watch.near_actuation(PROBE, 0.03), 10.0):
+    for _ in range(SENDS):
+        player.send(PROBE)
+        if watch.wait(lambda: watch.near_actuation(PROBE, 0.03), 4.0):
+            break
+    else:
         raise CliError(f'the robot does not follow: {"; ".join(watch.reasons())}')
     mechanics = OnlineMechanics(robot)
     tip = list(watch.tip)

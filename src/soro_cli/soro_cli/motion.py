@@ -86,6 +86,11 @@ class MotionWatch:
 
         return self._robot.session.spin_until(steady, timeout)
 
+    @property
+    def refusal(self) -> str:
+        """What the planner says about the last target, when it refused it."""
+        return self._complaints.get(f'{self._robot.namespace}/trajectory_planner: target', '')
+
     def near_actuation(self, target: Sequence[float], share: float) -> bool:
         """Whether the command has got there and the measurement is within a share of the range."""
         if self.state is None:

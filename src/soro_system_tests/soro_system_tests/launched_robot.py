@@ -28,7 +28,8 @@ from std_srvs.srv import Trigger
 from soro_msgs.msg import ActuatorCommand, Configuration
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
-MOTION = 15.0  # s
+MOTION = 5.0  # s; a motion takes one
+SENDS = 3
 
 
 class LaunchedRobot:
@@ -92,10 +93,15 @@ class LaunchedRobot:
         self._target.publish(message)
 
     def move(self, actuation: Sequence[float]) -> None:
-        """Send a target and wait until the robot is there."""
-        self.send(actuation)
-        arrived = self.watch.wait(lambda: self.watch.near_actuation(actuation, 0.04), MOTION)
-        assert arrived, f'did not arrive at {actuation}: {self.watch.reasons()}'
+        """Send a target and wait until the robot is there.
+
+        The planner refuses targets until it has heard of the driver, so a target is sent again.
+        """
+        for _ in range(SENDS):
+            self.send(actuation)
+            if self.watch.wait(lambda: self.watch.near_actuation(actuation, 0.04), MOTION):
+                return
+        raise AssertionError(f'did not arrive at {actuation}: {self.watch.reasons()}')
 
     def call(self, service: str) -> Trigger.Response:
         """Call a service without arguments, such as driver/stop."""

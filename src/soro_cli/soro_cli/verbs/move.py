@@ -17,6 +17,7 @@ examples:
   soro move --actuation pair_2=0.5bar
   soro move --rest
 """
+REFUSAL = 2.0  # s; diagnostics come at 1 Hz
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,7 +132,12 @@ def _send(
     if arguments.no_wait:
         session.spin_until(lambda: publisher.wait_for_all_acked(), DISCOVERY)
         return 0
-    arrived = watch.wait(lambda: near(watch), arguments.timeout)
+    # A refusal that still stands after diagnostics were due is about this target.
+    first = min(arguments.timeout, REFUSAL)
+    arrived = watch.wait(lambda: near(watch), first)
+    if not arrived and watch.refusal:
+        raise CliError(f'not moved: {watch.refusal}')
+    arrived = arrived or watch.wait(lambda: near(watch), arguments.timeout - first)
     seconds = time.monotonic() - start
     _report(robot, arguments, watch, arrived, seconds)
     if not arrived:
