@@ -77,7 +77,9 @@ def read_actuators(root: Section) -> tuple[Actuator, ...]:
     return tuple(actuators)
 
 
-def read_coupled_limits(root: Section, actuators: tuple[Actuator, ...]) -> tuple[CoupledLimit, ...]:
+def read_coupled_limits(
+    root: Section, actuators: tuple[Actuator, ...]
+) -> tuple[CoupledLimit, ...]:
     """Read the optional list ``coupled_limits`` of a robot file."""
     names = [a.name for a in actuators]
     limits: list[CoupledLimit] = []
@@ -97,6 +99,7 @@ def read_coupled_limits(root: Section, actuators: tuple[Actuator, ...]) -> tuple
             if not np.any(weights):
                 raise item.error('coefficients', 'name at least one actuator')
             maximum = item.quantity('maximum', unit)
-            title = item.text('name', ' + '.join(f'{w:g} {n}' for w, n in zip(weights, names) if w))
+            terms = [f'{w:g} {n}' for w, n in zip(weights, names, strict=True) if w]
+            title = item.text('name', ' + '.join(terms))
         limits.append(CoupledLimit(title, weights, maximum))
     return tuple(limits)

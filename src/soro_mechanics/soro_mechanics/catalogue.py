@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Find robot files: by path, in $SORO_ROBOT_PATH, in the installed workspace, in the source tree."""
+"""Find robot files: by path, in $SORO_ROBOT_PATH, in the installed workspace, in the sources."""
 
 from __future__ import annotations
 

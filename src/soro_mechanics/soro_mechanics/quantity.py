@@ -103,5 +103,5 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
         raise QuantityError(f'unknown unit {unit!r}; write {wanted}')
     dimension, factor = UNITS[unit]
     if dimension != si_unit:
-        raise QuantityError(f'{unit!r} is a unit of another dimension ({dimension}); write {wanted}')
+        raise QuantityError(f'{unit!r} measures another dimension ({dimension}); write {wanted}')
     return tuple(x * factor for x in numbers)

@@ -28,7 +28,11 @@ MODELS: dict[str, tuple[str, str, str]] = {
         'soro_mechanics.cosserat:NonlinearCosserat',
         'nonlinear Cosserat rod (Shi 2023)',
     ),
-    'lcm': ('segments', 'soro_mechanics.cosserat:LinearCosserat', 'linear Cosserat rod (Shi 2023)'),
+    'lcm': (
+        'segments',
+        'soro_mechanics.cosserat:LinearCosserat',
+        'linear Cosserat rod (Shi 2023)',
+    ),
     'npcc': (
         'segments',
         'soro_mechanics.pcc:NonlinearPcc',

@@ -178,7 +178,9 @@ class Robot:
         """
         pose, task = self._target(target, task)
         tolerances = (position_tolerance, orientation_tolerance)
-        for name, value in zip(('position_tolerance', 'orientation_tolerance'), tolerances):
+        for name, value in zip(
+            ('position_tolerance', 'orientation_tolerance'), tolerances, strict=True
+        ):
             if not value > 0.0 or not np.isfinite(value):
                 raise InvalidInput(name, value, 'a finite number greater than zero')
         return self._model.inverse(
@@ -190,9 +192,7 @@ class Robot:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
         return self._model.jacobian(self._own(q))
 
-    def compliance(
-        self, q: Configuration, wrench: Any = None, method: str = 'tangent'
-    ) -> Array:
+    def compliance(self, q: Configuration, wrench: Any = None, method: str = 'tangent') -> Array:
         """Return the (6, 6) compliance at the tip, base axes, linear first.
 
         Parameters

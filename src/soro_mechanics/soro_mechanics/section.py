@@ -135,9 +135,7 @@ class Section:
         """Return a pure number."""
         return self.quantity(key, '1', default, **bounds)
 
-    def integer(
-        self, key: str, default: Any = _REQUIRED, *, minimum: int | None = None
-    ) -> int:
+    def integer(self, key: str, default: Any = _REQUIRED, *, minimum: int | None = None) -> int:
         """Return a whole number."""
         value = self.raw(key, default)
         if isinstance(value, bool) or not isinstance(value, int):
