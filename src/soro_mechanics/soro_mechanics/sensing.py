@@ -224,6 +224,25 @@ class Sensing:
         na, ne, _ = self.sizes
         return self.ports.force + self.z[na : na + ne]
 
+    def expected_sensor(self) -> Array:
+        """Return the sensor values that the last estimate implies, shape (ns,)."""
+        na, ne, _ = self.sizes
+        return self.ports.sensor + self.ports.compliance[na + ne :, : na + ne] @ self.z
+
+    def mean_square_residual(self, encoder: Array, sensor: Array) -> float:
+        """Return the weighted squared residual of the last update per degree of freedom.
+
+        Near one where deviations are right and nothing is broken; NaN without redundancy.
+        """
+        used = self._weight > 0.0
+        free = int(used.sum() + np.sum(self._prior > 0.0)) - self.z.size
+        if free <= 0:
+            return float('nan')
+        gap = np.concatenate([self.angle() - encoder, self.expected_sensor() - sensor])
+        total = self._state + self.z
+        rest = np.concatenate([self._weight[used] * gap[used], self._prior * total])
+        return float(rest @ rest) / free
+
 
 def sense_with_model(
     model: DeviceModel,

@@ -1,0 +1,113 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Sensors that fail are noticed, given up, and the estimate goes on without them."""
+
+import numpy as np
+import pytest
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.linear_device import SpringDevice
+from soro_mechanics.sensing import Sensing, sensing_setup
+from soro_mechanics.sensor_watch import SensorWatch, WatchLimits
+from soro_mechanics.status import Code
+
+ENCODER, SENSOR, COUNT = 1.6e-4, 2e-6, 1e-6
+NONE = np.zeros(6, bool)
+
+
+class Bench:
+    def __init__(self, prior=np.inf):
+        self.device = SpringDevice()
+        start = self.device.held(np.zeros(6), np.zeros(5))
+        self.sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR, prior))
+        self.watch = SensorWatch(self.sensing, 0.002)
+        self.random = np.random.default_rng(0)
+
+    def step(self, tick, change=lambda raw: raw, faulty=NONE):
+        """Sense a hand that pushes to and fro; returns the truth and whether a sensor was lost."""
+        force = np.array([1.0, -0.5, 0.7, 0.01, 0.02]) * np.sin(0.02 * tick)
+        truth = self.device.held(np.full(6, 0.05 * np.sin(0.013 * tick)), force)
+        encoder = truth.angle + ENCODER * self.random.normal(size=6)
+        noisy = truth.sensor + SENSOR * self.random.normal(size=6)
+        raw = change(np.round(noisy / COUNT))
+        sensor = raw * COUNT
+        assert self.sensing.update(encoder, sensor) is Code.NONE
+        return truth, self.watch.update(raw, faulty, encoder, sensor)
+
+
+def test_nothing_is_given_up_while_all_is_well():
+    bench = Bench()
+    for tick in range(3000):
+        _, lost = bench.step(tick)
+        assert not lost
+        assert bench.watch.consistent
+    assert bench.watch.good.all()
+    assert 0.5 < bench.watch.misfit < 2.0
+
+
+def test_resting_device_is_not_stuck():
+    """Equal readings alone mean nothing: a device at rest repeats its counts."""
+    bench = Bench()
+    state = bench.device.held(np.zeros(6), np.zeros(5))
+    for _ in range(500):
+        bench.sensing.update(state.angle, state.sensor)
+        assert not bench.watch.update(np.zeros(6), NONE, state.angle, state.sensor)
+
+
+def test_stuck_sensor_is_given_up_and_the_estimate_recovers():
+    bench = Bench(prior=np.array([5.0, 5.0, 5.0, 0.3, 0.3]))
+    held = None
+
+    def freeze(raw):
+        nonlocal held
+        held = raw[2] if held is None else held
+        raw[2] = held
+        return raw
+
+    lost_at = None
+    for tick in range(400):
+        truth, lost = bench.step(tick, freeze)
+        if lost:
+            lost_at = tick
+    assert lost_at is not None
+    assert lost_at < 60
+    np.testing.assert_array_equal(bench.watch.good, np.arange(6) != 2)
+    error = bench.sensing.wrench[:5] - truth.force
+    deviation = np.sqrt(np.diag(bench.sensing.wrench_covariance)[:5])
+    assert np.all(np.abs(error) < 5.0 * deviation)
+
+
+def test_flagged_and_missing_sensors_go_at_once_down_to_encoders_only():
+    bench = Bench(prior=np.array([5.0, 5.0, 5.0, 0.3, 0.3]))
+    bench.step(0)
+    for index in range(6):
+        faulty = np.arange(6) == index
+        _, lost = bench.step(index + 1, faulty=faulty)
+        assert lost
+    assert not bench.watch.good.any()
+    truth, _ = bench.step(10)
+    # Encoders only: the force is unknown, the motors are not.
+    np.testing.assert_allclose(bench.sensing.angle(), truth.angle, atol=5 * ENCODER)
+    deviation = np.sqrt(np.diag(bench.sensing.wrench_covariance)[:5])
+    np.testing.assert_allclose(deviation, [5.0, 5.0, 5.0, 0.3, 0.3], rtol=1e-3)
+    bench.watch.reset()
+    assert bench.watch.good.all()
+    _, lost = bench.step(11)
+    assert not lost
+
+
+def test_drift_shows_as_contradiction():
+    bench = Bench()
+    for tick in range(2000):
+        bench.step(tick, lambda raw, tick=tick: raw + (np.arange(6) == 4) * 0.2 * tick)
+        if not bench.watch.consistent:
+            break
+    assert not bench.watch.consistent
+    assert 0.2 * tick * COUNT < 300 * SENSOR
+
+
+def test_bad_period():
+    device = SpringDevice()
+    ports = device.held(np.zeros(6), np.zeros(5))
+    sensing = Sensing(ports, sensing_setup(ports, ENCODER, SENSOR))
+    with pytest.raises(InvalidInput, match='period'):
+        SensorWatch(sensing, 0.0, WatchLimits())
