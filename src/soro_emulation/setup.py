@@ -24,6 +24,7 @@ setup(
             'emulator = soro_emulation.node:main',
         ],
         'soro_emulation.devices': [
+            'can = soro_emulation.can_emulator:CanEmulator',
             'nidaq = soro_emulation.nidaq_emulator:NidaqEmulator',
         ],
     },

@@ -57,7 +57,7 @@ class CanDevice(Device):
 
     def __init__(self, wiring: CanWiring) -> None:
         self.wiring = wiring
-        self.transport = CanTransport(wiring, 0.5 * self.io_timeout, 0.9 * self.open_timeout)
+        self.transport = CanTransport(wiring, 0.5 * self.io_timeout, 0.6 * self.open_timeout)
         self._armed = False
 
     @classmethod

@@ -99,8 +99,8 @@ class CanTransport:
             Nobody answers.
         """
         self._forget()
-        self._within(self._open_timeout)
         self.bus.open()
+        self._within(self._open_timeout)
         self._session = secrets.randbelow(0x7FFFFFFE) + 1
         boot = self.write_parameter(Parameter.SESSION, self._session)
         major = self.read_parameter(Parameter.PROTOCOL) >> 8

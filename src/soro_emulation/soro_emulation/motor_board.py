@@ -196,9 +196,14 @@ class MotorBoard:
         if self._fd:
             self._outbox.append(
                 FeedbackFd(
-                    self._seq, status, 25, tuple(angles), tuple(speeds), tuple(samples),
+                    self._seq,
+                    status,
+                    25,
+                    tuple(angles),
+                    tuple(speeds),
+                    tuple(samples),
                     int(now * 1e6) & 0xFFFFFFFF,
-                )  # fmt: skip
+                )
             )
             return
         self._duty_motor = (self._duty_motor + 1) % PER_HALF

@@ -1,0 +1,124 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The emulated haptic device from end to end: CAN wire, sensors, plant process, hand."""
+
+import json
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+from soro_can_driver.device import CanDevice
+from soro_driver.device import Flag
+from soro_driver.endpoint import Endpoint
+from soro_driver.settings import read_driver_settings
+from soro_emulation.can_emulator import CanEmulator, read_hand
+from soro_emulation.device_emulator import EmulatorContext
+from soro_emulation.emulator_settings import read_emulator_settings
+from soro_emulation.event_log import EventLog
+from soro_emulation.injected_fault import parse_fault
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.robot_file import read_robot_file
+
+pytestmark = pytest.mark.timeout(900)  # the plant compiles its model at its first start
+
+
+class Bench:
+    def __init__(self):
+        robot = read_robot_file(find_robot_file('haptic_5dof'))
+        settings = read_driver_settings(robot)
+        with socket.socket() as probe:
+            probe.bind(('127.0.0.1', 0))
+            port = probe.getsockname()[1]
+        self.endpoint = Endpoint(port, None)
+        properties = read_emulator_settings(robot, 'can').device
+        context = EmulatorContext(
+            robot, settings.section, properties, self.endpoint, 7, EventLog('')
+        )
+        self.emulator = CanEmulator.create(context, time.monotonic())
+        self.emulator.start()
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.tick, daemon=True)
+        self.thread.start()
+        section = read_driver_settings(robot).section
+        self.device = CanDevice.from_section(section, robot, self.endpoint)
+
+    def tick(self):
+        while not self.stopping.wait(0.002):
+            self.emulator.advance(time.monotonic())
+
+    def close(self):
+        self.device.close()
+        self.stopping.set()
+        self.thread.join()
+        self.emulator.stop()
+
+    def drive(self, values, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            reading = self.device.read()
+            if reading.tripped:  # this computer was busy for longer than the time to live
+                self.device.arm()
+            self.device.write(np.asarray(values, float), 0.2)
+            self.stopping.wait(0.002)
+        return reading
+
+    def mean_counts(self, values, seconds=0.6):
+        self.drive(values, 0.4)
+        end, counts = time.monotonic() + seconds, []
+        while time.monotonic() < end:
+            counts.append(self.drive(values, 0.01).sensors.raw)
+        return np.mean(counts, axis=0)
+
+
+@pytest.fixture(scope='module')
+def bench():
+    made = Bench()
+    end = time.monotonic() + 800.0
+    while not made.emulator._plant.ready:
+        assert not made.emulator._plant.error, made.emulator._plant.error
+        assert time.monotonic() < end
+        made.stopping.wait(0.1)
+    yield made
+    made.close()
+
+
+def test_sensors_feel_motors_and_hand(bench):
+    bench.device.open()
+    bench.device.arm()
+    rest = bench.mean_counts(np.zeros(6))
+    assert np.all((rest > 500.0) & (rest < 3000.0))
+    # The motor of leg 1 bends its strip; the sign is that of the published tripods' symmetry.
+    turned = bench.mean_counts(np.array([0.3, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    assert np.abs(turned - rest).max() > 20.0
+    bench.emulator.inject('hand', {'force': [1.0, 0.0, 0.0, 0.0, 0.0]})
+    pushed = bench.mean_counts(np.zeros(6))
+    assert np.abs(pushed - rest).max() > 20.0
+    np.testing.assert_allclose(bench.emulator.actuation(time.monotonic()), 0.0, atol=1e-3)
+    bench.emulator.inject('hand', {})
+    np.testing.assert_allclose(bench.mean_counts(np.zeros(6)), rest, atol=5.0)
+
+
+def test_sensor_faults(bench):
+    bench.device.open()
+    bench.device.arm()
+    fault, values = parse_fault(json.dumps({'fault': 'flex', 'sensor': 'flex_3', 'kind': 'open'}))
+    bench.emulator.inject(fault, values)
+    reading = bench.drive(np.zeros(6), 0.1)
+    faulty = (reading.sensors.flags & Flag.SENSOR_FAULT) != 0
+    np.testing.assert_array_equal(faulty, np.arange(6) == 2)
+    bench.emulator.inject('none', {})
+    assert not np.any(bench.drive(np.zeros(6), 0.1).sensors.flags)
+
+
+def test_wrong_faults_are_refused(bench):
+    with pytest.raises(UnknownName, match='fault'):
+        bench.emulator.inject('leak', {})
+    with pytest.raises(UnknownName, match='sensor'):
+        bench.emulator.inject('flex', {'sensor': 'flex_9'})
+    with pytest.raises(InvalidInput, match='five numbers'):
+        read_hand({'place': [1.0]})
+    with pytest.raises(InvalidInput, match='stiffness'):
+        read_hand({'stiffness': [-1.0, 0.0, 0.0, 0.0, 0.0]})
