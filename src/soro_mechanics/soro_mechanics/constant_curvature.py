@@ -126,6 +126,8 @@ class ConstantCurvature(Model):
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3): tip twist per unit of actuation."""
+        if not q.status.converged:
+            return np.full((6, 3), np.nan)
         x = np.array(q.state)
         slope = np.ones(3)
         if self.arm.pressure_map is not None:
@@ -145,6 +147,8 @@ class ConstantCurvature(Model):
         if self.arm.axial_stiffness is None:
             remedy = 'add constant_curvature.axial_stiffness: the published model is kinematic'
             raise self.unsupported('compliance', method, remedy)
+        if not q.status.converged:
+            return (np.full((self.arm.stations, 6, 6), np.nan),)
         x = np.array(q.state)
         applied = self._applied(q.wrench, q.loads, q.gravity)
         tangent = self._spring() if method == 'integral' else self._tangent(x, applied)
@@ -293,6 +297,8 @@ class ConstantCurvature(Model):
         poses = np.empty((self.arm.stations, 4, 4))
         for i, fraction in enumerate(fractions):
             kernels.arc_pose(*(fraction * x), poses[i])
+        if not status.converged:
+            poses[:] = np.nan  # no solution: nothing that could be taken for one
         return Configuration(
             model=self.name,
             actuation=actuation,

@@ -277,7 +277,7 @@ class Kirchhoff(Model):
         elif code is Code.NONE and (errors[0] > tolerances[0] or errors[1] > tolerances[1]):
             code, message = Code.NOT_CONVERGED, 'the muscle lengths did not settle'
         limits = self._stopped(actuation)
-        if limits and not outside:
+        if code is Code.NOT_CONVERGED or (limits and not outside):
             return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
         q = self._configuration(actuation, wrench, loads, gravity, held, status)
         final = replace(
@@ -288,17 +288,21 @@ class Kirchhoff(Model):
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3 m): tip twist per muscle length; the mean of a module has no effect."""
         jacobian = np.einsum('ktc,tci->kti', q.state.by_bend, self.combine)
+        if not q.status.converged:
+            jacobian[:] = np.nan
         return jacobian.reshape(6, -1)
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip with the muscles held."""
         self._only_tangent(method)
         compliance: Array = q.state.compliance.copy()
-        return compliance
+        return compliance if q.status.converged else np.full((6, 6), np.nan)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance (n, 6, 6) at every station."""
         self._only_tangent(method)
+        if not q.status.converged:
+            return (np.full((len(q.arc_lengths[0]), 6, 6), np.nan),)
         from soro_mechanics.kirchhoff_compliance import compliance_at_stations  # scipy.sparse
 
         s: RodState = q.state
@@ -467,6 +471,8 @@ class Kirchhoff(Model):
             rotation_of(state.q[n], poses[i, :3, :3])
         poses[:, :3, 3] = points[:: self._every]
         poses[:, 3, 3] = 1.0
+        if not status.converged:
+            poses[:] = np.nan  # no solution: nothing that could be taken for one
         per = self.backbone.stations_per_module
         bodies = {f'disk_{t}': poses[t * per].copy() for t in range(self.backbone.modules + 1)}
         return Configuration(

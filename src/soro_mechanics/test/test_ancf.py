@@ -213,6 +213,8 @@ def test_hopeless_load_is_reported_and_never_a_solution(robot):
     q = robot.forward(PRESSURES, [0, 0, -1e5, 0, 0, 0])
     assert q.status.code is not Code.NONE
     assert not (q.status.converged and q.status.stable)
+    assert np.all(np.isfinite(q.tip)) == q.status.converged
+    assert np.all(np.isfinite(robot.jacobian(q))) == q.status.converged
 
 
 def _planar_height(length, offset):
