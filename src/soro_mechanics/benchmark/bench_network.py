@@ -1,0 +1,192 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Time the beam network on one core: inverse statics along a path, assembly, forward with ports.
+
+The robots: stewart_gough along (0, 0.02, 0.48) -> (0, 0.12, 0.58) m and back in steps of 1 mm in y
+and z; six precurved 14-element legs on a handle, eighteen ports; cantilevers of growing length.
+"""
+
+import math
+
+import numpy as np
+from soro_mechanics.benchmark_rows import measure, report
+from soro_mechanics.network.arrays import copy_state
+from soro_mechanics.network.cross_section import CrossSection
+from soro_mechanics.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.network.lane_kernels import LANES
+from soro_mechanics.network.layout import build_layout
+from soro_mechanics.network.linearisation import Linearisation
+from soro_mechanics.network.platform import PlatformSolver
+from soro_mechanics.network.ports import port_response
+from soro_mechanics.network.schema import (
+    BodySpec,
+    DriveSpec,
+    EndSpec,
+    NetworkSpec,
+    RodSpec,
+    rotation_matrix,
+    SensorSpec,
+)
+from soro_mechanics.network.system_kernels import condense, evaluate
+
+from soro_mechanics import load_robot
+
+PATH = 1e-3 * np.array([*range(1, 101), *range(99, -1, -1)])
+NO_WEIGHT = np.zeros(3)
+
+
+def target(k):
+    """Return the k-th pose of the path."""
+    pose = np.eye(4)
+    pose[:3, 3] = [0.0, 0.02 + PATH[k % 200], 0.48 + PATH[k % 200]]
+    return pose
+
+
+def path_rows():
+    """Inverse statics of stewart_gough, warm: the kernel and the whole public interface."""
+    robot = load_robot('stewart_gough')
+    start = target(199)
+    near = {'s': robot.inverse(start)}
+    targets = [target(k) for k in range(200)]
+
+    def inverse(k):
+        near['s'] = robot.inverse(targets[k % 200], guess=near['s'])
+        if near['s'].status.code != 0:
+            raise SystemExit(f'point {k}: {near["s"].status}')
+
+    solution = robot.inverse(start).configuration.state
+    solver = PlatformSolver(solution.equilibrium.layout, solution.state)
+    near['track'] = solver.begin(solution.inputs, copy_state(solution.state))
+
+    def kernel(k):
+        found = solver.reach(near['track'], targets[k % 200])
+        if not found.reached:
+            raise SystemExit(f'point {k} not reached')
+        near['track'] = found.track
+
+    return [
+        measure('stewart_gough: inverse, kernel', kernel, 2000, 1.0 / 25e3, warm_up=200),
+        measure('stewart_gough: robot.inverse', inverse, 2000, 1.0 / 15e3, warm_up=200),
+    ]
+
+
+def clamp(body, pose):
+    """Return an end without motor or joint."""
+    return EndSpec(body, pose, np.array([1.0, 0.0, 0.0]), np.eye(4), 'clamped', np.zeros((2, 3)))
+
+
+def place(position, rotation=(0.0, 0.0, 0.0)):
+    """Return a pose."""
+    pose = np.eye(4)
+    pose[:3, :3] = rotation_matrix(np.array(rotation))
+    pose[:3, 3] = position
+    return pose
+
+
+def handle(elements):
+    """Six precurved legs from motors on a circle to a handle, with a flex sensor on each."""
+    soft = CrossSection(np.array([1e3, 1e3, 3e3, 0.0255, 0.0041, 0.004]), 0.042, 5e-3)
+    rods, drives, sensors = [], [], []
+    for i in range(6):
+        angle = math.pi / 3.0 * i
+        base = place([0.15 * math.cos(angle), 0.15 * math.sin(angle), 0.0])
+        base[:3, :3] = rotation_matrix(np.array([0.0, 0.0, angle]))
+        height = 0.04 if i % 2 else -0.04
+        tilt = rotation_matrix(np.array([0.0, 0.0, angle])) @ rotation_matrix(
+            np.array([0.0, -1.4, 0.0])
+        )
+        top = np.eye(4)
+        top[:3, :3], top[:3, 3] = tilt, [0.0, 0.0, height]
+        rods.append(RodSpec(
+            f'leg_{i}', 0.2, soft, None, np.array([[0.0, 0.0, -7.0, 0.0]]),
+            (clamp('ground', base), clamp('handle', top)), False,
+            np.linspace(0.0, 1.0, elements + 1),
+        ))  # fmt: skip
+        drives.append(DriveSpec(i, i, 'angle'))
+        axis = np.array([0.0, 1.0, 0.0])
+        sensors.append(SensorSpec(f'flex_{i}', i, 2.0 / elements, 9.0 / elements, axis))
+    bodies = (
+        BodySpec('ground', np.eye(4), 0.0, np.zeros(3)),
+        BodySpec('handle', place([0.0, 0.0, 0.12]), 8e-3, np.zeros(3)),
+    )
+    return NetworkSpec(
+        bodies, tuple(rods), tuple(drives), 'handle', np.eye(4), 1, tuple(sensors)
+    )
+
+
+def handle_rows():
+    """Assemble and eliminate 84 elements; forward, warm, with W for 18 ports."""
+    layout = build_layout(handle(14), 6)
+    solver = Equilibrium(layout)
+    rest = np.zeros(6)
+    outcome = solver.solve(Problem(rest, np.zeros(6), (), NO_WEIGHT), rest, None)
+    if not outcome.converged:
+        raise SystemExit('the six legs do not assemble')
+    x = solver.inputs(Problem(rest, np.zeros(6), (), NO_WEIGHT))
+    work, _ = solver.scratch
+    s = layout.structure
+    near = {'state': outcome.state}
+
+    def assemble(_):
+        evaluate(s, x, outcome.state, work, False, False, LANES)
+        condense(s, x, outcome.state, work, False, False)
+
+    def forward(k):
+        angles = 0.1 * np.sin(0.02 * k + np.arange(6.0))
+        found = solver.newton(solver.inputs(Problem(angles, np.zeros(6), (), NO_WEIGHT)),
+                              near['state'])  # fmt: skip
+        if not found.converged:
+            raise SystemExit(f'forward {k}')
+        near['state'] = found.state
+        return angles
+
+    scratch = layout.work()
+
+    def with_ports(k):
+        angles = forward(k)
+        there = solver.inputs(Problem(angles, np.zeros(6), (), NO_WEIGHT))
+        linear = Linearisation(layout, there, near['state'], scratch)
+        tip = near['state'].body[layout.tip_body]
+        port_response(linear, angles, np.zeros(6), tip, np.eye(6))
+
+    return [
+        measure('84 elements: assembly and elimination', assemble, 2000, 75e-6),
+        measure('six 14-element legs: forward, warm', forward, 1000),
+        measure('six 14-element legs: forward and W of 18 ports', with_ports, 500, 500e-6),
+    ]
+
+
+def cost_rows():
+    """Assembly and elimination of one cantilever of growing number of elements."""
+    rows = []
+    of = CrossSection(np.array([1e3, 1e3, 3e3, 0.03, 0.03, 0.02]), 0.0, 1e-3)
+    bodies = (
+        BodySpec('ground', np.eye(4), 0.0, np.zeros(3)),
+        BodySpec('tip', None, 0.0, np.zeros(3)),
+    )
+    for count in (100, 1000, 10000):
+        rod = RodSpec(
+            'rod', 0.4, of, None, np.zeros((1, 4)),
+            (clamp('ground', np.eye(4)), clamp('tip', np.eye(4))), False,
+            np.linspace(0.0, 1.0, count + 1),
+        )  # fmt: skip
+        spec = NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4), 1)
+        solver = Equilibrium(build_layout(spec, 0))
+        load = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
+        problem = Problem(np.zeros(0), load, (), NO_WEIGHT)
+        outcome = solver.solve(problem, np.zeros(0), None)
+        if not outcome.converged:
+            raise SystemExit(f'cantilever of {count} elements')
+        x, (work, _) = solver.inputs(problem), solver.scratch
+        s, state = solver.layout.structure, outcome.state
+
+        def assemble(_, s=s, x=x, state=state, work=work):
+            evaluate(s, x, state, work, False, False, LANES)
+            condense(s, x, state, work, False, False)
+
+        rows.append(measure(f'{count} elements: assembly and elimination', assemble, 100))
+    return rows
+
+
+if __name__ == '__main__':
+    report([*path_rows(), *handle_rows(), *cost_rows()])
