@@ -108,6 +108,11 @@ class LaunchedRobot:
         name = f'{self.robot.namespace}/{service}'
         return self.session.call(Trigger, name, Trigger.Request())
 
+    @property
+    def story(self) -> str:
+        """What the nodes and diagnostics say, for messages of failed assertions."""
+        return '\n'.join([*self.watch.reasons(), *self.process.output.splitlines()[-15:]])
+
     def state(self) -> int:
         """Return the device state last published."""
         return self.watch.state.device_state

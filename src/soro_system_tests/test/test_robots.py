@@ -52,8 +52,8 @@ def test_two_robots_at_once_do_not_meet(tmp_path):
         right.move((0.0, 6.0e4, 0.0))
         left.spin(0.5)
         right.spin(0.5)
-        assert left.watch.measured == pytest.approx((8.0e4, 0.0, 0.0), abs=5e3)
-        assert right.watch.measured == pytest.approx((0.0, 6.0e4, 0.0), abs=5e3)
+        assert left.watch.measured == pytest.approx((8.0e4, 0.0, 0.0), abs=5e3), left.story
+        assert right.watch.measured == pytest.approx((0.0, 6.0e4, 0.0), abs=5e3), right.story
         assert left.watch.tip[0] < -5e-3 < right.watch.tip[0]
         frames = {
             r.robot.namespace: r.shapes['configuration'].header.frame_id for r in (left, right)
