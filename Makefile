@@ -30,11 +30,11 @@ demo:  ## move the STIFF-FLOP robot through published patterns; results in out/
 	@$(in_workspace) exec soro demo $(ARGS)
 
 test:  ## all tests; some packages: make test ARGS="soro_node soro_driver -- -x"
-	@python3 scripts/setup_workspace.py $(if $(ARGS),,--warm all)
+	@python3 scripts/setup_workspace.py $(if $(ARGS),,--warm stiff_flop)
 	@$(in_workspace) exec python scripts/run_tests.py $(ARGS)
 
 test-jazzy:  ## build, unit tests and one robot with ROS 2 Jazzy
-	@python3 scripts/setup_workspace.py --distribution jazzy $(if $(ARGS),,--warm all)
+	@python3 scripts/setup_workspace.py --distribution jazzy $(if $(ARGS),,--warm stiff_flop)
 	@$(in_jazzy) exec python scripts/run_tests.py --smoke $(ARGS)
 
 lint: setup  ## style, types, import contracts, package and launch files, house rules

@@ -128,6 +128,8 @@ def start_package(
         return PackageRun(name, report, None, None)
     command = ['nice', '-n', '10'] if beside else []
     command += [sys.executable, '-m', 'pytest', '-q', str(folder.relative_to(ROOT))]
+    # The first test of a model also compiles its kernels, here on what the others leave over.
+    command += ['-o', 'timeout=900'] if beside else []
     command += ['--rootdir', str(ROOT), '-c', str(ROOT / 'pyproject.toml')]
     command += [f'--junit-xml={report}', *options]
     output = tempfile.TemporaryFile('w+') if beside else None
