@@ -97,6 +97,7 @@ class CommandInlet(Law):
         self._lock = threading.Lock()
         self._latest: Demand | None = None
         self._accepting = False
+        self._ended: dict[str, float] = {}
         self.accepted = 0
         self.rejected: Counter[str] = Counter()
         self.last_rejection = ''
@@ -124,6 +125,7 @@ class CommandInlet(Law):
                     raise InvalidInput('source', '', 'the name of the sending node')
                 self._notice_clock_step(now)
                 self._ownership.check(source, stamp, now)
+                self._check_pause(source, now)
                 if not self._accepting:
                     raise NotAllowed('commands are not accepted now')
             except SoroError as error:
@@ -153,9 +155,15 @@ class CommandInlet(Law):
             self._ownership.release()
 
     def disengaged(self) -> None:
-        """Drop the newest command, and let nobody be in control."""
+        """Drop the newest command, let nobody be in control, and end the stream that was obeyed.
+
+        What still comes of that stream was decided before the outputs were made safe. It must not
+        move the robot again, so its source is heard only after it has paused.
+        """
         with self._lock:
             self._accepting = False
+            if self._latest is not None:
+                self._ended[self._latest.source] = self._latest.arrival
             self._latest = None
             self._ownership.release()
 
@@ -163,6 +171,19 @@ class CommandInlet(Law):
         """Forget the senders' stamps."""
         with self._lock:
             self._ownership.forget()
+
+    def _check_pause(self, source: str, now: float) -> None:
+        """Refuse a stream that was ended and has not paused since."""
+        if source not in self._ended:
+            return
+        pause, self._ended[source] = now - self._ended[source], now
+        timeout = self._ownership.timeout
+        if pause <= timeout:
+            raise NotAllowed(
+                f'{source} was commanding when the outputs were made safe: '
+                f'pause for {timeout:g} s, then send a new target'
+            )
+        del self._ended[source]
 
     def _notice_clock_step(self, now: float) -> None:
         offset = self._wall() - now

@@ -109,6 +109,29 @@ def test_stop_ramps_down_against_a_running_stream(rig):
     assert tick.state is DeviceState.SAFE and not rig.device.written[-1].any()
 
 
+def test_a_stream_that_stop_ended_is_heard_only_after_a_pause(rig):
+    reach(
+        rig, 0.05 * BAR, 0.0, 0.0
+    )  # so near to rest that the same set-point is a valid first one
+    rig.loop.stop('stopped')
+    for _ in range(100):
+        with pytest.raises(NotAllowed):
+            rig.send(0.05 * BAR, 0.0, 0.0)
+        tick = rig.tick()
+    assert tick.state is DeviceState.SAFE and not rig.device.written[-1].any()
+    with pytest.raises(NotAllowed, match='pause for 0.2 s'):
+        rig.send(0.05 * BAR, 0.0, 0.0)
+    rig.tick(30)
+    assert rig.stream((0.05 * BAR, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+
+
+def test_another_source_may_begin_at_once_after_a_stop(rig):
+    reach(rig, 0.05 * BAR, 0.0, 0.0)
+    rig.loop.stop('stopped')
+    rig.tick(50)
+    assert rig.stream((0.0, 0.0, 0.0), 2, source='/robot/other').state is DeviceState.ACTIVE
+
+
 def test_release_makes_safe_at_once_and_needs_a_new_arm(make_rig):
     rig = make_rig(safe_action=RELEASE)
     reach(rig, BAR, 0.0, 0.0)
