@@ -148,9 +148,10 @@ class InverseProblem:
                 continue
             if condense(s, x, at.state, self.work, True, False) == SINGULAR:
                 return at
-            da = self._step(at, lacking, x)
-            if da is None:
+            wanted = self._step(at, lacking, x)
+            if wanted is None:
                 return at
+            da = wanted
             self._follow(x, at.state, da, params, 1.0)
             turn, shift = largest_step(s, self.work)
             part = min(1.0, STEP_TURN / max(turn, TINY))
@@ -251,7 +252,7 @@ class InverseProblem:
         follow = np.linalg.solve(self.work.matrix, both)
         jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
         missing = self._unit * (lacking[: self.size] + rows @ follow[tip, -1])
-        return jacobian, missing, follow
+        return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)
 
     def _step(self, at: Reach, lacking: Array, x: Inputs) -> Array | None:
         """Return the change of the driven values."""

@@ -20,7 +20,14 @@ from soro_mechanics.network.arrays import (
 )
 from soro_mechanics.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.network.lane_kernels import LANES, TABLE, unit_drive
-from soro_mechanics.network.schema import DriveSpec, GROUND, JOINTS, NetworkSpec, RodSpec
+from soro_mechanics.network.schema import (
+    DriveSpec,
+    EndSpec,
+    GROUND,
+    JOINTS,
+    NetworkSpec,
+    RodSpec,
+)
 
 NODE_MERGE = 1e-9  # fraction of a rod below which two nodes are one: round-off of arc lengths
 STRAINS = ('stretch', 'curvature', 'pressure')
@@ -110,7 +117,7 @@ def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
 
 
 def _with_tip_frame(spec: NetworkSpec) -> NetworkSpec:
-    back = np.linalg.inv(spec.tip)
+    back: Array = np.array(np.linalg.inv(spec.tip), dtype=np.float64)
     bodies = tuple(
         replace(
             b,
@@ -124,14 +131,15 @@ def _with_tip_frame(spec: NetworkSpec) -> NetworkSpec:
     rods = tuple(
         replace(
             r,
-            ends=tuple(
-                replace(e, attach=back @ e.attach) if e.body == spec.tip_body else e
-                for e in r.ends
-            ),
+            ends=(_from_tip(r.ends[0], spec, back), _from_tip(r.ends[1], spec, back)),
         )
         for r in spec.rods
     )
     return replace(spec, bodies=bodies, rods=rods)
+
+
+def _from_tip(end: EndSpec, spec: NetworkSpec, back: Array) -> EndSpec:
+    return replace(end, attach=back @ end.attach) if end.body == spec.tip_body else end
 
 
 def refined(spec: NetworkSpec, factor: int) -> NetworkSpec:

@@ -199,12 +199,16 @@ def _read_rod(
 ) -> RodSpec:
     name = item.text('name')
     section = sections[item.text('section', choices=tuple(sections))]
-    end = None
+    end: ShapedSection | None = None
     if 'section_end' in item:
-        end = sections[item.text('section_end', choices=tuple(sections))]
-        both = isinstance(section, ShapedSection) and isinstance(end, ShapedSection)
-        if not both or section.shape != end.shape:  # type: ignore[union-attr]
+        other = sections[item.text('section_end', choices=tuple(sections))]
+        if not (
+            isinstance(section, ShapedSection)
+            and isinstance(other, ShapedSection)
+            and section.shape == other.shape
+        ):
             raise item.error('section_end', 'must be the same shape as section, given by its size')
+        end = other
     length = item.quantity('length', 'm', positive=True)
     curvature = _read_curvature(item)
     macro = item.text('formulation', 'macro', choices=('macro', 'elements')) == 'macro'
@@ -217,7 +221,7 @@ def _read_rod(
         raise item.error('from', 'a rod that is held by the ground starts there')
     return RodSpec(
         name, length, section, end, curvature, (ends[0], ends[1]), macro, fractions
-    )  # type: ignore[arg-type]
+    )
 
 
 def _read_curvature(item: Section) -> Array:
@@ -225,7 +229,7 @@ def _read_curvature(item: Section) -> Array:
         return np.zeros((1, 4))
     if not isinstance(item.raw('rest_curvature'), list):
         return np.concatenate([[0.0], item.vector('rest_curvature', '1/m', 3)])[None]
-    rows = []
+    rows: list[list[float]] = []
     for part in item.sections('rest_curvature'):
         with part:
             at = part.number('at', minimum=0.0, maximum=1.0)
@@ -350,7 +354,11 @@ def _check_driven(
 ) -> None:
     curves: dict[int, Array | None] = {}
     for d in drives:
-        if not np.array_equal(curves.setdefault(d.actuator, d.curve), d.curve):
+        first = curves.setdefault(d.actuator, d.curve)
+        same = d.curve is first or (
+            d.curve is not None and first is not None and np.array_equal(first, d.curve)
+        )
+        if not same:
             name = actuators[d.actuator].name
             raise top.error('actuation', f'{name} has two curves; give each its own actuator')
         if d.curve is not None and not np.all(np.diff(d.curve[:, 1]) != 0.0):

@@ -148,7 +148,8 @@ def validity(model: Network, q: Configuration) -> Validity:
             change = q.state.state.wrench[p[r] : p[r + 1]] * flexibility
         bend = np.linalg.norm(change[:, 3:5], axis=1)
         strains.append(float(np.max(np.abs(change[:, 2]) + lay.radius_at(rod, 0.0) * bend)))
-    clearance, closest = float('inf'), ()
+    clearance = float('inf')
+    closest: tuple[str, ...] = ()
     for i in range(len(q.backbones)):
         for j in range(i + 1, len(q.backbones)):
             gap = _gap(q.backbones, q.radii, i, j)
