@@ -25,7 +25,7 @@ from soro_can_driver.board import (
     PROTOCOL_MAJOR,
     Status,
 )
-from soro_can_driver.bus import CanBus
+from soro_can_driver.bus import CanBus, POLL
 from soro_can_driver.protocol import (
     BoardHeartbeat,
     Command,
@@ -118,6 +118,7 @@ class CanTransport:
         self.write_parameter(Parameter.FRAMING, int(self._fd))
         self._write_limits()
         self.boot_id, self.rebooted = boot, False
+        self._await_measurement()
         return Identity('CAN motor board', str(serial), f'{firmware >> 8}.{firmware & 255}', boot)
 
     def close(self) -> None:
@@ -204,6 +205,17 @@ class CanTransport:
             why = Abort(reply.value).name.lower().replace('_', ' ') if known else 'unknown reason'
             raise DeviceError(f'the board refused {Parameter(request.index).name}: {why}')
         return reply.value
+
+    def _await_measurement(self) -> None:
+        """Ask until everything was measured once: nobody is told of a robot at NaN."""
+        while not (math.isfinite(self.time) and np.all(np.isfinite(self.angles))):
+            self._ask()
+            again = time.monotonic() + 10.0 * POLL
+            while self.bus.wait(again) and not math.isfinite(self.time):
+                self._take(time.monotonic())
+            self._take(time.monotonic())
+            if not math.isfinite(self.time) and not self.bus.wait(self._end):
+                raise DeviceTimeout('the board sends no measurements')
 
     def _write_limits(self) -> None:
         w = self.wiring

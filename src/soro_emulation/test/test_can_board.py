@@ -99,6 +99,9 @@ def rig(request):
 def test_drives_all_six_motors_to_their_angles(rig):
     identity = rig.device.open()
     assert (identity.serial, identity.session) == ('77', 0x1234)
+    first = rig.device.read()
+    assert np.isfinite(first.time)
+    assert np.isfinite(first.measured).all()
     start = rig.fresh()
     np.testing.assert_allclose(start.measured, 0.05)  # encoders at zero
     assert np.all(np.isnan(start.applied))
