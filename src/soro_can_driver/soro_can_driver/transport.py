@@ -272,9 +272,7 @@ class CanTransport:
             if self.boot_id is not None and frame.boot_id != self.boot_id & 0xFFFF:
                 self.rebooted = True
 
-    def _measured(
-        self, part: slice, angles: tuple[int, ...], seq: int, status: int
-    ) -> None:
+    def _measured(self, part: slice, angles: tuple[int, ...], seq: int, status: int) -> None:
         w = self.wiring
         motor = np.array(angles, float) * COUNT
         self.angles[part] = w.zero[part] + w.direction[part] * motor / w.ratio
@@ -288,5 +286,3 @@ class CanTransport:
         raw = np.array(samples)
         self.flex[part] = raw & FLEX_MASK
         self.flex_faulty[part] = (raw & (FlexFlag.STUCK | FlexFlag.OUT_OF_RANGE)) != 0
-
-

@@ -46,9 +46,7 @@ FRAMES = st.one_of(
     ),
     st.builds(protocol.Velocity, half, several(i16, 3), st.integers(0, 2), i8),
     st.builds(protocol.Flex, half, several(u16, 3), u8, i8),
-    st.builds(
-        protocol.ParameterFrame, st.booleans(), st.sampled_from(Access), u16, u8, i32
-    ),
+    st.builds(protocol.ParameterFrame, st.booleans(), st.sampled_from(Access), u16, u8, i32),
     st.builds(protocol.HostHeartbeat, u32),
     st.builds(
         protocol.BoardHeartbeat, st.sampled_from(BoardState), u16, u8, u8, st.tuples(u8, u8), u8

@@ -107,6 +107,7 @@ def test_drives_all_six_motors_to_their_angles(rig):
     assert np.all(np.isnan(start.applied))
     rig.device.arm()
     goal = np.array([0.2, -0.3, 0.1, 0.0, 0.4, -0.5])
+
     def there(reading):
         near = np.abs(reading.measured - goal).max() <= ENCODER
         return near and np.abs(reading.applied - goal).max() <= ENCODER

@@ -53,8 +53,15 @@ def main():
                         lambda k: workspace(robot, k), 3, 2.0, warm_up=1))  # fmt: skip
     samples = ancf_studies.random_actuations(robot, 5000)
     with ThreadPoolExecutor(2) as pool:
-        rows.append(measure('ANCF: Robot.workspace of 5000 samples, two threads',
-                            lambda k: robot.workspace(samples, pool), 3, 2.0, warm_up=1))
+        rows.append(
+            measure(
+                'ANCF: Robot.workspace of 5000 samples, two threads',
+                lambda k: robot.workspace(samples, pool),
+                3,
+                2.0,
+                warm_up=1,
+            )
+        )
     report(rows)
 
 

@@ -68,34 +68,50 @@ def main(count):
     print(f'{"microseconds, " + str(count) + " calls":34s}   median      p99    p99.9    least')
 
     sensing = Sensing(rest, sensing_setup(rest, ENCODER, SENSOR))
-    report('sensing', time_calls(
-        lambda i: sensing.update(states[i % 500].angle, states[i % 500].sensor), count))
+    report(
+        'sensing',
+        time_calls(lambda i: sensing.update(states[i % 500].angle, states[i % 500].sensor), count),
+    )
     bounded = Sensing(rest, sensing_setup(rest, ENCODER, SENSOR, torque_limit=0.003))
-    report('sensing, bounds active', time_calls(
-        lambda i: bounded.update(states[i % 500].angle, states[i % 500].sensor), count))
+    report(
+        'sensing, bounds active',
+        time_calls(lambda i: bounded.update(states[i % 500].angle, states[i % 500].sensor), count),
+    )
 
     goals = rng.normal(size=(500, 6)) * np.array([0.01, 0.01, 0.01, 0.1, 0.1, 0.1])
     hands = [np.eye(4) for _ in range(500)]
     for hand, goal in zip(hands, goals, strict=True):
         hand[:3, :3] = so3_exp(goal[3:])
     free = Rendering(rest, rendering_setup(0.002, symmetric_limits(np.full(6, 9.0), 9.0), 20.0))
-    report('rendering, no limit active', time_calls(
-        lambda i: free.update(hands[i % 500], goals[i % 500], goals[(i + 7) % 500]), count))
-    tight = Rendering(
-        rest, rendering_setup(0.002, symmetric_limits(np.full(6, 0.15), 0.03), 20.0)
+    report(
+        'rendering, no limit active',
+        time_calls(
+            lambda i: free.update(hands[i % 500], goals[i % 500], goals[(i + 7) % 500]), count
+        ),
     )
-    report('rendering, limits active', time_calls(
-        lambda i: tight.update(hands[i % 500], goals[i % 500], goals[(i + 7) % 500]), count))
+    tight = Rendering(rest, rendering_setup(0.002, symmetric_limits(np.full(6, 0.15), 0.03), 20.0))
+    report(
+        'rendering, limits active',
+        time_calls(
+            lambda i: tight.update(hands[i % 500], goals[i % 500], goals[(i + 7) % 500]), count
+        ),
+    )
 
     for name in PRESETS:
         law = law_for(name, device, rest)
-        report(f'whole tick, {name}', time_calls(
-            lambda i, law=law: law.tick(states[i % 500].angle, states[i % 500].sensor), count))
+        report(
+            f'whole tick, {name}',
+            time_calls(
+                lambda i, law=law: law.tick(states[i % 500].angle, states[i % 500].sensor), count
+            ),
+        )
 
     limits = symmetric_limits(np.full(6, 0.6), 0.04)
     ports = [random_ports(seed) for seed in range(10)]
-    report('isotropic force (offline)', time_calls(
-        lambda i: isotropic_effort(ports[i % 10], limits, FORCE), min(count, 200)))
+    report(
+        'isotropic force (offline)',
+        time_calls(lambda i: isotropic_effort(ports[i % 10], limits, FORCE), min(count, 200)),
+    )
     full_model(min(count, 5000))
 
 

@@ -33,11 +33,13 @@ def main():
         lengths = q.actuation + 1e-4 * np.sin(0.3 * k + np.arange(30))
         near['q'] = robot.forward(lengths, guess=q)
 
-    report([
-        measure('Kirchhoff: inverse, point to point', lambda k: to(fine[k]), 200, 2e-3),
-        measure('Kirchhoff: 20 points with 30 lengths each', around, 30, 40e-3),
-        measure('Kirchhoff: forward from lengths', forward, 200),
-    ])
+    report(
+        [
+            measure('Kirchhoff: inverse, point to point', lambda k: to(fine[k]), 200, 2e-3),
+            measure('Kirchhoff: 20 points with 30 lengths each', around, 30, 40e-3),
+            measure('Kirchhoff: forward from lengths', forward, 200),
+        ]
+    )
 
 
 if __name__ == '__main__':

@@ -109,9 +109,7 @@ def handle(elements):
         BodySpec('ground', np.eye(4), 0.0, np.zeros(3)),
         BodySpec('handle', place([0.0, 0.0, 0.12]), 8e-3, np.zeros(3)),
     )
-    return NetworkSpec(
-        bodies, tuple(rods), tuple(drives), 'handle', np.eye(4), 1, tuple(sensors)
-    )
+    return NetworkSpec(bodies, tuple(rods), tuple(drives), 'handle', np.eye(4), 1, tuple(sensors))
 
 
 def handle_rows():

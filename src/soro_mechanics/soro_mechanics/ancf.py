@@ -69,10 +69,12 @@ class Ancf(Model):
         """Return the actuation of stretch ratios (n,)."""
         if not self.legs.curves:
             return stretch.copy()
-        return np.array([
-            pressure_at(c.pressures, c.values, c.slopes, s)
-            for c, s in zip(self.legs.curves, stretch, strict=True)
-        ])
+        return np.array(
+            [
+                pressure_at(c.pressures, c.values, c.slopes, s)
+                for c, s in zip(self.legs.curves, stretch, strict=True)
+            ]
+        )
 
     # ---- the Model interface -----------------------------------------------------------------
 
@@ -271,9 +273,7 @@ def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
     )
 
 
-def _status(
-    outcome: Outcome, state: AncfState, tolerance: float, seconds: float
-) -> SolverStatus:
+def _status(outcome: Outcome, state: AncfState, tolerance: float, seconds: float) -> SolverStatus:
     converged, iterations, residual, negative = outcome
     if not converged:
         message = 'no equilibrium found; try a nearer guess or smaller loads'

@@ -31,9 +31,9 @@ def tolerance_of(legs: SoftLegs) -> float:
 
 def leg_points(legs: SoftLegs, radius: float) -> Array:
     """Return the leg ends (n, 3) [m] on a circle."""
-    return radius * np.column_stack([
-        np.cos(legs.angles), np.sin(legs.angles), np.zeros_like(legs.angles)
-    ])
+    return radius * np.column_stack(
+        [np.cos(legs.angles), np.sin(legs.angles), np.zeros_like(legs.angles)]
+    )
 
 
 def make_structure(
@@ -96,9 +96,7 @@ def assemble(legs: SoftLegs) -> AncfState:
         part *= 0.5
         if part < 1e-3:
             raise AssemblyFailed(f'the legs do not reach the platform (radius {radius:g} m)')
-    by_nodes, by_platform = kernels.sensitivity_of(
-        state[0], state[2], work[0], work[3], work[5]
-    )
+    by_nodes, by_platform = kernels.sensitivity_of(state[0], state[2], work[0], work[3], work[5])
     return AncfState(*state, work[3].copy(), work[5].copy(), by_nodes, by_platform)
 
 

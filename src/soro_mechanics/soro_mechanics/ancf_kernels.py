@@ -49,8 +49,15 @@ def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
             if e > 0:
                 add_constraints(nodes[leg, e], length, rigidity[3], rows[leg, e], flaw)
             add_element(
-                nodes[leg, e], nodes[leg, e + 1], length, rigidity[0], rigidity[1], rigidity[2],
-                rows[leg, e], rows[leg, e + 1], element_work,
+                nodes[leg, e],
+                nodes[leg, e + 1],
+                length,
+                rigidity[0],
+                rigidity[1],
+                rigidity[2],
+                rows[leg, e],
+                rows[leg, e + 1],
+                element_work,
             )
             for i in range(3):
                 w = weight[i] / elements

@@ -54,8 +54,12 @@ def leg_poses(nodes, stretch, rest, per_element, poses):
         for e in range(elements):
             for k in range(per_element):
                 station(
-                    nodes[leg, e], nodes[leg, e + 1], length, k / per_element,
-                    poses[leg, e * per_element + k], slope,
+                    nodes[leg, e],
+                    nodes[leg, e + 1],
+                    length,
+                    k / per_element,
+                    poses[leg, e * per_element + k],
+                    slope,
                 )
         last = elements * per_element
         station(

@@ -102,7 +102,10 @@ def solve_equations(
         goal = done + part if done + part < 1.0 - 1e-9 else 1.0
         aim = target if goal == 1.0 else start + goal * (target - start)
         trial = (
-            good.nodes.copy(), good.stretch.copy(), good.position.copy(), good.rotation.copy()
+            good.nodes.copy(),
+            good.stretch.copy(),
+            good.position.copy(),
+            good.rotation.copy(),
         )
         kernels.predict(trial, (good.by_nodes, good.by_platform), structure, mode, aim)
         converged, used, residual, negative = kernels.newton(

@@ -203,7 +203,9 @@ def constraint_residual(q: Configuration) -> float:
 def penalty_study(robot: Robot, penalties: Array, actuation: Array | None = None) -> Array:
     """Return the constraint residual for each penalty [N], Fig. 8(b)."""
     at = robot.limits[:, 0] if actuation is None else actuation
-    return np.array([
-        constraint_residual(redesigned(robot, penalty=float(alpha)).forward(at))
-        for alpha in penalties
-    ])
+    return np.array(
+        [
+            constraint_residual(redesigned(robot, penalty=float(alpha)).forward(at))
+            for alpha in penalties
+        ]
+    )

@@ -157,9 +157,7 @@ def condensed_ports(
     return ports
 
 
-def ports_of_held_motors(
-    stiffness_aa: Array, jacobian: Array, compliance_held: Array
-) -> Array:
+def ports_of_held_motors(stiffness_aa: Array, jacobian: Array, compliance_held: Array) -> Array:
     """Return W (actuators first) from what a model with prescribed motor angles knows.
 
     Parameters

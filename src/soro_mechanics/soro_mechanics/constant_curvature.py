@@ -48,9 +48,9 @@ class ConstantCurvature(Model):
         self.arm: ConstantCurvatureArm = description.structure['constant_curvature']
         arm = self.arm
         # l = to_lengths @ (u, v, s)
-        self.to_lengths = np.column_stack([
-            -arm.offset * np.cos(arm.angles), -arm.offset * np.sin(arm.angles), np.ones(3)
-        ])
+        self.to_lengths = np.column_stack(
+            [-arm.offset * np.cos(arm.angles), -arm.offset * np.sin(arm.angles), np.ones(3)]
+        )
         self.to_arc = np.linalg.inv(self.to_lengths)
 
     # ---- closed forms in batches -------------------------------------------------------------
@@ -137,9 +137,7 @@ class ConstantCurvature(Model):
             per_length = self.to_arc
         else:
             stiffness = self.arm.axial_stiffness
-            per_length = np.linalg.solve(
-                self._tangent(x, applied), stiffness * self.to_lengths.T
-            )
+            per_length = np.linalg.solve(self._tangent(x, applied), stiffness * self.to_lengths.T)
         return kernels.arc_jacobian(x) @ per_length * slope
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
@@ -181,9 +179,7 @@ class ConstantCurvature(Model):
                 free = free - pull / self.arm.axial_stiffness
             actuation = self.actuation_for(free)
             if self._within_limits(actuation):
-                hint = self._configuration(
-                    actuation, x, wrench, loads, gravity, SolverStatus()
-                )
+                hint = self._configuration(actuation, x, wrench, loads, gravity, SolverStatus())
                 q = self.forward(actuation, wrench, loads, gravity, hint)
                 turn = _orientation_error(q.tip, target, task)
                 if q.status.code is Code.NONE and turn <= tolerances[1]:

@@ -34,12 +34,14 @@ def pose(phi: float, theta: float, radius: float) -> Array:
     is T Rz(-phi).
     """
     cp, sp, ct, st = math.cos(phi), math.sin(phi), math.cos(theta), math.sin(theta)
-    return np.array([
-        [cp * ct, -sp, cp * st, radius * cp * (1.0 - ct)],
-        [sp * ct, cp, sp * st, radius * sp * (1.0 - ct)],
-        [-st, 0.0, ct, radius * st],
-        [0.0, 0.0, 0.0, 1.0],
-    ])
+    return np.array(
+        [
+            [cp * ct, -sp, cp * st, radius * cp * (1.0 - ct)],
+            [sp * ct, cp, sp * st, radius * sp * (1.0 - ct)],
+            [-st, 0.0, ct, radius * st],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
 
 
 def velocity_jacobian(phi: float, theta: float, radius: float) -> Array:
@@ -50,14 +52,16 @@ def velocity_jacobian(phi: float, theta: float, radius: float) -> Array:
     """
     cp, sp, ct, st = math.cos(phi), math.sin(phi), math.cos(theta), math.sin(theta)
     r = radius
-    return np.array([
-        [-r * sp * (1.0 - ct), r * cp * st, cp * (1.0 - ct)],
-        [r * cp * (1.0 - ct), r * sp * st, sp * (1.0 - ct)],
-        [0.0, r * ct, st],
-        [0.0, -sp, 0.0],
-        [0.0, cp, 0.0],
-        [1.0, 0.0, 0.0],
-    ])
+    return np.array(
+        [
+            [-r * sp * (1.0 - ct), r * cp * st, cp * (1.0 - ct)],
+            [r * cp * (1.0 - ct), r * sp * st, sp * (1.0 - ct)],
+            [0.0, r * ct, st],
+            [0.0, -sp, 0.0],
+            [0.0, cp, 0.0],
+            [1.0, 0.0, 0.0],
+        ]
+    )
 
 
 def serial_jacobian(phi: float, theta: float, travel: float) -> Array:
@@ -79,9 +83,9 @@ def serial_jacobian(phi: float, theta: float, travel: float) -> Array:
     """
     z1 = np.array([0.0, 0.0, 1.0])
     z3 = np.array([-math.sin(phi), math.cos(phi), 0.0])
-    z4 = np.array([
-        math.cos(phi) * math.sin(theta), math.sin(phi) * math.sin(theta), math.cos(theta)
-    ])
+    z4 = np.array(
+        [math.cos(phi) * math.sin(theta), math.sin(phi) * math.sin(theta), math.cos(theta)]
+    )
     o3 = travel * z1
     tip = o3 + travel * z4
     jacobian = np.zeros((6, 3))
@@ -95,8 +99,10 @@ def serial_jacobian(phi: float, theta: float, travel: float) -> Array:
 
 def travel_chain_rule(theta: float, radius: float) -> Array:
     """Return d(phi, theta, d) / d(phi, theta, r), (3, 3), for d = r tan(theta / 2)."""
-    return np.array([
-        [1.0, 0.0, 0.0],
-        [0.0, 1.0, 0.0],
-        [0.0, 0.5 * radius / math.cos(0.5 * theta) ** 2, math.tan(0.5 * theta)],
-    ])
+    return np.array(
+        [
+            [1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [0.0, 0.5 * radius / math.cos(0.5 * theta) ** 2, math.tan(0.5 * theta)],
+        ]
+    )

@@ -76,9 +76,7 @@ def length_workspace(
         raise InvalidInput('samples', samples, 'at least 1')
     generator = np.random.default_rng(seed)
     lengths = rest_length * (0.5 + generator.random((samples, 3)))
-    to_lengths = np.column_stack([
-        -offset * np.cos(angles), -offset * np.sin(angles), np.ones(3)
-    ])
+    to_lengths = np.column_stack([-offset * np.cos(angles), -offset * np.sin(angles), np.ones(3)])
     to_arc = np.linalg.inv(to_lengths)
     arcs = lengths @ to_arc.T
     theta = np.hypot(arcs[:, 0], arcs[:, 1])

@@ -302,9 +302,7 @@ def _read_sensor(item: Section) -> SensorCalibration:
             raise item.error('nodes', f'write one to {MOST_NODES} different nodes')
         deviation = item.quantity('deviation', 'm', positive=True)
         share = item.number('error_share', minimum=0.0)
-    return SensorCalibration(
-        name, offset, gain, tuple(nodes), np.array(weights), deviation, share
-    )
+    return SensorCalibration(name, offset, gain, tuple(nodes), np.array(weights), deviation, share)
 
 
 def _in_metres(fit: SensorFit, lever: float) -> SensorCalibration:

@@ -226,9 +226,7 @@ def published_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
     return min(sorted(patterns), key=residual, default=())
 
 
-def _refit(
-    rotations: Array, counts: Array, nodes: tuple[int, ...]
-) -> tuple[float, Array, float]:
+def _refit(rotations: Array, counts: Array, nodes: tuple[int, ...]) -> tuple[float, Array, float]:
     """Solve (15) on the chosen nodes; also the relative deviation of the largest coefficient."""
     matrix = np.column_stack([np.ones(len(counts)), rotations[:, list(nodes)]])
     solution, _, rank, _ = np.linalg.lstsq(matrix, counts, rcond=None)
@@ -242,9 +240,7 @@ def _refit(
     return offset, coefficients, float(np.sqrt(variance[largest]) / abs(coefficients[largest]))
 
 
-def _judge(
-    fit: SensorFit, counts: Array, deviation: float, limits: FitLimits
-) -> tuple[str, ...]:
+def _judge(fit: SensorFit, counts: Array, deviation: float, limits: FitLimits) -> tuple[str, ...]:
     """Say in sentences what is wrong with a fit."""
     reasons = []
     if fit.samples < limits.samples:

@@ -64,7 +64,7 @@ class HapticDevice:
         if int(self.structure.counts[0]) != 2:
             raise self._wrong('network.bodies', 'a haptic device has one body, the handle')
         if int(self.structure.rod_macro.sum()) > 0:
-            raise self._wrong('network.rods', "write formulation: elements, sensors read nodes")
+            raise self._wrong('network.rods', 'write formulation: elements, sensors read nodes')
         self.gravity = robot.gravity
         self._place_motors()
         self._place_sensors(calibration)
@@ -73,8 +73,9 @@ class HapticDevice:
         self.sizes = (na, 5, ns)
         shape = int(self.structure.counts[1]), 3 + int(self.structure.counts[5])
         self._slots = np.zeros(shape)
-        self._work, self._old = self.equilibrium.layout.work(), copy_state(
-            self.equilibrium.scratch[1]
+        self._work, self._old = (
+            self.equilibrium.layout.work(),
+            copy_state(self.equilibrium.scratch[1]),
         )
         total = na + 5 + ns
         self.ports = CondensedPorts(

@@ -30,8 +30,14 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
     per = (count - 1) // modules
     for t in range(modules):
         back_substitute(
-            t * per, per, factor, right_e[t, :3, 0], right_e[t + 1, :3, 0], right_z[t, 3:, 0],
-            1.0, step,
+            t * per,
+            per,
+            factor,
+            right_e[t, :3, 0],
+            right_e[t + 1, :3, 0],
+            right_z[t, 3:, 0],
+            1.0,
+            step,
         )
     largest = 0.0
     for n in range(1, count):

@@ -173,10 +173,12 @@ def _local_rows(problem: LeastSquaresProblem, q: Array, reaction: Array) -> Arra
     free = 2.0 * d * _vector_product(q[-1:], last[None])
     scale = problem.length**2 / d[0]
     norms = np.sum(q[1:] * q[1:], axis=1) - 1.0
-    return np.hstack([
-        scale * np.vstack([balance, free / problem.length]),
-        problem.constraint_weight * norms[:, None],
-    ])
+    return np.hstack(
+        [
+            scale * np.vstack([balance, free / problem.length]),
+            problem.constraint_weight * norms[:, None],
+        ]
+    )
 
 
 def _end_rows(problem: LeastSquaresProblem, q: Array) -> Array:
@@ -288,9 +290,9 @@ def _vector_product(a: Array, b: Array) -> Array:
 def _tangents(q: Array) -> Array:
     """Return R e3 of every node, eq (42)."""
     w, x, y, z = q.T
-    return np.column_stack([
-        2.0 * (x * z + w * y), 2.0 * (y * z - w * x), w * w - x * x - y * y + z * z
-    ])
+    return np.column_stack(
+        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), w * w - x * x - y * y + z * z]
+    )
 
 
 def _to_body(q: Array, force: Array) -> Array:
@@ -298,11 +300,13 @@ def _to_body(q: Array, force: Array) -> Array:
     w, x, y, z = q.T
     a, b, c = force.T
     ww, xx, yy, zz = w * w, x * x, y * y, z * z
-    return np.column_stack([
-        (ww + xx - yy - zz) * a + 2.0 * (x * y + w * z) * b + 2.0 * (x * z - w * y) * c,
-        2.0 * (x * y - w * z) * a + (ww - xx + yy - zz) * b + 2.0 * (y * z + w * x) * c,
-        2.0 * (x * z + w * y) * a + 2.0 * (y * z - w * x) * b + (ww - xx - yy + zz) * c,
-    ])
+    return np.column_stack(
+        [
+            (ww + xx - yy - zz) * a + 2.0 * (x * y + w * z) * b + 2.0 * (x * z - w * y) * c,
+            2.0 * (x * y - w * z) * a + (ww - xx + yy - zz) * b + 2.0 * (y * z + w * x) * c,
+            2.0 * (x * z + w * y) * a + 2.0 * (y * z - w * x) * b + (ww - xx - yy + zz) * c,
+        ]
+    )
 
 
 def _simpson(count: int, length: float) -> Array:

@@ -122,9 +122,8 @@ def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
             diagonal[e + 1, i, j] += (
                 m[0][i] * d0 * m[0][j] + m[1][i] * d1 * m[1][j] + m[2][i] * d2 * m[2][j]
             )
-            coupling[e, i, j] = (
-                0.25 * (v[i] * f[j] + f[i] * v[j])
-                - (m[i][0] * d0 * m[0][j] + m[i][1] * d1 * m[1][j] + m[i][2] * d2 * m[2][j])
+            coupling[e, i, j] = 0.25 * (v[i] * f[j] + f[i] * v[j]) - (
+                m[i][0] * d0 * m[0][j] + m[i][1] * d1 * m[1][j] + m[i][2] * d2 * m[2][j]
             )
         coupling[e, i, i] += bend
     quarter = 0.25 * p
@@ -306,9 +305,7 @@ def back_substitute(first, per, factor, start, end, force, with_gradient, out):
         for i in range(3):
             total = -with_gradient * x[i, 9]
             for j in range(3):
-                total -= (
-                    x[i, j] * start[j] + x[i, 3 + j] * force[j] + x[i, 6 + j] * out[n + 1, j]
-                )
+                total -= x[i, j] * start[j] + x[i, 3 + j] * force[j] + x[i, 6 + j] * out[n + 1, j]
             out[n, i] = total
 
 

@@ -62,9 +62,7 @@ class _Steps:
 def _between(before: Loads, after: Loads, share: float) -> Loads:
     if share == 1.0 or before is after:
         return after
-    return (
-        before[0] + share * (after[0] - before[0]), before[1] + share * (after[1] - before[1])
-    )
+    return (before[0] + share * (after[0] - before[0]), before[1] + share * (after[1] - before[1]))
 
 
 def reach(
@@ -119,9 +117,7 @@ def hold(
     start: Array,
     wanted: Array,
     tolerance: float,
-) -> tuple[
-    tuple[Array, Array, Array], Array, Outcome, tuple[Array, Array, Array, Array]
-]:
+) -> tuple[tuple[Array, Array, Array], Array, Outcome, tuple[Array, Array, Array, Array]]:
     """Move a shape (q, F, mu) from bends `start` to bends `wanted`, (m, 2) each.
 
     Returns the state, the muscle lengths (m, 3), the outcome, and `tip_response`.

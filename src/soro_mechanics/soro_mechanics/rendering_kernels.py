@@ -124,9 +124,7 @@ def render(w, sizes, axes, angle0, torque0, force0, pose0, hand, goal, goal_forc
             rows[na + i, j] = w[i, j]
         low[i], high[i] = low_torque[i] - torque0[i], high_torque[i] - torque0[i]
         low[na + i], high[na + i] = low_angle[i] - pushed[i], high_angle[i] - pushed[i]
-    status, _ = solve_qp(
-        h, g, rows, low, high, torque_change, multiplier, work, index
-    )
+    status, _ = solve_qp(h, g, rows, low, high, torque_change, multiplier, work, index)
     if status != OPTIMAL:
         return LIMITS_CONTRADICT if status == 1 else NOT_SOLVED
     for i in range(na):
@@ -271,4 +269,3 @@ def smooth_speed(twist, dt, smoothing, speed):
     """Update the filtered velocity of the hand, shape (6,)."""
     for k in range(6):
         speed[k] += smoothing * (twist[k] / dt - speed[k])
-

@@ -53,9 +53,7 @@ class SensorWatch:
         Averaged root mean square of the weighted residuals; near 1 when all is well.
     """
 
-    def __init__(
-        self, sensing: Sensing, period: float, limits: WatchLimits | None = None
-    ) -> None:
+    def __init__(self, sensing: Sensing, period: float, limits: WatchLimits | None = None) -> None:
         if not (period > 0.0 and math.isfinite(period)):
             raise InvalidInput('period', period, 'a finite number greater than zero')
         na, _, ns = sensing.sizes
@@ -86,9 +84,7 @@ class SensorWatch:
         self._square = 1.0
         self._sensing.use(self._encoders, self.good)
 
-    def update(
-        self, raw: Array, faulty: NDArray[np.bool_], encoder: Array, sensor: Array
-    ) -> bool:
+    def update(self, raw: Array, faulty: NDArray[np.bool_], encoder: Array, sensor: Array) -> bool:
         """Judge one sample, after ``sensing.update(encoder, sensor)``.
 
         Parameters

@@ -255,8 +255,14 @@ def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject,
         try:
             objects.append(
                 VirtualObject(
-                    name, shape, Control[control.upper()], frame_at(position, axis), size,
-                    stiffness, rotational, damping,
+                    name,
+                    shape,
+                    Control[control.upper()],
+                    frame_at(position, axis),
+                    size,
+                    stiffness,
+                    rotational,
+                    damping,
                 )  # fmt: skip
             )
         except InvalidInput as error:

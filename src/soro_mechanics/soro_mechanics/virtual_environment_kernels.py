@@ -190,9 +190,7 @@ def _circle(frame, local, number, control, wrench, speed, dt, feel, rows, target
     angle = push * dt / (damping * radius)
     count = _add(rows, targets, forces, count, work, radius * math.sin(angle), push)
     offset += radius * (1.0 - math.cos(angle))  # the goal stays on the circle
-    return _fixed_axis(
-        polar, 0, offset, number, wrench, speed, rows, targets, forces, count, work
-    )
+    return _fixed_axis(polar, 0, offset, number, wrench, speed, rows, targets, forces, count, work)
 
 
 @kernel

@@ -133,9 +133,7 @@ def test_compliance_symmetry_and_the_asymmetry_of_a_dead_moment(robot):
     hat = np.array([[0, -m[2], m[1]], [m[2], 0, -m[0]], [-m[1], m[0], 0]])
     want = np.zeros((6, 6))
     want[3:, 3:] = -hat
-    np.testing.assert_allclose(
-        stiffness - stiffness.T, want, atol=1e-7 * np.abs(stiffness).max()
-    )
+    np.testing.assert_allclose(stiffness - stiffness.T, want, atol=1e-7 * np.abs(stiffness).max())
 
 
 def test_compliance_along_a_leg_matches_a_force_there(robot):
@@ -222,6 +220,7 @@ def _planar_height(length, offset):
 
     Independent of the library: EI theta'' + H cos(theta) = 0 with the side force H unknown.
     """
+
     def rate(s, y, p):
         return np.vstack([y[1], -p[0] * np.cos(y[0]), np.sin(y[0]), np.cos(y[0])])
 
@@ -329,11 +328,13 @@ def test_loaded_robot_converges_to_independent_kirchhoff_rods(robot):
 
 def _rotation(q):
     w, x, y, z = q / np.linalg.norm(q)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def _quaternion(rotation):
@@ -345,9 +346,9 @@ def _quaternion(rotation):
 
 
 def _product(a, b):
-    return np.array([
-        a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))
-    ])
+    return np.array(
+        [a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))]
+    )
 
 
 def test_stretch_curves_are_monotone_and_invert(robot):
@@ -394,12 +395,15 @@ def test_loads_that_do_not_exist_are_refused(robot):
         robot.compliance(robot.forward(PRESSURES), method='integral')
 
 
-@pytest.mark.parametrize(('change', 'place'), [
-    ({'EI': '0.0025'}, 'EI'),
-    ({'elements': 1}, 'elements'),
-    ({'legs': []}, 'legs'),
-    ({'pennalty': '8 N'}, 'pennalty'),
-])
+@pytest.mark.parametrize(
+    ('change', 'place'),
+    [
+        ({'EI': '0.0025'}, 'EI'),
+        ({'elements': 1}, 'elements'),
+        ({'legs': []}, 'legs'),
+        ({'pennalty': '8 N'}, 'pennalty'),
+    ],
+)
 def test_wrong_sections_are_refused(tmp_path, robot, change, place):
     with open(robot.description.file, encoding='utf-8') as stream:
         data = yaml.safe_load(stream)
@@ -412,12 +416,15 @@ def test_wrong_sections_are_refused(tmp_path, robot, change, place):
     assert caught.value.path.endswith(place)
 
 
-@pytest.mark.parametrize(('key', 'value'), [
-    ('stretch', [1.0, 1.1, 1.05, 1.2, 1.3, 1.4, 1.5]),
-    ('stretch', [1.0]),
-    ('pressures', '0 60 30 90 120 150 180 kPa'),
-    ('pressures', '0 30 kPa'),
-])
+@pytest.mark.parametrize(
+    ('key', 'value'),
+    [
+        ('stretch', [1.0, 1.1, 1.05, 1.2, 1.3, 1.4, 1.5]),
+        ('stretch', [1.0]),
+        ('pressures', '0 60 30 90 120 150 180 kPa'),
+        ('pressures', '0 30 kPa'),
+    ],
+)
 def test_wrong_curves_are_refused(tmp_path, robot, key, value):
     with open(robot.description.file, encoding='utf-8') as stream:
         data = yaml.safe_load(stream)

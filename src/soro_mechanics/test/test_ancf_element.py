@@ -13,10 +13,18 @@ EI, GI, EA, ALPHA = 0.0025, 0.0016, 68.4, 8.0
 def _shapes(x, length):
     """Return the eight shape functions (7) on the centreline and their first two derivatives."""
     le = length
-    s = [1 - 3 * x**2 / le**2 + 2 * x**3 / le**3, x - 2 * x**2 / le + x**3 / le**2,
-         3 * x**2 / le**2 - 2 * x**3 / le**3, -x**2 / le + x**3 / le**2]
-    d = [-6 * x / le**2 + 6 * x**2 / le**3, 1 - 4 * x / le + 3 * x**2 / le**2,
-         6 * x / le**2 - 6 * x**2 / le**3, -2 * x / le + 3 * x**2 / le**2]
+    s = [
+        1 - 3 * x**2 / le**2 + 2 * x**3 / le**3,
+        x - 2 * x**2 / le + x**3 / le**2,
+        3 * x**2 / le**2 - 2 * x**3 / le**3,
+        -(x**2) / le + x**3 / le**2,
+    ]
+    d = [
+        -6 * x / le**2 + 6 * x**2 / le**3,
+        1 - 4 * x / le + 3 * x**2 / le**2,
+        6 * x / le**2 - 6 * x**2 / le**3,
+        -2 * x / le + 3 * x**2 / le**2,
+    ]
     dd = [-6 / le**2 + 12 * x / le**3, -4 / le + 6 * x / le**2,
           6 / le**2 - 12 * x / le**3, -2 / le + 6 * x / le**2]  # fmt: skip
     return s, d, dd

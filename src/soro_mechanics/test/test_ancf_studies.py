@@ -53,9 +53,10 @@ def test_random_actuations_keep_the_set_of_the_generator(robot):
     ordered = studies.random_actuations(robot, 200, seed=5)
     plain = np.random.default_rng(5).random((200, 3)) * 180e3
     assert np.allclose(np.sort(ordered, axis=0), np.sort(plain, axis=0))
-    assert np.linalg.norm(np.diff(ordered, axis=0), axis=1).mean() < 0.8 * np.linalg.norm(
-        np.diff(plain, axis=0), axis=1
-    ).mean()
+    assert (
+        np.linalg.norm(np.diff(ordered, axis=0), axis=1).mean()
+        < 0.8 * np.linalg.norm(np.diff(plain, axis=0), axis=1).mean()
+    )
 
 
 def test_stiffness_against_spacing(robot):

@@ -89,11 +89,13 @@ def test_both_published_jacobians_agree_and_match_differences(phi, theta, radius
 def test_regular_jacobian_equals_the_published_one(phi, theta, radius):
     x = np.array([theta * np.cos(phi), theta * np.sin(phi), radius * theta])
     ours = kernels.arc_jacobian(x)
-    chain = np.array([
-        [-theta * np.sin(phi), np.cos(phi), 0.0],
-        [theta * np.cos(phi), np.sin(phi), 0.0],
-        [0.0, radius, theta],
-    ])
+    chain = np.array(
+        [
+            [-theta * np.sin(phi), np.cos(phi), 0.0],
+            [theta * np.cos(phi), np.sin(phi), 0.0],
+            [0.0, radius, theta],
+        ]
+    )
     want = published.velocity_jacobian(phi, theta, radius)
     # the robot's tip is T Rz(-phi): it does not spin with phi about its own tangent
     want[3:, 0] -= published.pose(phi, theta, radius)[:3, 2]
@@ -291,13 +293,16 @@ def test_workspace_of_the_paper():
         length_workspace(0.2, 0.038, angles, 0.05, 0)
 
 
-@pytest.mark.parametrize(('change', 'place'), [
-    ({'actuator_angles': '90 90 330 deg'}, 'actuator_angles'),
-    ({'longest_length': '100 mm'}, 'longest_length'),
-    ({'rest_lenght': '1 mm'}, 'rest_lenght'),
-    ({'mass': '100 g', 'axial_stiffness': None}, 'mass'),
-    ({'pressure_map': None}, 'pressure_map'),
-])
+@pytest.mark.parametrize(
+    ('change', 'place'),
+    [
+        ({'actuator_angles': '90 90 330 deg'}, 'actuator_angles'),
+        ({'longest_length': '100 mm'}, 'longest_length'),
+        ({'rest_lenght': '1 mm'}, 'rest_lenght'),
+        ({'mass': '100 g', 'axial_stiffness': None}, 'mass'),
+        ({'pressure_map': None}, 'pressure_map'),
+    ],
+)
 def test_wrong_sections_are_refused(tmp_path, robot, change, place):
     import yaml
 

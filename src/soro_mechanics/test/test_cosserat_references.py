@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 from scipy.spatial.transform import Rotation
+from soro_mechanics.robot import Robot
 
 from soro_mechanics import Code, lie, load_robot
-from soro_mechanics.robot import Robot
 
 LENGTH, BEND = 0.04, 1.5e-3
 

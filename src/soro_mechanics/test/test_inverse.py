@@ -7,11 +7,11 @@ import itertools
 
 import numpy as np
 import pytest
-
-from soro_mechanics import Code, load_robot, Task
 from soro_mechanics.actuators import CoupledLimit
 from soro_mechanics.robot import Robot
 from soro_mechanics.workspace import sample_actuations
+
+from soro_mechanics import Code, load_robot, Task
 
 
 @pytest.fixture(scope='module')

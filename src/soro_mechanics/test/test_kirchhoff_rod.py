@@ -43,9 +43,9 @@ def energy(q, dead, force):
 
 
 def _product(a, b):
-    return np.array([
-        a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))
-    ])
+    return np.array(
+        [a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))]
+    )
 
 
 def _turned(q, changes):
@@ -166,9 +166,7 @@ def test_muscle_constraints_match_differences():
     multiplier = np.array([3.0, -2.0])
     radius, module = 0.012, 3
     lengths, slope, second = np.empty(3), np.empty((2, 9)), np.empty((9, 9))
-    muscles.bend_constraints(
-        rho, start, end, module, radius, multiplier, lengths, slope, second
-    )
+    muscles.bend_constraints(rho, start, end, module, radius, multiplier, lengths, slope, second)
 
     def bends(x):
         out = np.empty(3)

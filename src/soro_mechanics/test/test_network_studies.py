@@ -106,4 +106,3 @@ def test_random_robots_are_converged_or_say_so(stewart):
         moved, _ = stewart.engine.refinement(q)
         assert moved < 1e-3
     assert converged >= 20
-

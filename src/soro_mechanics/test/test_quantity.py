@@ -5,7 +5,6 @@
 import math
 
 import pytest
-
 from soro_mechanics.quantity import parse, QuantityError, units_of
 
 

@@ -167,9 +167,7 @@ class Bench:
         """Advance one tick with a hand that is a spring to `hand`, shape (5,)."""
         na = self.device.na
         k = self.device.k
-        x = np.linalg.solve(
-            k[na:, na:] + stiffness, stiffness @ hand - k[na:, :na] @ self.angle
-        )
+        x = np.linalg.solve(k[na:, na:] + stiffness, stiffness @ hand - k[na:, :na] @ self.angle)
         return self.step(place=x)
 
 

@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-
-from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
 from soro_mechanics.catalogue import robot_files
 from soro_mechanics.robot_file import read_robot_file
+
+from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
 
 
 @pytest.fixture(scope='module')

@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
+from soro_mechanics.section import Section
 
 from soro_mechanics import RobotFileError
-from soro_mechanics.section import Section
 
 
 def section(**data):

@@ -4,12 +4,12 @@
 
 import numpy as np
 import pytest
-
-from soro_mechanics import load_robot, UnknownName
 from soro_mechanics.stiff_flop_identification import fit, markdown, parameters_of, robot_with
 from soro_mechanics.validation import boundary, Kind, number, Row, statement, Verdict
 from soro_mechanics.validation.registry import ROBOTS
 from soro_mechanics.validation.report import rows_of, write_report
+
+from soro_mechanics import load_robot, UnknownName
 
 
 def test_a_number_is_met_near_or_not():

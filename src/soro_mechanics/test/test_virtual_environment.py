@@ -244,9 +244,7 @@ def test_line_may_hold_the_neutral_orientation():
     line = VirtualObject('l', Shape.LINE, pose=frame, rotational_stiffness=math.inf)
     environment = VirtualEnvironment([line], neutral=neutral)
     assert environment.update(hand, np.ones(6), STILL, DT) == 5
-    np.testing.assert_allclose(
-        goal_pose(environment, hand)[:3, :3], neutral[:3, :3], atol=1e-12
-    )
+    np.testing.assert_allclose(goal_pose(environment, hand)[:3, :3], neutral[:3, :3], atol=1e-12)
 
 
 def test_two_walls_meet_in_an_edge_and_the_first_wins_where_they_disagree():

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from soro_mechanics.workspace import sample_actuations
 
 from soro_mechanics import Code, InvalidInput, load_robot
-from soro_mechanics.workspace import sample_actuations
 
 
 @pytest.fixture(scope='module')

@@ -170,4 +170,3 @@ def follower_for(model: Network, equilibrium: Equilibrium) -> Follower | None:
         return None
     base = equilibrium.assembled(model.rest)
     return Follower(model, equilibrium, base.state) if base.converged else None
-

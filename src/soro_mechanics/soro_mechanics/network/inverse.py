@@ -345,9 +345,7 @@ def _least_energy(
         return np.asarray(y)
     rows = np.concatenate([jacobian / scale, c])
     bounds = missing / scale
-    found = solve_qp(
-        h, g, rows, np.concatenate([bounds, low]), np.concatenate([bounds, high])
-    )
+    found = solve_qp(h, g, rows, np.concatenate([bounds, low]), np.concatenate([bounds, high]))
     return found.x if found.code is Code.NONE else None
 
 
@@ -445,9 +443,7 @@ def _describe(
             f'{why}; the nearest pose misses by {best.lacking[0] * 1e3:.3g} mm, '
             f'{math.degrees(best.lacking[1]):.3g} deg'
         )
-    status = replace(
-        q.status, code=code, message=message, solve_time=time.perf_counter() - start
-    )
+    status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))
     return InverseSolution(
         q.actuation, q, best.lacking[0], best.lacking[1], tuple(at_limit), status

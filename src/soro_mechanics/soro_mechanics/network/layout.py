@@ -351,9 +351,7 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     if strain is not None:
         table = lane_table(strain, s.lane, int(s.counts[7]))
         section = np.ascontiguousarray(strain[:, 0])
-    return inputs._replace(
-        length=length, theta=theta, table=table, section=section, map_gain=gain
-    )
+    return inputs._replace(length=length, theta=theta, table=table, section=section, map_gain=gain)
 
 
 def load(

@@ -173,7 +173,6 @@ class Linearisation:
         axes[:, :3, :3] = axes[:, 3:, 3:] = self._state.node[:, :3, :3]
         return np.asarray(axes @ total @ axes.transpose(0, 2, 1))
 
-
     @property
     def torque(self) -> Array:
         """Torque (m,) [N m] that each motor applies to the robot; zero for other actuators."""

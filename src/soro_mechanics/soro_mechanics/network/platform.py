@@ -219,7 +219,5 @@ class PlatformSolver:
             renew(s, x, state, work, maps, LANES)
         if maps is not track.maps:
             same = same and _alike(maps.signature, track.maps.signature)
-        new = Track(
-            history, min(track.count + 1, HISTORY), maps, made_at, same, track.loading
-        )
+        new = Track(history, min(track.count + 1, HISTORY), maps, made_at, same, track.loading)
         return Found(outcome == REACHED, steps, error, x.length[self._rod], pose, new)

@@ -81,14 +81,18 @@ def port_response(
     by_force = linear.inverse[:, rows] @ turn.T @ axes
     by_sensor = linear.inverse @ sensors.bodies.T
     see = axes.T @ turn
-    jacobian = np.concatenate([
-        see @ by_motor[rows],
-        sensors.actuators + sensors.bodies @ by_motor,
-    ])
-    held = np.block([
-        [see @ by_force[rows], see @ by_sensor[rows]],
-        [sensors.bodies @ by_force, sensors.inner + sensors.bodies @ by_sensor],
-    ])
+    jacobian = np.concatenate(
+        [
+            see @ by_motor[rows],
+            sensors.actuators + sensors.bodies @ by_motor,
+        ]
+    )
+    held = np.block(
+        [
+            [see @ by_force[rows], see @ by_sensor[rows]],
+            [sensors.bodies @ by_force, sensors.inner + sensors.bodies @ by_sensor],
+        ]
+    )
     return PortResponse(
         np.array(actuation), linear.torque, tip, axes, axes.T @ wrench, sensors.value,
         linear.motor_stiffness(), jacobian, held,

@@ -219,9 +219,7 @@ def _read_rod(
             ends.append(_read_end(part, [b.name for b in bodies]))
     if ends[1].body == GROUND and ends[0].body != GROUND:
         raise item.error('from', 'a rod that is held by the ground starts there')
-    return RodSpec(
-        name, length, section, end, curvature, (ends[0], ends[1]), macro, fractions
-    )
+    return RodSpec(name, length, section, end, curvature, (ends[0], ends[1]), macro, fractions)
 
 
 def _read_curvature(item: Section) -> Array:
@@ -349,9 +347,7 @@ def _read_curve(item: Section, unit: str) -> Array:
     return np.array(rows)
 
 
-def _check_driven(
-    top: Section, drives: list[DriveSpec], actuators: tuple[Actuator, ...]
-) -> None:
+def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuator, ...]) -> None:
     curves: dict[int, Array | None] = {}
     for d in drives:
         first = curves.setdefault(d.actuator, d.curve)

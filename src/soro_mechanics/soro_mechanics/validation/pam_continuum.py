@@ -85,7 +85,7 @@ def _gravity_lengths(robot: Robot) -> list[Row]:
     values = []
     for chosen, name in ((description, 'niti'), (printed, 'published')):
         material = chosen.structure['kirchhoff'].materials[name]
-        bending = material.young * np.pi * chosen.structure['kirchhoff'].rod_diameter**4 / 64.0
+        bending = material.young * np.pi * chosen.structure['kirchhoff'].rod_diameter ** 4 / 64.0
         values.append(1e3 * float((bending / weight) ** (1.0 / 3.0)))
     return [
         yardstick('gravity length (EI / w)^(1/3)', f'{values[1]:.1f} mm with the printed 6.2 MPa',
@@ -104,12 +104,12 @@ def _same_rod(description: RobotDescription) -> Row:
     exact = model.reach(target, Task.POSITION, np.zeros(6), (), description.gravity)
     arc = np.linspace(0.0, body.length, body.elements + 1)
     force = np.outer(1.0 - arc / body.length, body.mass * description.gravity)
-    problem = LeastSquaresProblem(
-        body.stiffness, body.length, force, target[:3, 3], None, True
-    )
+    problem = LeastSquaresProblem(body.stiffness, body.length, force, target[:3, 3], None, True)
     found = solve_least_squares(problem, exact.quaternions)
     gap = float(np.abs(found.quaternions - exact.quaternions).max())
     return statement(
-        'equations (36)-(51) by Levenberg-Marquardt', 'the robot model',
-        f'with the reaction as unknown: same rod as least energy within {gap:.0e}', gap < 1e-4,
+        'equations (36)-(51) by Levenberg-Marquardt',
+        'the robot model',
+        f'with the reaction as unknown: same rod as least energy within {gap:.0e}',
+        gap < 1e-4,
     )
