@@ -255,7 +255,7 @@ class ConstantCurvature(Model):
         self, free: Array, applied: tuple[Array, Array, Array, Array], x: Array
     ) -> tuple[Array, int, float]:
         """Newton with a step that is halved until the scaled residual falls."""
-        stiffness = self.arm.axial_stiffness
+        stiffness = self.arm.axial_stiffness or 0.0  # `_applied` refuses loads without it
         unit = stiffness * self.arm.rest_length * np.array([self.arm.offset, self.arm.offset, 1.0])
 
         def force(at: Array) -> Array:
