@@ -17,9 +17,9 @@ from network_cases import (
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
+from soro_mechanics.network.schema import NetworkSpec
 
 from soro_mechanics import lie
-from soro_mechanics.network.schema import NetworkSpec
 
 # F L^2 / (E I), then (x, y) / L of the elastica (elliptic integrals)
 ELASTICA = (
@@ -164,3 +164,14 @@ def test_tip_frame_may_lie_off_the_body():
     arm = found[:3, 3] - at_body[:3, 3]
     same = tip(spec, wrench=np.concatenate([force, np.cross(arm, force)]))
     np.testing.assert_allclose(at_body, same, atol=1e-8)
+
+
+@pytest.mark.parametrize('pieces', [2, 4, 16])
+@pytest.mark.parametrize('stiffness', [3e3, 3e6])
+def test_coarse_elements_converge_in_a_few_steps(pieces, stiffness):
+    """The tolerance knows the round-off of stiff elements, however long they are."""
+    of = section(shear=stiffness, axial=stiffness)
+    spec = cantilever(steps=1, macro=False, pieces=pieces, of=of)
+    _, outcome = solve(spec, wrench=[0.1, 0, 0.05, 0, 0.01, 0])
+    assert outcome.converged
+    assert outcome.iterations <= 10

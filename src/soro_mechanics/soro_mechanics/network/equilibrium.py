@@ -218,14 +218,14 @@ class Equilibrium:
 def tolerance_of(layout: lay.Layout) -> float:
     """Return the residual that double precision can reach, at least TOLERANCE.
 
-    A two-node element's force is a stiffness times a difference of positions: round-off of
-    coordinates of the size of a rod times EA over the element. Measured: a tenth of that estimate
-    is always reached.
+    A two-node element's force is a stiffness times a difference of positions, so round-off of
+    coordinates of the size of a rod costs eps EA, and more on shorter elements. Measured floors
+    stay below half of what is returned, from 2 to 300 elements.
     """
     s = layout.structure
     pieces = np.repeat(s.rod_macro, np.diff(s.rod_piece)) == 0
     if not pieces.any():
         return TOLERANCE
     stiffest = float(np.max(1.0 / layout.sections[:, :, 6:9]))
-    noise = np.finfo(float).eps * stiffest / float(s.share[pieces].min()) / float(s.scale[1])
-    return max(TOLERANCE, 0.1 * noise)
+    noise = float(np.finfo(float).eps) * stiffest / float(s.scale[1])
+    return max(TOLERANCE, noise * (2.0 + 0.2 / float(s.share[pieces].min())))
