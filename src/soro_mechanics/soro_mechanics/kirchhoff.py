@@ -42,7 +42,7 @@ BACKBONE = 'backbone'
 TOLERANCE = 1e-9  # of the scaled residual: moments over A / L, bends over the disk radius
 _CORRECTIONS = 8
 _FIRST_POINTS = (1.0, 0.85, 0.7)  # of the target's distance: where first shapes may end
-_NEAREST = 0.995  # of the length: targets further out are answered by the nearest one at this
+_NEAREST = 0.995  # of the length: beyond it a rod through the point is nearly straight
 
 
 class RodState(NamedTuple):
@@ -260,7 +260,10 @@ class Kirchhoff(Model):
         start = time.perf_counter()
         near = target.copy()
         distance = float(np.linalg.norm(target[:3, 3]))
-        outside = distance > _NEAREST * self.backbone.length
+        outside = distance > self.backbone.length
+        if not outside and distance > _NEAREST * self.backbone.length:
+            # nearly straight the end point hardly determines the shape; the lengths still do
+            return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
         if outside:
             near[:3, 3] *= _NEAREST * self.backbone.length / distance
         state = None if guess is None else guess.state

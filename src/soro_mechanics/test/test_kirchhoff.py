@@ -386,6 +386,13 @@ def test_unreachable_targets_are_said_to_be(robot):
     assert np.linalg.norm(tip / np.linalg.norm(tip) - np.array([0.9, 0.0, 0.8]) / 1.2042) < 0.1
 
 
+def test_nearly_straight_targets_are_reached(robot):
+    for target in ([0.0, 0.0, 1.0], [0.03, 0.01, 0.9985]):
+        s = robot.inverse(target, guess=robot.forward(np.full(30, 0.1)))
+        assert s.status.code is Code.NONE
+        assert s.position_error < 1e-6
+
+
 def test_a_lifted_robot_is_called_unstable(robot):
     """Bent up to the height of its base the robot twists down: muscles do not hold torsion."""
     lifted = robot.inverse([0.53, 0.0, 0.025])

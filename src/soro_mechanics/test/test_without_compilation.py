@@ -15,7 +15,9 @@ import pytest
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize('file', ['test_lie.py', 'test_one_solve_each.py'])
+@pytest.mark.parametrize(
+    'file', ['test_lie.py', 'test_one_solve_each.py', 'test_one_published_solve_each.py']
+)
 def test_kernels_pass_without_compilation(file):
     path = os.pathsep.join([str(HERE.parent), os.environ.get('PYTHONPATH', '')])
     environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1', 'PYTHONPATH': path}
