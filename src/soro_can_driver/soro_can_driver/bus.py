@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import logging
 import socket
 import threading
 import time
@@ -120,6 +121,8 @@ class CanBus:
             return self._can.Bus(
                 interface=w.interface, channel=w.channel, bitrate=w.bitrate, **options
             )
+        # A frame that arrives in two packets is not worth a line in the log.
+        logging.getLogger('can.interfaces.socketcand.socketcand').setLevel(logging.ERROR)
         # The client retries for ten seconds where nobody listens, and waits for ever where
         # somebody does but says nothing: look first, and give its socket a time limit. (Sending
         # keeps that limit; a peer that reads nothing for seconds is found by its silence first.)

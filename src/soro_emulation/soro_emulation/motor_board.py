@@ -275,8 +275,8 @@ class MotorBoard:
             return Abort.WRONG_STATE
         self.state, self.status_bits = BoardState.ARMED, Status(0)
         self.target = self.angle.copy()
-        # Until the first command, which brings its own: the host's loop may need a moment.
-        self._command_at, self._ttl, self.host_at = now, HOLD_TIME, now
+        # The first command brings a time to live; until then the heartbeat alone stands guard.
+        self._command_at, self._ttl, self.host_at = now, math.inf, now
         return 0
 
     def _stop(self, state: BoardState, code: EmergencyCode, motors: int = 0) -> None:

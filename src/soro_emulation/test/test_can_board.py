@@ -135,6 +135,16 @@ def test_board_holds_then_coasts_when_commands_stop(rig):
     assert np.isfinite(reading.measured).all()
 
 
+def test_armed_board_waits_for_its_first_command(rig):
+    rig.device.open()
+    rig.device.arm()
+    end = time.monotonic() + 0.6
+    while time.monotonic() < end:
+        assert not rig.device.read().tripped
+        threading.Event().wait(0.002)
+    assert rig.board.state is BoardState.ARMED
+
+
 def test_limits_are_kept_by_the_board_and_echoed(rig):
     rig.device.open()
     rig.device.arm()
