@@ -3,7 +3,6 @@
 """Small networks that the tests of the beam network share."""
 
 import numpy as np
-
 from soro_mechanics.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.layout import build_layout
