@@ -283,9 +283,7 @@ class Kirchhoff(Model):
         if code is Code.NOT_CONVERGED or (limits and not outside):
             return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
         q = self._configuration(actuation, wrench, loads, gravity, held, status)
-        final = replace(
-            status, code=code, message=message, solve_time=time.perf_counter() - start
-        )
+        final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)
         return InverseSolution(actuation, q, errors[0], errors[1], limits, final)
 
     def jacobian(self, q: Configuration) -> Array:
@@ -384,9 +382,7 @@ class Kirchhoff(Model):
         if not outcome.converged:
             kept = first._replace(compliance=compliance, by_bend=by_bend)
             return kept, lengths, outcome, (local, disks)
-        state = RodState(
-            shape[0], shape[1], shape[2], dead, moment, wanted, compliance, by_bend
-        )
+        state = RodState(shape[0], shape[1], shape[2], dead, moment, wanted, compliance, by_bend)
         return state, lengths, outcome, (local, disks)
 
     def _examined(
@@ -494,7 +490,7 @@ class KirchhoffPublished(Kirchhoff):
 
     def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
         if 'published' not in backbone.materials:
-            remedy = "add kirchhoff.materials.published to the robot file"
+            remedy = 'add kirchhoff.materials.published to the robot file'
             raise self.unsupported('model', self.name, remedy)
         return replace(backbone, material='published')
 

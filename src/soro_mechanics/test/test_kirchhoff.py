@@ -70,9 +70,10 @@ def _twist(plus, minus, step):
 # ---- the published inverse: least energy through a point ---------------------------------------
 
 
-@pytest.mark.parametrize(('load', 'along', 'side'), [
-    (1.0, 0.9435668, 0.3017208), (3.0, 0.7455798, 0.6032534), (10.0, 0.4450044, 0.8106090)
-])
+@pytest.mark.parametrize(
+    ('load', 'along', 'side'),
+    [(1.0, 0.9435668, 0.3017208), (3.0, 0.7455798, 0.6032534), (10.0, 0.4450044, 0.8106090)],
+)
 def test_reaction_of_the_elastica(model, load, along, side):
     """The rod through the end of a loaded cantilever needs exactly that load."""
     found = model.reach(_pose([side, 0.0, along]), Task.POSITION, np.zeros(6), (), CALM)
@@ -92,10 +93,12 @@ def _bvp_rod(stiffness, weight, target, first, arc):
         spin = np.array([y[7] / a, y[8] / a, y[9] / c])
         side = np.zeros_like(s)
         force = np.array([reaction[0] + side, reaction[1] + side, reaction[2] + weight * (1 - s)])
-        rows = np.array([
-            [1 - 2 * (yy * yy + z * z), 2 * (x * yy + w * z), 2 * (x * z - w * yy)],
-            [2 * (x * yy - w * z), 1 - 2 * (x * x + z * z), 2 * (yy * z + w * x)],
-        ])
+        rows = np.array(
+            [
+                [1 - 2 * (yy * yy + z * z), 2 * (x * yy + w * z), 2 * (x * z - w * yy)],
+                [2 * (x * yy - w * z), 1 - 2 * (x * x + z * z), 2 * (yy * z + w * x)],
+            ]
+        )
         in_body = np.einsum('ijn,jn->in', rows, force)
         moment = y[7:10]
         turn = -np.cross(spin.T, moment.T).T
@@ -111,9 +114,9 @@ def _bvp_rod(stiffness, weight, target, first, arc):
         ])  # fmt: skip
 
     def ends(start, end, reaction):
-        return np.array([
-            *start[:3], *(start[3:7] - [1, 0, 0, 0]), *(end[:3] - target), *end[7:10]
-        ])
+        return np.array(
+            [*start[:3], *(start[3:7] - [1, 0, 0, 0]), *(end[:3] - target), *end[7:10]]
+        )
 
     solution = solve_bvp(rate, ends, arc, first[0], p=first[1], tol=1e-8, max_nodes=20000)
     assert solution.success
@@ -156,8 +159,15 @@ def test_the_shape_is_a_minimum_on_its_constraint(model, robot):
     count = len(found.quaternions)
     gradient, diagonal, coupling, lever, _, _ = make_rod_work(count)
     rod_system(
-        found.quaternions, model.backbone.stiffness, model.element, dead,
-        found.reaction.reshape(1, 3), gradient, diagonal, coupling, lever,
+        found.quaternions,
+        model.backbone.stiffness,
+        model.element,
+        dead,
+        found.reaction.reshape(1, 3),
+        gradient,
+        diagonal,
+        coupling,
+        lever,
     )
     assert np.abs(gradient[1:]).max() < 1e-9
     hessian = np.zeros((3 * (count - 1), 3 * (count - 1)))
@@ -181,9 +191,9 @@ def test_prescribed_attitude_is_kept(robot):
     base = robot.inverse([0.3, 0.0, 0.85]).configuration.tip
     target = base.copy()
     angle = 0.4
-    turn = np.array([
-        [1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]
-    ])
+    turn = np.array(
+        [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]]
+    )
     target[:3, :3] = base[:3, :3] @ turn
     full = robot.inverse(target)
     assert full.status.code is Code.NONE
@@ -299,9 +309,9 @@ def test_published_trajectories(robot, name, load):
         points = np.column_stack([0.2 * np.cos(turn), 0.2 * np.sin(turn), 0.85 + 0 * turn])
     elif name == 'square':
         corner = np.maximum(np.abs(np.cos(turn)), np.abs(np.sin(turn)))
-        points = np.column_stack([
-            0.15 * np.cos(turn) / corner, 0.15 * np.sin(turn) / corner, 0.88 + 0 * turn
-        ])
+        points = np.column_stack(
+            [0.15 * np.cos(turn) / corner, 0.15 * np.sin(turn) / corner, 0.88 + 0 * turn]
+        )
     else:
         reach = 0.12 * (1.0 - np.sin(turn))
         points = np.column_stack([reach * np.cos(turn), reach * np.sin(turn), 0.88 + 0 * turn])
@@ -462,13 +472,16 @@ def test_loads_that_do_not_exist_are_refused(robot):
         robot.compliance(robot.forward(lengths), method='integral')
 
 
-@pytest.mark.parametrize(('change', 'place'), [
-    ({'modules': 9}, 'actuators'),
-    ({'elements': 201}, 'elements'),
-    ({'stations_per_module': 3}, 'stations_per_module'),
-    ({'material': 'steel'}, 'material'),
-    ({'length': '1000'}, 'length'),
-])
+@pytest.mark.parametrize(
+    ('change', 'place'),
+    [
+        ({'modules': 9}, 'actuators'),
+        ({'elements': 201}, 'elements'),
+        ({'stations_per_module': 3}, 'stations_per_module'),
+        ({'material': 'steel'}, 'material'),
+        ({'length': '1000'}, 'length'),
+    ],
+)
 def test_wrong_sections_are_refused(tmp_path, robot, change, place):
     with open(robot.description.file, encoding='utf-8') as stream:
         data = yaml.safe_load(stream)

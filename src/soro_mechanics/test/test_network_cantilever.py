@@ -62,10 +62,13 @@ def tips_under_load(counts, macro):
     return tips
 
 
-@pytest.mark.parametrize(('macro', 'counts', 'order'), [
-    (True, (6, 12, 24, 192), 4.0),
-    (False, (10, 20, 40, 640), 2.0),
-])
+@pytest.mark.parametrize(
+    ('macro', 'counts', 'order'),
+    [
+        (True, (6, 12, 24, 192), 4.0),
+        (False, (10, 20, 40, 640), 2.0),
+    ],
+)
 def test_order_of_convergence(macro, counts, order):
     *coarse, best = tips_under_load(counts, macro)
     errors = [np.abs(t - best).max() for t in coarse]

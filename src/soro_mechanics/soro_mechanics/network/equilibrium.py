@@ -16,7 +16,8 @@ from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, new_state, State, Work
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.newton_kernels import CONVERGED, solve_held
-from soro_mechanics.network.system_kernels import condense, evaluate, place_ends
+from soro_mechanics.network.rod_kernels import place_ends
+from soro_mechanics.network.system_kernels import condense, evaluate
 
 TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements
 MOST_STEPS = 25

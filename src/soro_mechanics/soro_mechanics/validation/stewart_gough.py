@@ -49,8 +49,8 @@ def _translated(robot: Robot) -> Row:
     c = compliance_at(robot, _level(0.1, 0.4))
     return number(
         'compliance x over y, tip at (0.1, 0, 0.4) m', 2.0, c[0, 0] / c[1, 1], '', 0.2,
-        note='read off an ellipsoid in the paper ("about 2"); here the platform is kept level, and '
-        'an independent solution gave 2.7 too',
+        note='read off an ellipsoid in the paper ("about 2"); here the platform is kept level, '
+        'and an independent solution gave 2.7 too',
     )  # fmt: skip
 
 
