@@ -168,9 +168,10 @@ class CommandInlet(Law):
             self._ownership.release()
 
     def armed(self) -> None:
-        """Forget the senders' stamps."""
+        """Forget senders' stamps and ended streams: arming is a new beginning."""
         with self._lock:
             self._ownership.forget()
+            self._ended.clear()
 
     def _check_pause(self, source: str, now: float) -> None:
         """Refuse a stream that was ended and has not paused since."""
