@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.section import Section
+
+LIMIT_SLACK = 1e-9  # relative to the range: round-off of a clamped command is not a violation
 
 # Quantity -> (constant of soro_msgs/ActuatorCommand, SI unit, SI unit of its rate)
 QUANTITIES: dict[str, tuple[int, str, str]] = {
@@ -50,6 +53,29 @@ class CoupledLimit:
     name: str
     coefficients: NDArray[np.float64]
     maximum: float
+
+
+def limit_violations(
+    actuators: Sequence[Actuator],
+    coupled_limits: Sequence[CoupledLimit],
+    values: NDArray[np.float64],
+    coupled_only: bool = False,
+) -> list[str]:
+    """Name every limit that an actuation exceeds."""
+    found = []
+    for a, x in zip(
+        () if coupled_only else actuators, () if coupled_only else values, strict=True
+    ):
+        slack = LIMIT_SLACK * (a.maximum - a.minimum)
+        if x < a.minimum - slack:
+            found.append(f'{a.name} below {a.minimum:g} {a.unit}')
+        if x > a.maximum + slack:
+            found.append(f'{a.name} above {a.maximum:g} {a.unit}')
+    for c in coupled_limits:
+        total = float(c.coefficients @ values)
+        if total > c.maximum + LIMIT_SLACK * abs(c.maximum):
+            found.append(f'{c.name} = {total:g} above {c.maximum:g}')
+    return found
 
 
 def read_actuators(root: Section) -> tuple[Actuator, ...]:

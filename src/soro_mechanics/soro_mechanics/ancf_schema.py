@@ -121,13 +121,13 @@ def read_ancf(root: Section, actuators: tuple[Actuator, ...]) -> SoftLegs:
             torsion=section.quantity('GI', 'N m^2', positive=True),
             tension=section.quantity('EA', 'N', positive=True),
             penalty=section.quantity('penalty', 'N', positive=True),
-            elements=section.integer('elements', minimum=2),
+            elements=section.count('elements', minimum=2),
             leg_mass=section.quantity('leg_mass', 'kg', minimum=0.0),
             platform_mass=section.quantity('platform_mass', 'kg', minimum=0.0),
             platform_centre=section.vector('platform_centre', 'm', 3, (0.0, 0.0, 0.0)),
             tip=section.vector('tip', 'm', 3, (0.0, 0.0, 0.0)),
             curves=tuple(curves),
-            stations_per_element=section.integer('stations_per_element', 4, minimum=1),
+            stations_per_element=section.count('stations_per_element', 4),
         )
 
 

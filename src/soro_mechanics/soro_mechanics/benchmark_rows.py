@@ -5,14 +5,15 @@
     rows = [measure('forward', lambda k: robot.forward(samples[k]), 200, target=1e-3)]
     report(rows)
 
-`report` prints a table; with ``--json FILE`` on the command line the rows are written there too.
+`report` prints a table. Where the environment variable `ROWS_FILE` names a file, the rows go
+there too, with the time of a fixed piece of work in the same run: what a row costs relative to it
+hardly depends on the machine, so that a slower row can be told from a slower machine.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 import gc
 import json
 import os
@@ -20,6 +21,8 @@ from pathlib import Path
 import time
 
 import numpy as np
+
+ROWS_FILE = 'SORO_BENCHMARK_ROWS'
 
 
 @dataclass(frozen=True)
@@ -104,15 +107,22 @@ def table(rows: Sequence[BenchmarkRow]) -> str:
 
 def report(rows: Sequence[BenchmarkRow]) -> None:
     """Print the rows with the load of the machine; write them as JSON where asked."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--json', type=Path, help='write the rows to this file')
-    target = parser.parse_args().json
     print(table(rows))
     load = os.getloadavg()[0]
     print(f'load average {load:.1f} on {os.cpu_count()} cores')
-    if target is not None:
-        data = [{**asdict(r), 'target': r.target if np.isfinite(r.target) else None} for r in rows]
-        target.write_text(json.dumps({'load': load, 'rows': data}, indent=1), encoding='utf-8')
+    file = os.environ.get(ROWS_FILE)
+    if file:
+        reference = measure('reference', reference_work, 200)
+        data = {'reference': reference.processor, 'rows': {r.name: r.processor for r in rows}}
+        Path(file).write_text(json.dumps(data, indent=1), encoding='utf-8')
+
+
+def reference_work(_: int) -> None:
+    """Do what the rows are made of: interpreted code around small dense matrices."""
+    matrix, right = np.eye(6) + 0.1, np.arange(6.0)
+    for _ in range(20):
+        right = np.linalg.solve(matrix, right)
+        right /= np.linalg.norm(right)
 
 
 def _time(seconds: float) -> str:

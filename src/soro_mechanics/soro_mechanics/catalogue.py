@@ -37,9 +37,13 @@ def find_robot_file(robot: str | os.PathLike[str]) -> Path:
         With the names that are valid, when it is neither.
     """
     text = os.fspath(robot)
-    path = Path(text).expanduser()
-    if path.suffix in ('.yaml', '.yml') or path.is_file():
-        if path.is_file():
+    # Those of os.path: they answer for any text, also for one that can be no path.
+    if '\0' in text:  # expanduser alone does not
+        raise UnknownName('robot', text, tuple(robot_files()))
+    path = Path(os.path.expanduser(text))
+    is_file = os.path.isfile(path)
+    if path.suffix in ('.yaml', '.yml') or is_file:
+        if is_file:
             return path
         raise UnknownName('robot', text, tuple(robot_files()))
     files = robot_files()

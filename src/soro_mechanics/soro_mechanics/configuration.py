@@ -33,24 +33,27 @@ class LoadAxes(IntEnum):
 
 @dataclass(frozen=True)
 class Load:
-    """A dead (BASE axes) or follower (LOCAL axes) wrench on a body or a point of a backbone.
+    """A dead (BASE axes) or follower (LOCAL axes) wrench on a body, a point or part of a backbone.
 
     Attributes
     ----------
     wrench : ndarray, shape (6,) [N, N m]
-        Force then moment, acting at the point.
+        Force then moment, acting at the point; with `until`, per metre [N/m, N].
     on : str
         Name of a backbone or body; empty: the tip.
     arc_length : float
         Along the unloaded backbone [m]; ignored for bodies and the tip.
     axes : LoadAxes
         Fixed in base_link, or following the material frame.
+    until : float, optional
+        The load is spread evenly over the backbone from `arc_length` to here [m] (model network).
     """
 
     wrench: Array
     on: str = ''
     arc_length: float = 0.0
     axes: LoadAxes = LoadAxes.BASE
+    until: float | None = None
 
 
 @dataclass(frozen=True)

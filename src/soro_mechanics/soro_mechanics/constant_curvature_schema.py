@@ -115,7 +115,7 @@ def read_constant_curvature(
         mass = section.quantity('mass', 'kg', 0.0, minimum=0.0)
         if mass > 0.0 and stiffness is None:
             raise section.error('mass', 'a weight needs axial_stiffness')
-        stations = section.integer('stations', 21, minimum=2)
+        stations = section.count('stations', 21, minimum=2)
     return ConstantCurvatureArm(
         rest, offset, angles, radius, shortest, longest, pressure_map, stiffness, mass, stations
     )

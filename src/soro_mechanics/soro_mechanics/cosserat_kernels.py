@@ -17,7 +17,7 @@ force and moment (pressure included), curvature and shear strain per current len
 
 import numpy as np
 
-from soro_mechanics.dense_kernels import solve_dense
+from soro_mechanics.dense_kernels import solve_in_place
 from soro_mechanics.lie_kernels import kernel
 
 PUBLISHED = 0  # the increment is taken with the sections of the increment before it
@@ -295,7 +295,7 @@ def solve_increment(chain, record, d_record, press, d_press, rule, gravity, scal
                 a[r, c] = cols[3 + r, c]
             for k in range(parameters):
                 b[r, 1 + k] = -cols[3 + r, 3 + k]
-        if not solve_dense(a, b):
+        if solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:
             return iteration + 1, np.nan
         if residual < linear_below:
             for c in range(3):

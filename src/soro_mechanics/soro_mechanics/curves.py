@@ -170,7 +170,11 @@ def read_curve(file: str | os.PathLike[str]) -> Curve:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput('path', str(path), f'a readable CSV file ({error})') from None
     poses: list[Array] = []
-    for number, row in enumerate(csv.reader(lines), start=1):
+    try:
+        rows = list(csv.reader(lines))
+    except csv.Error as error:
+        raise InvalidInput('path', str(path), f'a readable CSV file ({error})') from None
+    for number, row in enumerate(rows, start=1):
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith('#'):
             continue

@@ -9,6 +9,8 @@ import difflib
 
 from soro_mechanics.status import Code
 
+LONGEST_SHOWN = 1000  # characters of a value in a message: enough to find it by
+
 
 class SoroError(Exception):
     """Base class of every error that soro raises on purpose."""
@@ -34,7 +36,7 @@ class InvalidInput(SoroError, ValueError):
     def __init__(
         self, field: str, value: object, expected: str, code: Code = Code.OUT_OF_RANGE
     ) -> None:
-        super().__init__(f'{field} = {value!r}: expected {expected}')
+        super().__init__(f'{field} = {shown(value)}: expected {expected}')
         self.field = field
         self.value = value
         self.expected = expected
@@ -58,11 +60,20 @@ class RobotFileError(SoroError, ValueError):
 
     def __init__(self, path: str, value: object, remedy: str, file: str = '') -> None:
         place = f'{file}: {path}' if file else path
-        super().__init__(f'{place} = {value!r}: {remedy}')
+        super().__init__(f'{place} = {shown(value)}: {remedy}')
         self.path = path
         self.value = value
         self.remedy = remedy
         self.file = file
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it; whatever it is, short enough for one."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than some thousand digits
+        text = 'a number of too many digits'
+    return text if len(text) <= LONGEST_SHOWN else f'{text[:LONGEST_SHOWN]}...'
 
 
 def closest(name: str, valid: tuple[str, ...]) -> str:

@@ -21,8 +21,9 @@ import numpy as np
 import yaml
 
 from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.flex_fit import fit_sensor, FitLimits, MOST_NODES, PoorFit, SensorFit
+from soro_mechanics.robot_file import read_yaml
 from soro_mechanics.section import Section
 from soro_mechanics.status import Code
 
@@ -263,12 +264,7 @@ def read_calibration(path: Path | str, robot: str | None = None) -> FlexCalibrat
         With the path to the field, the value found and the remedy.
     """
     file = str(path)
-    try:
-        data = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        message = ' '.join(str(error).split())
-        raise RobotFileError('file', file, f'cannot be read: {message}', file) from None
-    root = Section(data, '', file)
+    root = Section(read_yaml(Path(path)), '', file)
     with root:
         if root.integer('schema') != SCHEMA:
             raise root.error('schema', f'this version reads schema {SCHEMA}; calibrate again')

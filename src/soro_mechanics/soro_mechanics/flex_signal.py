@@ -32,24 +32,24 @@ FAULT_DRIFT = 50.0  # of a DRIFTING sensor [counts/s]: crosses its range in abou
 
 @dataclass(frozen=True)
 class FlexSignal:
-    """One sensor and its converter.
+    """One sensor and its converter, or several with arrays of the same shape.
 
     Attributes
     ----------
-    offset : float
+    offset : float or ndarray
         At zero elongation [counts].
-    gain : float
+    gain : float or ndarray
         [counts/m]
-    drift : float
+    drift : float or ndarray
         Of the offset [counts/s].
-    noise : float
+    noise : float or ndarray
         Standard deviation [counts].
     """
 
-    offset: float
-    gain: float
-    drift: float = 0.0
-    noise: float = 0.0
+    offset: float | Array
+    gain: float | Array
+    drift: float | Array = 0.0
+    noise: float | Array = 0.0
 
     def counts(
         self,

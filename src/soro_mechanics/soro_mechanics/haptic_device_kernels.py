@@ -7,16 +7,18 @@ handle, so motors and handle together make one small matrix; its inverse gives e
 Coordinates are ordered motors, then the six motions of the handle in its own axes.
 """
 
+from soro_mechanics.dense_kernels import solve_in_place
 from soro_mechanics.lie_kernels import (
     compose,
     kernel,
+    NO,
     se3_exp,
     so3_log,
     so3_right_jacobian_inverse,
+    YES,
 )
-from soro_mechanics.network.dense_kernels import solve_in_place
+from soro_mechanics.network.elimination_kernels import KEPT
 from soro_mechanics.network.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
-from soro_mechanics.network.rod_kernels import KEPT
 from soro_mechanics.network.system_kernels import (
     back_substitute,
     condense,
@@ -220,10 +222,10 @@ def _correction(w, twist):
 @kernel
 def assemble(s, x, w, state, lanes):
     """Assemble and eliminate with motor columns; returns status and residual."""
-    error = evaluate(s, x, state, w, True, False, lanes)
+    error = evaluate(s, x, state, w, YES, NO, lanes)
     if error >= 1e300:
         return NOT_SOLVED, error
-    if condense(s, x, state, w, True, False) == SINGULAR:
+    if condense(s, x, state, w, YES, NO) == SINGULAR:
         return NOT_STABLE, error
     return DONE, error
 

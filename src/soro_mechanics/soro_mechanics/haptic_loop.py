@@ -13,10 +13,11 @@ import numpy as np
 
 from soro_mechanics.configuration import Array
 from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.rendering import HapticLaw, RenderingSetup
-from soro_mechanics.sensing import Sensing, SensingSetup
+from soro_mechanics.rendering import HapticLaw, rendering_setup, RenderingSetup
+from soro_mechanics.robot import Robot
+from soro_mechanics.sensing import Sensing, sensing_setup, SensingSetup
 from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import VirtualEnvironment
+from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
 
 
 class HapticLoop:
@@ -77,3 +78,31 @@ class HapticLoop:
         code = self.device.update(sensing.angle(), sensing.force())
         self.law.linearise(self.device.ports)
         return code
+
+    def run_once(self) -> None:
+        """Run everything that a tick may run, at rest, so that nothing is compiled later."""
+        environment = self.law.environment
+        angle = np.zeros(self.device.sizes[0])
+        self.start(angle)
+        for name in ('hold', 'wall'):
+            self.law.environment = VirtualEnvironment(published_environment(name, np.eye(4)))
+            for _ in range(2):
+                self.tick(angle, self.device.ports.sensor.copy())
+                self.advance()
+            self.law.restart()
+        self.law.environment = environment
+        self.start(angle)
+
+
+def compile_haptics(robot: Robot) -> None:
+    """Compile, or load, every kernel of sensing, rendering and model of a haptic device.
+
+    Raises
+    ------
+    RobotFileError
+        The robot is no haptic device.
+    """
+    device = HapticDevice(robot)
+    forces = np.array([10.0, 10.0, 10.0, 0.5, 0.5])
+    sensing = sensing_setup(device.ports, 1e-4, 1e-4, forces)
+    HapticLoop(device, sensing, rendering_setup(2e-3, device.motor_limits(), 1.0)).run_once()

@@ -69,12 +69,12 @@ class MuscleBackbone:
 def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBackbone:
     """Read ``kirchhoff``; the robot needs three length actuators per module."""
     with root.section('kirchhoff') as section:
-        modules = section.integer('modules', minimum=1)
+        modules = section.count('modules')
         if len(actuators) != 3 * modules or {a.quantity for a in actuators} != {'length'}:
             remedy = f'this model needs three length actuators per module ({3 * modules})'
             raise root.error('actuators', remedy)
-        elements = section.integer('elements', minimum=2 * modules)
-        stations = section.integer('stations_per_module', 4, minimum=1)
+        elements = section.count('elements', minimum=2 * modules)
+        stations = section.count('stations_per_module', 4)
         if elements % (2 * modules) != 0:
             remedy = f'must be a multiple of {2 * modules}: Simpson takes pairs in every module'
             raise section.error('elements', remedy)

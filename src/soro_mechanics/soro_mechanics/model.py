@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any, TYPE_CHECKING
 
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.errors import InvalidInput
@@ -23,6 +24,7 @@ class Model(ABC):
     """
 
     name: str
+    spreads_loads = False  # whether loads may be spread over a part of a backbone
 
     def __init__(self, description: RobotDescription) -> None:
         self.description = description
@@ -64,6 +66,33 @@ class Model(ABC):
         from soro_mechanics.inverse import solve_inverse  # scipy is loaded only when used
 
         return solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+
+    def solutions(self, q: Configuration, starts: int, seed: int) -> list[Configuration]:
+        """Return different equilibria at the actuation and load of q, q first."""
+        raise self._no_study('solutions')
+
+    def limit_distance(self, q: Configuration, actuation: Array, wrench: Array) -> float:
+        """Return the part of a change of actuation and load at which stability is lost."""
+        raise self._no_study('limit_distance')
+
+    def natural_frequencies(self, q: Configuration, count: int) -> Array:
+        """Return the lowest natural frequencies [Hz] around q, the actuators held."""
+        raise self._no_study('natural_frequencies')
+
+    def refinement(self, q: Configuration) -> tuple[float, float]:
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine."""
+        raise self._no_study('refinement')
+
+    def validity(self, q: Configuration) -> Any:
+        """Return strain and clearance of q, and what leaves the theory."""
+        raise self._no_study('validity')
+
+    def sensitivity(self, q: Configuration, parameters: Sequence[str], compliance: bool) -> Any:
+        """Return how the tip follows parameters of the robot."""
+        raise self._no_study('sensitivity')
+
+    def _no_study(self, name: str) -> InvalidInput:
+        return self.unsupported('model', self.name, f'a model that offers {name}: network')
 
     def unsupported(self, field: str, value: object, remedy: str) -> InvalidInput:
         """Make the error for something that this model cannot do."""

@@ -11,7 +11,7 @@ Cosserat ramp, with sections that do not give way.
 import numpy as np
 
 from soro_mechanics.cosserat_kernels import law_factors, PUBLISHED, ramp_pass
-from soro_mechanics.dense_kernels import solve_dense
+from soro_mechanics.dense_kernels import solve_in_place
 from soro_mechanics.lie_kernels import kernel
 
 
@@ -164,7 +164,7 @@ def pcc_ramp(chain, press, d_press, gravity, parts, rule, scale, tolerance, star
                                     cols, a, b)  # fmt: skip
             for r in range(3):
                 residual = max(residual, abs(y[3 + r]) / scale)
-            if not residual < np.inf or not solve_dense(a, b):
+            if not residual < np.inf or solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:
                 return passes, np.nan
             if residual <= tolerance:
                 settled = True

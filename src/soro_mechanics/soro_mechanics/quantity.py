@@ -42,6 +42,8 @@ UNITS: dict[str, tuple[str, float]] = {
     'Pa/V': ('Pa/V', 1.0), 'kPa/V': ('Pa/V', 1e3), 'bar/V': ('Pa/V', 1e5),
 }  # fmt: skip
 
+LONGEST = 4000  # characters of a quantity: the pattern below takes time in their square
+
 # Not followed by a slash: the 1 of '1/m' belongs to the unit.
 _NUMBER = r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])'
 _QUANTITY = re.compile(rf'\s*((?:{_NUMBER}\s+)*{_NUMBER})\s*(.*?)\s*')
@@ -49,6 +51,14 @@ _QUANTITY = re.compile(rf'\s*((?:{_NUMBER}\s+)*{_NUMBER})\s*(.*?)\s*')
 
 class QuantityError(ValueError):
     """The text is not a quantity of the wanted dimension; the message says what to write."""
+
+
+def written(value: object) -> str:
+    """Return a scalar as text. Raises ValueError where no quantity is that long."""
+    text = str(value)  # a whole number of some thousand digits has none
+    if len(text) > LONGEST:
+        raise ValueError(f'{len(text)} characters are too long for a quantity')
+    return text
 
 
 def units_of(si_unit: str) -> tuple[str, ...]:
@@ -86,7 +96,10 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
     wanted += f', for example {example} {units_of(si_unit)[0]}' if si_unit != '1' else ''
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise QuantityError(f'write {wanted}')
-    match = _QUANTITY.fullmatch(str(text))
+    try:
+        match = _QUANTITY.fullmatch(written(text))
+    except ValueError as error:
+        raise QuantityError(f'{error}; write {wanted}') from None
     if match is None:
         raise QuantityError(f'write {wanted}')
     numbers = [float(x) for x in match.group(1).split()]

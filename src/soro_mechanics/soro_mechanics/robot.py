@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 import os
 from typing import Any
 
 import numpy as np
 
 from soro_mechanics import registry
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.actuators import Actuator, limit_violations
 from soro_mechanics.array_input import finite_array, pose_array
 from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.conditioning import Conditioning, conditioning
 from soro_mechanics.configuration import (
     Array,
     Configuration,
@@ -29,7 +31,7 @@ from soro_mechanics.status import Code
 
 POSITION_TOLERANCE = 1e-6  # m
 ORIENTATION_TOLERANCE = 1e-5  # rad
-LIMIT_SLACK = 1e-9  # relative to the range: round-off of a clamped command is not a violation
+COMPUTABLE = 'numbers that a model of this robot can still compute with'
 
 
 def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot:
@@ -107,18 +109,7 @@ class Robot:
     def violations(self, actuation: Any) -> tuple[str, ...]:
         """Name every limit that an actuation exceeds; empty when it is feasible."""
         values = finite_array('actuation', actuation, (len(self.actuators),))
-        found = []
-        for a, x in zip(self.actuators, values, strict=True):
-            slack = LIMIT_SLACK * (a.maximum - a.minimum)
-            if x < a.minimum - slack:
-                found.append(f'{a.name} below {a.minimum:g} {a.unit}')
-            if x > a.maximum + slack:
-                found.append(f'{a.name} above {a.maximum:g} {a.unit}')
-        for c in self.description.coupled_limits:
-            total = float(c.coefficients @ values)
-            if total > c.maximum + LIMIT_SLACK * abs(c.maximum):
-                found.append(f'{c.name} = {total:g} above {c.maximum:g}')
-        return tuple(found)
+        return tuple(limit_violations(self.actuators, self.description.coupled_limits, values))
 
     def feasible(self, actuation: Any) -> bool:
         """Whether an actuation keeps every limit, the coupled ones too."""
@@ -144,11 +135,24 @@ class Robot:
             An earlier result of this robot, to start from.
         loads : sequence of Load
             Further loads.
+
+        Raises
+        ------
+        InvalidInput
+            Not finite, of another size, or so large that the result is not finite.
         """
         values = finite_array('actuation', actuation, (len(self.actuators),))
-        return self._model.forward(
-            values, self._wrench(wrench), self._loads(loads), self._gravity, self._guess(guess)
-        )
+        load, further = self._wrench(wrench), self._loads(loads)
+        try:
+            q = self._model.forward(values, load, further, self._gravity, self._guess(guess))
+            # What was not solved holds no numbers and says so in its status.
+            computed = not q.status.converged or math.isfinite(float(q.tip.sum()))
+        except np.linalg.LinAlgError:
+            computed = False
+        if not computed:
+            field = 'actuation' if self.violations(values) else 'wrench or loads'
+            raise InvalidInput(field, values.tolist(), COMPUTABLE)
+        return q
 
     def inverse(
         self,
@@ -183,10 +187,19 @@ class Robot:
         ):
             if not value > 0.0 or not np.isfinite(value):
                 raise InvalidInput(name, value, 'a finite number greater than zero')
-        return self._model.inverse(
-            pose, task, self._wrench(wrench), self._loads(loads), self._gravity,
-            self._guess(guess), tolerances,
-        )  # fmt: skip
+        load, further = self._wrench(wrench), self._loads(loads)
+        try:
+            found = self._model.inverse(
+                pose, task, load, further, self._gravity, self._guess(guess), tolerances
+            )
+            solved = found.configuration.status.converged
+            computed = not solved or math.isfinite(float(found.configuration.tip.sum()))
+        except np.linalg.LinAlgError:
+            computed = False
+        if not computed:
+            place = pose[:3, 3].tolist()
+            raise InvalidInput('target, wrench or loads', place, COMPUTABLE)
+        return found
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
@@ -220,19 +233,90 @@ class Robot:
 
         return sample_workspace(self, samples, executor)
 
+    def solutions(self, q: Configuration, starts: int = 20, seed: int = 0) -> list[Configuration]:
+        """Return the different equilibria found at the actuation and load of q, q first.
+
+        Every start goes to a random actuation and tip load, and comes back (model network). A
+        branch that was not found may still exist. Unstable ones carry their status.
+        """
+        return self._model.solutions(self._own(q), _count('starts', starts), seed)
+
+    def limit_distance(self, q: Configuration, actuation: Any = None, wrench: Any = None) -> float:
+        """Return how far along a straight path stability lasts (model network).
+
+        Parameters
+        ----------
+        q : Configuration
+            Where the path starts.
+        actuation, wrench : array_like, shape (m,) and (6,), optional
+            Change of actuation and tip load along the path; zero when omitted.
+
+        Returns
+        -------
+        float
+            Part of the change at the nearest limit point, to 0.001; infinite where the whole
+            path is stable.
+        """
+        m = len(self.actuators)
+        change = np.zeros(m) if actuation is None else finite_array('actuation', actuation, (m,))
+        return self._model.limit_distance(self._own(q), change, self._wrench(wrench))
+
+    def conditioning(self, q: Configuration, length: float) -> Conditioning:
+        """Return how evenly the actuators move the tip, rotations times `length` [m]."""
+        scale = float(finite_array('length', length, ()))
+        if not scale > 0.0:
+            raise InvalidInput('length', length, 'a characteristic length greater than zero [m]')
+        return conditioning(self.jacobian(q), scale)
+
+    def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
+        """Return the lowest natural frequencies (count,) [Hz], actuators held (model network)."""
+        return self._model.natural_frequencies(self._own(q), _count('count', count))
+
+    def refinement(self, q: Configuration) -> tuple[float, float]:
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine (model network)."""
+        return self._model.refinement(self._own(q))
+
+    def validity(self, q: Configuration) -> Any:
+        """Return a `soro_mechanics.network.validity.Validity` (model network)."""
+        return self._model.validity(self._own(q))
+
+    def sensitivity(
+        self, q: Configuration, parameters: Sequence[str], compliance: bool = False
+    ) -> Any:
+        """Return how the tip follows parameters, the actuators held (model network).
+
+        Parameters
+        ----------
+        q : Configuration
+        parameters : sequence of str
+            ``rod.quantity`` or ``*.quantity`` for all rods, such as ``*.young``, ``rod_1.length``,
+            ``rod_1.rest_curvature_y``.
+        compliance : bool
+            Also differentiate the compliance at the tip.
+
+        Returns
+        -------
+        soro_mechanics.network.sensitivity.Sensitivity
+        """
+        return self._model.sensitivity(self._own(q), parameters, compliance)
+
     def _wrench(self, wrench: Any) -> Array:
         return np.zeros(6) if wrench is None else finite_array('wrench', wrench, (6,))
 
     def _loads(self, loads: Sequence[Load]) -> tuple[Load, ...]:
-        return tuple(
-            Load(
-                finite_array(f'loads[{i}].wrench', load.wrench, (6,)),
-                load.on,
-                float(finite_array(f'loads[{i}].arc_length', load.arc_length, ())),
-                LoadAxes(load.axes),
-            )
-            for i, load in enumerate(loads)
-        )
+        return tuple(self._load(f'loads[{i}]', load) for i, load in enumerate(loads))
+
+    def _load(self, field: str, load: Load) -> Load:
+        start = float(finite_array(f'{field}.arc_length', load.arc_length, ()))
+        until = load.until
+        if until is not None:
+            until = float(finite_array(f'{field}.until', until, ()))
+            if not self._model.spreads_loads:
+                raise self._model.unsupported(f'{field}.until', until, 'a load at a point')
+            if not until > start:
+                raise InvalidInput(f'{field}.until', until, f'beyond arc_length ({start:g} m)')
+        wrench = finite_array(f'{field}.wrench', load.wrench, (6,))
+        return Load(wrench, load.on, start, LoadAxes(load.axes), until)
 
     def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
         q = guess.configuration if isinstance(guess, InverseSolution) else guess
@@ -264,3 +348,9 @@ class Robot:
         if method not in ('tangent', 'integral'):
             raise UnknownName('method', method, ('tangent', 'integral'))
         return method
+
+
+def _count(field: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(field, value, 'a whole number of at least 1')
+    return value

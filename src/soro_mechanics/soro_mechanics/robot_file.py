@@ -30,6 +30,8 @@ from soro_mechanics.errors import RobotFileError
 from soro_mechanics.section import Provenance, Section
 
 SCHEMA = 1
+LARGEST = 10**6  # bytes of a robot file
+MOST_ENTRIES = 20_000  # of a robot file, aliases written out
 FOREIGN_SECTIONS = ('driver', 'emulator', 'viewer')
 
 
@@ -84,8 +86,18 @@ def read_robot_file(path: Path | str) -> RobotDescription:
     RobotFileError
         With the path to the field, the value found and the remedy.
     """
-    file = str(path)
-    root = Section(_read_yaml(Path(path)), '', file)
+    return describe_robot(read_yaml(Path(path)), str(path))
+
+
+def describe_robot(data: Any, file: str) -> RobotDescription:
+    """Check what a robot file holds; `data` is its parsed YAML, `file` where it came from.
+
+    Raises
+    ------
+    RobotFileError
+        As `read_robot_file`.
+    """
+    root = Section(data, '', file)
     with root:
         if root.integer('schema') != SCHEMA:
             raise root.error('schema', f'this version reads schema {SCHEMA}')
@@ -138,14 +150,45 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _read_yaml(path: Path) -> Any:
+def _entries(node: yaml.Node, known: dict[int, int]) -> int:
+    """Count what a file holds once every alias is written out; raises yaml.YAMLError."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in known:
+        if not known[id(node)]:
+            raise yaml.YAMLError('an alias stands inside of what it names')
+        return known[id(node)]
+    known[id(node)] = 0
+    parts = node.value
+    if isinstance(node, yaml.MappingNode):
+        parts = [part for pair in node.value for part in pair]
+    known[id(node)] = 1 + sum(_entries(part, known) for part in parts)
+    return known[id(node)]
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file as this library takes them: of bounded size, no key twice.
+
+    Raises
+    ------
+    RobotFileError
+        It cannot be read, or is not such a file.
+    """
     file = str(path)
     try:
-        text = path.read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open('rb') as opened:
+            data = opened.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise ValueError(f'longer than {LARGEST} bytes')
+        text = data.decode('utf-8')
+    except (OSError, ValueError) as error:
         raise RobotFileError('file', file, f'cannot be read: {error}', file) from None
     try:
-        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+        loader = _StrictLoader(text)
+        node = loader.get_single_node()
+        if node is not None and _entries(node, {}) > MOST_ENTRIES:
+            raise yaml.YAMLError(f'written out, its aliases make more than {MOST_ENTRIES} entries')
+        return None if node is None else loader.construct_document(node)
     except RobotFileError as error:
         raise RobotFileError(error.path, error.value, error.remedy, file) from None
     except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:

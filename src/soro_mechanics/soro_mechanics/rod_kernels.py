@@ -15,7 +15,7 @@ takes W off F and S eta off dF.
 
 import numpy as np
 
-from soro_mechanics.dense_kernels import solve_dense
+from soro_mechanics.dense_kernels import solve_in_place
 from soro_mechanics.lie_kernels import kernel
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
@@ -362,7 +362,7 @@ def _newton(chain, record, d_record, held, d_held, press, d_press, gravity, dens
             b[r, 0] = -y[12 + r]
             for c in range(6):
                 a[r, c] = cols[6 + r, c]
-        if not solve_dense(a, b):
+        if solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:
             return iteration + 1, np.inf
         for r in range(6):
             start[r] += b[r, 0]

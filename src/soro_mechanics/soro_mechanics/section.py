@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics import quantity
-from soro_mechanics.errors import closest, RobotFileError
+from soro_mechanics.errors import closest, RobotFileError, shown
 
 SOURCES = ('published', 'fitted', 'assumed', 'measured')
+MOST_PARTS = 1000  # of one kind in a model: far beyond what any solve here is made for
 _REQUIRED: Any = object()
 
 
@@ -51,7 +52,7 @@ class Section:
             raise RobotFileError(path or 'file', data, 'write a mapping of keys to values', file)
         for key in data:
             if not isinstance(key, str):
-                raise RobotFileError(self._at(str(key)), key, 'write the key as text', file)
+                raise RobotFileError(self._at(shown(key)), key, 'write the key as text', file)
         self._data: dict[str, Any] = data
         self._asked: list[str] = []
 
@@ -128,21 +129,33 @@ class Section:
         if key not in self._data:
             return np.array(value, dtype=float)
         if isinstance(value, list):
-            value = ' '.join(str(x) for x in value)
+            try:
+                value = ' '.join(quantity.written(x) for x in value)
+            except ValueError as error:
+                raise self.error(key, str(error)) from None
         return np.array(self._parse(key, value, si_unit, size))
 
     def number(self, key: str, default: Any = _REQUIRED, **bounds: Any) -> float:
         """Return a pure number."""
         return self.quantity(key, '1', default, **bounds)
 
-    def integer(self, key: str, default: Any = _REQUIRED, *, minimum: int | None = None) -> int:
-        """Return a whole number."""
+    def integer(
+        self, key: str, default: Any = _REQUIRED, *, minimum: int | None = None,
+        maximum: int | None = None,
+    ) -> int:  # fmt: skip
+        """Return a whole number; bounds are inclusive."""
         value = self.raw(key, default)
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.error(key, 'write a whole number')
         if minimum is not None and value < minimum:
             raise self.error(key, f'must be at least {minimum}')
+        if maximum is not None and value > maximum:
+            raise self.error(key, f'must be at most {maximum}')
         return value
+
+    def count(self, key: str, default: Any = _REQUIRED, *, minimum: int = 1) -> int:
+        """Return how many parts of a kind a model is cut into; memory grows with it."""
+        return self.integer(key, default, minimum=minimum, maximum=MOST_PARTS)
 
     def boolean(self, key: str, default: Any = _REQUIRED) -> bool:
         """Return true or false."""
@@ -220,15 +233,17 @@ class Section:
     def _with_origin(self, key: str, value: dict[str, Any]) -> Any:
         extra = set(value) - {'value', 'source', 'note'}
         if extra:
-            name = sorted(extra)[0]
-            path = f'{self._at(key)}.{name}'
+            name = min(extra, key=shown)
+            path = f'{self._at(key)}.{name if isinstance(name, str) else shown(name)}'
             raise RobotFileError(
                 path, value[name], 'unknown key; expected value, source, note', self.file
             )
         source = value.get('source', 'unstated')
         if source not in SOURCES:
             path = f'{self._at(key)}.source'
-            expected = f'expected {closest(str(source), SOURCES)}'
+            expected = f'expected {closest(shown(source), SOURCES)}'
             raise RobotFileError(path, source, expected, self.file)
-        self.origins.append(Provenance(self._at(key), source, str(value.get('note', ''))))
+        note = value.get('note', '')
+        text = note if isinstance(note, str) else shown(note)
+        self.origins.append(Provenance(self._at(key), source, text))
         return value['value']

@@ -40,6 +40,7 @@ class Ramp:
     starts: Array
     passes: int
     residual: float
+    structure: SegmentChain  # whose sections these are
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,10 @@ class SegmentModel(Model):
             # The increments are second order and symmetric: this combination is fourth order.
             record = (4.0 * record - results[0][0]) / 3.0
             d_record = (4.0 * d_record - results[0][1]) / 3.0
-        return Ramp(actuation.copy(), gravity.copy(), record, d_record, starts, passes, worst)
+        return Ramp(
+            actuation.copy(), gravity.copy(), record, d_record, starts, passes, worst,
+            self.structure,
+        )  # fmt: skip
 
     @abstractmethod
     def _increments(
@@ -162,6 +166,8 @@ class SegmentModel(Model):
 
     def _reuse(self, old: RodState | None, actuation: Array, gravity: Array) -> Ramp | None:
         if old is None or not math.isfinite(old.ramp.residual):
+            return None
+        if old.ramp.structure is not self.structure:  # a guess from a robot of other numbers
             return None
         same = np.array_equal(old.ramp.actuation, actuation)
         return old.ramp if same and np.array_equal(old.ramp.gravity, gravity) else None

@@ -100,7 +100,7 @@ class SegmentChain:
 def read_segments(root: Section, actuators: tuple[Actuator, ...]) -> SegmentChain:
     """Read the section ``segments`` of a robot file."""
     with root.section('segments') as section:
-        elements = section.integer('elements', 50, minimum=2)
+        elements = section.count('elements', 50, minimum=2)
         compensation = _read_compensation(section)
         tip_mass = section.quantity('tip_mass', 'kg', 0.0, minimum=0.0)
         segments: list[Segment] = []
@@ -128,7 +128,7 @@ def _read_compensation(section: Section) -> Compensation:
         if threshold > 0.0 and 'increments' in item:
             raise item.error('increments', 'give increments or threshold, not both')
         default = 0 if threshold > 0.0 else Compensation.increments
-        increments = item.integer('increments', default, minimum=0 if threshold > 0.0 else 1)
+        increments = item.count('increments', default, minimum=0 if threshold > 0.0 else 1)
     return Compensation(rule, increments, threshold)
 
 

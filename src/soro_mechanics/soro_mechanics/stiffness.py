@@ -101,10 +101,10 @@ def eigenscrews(compliance: Any) -> Eigenscrews:
 def asymmetry(compliance: Any) -> float:
     """Return the norm of the skew part over the norm, lengths in units of the compliance's own."""
     matrix = finite_array('compliance', compliance, (6, 6))
-    length = np.sqrt(abs(np.trace(matrix[:3, :3]) / np.trace(matrix[3:, 3:])))
+    linear, angular = abs(np.trace(matrix[:3, :3])), abs(np.trace(matrix[3:, 3:]))
+    length = np.sqrt(linear / angular) if linear > 0.0 and angular > 0.0 else 1.0
     unit = np.repeat([1.0, length], 3)
-    scaled = matrix * np.outer(unit, unit)
-    return float(np.linalg.norm(scaled - scaled.T) / (2.0 * np.linalg.norm(scaled)))
+    return _skew_part(matrix * np.outer(unit, unit))
 
 
 def stiffness_along(compliance: Any, direction: Any, others: str = 'free') -> float:
@@ -202,5 +202,10 @@ def _ellipsoid(block: Array) -> Ellipsoid:
     values, axes = values[::-1], axes[:, ::-1]
     if np.linalg.det(axes) < 0.0:
         axes = axes * [1.0, 1.0, -1.0]
-    skew = float(np.linalg.norm(block - block.T) / (2.0 * np.linalg.norm(block)))
-    return Ellipsoid(values, axes, skew)
+    return Ellipsoid(values, axes, _skew_part(block))
+
+
+def _skew_part(matrix: Array) -> float:
+    """Return the norm of the skew part over the norm; 0 of a clamped place, which never moves."""
+    size = float(np.linalg.norm(matrix))
+    return float(np.linalg.norm(matrix - matrix.T)) / (2.0 * size) if size > 0.0 else 0.0

@@ -137,7 +137,7 @@ def test_spatial_shape_converges_to_an_independent_rod(robot):
             points = np.empty((elements + 1, 3))
             from soro_mechanics.kirchhoff_rod_kernels import positions
 
-            positions(found.quaternions, model.element, points)
+            positions(found.quaternions, model.rod.element, points)
             first = np.vstack([points.T, found.quaternions.T, np.zeros((3, elements + 1))])
             weight = model.backbone.mass * 9.81
             truth = _bvp_rod(
@@ -161,7 +161,7 @@ def test_the_shape_is_a_minimum_on_its_constraint(model, robot):
     rod_system(
         found.quaternions,
         model.backbone.stiffness,
-        model.element,
+        model.rod.element,
         dead,
         found.reaction.reshape(1, 3),
         gradient,
@@ -247,7 +247,7 @@ def test_forward_is_the_constrained_minimum_of_the_energy(robot):
     got = small.forward(lengths, wrench)
     wanted = np.array([bends_of(row, t) for t, row in enumerate(lengths.reshape(2, 3))])
     dead, _ = model._loads(wrench, (), small.gravity)
-    h, stiffness = model.element, model.backbone.stiffness
+    h, stiffness = model.rod.element, model.backbone.stiffness
 
     def shape(x):
         q = np.zeros((9, 4))
@@ -378,7 +378,7 @@ def test_compliance_along_the_backbone(robot, model):
             )
     state = q.state
     shape = (state.q, state.force, state.bend)
-    full = full_system(shape, model.rod_data, state.dead, state.moment)
+    full = full_system(shape, model.rod.rod_data, state.dead, state.moment)
     turns = np.array([g[:3, :3] for g in q.backbones[0]])
     assert full.shape == (680, 680)
     assert station_port(0, turns, 0.005, 10).any() == np.False_

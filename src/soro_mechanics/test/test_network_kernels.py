@@ -4,8 +4,21 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.network import element_kernels, lane_kernels, piece_kernels
-from soro_mechanics.network.dense_kernels import negative_pivots, solve_in_place
+from soro_mechanics.dense_kernels import (
+    factorise_six,
+    negative_pivots,
+    row_times,
+    solve_in_place,
+    substitute_six,
+)
+from soro_mechanics.network import (
+    element_kernels,
+    element_strain_kernels,
+    lane_kernels,
+    piece_kernels,
+)
+from soro_mechanics.network import element_lane_kernels as elements
+from soro_mechanics.network.lane_kernels import LANES
 
 from soro_mechanics import lie
 
@@ -20,15 +33,40 @@ def bracket(f):
     return out
 
 
-def element(ga, gb, rest, flexibility, length):
-    force, raw, gap = np.zeros(12), np.zeros(12), np.zeros(6)
-    tangent, twist, strain = np.zeros((12, 12)), np.zeros(6), np.zeros((6, 12))
-    element_kernels.element(
-        ga, gb, length, rest, flexibility, np.zeros(0), force, raw, gap, tangent, twist, strain,
-        np.zeros((40, 6)),
-    )  # fmt: skip
-    energy = 0.5 * length * np.sum((twist / length - rest) ** 2 / flexibility)
-    return energy, force, tangent
+class Elements:
+    """Eight two-node elements."""
+
+    def __init__(self):
+        self.arrays = elements.new_element_lanes()
+
+    def fill(self, lane, ga, gb, rest, flexibility, length, held=None):
+        """Put an element into a lane."""
+        stress = np.zeros(0) if held is None else held
+        ends = self.arrays.ends
+        element_strain_kernels.fill_element(ga, gb, length, rest, flexibility, stress, lane, ends)
+
+    def compute(self):
+        """Compute all."""
+        elements.compute_elements(self.arrays, np.zeros((5, 6)), LANES)
+
+    def take(self, lane):
+        """Return d, gap, tangent, force and the force of the held stress."""
+        d, gap, strain = np.zeros((8, 6)), np.zeros((8, 6)), np.zeros((8, 6, 12))
+        tangent, force, raw = np.zeros((8, 12, 12)), np.zeros((8, 12)), np.zeros((8, 12))
+        places = np.arange(8)[::-1].copy()
+        elements.take_elements(8, self.arrays, places, d, gap, strain, tangent, force, raw)
+        p = places[lane]
+        return d[p], gap[p], tangent[p], force[p], raw[p]
+
+
+def element(ga, gb, rest, flexibility, length, held=None, lane=3):
+    """Return energy, force, tangent, force of the held stress, and the gap."""
+    eight = Elements()
+    eight.fill(lane, ga, gb, rest, flexibility, length, held)
+    eight.compute()
+    d, gap, tangent, force, raw = eight.take(lane)
+    energy = 0.5 * length * np.sum((d / length - rest) ** 2 / flexibility)
+    return energy, force, tangent, raw, gap
 
 
 @pytest.mark.parametrize('angle', ANGLES)
@@ -44,16 +82,71 @@ def test_element_force_and_tangent(angle):
         a, b = ga @ lie.se3_exp(eta[:6]), gb @ lie.se3_exp(eta[6:])
         return element(a, b, rest, flexibility, 0.7)
 
-    _, force, tangent = at(np.zeros(12))
+    _, force, tangent, _, _ = at(np.zeros(12))
     h = 1e-6
     for j in range(12):
         step = h * np.eye(12)[j]
-        (up, fp, _), (down, fm, _) = at(step), at(-step)
+        (up, fp, *_), (down, fm, *_) = at(step), at(-step)
         assert (up - down) / (2 * h) == pytest.approx(force[j], abs=2e-8)
         np.testing.assert_allclose((fp - fm) / (2 * h), tangent[:, j], atol=2e-8)
     expected = np.zeros((12, 12))
     expected[:6, :6], expected[6:, 6:] = bracket(force[:6]), bracket(force[6:])
     np.testing.assert_allclose(tangent - tangent.T, expected, atol=1e-12)
+
+
+def test_a_held_stress_makes_force_gap_and_tangent_consistent():
+    rng = np.random.default_rng(5)
+    ga, d = lie.se3_exp(rng.normal(size=6)), 0.3 * rng.normal(size=6)
+    rest, flexibility = 0.1 * rng.normal(size=6), rng.uniform(0.5, 2.0, 6)
+    held, length, h = rng.normal(size=6), 0.7, 1e-6
+
+    def at(eta):
+        a, b = ga @ lie.se3_exp(eta[:6]), ga @ lie.se3_exp(d) @ lie.se3_exp(eta[6:])
+        return element(a, b, rest, flexibility, length, held)
+
+    _, force, tangent, raw, gap = at(np.zeros(12))
+    # B^T K dB d from the gap, B^T held from the held force: differences at fixed stress
+    own = (d / length - rest) / flexibility
+    np.testing.assert_allclose(gap, (own - held) * flexibility * length, atol=1e-12)
+    for j in range(12):
+        step = h * np.eye(12)[j]
+        (_, _, _, rp, gp), (_, _, _, rm, gm) = at(step), at(-step)
+        geometric = (rp - rm) / (2 * h)
+        by_gap = (gp - gm) / (2 * h)  # = B e_j
+        strain = np.array([(at(h * np.eye(12)[i])[4] - at(-h * np.eye(12)[i])[4]) / (2 * h)
+                           for i in range(12)])  # fmt: skip
+        material = strain @ (by_gap / (flexibility * length))
+        np.testing.assert_allclose(material + geometric, tangent[:, j], atol=1e-7)
+    strain_force = np.linalg.norm(force - raw)
+    assert strain_force > 0.1
+
+
+def test_eight_elements_do_not_see_each_other():
+    rng, eight, alone = np.random.default_rng(6), Elements(), []
+    for k in range(LANES):
+        # the turns reach beyond those that all lanes take together
+        a, b = lie.se3_exp(0.2 * rng.normal(size=6)), lie.se3_exp(0.2 * (1 + k) * np.ones(6))
+        rest, soft, length = rng.normal(size=6), rng.uniform(0.5, 2.0, 6), 0.5 + k
+        eight.fill(k, a, b, rest, soft, length)
+        alone.append(element(a, b, rest, soft, length, lane=(k + 1) % LANES))
+    eight.compute()
+    for k, (_, force, tangent, raw, _) in enumerate(alone):
+        _, _, t, f, r = eight.take(k)
+        np.testing.assert_array_equal(t, tangent)
+        np.testing.assert_array_equal(f, force)
+        np.testing.assert_array_equal(r, raw)
+
+
+@pytest.mark.parametrize('angle', [0.0, 1e-9, 1e-3, 0.1, 0.49, 0.499, 0.501, 0.51, 1.0, 3.0])
+def test_relative_twist_of_an_element_has_full_precision(angle):
+    rng = np.random.default_rng(7)
+    twist = rng.normal(size=6)
+    twist[3:] *= angle / np.linalg.norm(twist[3:])
+    a = lie.se3_exp(rng.normal(size=6))
+    eight = Elements()
+    eight.fill(0, a, a @ lie.se3_exp(twist), np.zeros(6), np.ones(6), 1.0)
+    eight.compute()
+    np.testing.assert_allclose(eight.take(0)[0], twist, atol=4e-15 * (1.0 + angle**2))
 
 
 def test_log_coefficients_join_and_match_differences():
@@ -145,3 +238,17 @@ def test_small_elimination():
         symmetric = q @ np.diag(eigenvalues) @ q.T
         assert negative_pivots(symmetric, n, np.zeros((n, n))) == np.sum(eigenvalues < 0.0)
     assert solve_in_place(np.zeros((3, 3)), 3, np.ones((3, 1)), 1) == 0
+
+
+def test_elimination_of_six_by_column_lanes():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(6, 6)), rng.normal(size=(6, 16))
+    a[0, 0] = 0.0  # rows have to be exchanged
+    d, x = np.hstack([a, np.zeros((6, 2))]), b.copy()
+    assert factorise_six(d, x) == 1
+    substitute_six(d, x, 3, 13)
+    np.testing.assert_allclose(a @ x[:, 3:], b[:, 3:], atol=1e-12)
+    row = np.zeros(16)
+    row_times(a, 2, 0, b, row)
+    np.testing.assert_allclose(row, a[2] @ b, atol=1e-14)
+    assert factorise_six(np.zeros((6, 6)), x) == 0

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.errors import RobotFileError
-from soro_mechanics.network.layout import actuation_of, build_layout, driven_ranges, driven_values
+from soro_mechanics.network.drive_values import actuation_of, driven_ranges, driven_values
+from soro_mechanics.network.layout import build_layout
 from soro_mechanics.network.schema import read_network, rotation_matrix, shortest_turn
 from soro_mechanics.section import Section
 

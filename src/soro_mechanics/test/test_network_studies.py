@@ -48,7 +48,7 @@ def test_frequency_of_a_mass_on_a_light_rod():
 def test_solutions_differ_and_are_solutions(stewart):
     robot = stewart
     q = robot.forward(np.full(6, 0.405))
-    found = robot.engine.solutions(q, 12, seed=1)
+    found = robot.solutions(q, 12, seed=1)
     assert found[0] is q
     assert all(x.status.converged for x in found)
     for i, a in enumerate(found):
@@ -60,25 +60,25 @@ def test_solutions_differ_and_are_solutions(stewart):
 def test_limit_distance_finds_the_buckling_load(stewart):
     q = stewart.forward(np.full(6, 0.405))
     push = np.array([0.0, 0.0, -60.0, 0.0, 0.0, 0.0])
-    part = stewart.engine.limit_distance(q, np.zeros(6), push)
+    part = stewart.limit_distance(q, np.zeros(6), push)
     euler = 6 * 4 * np.pi**2 * 207e9 * np.pi / 4 * 0.65e-3**4 / 0.405**2
     assert 60.0 * part == pytest.approx(euler, rel=0.1)
-    assert stewart.engine.limit_distance(q, np.zeros(6), 0.1 * push) == np.inf
+    assert stewart.limit_distance(q, np.zeros(6), 0.1 * push) == np.inf
 
 
 def test_mesh_error_falls_with_the_fourth_power(stewart):
     q = stewart.forward([0.42, 0.40, 0.41, 0.43, 0.40, 0.42])
-    moved, turned = stewart.engine.refinement(q)
+    moved, turned = stewart.refinement(q)
     assert 0.0 < moved < 1e-6
     assert turned < 1e-5
 
 
 def test_conditioning_and_validity(stewart):
     q = stewart.forward([0.42, 0.40, 0.41, 0.43, 0.40, 0.42])
-    report = stewart.engine.conditioning(q, 0.087)
+    report = stewart.conditioning(q, 0.087)
     scaled = stewart.jacobian(q) * np.array([[1.0]] * 3 + [[0.087]] * 3)
     assert report.condition == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
-    guard = stewart.engine.validity(q)
+    guard = stewart.validity(q)
     # curvature from the poses themselves, by differences
     worst = 0.0
     for g, arc in zip(q.backbones, q.arc_lengths, strict=True):
@@ -103,6 +103,6 @@ def test_random_robots_are_converged_or_say_so(stewart):
         converged += 1
         assert q.status.stability is not Stability.UNKNOWN
         assert (q.status.code is Code.NONE) == (q.status.stability is Stability.STABLE)
-        moved, _ = stewart.engine.refinement(q)
+        moved, _ = stewart.refinement(q)
         assert moved < 1e-3
     assert converged >= 20

@@ -123,3 +123,11 @@ def test_importing_the_package_loads_neither_scipy_nor_numba():
     )
     out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == '[]'
+
+
+@pytest.mark.filterwarnings('ignore::RuntimeWarning')
+def test_numbers_beyond_computing_are_refused_instead_of_answered_with_nan():
+    robot = load_robot('spatial_cc')
+    with pytest.raises(InvalidInput) as caught:
+        robot.forward([1e308, 0.0, 0.0])
+    assert caught.value.field == 'actuation'

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from soro_mechanics.catalogue import robot_files
 from soro_mechanics.pcc import NonlinearPcc
 from soro_mechanics.robot import Robot
 from soro_mechanics.segment_model import with_compensation
@@ -326,3 +327,18 @@ def test_two_segments_join_through_the_link():
     np.testing.assert_allclose(start[:3, 3], end[:3, 3] + 0.006 * end[:3, 2], atol=1e-12)
     np.testing.assert_allclose(start[:3, :3], end[:3, :3], atol=1e-14)
     assert q.backbone_names == ('segment_1', 'segment_2')
+
+
+@pytest.mark.parametrize('model', ['npcc', 'ncm'])
+def test_guess_of_a_robot_of_other_stiffness_says_nothing_of_this_one(model, tmp_path):
+    """Same actuation, same gravity: the sections of the guess must not be taken over."""
+    text = robot_files()['stiff_flop'].read_text(encoding='utf-8')
+    path = tmp_path / 'softer.yaml'
+    path.write_text(text.replace('1.503e-3 N m^2', '1.2e-3 N m^2'), encoding='utf-8')
+    pressure = [0.6e5, 0.2e5, 0.0]
+    first = load_robot('stiff_flop', model).forward(pressure)
+    softer = load_robot(path, model)
+    cold = softer.forward(pressure)
+    warm = softer.forward(pressure, guess=first)
+    np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
+    assert np.abs(cold.tip - first.tip).max() > 1e-4

@@ -116,3 +116,11 @@ def test_what_is_not_a_compliance_is_refused():
         stiffness.stiffness_along(np.eye(6), [0, 0, 0])
     with pytest.raises(InvalidInput, match='free'):
         stiffness.stiffness_along(np.eye(6), [0, 0, 1], others='loose')
+
+
+def test_a_clamped_place_has_no_asymmetry():
+    with np.errstate(all='raise'):
+        for part in stiffness.ellipsoids(np.zeros((6, 6))):
+            np.testing.assert_array_equal(part.values, 0.0)
+            assert part.asymmetry == 0.0
+        assert stiffness.asymmetry(np.zeros((6, 6))) == 0.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from soro_mechanics.stiff_flop_identification import fit, markdown, parameters_of, robot_with
 from soro_mechanics.validation import boundary, Kind, number, Row, statement, Verdict
+from soro_mechanics.validation.model_checks import check_model
 from soro_mechanics.validation.registry import ROBOTS
 from soro_mechanics.validation.report import rows_of, write_report
 
@@ -37,6 +38,19 @@ def test_every_registered_robot_gives_rows(robot):
     assert rows and all(isinstance(r, Row) for r in rows)
     names = [r.quantity for r in rows]
     assert len(set(names)) == len(names)
+
+
+def test_checks_of_a_model_find_nothing_and_would_find_something(monkeypatch):
+    robot = load_robot('stiff_flop')
+    found = check_model(robot, samples=1)
+    assert max(found.asymmetry, found.compliance, found.loop) < 1e-7
+    assert found.jacobian < 1e-5 < found.least
+    # The published integral is not the tangent under load: the checks must say so.
+    published = type(robot).compliance
+    monkeypatch.setattr(
+        type(robot), 'compliance', lambda self, q: published(self, q, method='integral')
+    )
+    assert check_model(robot, samples=1).compliance > 1e-3
 
 
 def test_an_unknown_robot_is_refused():

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.network.element_lane_kernels import ElementLanes, new_element_lanes
 from soro_mechanics.network.lane_kernels import LANES, LOAD, TABLE, work_size
 
 Floats = NDArray[np.float64]
@@ -91,9 +92,12 @@ class Work(NamedTuple):
     params: Floats  # (pieces, 12, 1 + shifts)
     twist: Floats  # (pieces, 6) log of the relative pose of two-node elements
     strain: Floats  # (pieces, 6, 12) and its derivative B
+    eight: ElementLanes
+    filled: Integers  # (8,) piece in each of these lanes
     end: Floats  # (rods, 2, 4, 4)
     basis: Floats  # (rods, 2, 6, 10)
-    chain: Floats  # (nodes, 6, 14 + shifts) eliminated nodes
+    pivot: Floats  # (6, 8) scratch of an elimination
+    chain: Floats  # (nodes, 6, 14 + shifts rounded up to whole lanes) eliminated nodes
     super: Floats  # (rods, 12, 14 + shifts)
     joints: Floats  # (rods, 6, 16 + shifts) eliminated joint angles
     rod: Floats  # (rods, 14, 16 + shifts) in (body a, motor a, body b, motor b)
@@ -130,9 +134,12 @@ def new_work(s: Structure, actuators: int) -> Work:
         params=zeros((pieces, 12, 1 + shifts)),
         twist=zeros((pieces, 6)),
         strain=zeros((pieces, 6, 12)),
+        eight=new_element_lanes(),
+        filled=np.zeros(LANES, dtype=np.int64),
         end=zeros((rods, 2, 4, 4)),
         basis=zeros((rods, 2, 6, 10)),
-        chain=zeros((nodes, 6, 14 + shifts)),
+        pivot=zeros((6, LANES)),
+        chain=zeros((nodes, 6, -(-(14 + shifts) // LANES) * LANES)),
         super=zeros((rods, 12, 14 + shifts)),
         joints=zeros((rods, 6, 16 + shifts)),
         rod=zeros((rods, 14, 16 + shifts)),

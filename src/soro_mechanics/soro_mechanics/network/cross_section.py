@@ -13,6 +13,7 @@ from soro_mechanics.configuration import Array
 from soro_mechanics.section import Section
 
 SHAPES = ('circle', 'tube', 'rectangle')
+STRAIN_LIMIT = 0.2  # no solid keeps a linear law beyond
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,14 @@ class CrossSection:
         Per rest length [kg/m].
     radius : float
         Half of the largest thickness [m]: drawing, self-contact and surface strain.
+    strain_limit : float
+        Strain of the outer fibre up to which the section is linear.
     """
 
     stiffness: Array
     mass: float
     radius: float
+    strain_limit: float = STRAIN_LIMIT
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class ShapedSection:
     shear: float
     shear_factor: float
     density: float
+    strain_limit: float = STRAIN_LIMIT
 
     def cross_section(self, size: Array | None = None) -> CrossSection:
         """Return the section, or the same with other dimensions."""
@@ -53,7 +58,7 @@ class ShapedSection:
         stiffness = np.array(
             [ga, ga, self.young * area, self.young * ix, self.young * iy, self.shear * j]
         )
-        return CrossSection(stiffness, self.density * area, radius)
+        return CrossSection(stiffness, self.density * area, radius, self.strain_limit)
 
 
 def _integrals(shape: str, size: Array) -> tuple[float, float, float, float, float]:
@@ -73,6 +78,7 @@ def _integrals(shape: str, size: Array) -> tuple[float, float, float, float, flo
 
 def read_cross_section(item: Section) -> ShapedSection | CrossSection:
     """Read one entry of ``network.sections``."""
+    limit = item.number('strain_limit', STRAIN_LIMIT, positive=True)
     if 'stiffness' in item:
         with item.section('stiffness') as table:
             axial = table.quantity('axial', 'N', positive=True)
@@ -82,7 +88,7 @@ def read_cross_section(item: Section) -> ShapedSection | CrossSection:
             torsion = table.quantity('torsion', 'N m^2', positive=True)
         k = np.array([shear, shear, axial, bending_x, bending_y, torsion])
         mass = item.quantity('mass_per_length', 'kg/m', 0.0, minimum=0.0)
-        return CrossSection(k, mass, item.quantity('radius', 'm', positive=True))
+        return CrossSection(k, mass, item.quantity('radius', 'm', positive=True), limit)
     shape = item.text('shape', choices=SHAPES)
     if shape == 'rectangle':
         size = [item.quantity('width', 'm', positive=True)]
@@ -100,4 +106,4 @@ def read_cross_section(item: Section) -> ShapedSection | CrossSection:
         shear = young / (2.0 * (1.0 + item.number('poisson', minimum=-1.0, maximum=0.5)))
     factor = item.number('shear_factor', 1.0, positive=True)
     density = item.quantity('density', 'kg/m^3', 0.0, minimum=0.0)
-    return ShapedSection(shape, np.array(size), young, shear, factor, density)
+    return ShapedSection(shape, np.array(size), young, shear, factor, density, limit)

@@ -84,7 +84,8 @@ def end_frame(attach, motor_axis, theta, offset, kind, axes, q, spin, gap, work,
     _copy_pose(h, old)
     compose(offset, old, h)
     _seen_from_end(motor_axis, h, 6, basis)
-    _turn(motor_axis, theta, h, work)
+    if theta != 0.0:
+        _turn(motor_axis, theta, h, work)
     _copy_pose(h, old)
     compose(attach, old, h)
     adjoint_inverse(h, basis)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import threading
 
 import numpy as np
@@ -16,12 +16,17 @@ from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, new_state, State, Work
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.newton_kernels import CONVERGED, solve_held
+from soro_mechanics.network.relaxation import relax
 from soro_mechanics.network.rod_kernels import place_ends
 from soro_mechanics.network.system_kernels import condense, evaluate
 
 TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements
 MOST_STEPS = 25
+PATH_STEPS = 12  # the same within a continuation: a step that needs more is better halved
 SHORTEST_PART = 1.0 / 256.0  # of a continuation
+LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
+AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
+MOST_SNAPS = 40
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Problem:
     wrench: Array
     loads: tuple[Load, ...]
     gravity: Array
+    permanent: float = 1.0  # part of the robot file's own loads
 
 
 @dataclass(frozen=True)
@@ -66,35 +72,76 @@ class Equilibrium:
     def inputs(self, problem: Problem) -> Inputs:
         """Return the kernels' inputs for a problem."""
         x = lay.actuate(self.layout, self._rest, problem.actuation)
-        return lay.load(self.layout, x, problem.wrench, problem.loads, problem.gravity)
+        return lay.load(
+            self.layout, x, problem.wrench, problem.loads, problem.gravity, problem.permanent
+        )
 
-    def newton(self, x: Inputs, start: State, most: int = MOST_STEPS) -> Outcome:
+    def newton(
+        self,
+        x: Inputs,
+        start: State,
+        most: int = MOST_STEPS,
+        tolerance: float | None = None,
+    ) -> Outcome:
         """Solve from a start; the actuators are held."""
+        wanted = self.tolerance if tolerance is None else tolerance
         work, old = self.scratch
         state = copy_state(start)
         outcome, steps, error = solve_held(
-            self.layout.structure, x, state, old, work, self._no_params, self.tolerance, most,
-            LANES,
+            self.layout.structure, x, state, old, work, self._no_params, wanted, most, LANES,
         )  # fmt: skip
         return Outcome(outcome == CONVERGED, state, steps, error)
 
-    def march(self, inputs_at: Callable[[float], Inputs], start: State) -> Outcome:
-        """Follow a path of inputs from 0 (solved by `start`) to 1 with step control."""
+    def march(
+        self,
+        inputs_at: Callable[[float], Inputs],
+        start: State,
+        snaps: int = 0,
+        most: int = PATH_STEPS,
+    ) -> Outcome:
+        """Follow a path of inputs from 0 (solved by `start`) to 1 with step control.
+
+        Where the branch ends the robot may snap through to another one, `snaps` times.
+        """
         at, part, iterations = 0.0, 1.0, 0
         state = start
         last = Outcome(False, start, 0, np.inf)
         while at < 1.0:
             goal = min(1.0, at + part)
-            last = self.newton(inputs_at(goal), state)
+            last = self.newton(inputs_at(goal), state, most)
             iterations += last.iterations
             if last.converged:
                 state, at = last.state, goal
                 part *= 2.0
-            else:
-                part *= 0.5
-                if part < SHORTEST_PART:
-                    return Outcome(False, state, iterations, last.residual)
+                continue
+            part *= 0.5
+            if part >= SHORTEST_PART:
+                continue
+            if snaps == 0:
+                return Outcome(False, state, iterations, last.residual)
+            snaps -= 1
+            last, goal = self._snap(inputs_at, at, state)
+            iterations += last.iterations
+            if not last.converged:
+                return Outcome(False, state, iterations, last.residual)
+            state, at, part = last.state, goal, AFTER_SNAP
         return Outcome(True, state, iterations, last.residual)
+
+    def _snap(
+        self, inputs_at: Callable[[float], Inputs], at: float, start: State
+    ) -> tuple[Outcome, float]:
+        """Return where the robot comes to rest a little farther along a path, and how far."""
+        spent, goal = 0, at
+        last = Outcome(False, start, 0, np.inf)
+        for leap in LEAPS:
+            goal = min(1.0, at + leap * SHORTEST_PART)
+            x = inputs_at(goal)
+            found = relax(self.layout.structure, x, start, self.scratch, self.tolerance)
+            spent += found[2]
+            last = Outcome(found[0], found[1], spent, found[3])
+            if last.converged:
+                break
+        return last, goal
 
     def assembled(self, rest: Array) -> Outcome:
         """Return the unloaded robot at its rest actuation, rods bent into the bodies; cached."""
@@ -104,30 +151,67 @@ class Equilibrium:
 
     def solve(self, problem: Problem, rest: Array, near: tuple[Problem, State] | None) -> Outcome:
         """Solve a problem from an earlier solution, or from the assembled robot."""
-        goal = self.inputs(problem)
         spent = 0
         if near is not None:
-            outcome = self.newton(goal, near[1])
+            outcome = self.follow(problem, near)
             if outcome.converged:
                 return outcome
             spent = outcome.iterations
-            outcome = self.march(self._between(near[0], problem), near[1])
-            if outcome.converged:
-                return Outcome(True, outcome.state, spent + outcome.iterations, outcome.residual)
-            spent += outcome.iterations
         base = self.assembled(rest)
         if not base.converged:
             return base
-        zero = Problem(rest, np.zeros(6), (), np.zeros(3))
-        outcome = self.march(self._between(zero, problem), base.state)
-        return Outcome(
-            outcome.converged, outcome.state, spent + outcome.iterations, outcome.residual
-        )
+        zero = Problem(rest, np.zeros(6), (), np.zeros(3), 0.0)
+        outcome = self.march(self._between(zero, problem), base.state, MOST_SNAPS)
+        spent += outcome.iterations
+        if outcome.converged:
+            outcome = self._polished(problem, outcome)
+        return replace(outcome, iterations=spent)
+
+    def _polished(self, problem: Problem, outcome: Outcome) -> Outcome:
+        """Return a cold solution after one more step: differences are taken from it."""
+        again = self.newton(self.inputs(problem), outcome.state, 1, 0.0)
+        if not again.residual < outcome.residual:
+            return outcome
+        return replace(again, converged=True)
+
+    def follow(self, problem: Problem, near: tuple[Problem, State]) -> Outcome:
+        """Solve a problem from an earlier solution, along the branch that it lies on."""
+        first = self.newton(self.inputs(problem), near[1])
+        if first.converged:
+            return first
+        outcome = self.march(self._between(near[0], problem), near[1])
+        return replace(outcome, iterations=first.iterations + outcome.iterations)
+
+    def same_mesh(self, other: Equilibrium) -> bool:
+        """Return whether states of another network fit this one."""
+        a, b = self.layout.structure, other.layout.structure
+        alike = ('counts', 'rod_node', 'rod_piece', 'rod_body', 'rod_macro', 'joint_kind')
+        return all(np.array_equal(getattr(a, k), getattr(b, k)) for k in alike)
+
+    def adopt(self, problem: Problem, other: Inputs, state: State) -> State:
+        """Return a start from a state of a robot with other rods: the strain is kept.
+
+        Wrenches of the other robot would bend rods of another stiffness or rest shape elsewhere
+        than their frames are.
+        """
+        start = copy_state(state)
+        old, new = (self._first_sections(x) for x in (other, self.inputs(problem)))
+        strain = old[:, :6] + old[:, 6:12] * state.wrench
+        start.wrench[:] = (strain - new[:, :6]) / new[:, 6:12]
+        return start
+
+    def _first_sections(self, x: Inputs) -> Array:
+        """Return rest strain and flexibility (pieces, 12) at the first end of every piece."""
+        out = x.section[:, :12].copy()
+        for p, lane in enumerate(self.layout.structure.lane):
+            if lane >= 0:
+                out[p] = x.table[lane // LANES, 0].reshape(-1, LANES)[:12, lane % LANES]
+        return out
 
     def _between(self, a: Problem, b: Problem) -> Callable[[float], Inputs]:
         def inputs_at(t: float) -> Inputs:
             loads = tuple(
-                Load(weight * item.wrench, item.on, item.arc_length, item.axes)
+                replace(item, wrench=weight * item.wrench)
                 for weight, group in ((1.0 - t, a.loads), (t, b.loads))
                 for item in group
             )
@@ -137,6 +221,7 @@ class Equilibrium:
                     (1.0 - t) * a.wrench + t * b.wrench,
                     loads,
                     (1.0 - t) * a.gravity + t * b.gravity,
+                    (1.0 - t) * a.permanent + t * b.permanent,
                 )
             )
 
@@ -160,7 +245,7 @@ class Equilibrium:
                 lie_kernels.se3_exp((1.0 - t) * twist[r], part[r])
             return x._replace(gap=part)
 
-        return self.march(closing, state)
+        return self.march(closing, state, most=MOST_STEPS)
 
     def _rest_shape(self, x: Inputs) -> tuple[State, Array]:
         """Return rods in their rest shapes from their first ends, and the gaps at their second."""

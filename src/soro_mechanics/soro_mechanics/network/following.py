@@ -76,6 +76,9 @@ class Follower:
         self.solver = PlatformSolver(layout, base)
         limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
         self._low, self._high = limits[:, 0].copy(), limits[:, 1].copy()
+        coupled = model.description.coupled_limits
+        self._coupled = np.array([c.coefficients for c in coupled]) if coupled else None
+        self._bounds = np.array([c.maximum for c in coupled])
         steps = int(layout.structure.counts[4])
         self._fractions = np.linspace(0.0, 1.0, steps + 1)
         self._radii = tuple(
@@ -104,6 +107,8 @@ class Follower:
         length = found.length
         if not found.reached or (length < self._low).any() or (length > self._high).any():
             return None
+        if self._coupled is not None and (self._coupled @ length > self._bounds).any():
+            return None
         solution = FollowedSolution(self, Problem(length, wrench, (), gravity), found)
         code, message, stability = Code.NONE, '', Stability.STABLE
         if not found.track.same:
@@ -114,6 +119,10 @@ class Follower:
                 solution.track = None
                 code, stability = Code.UNSTABLE, Stability.UNSTABLE
                 message = f'{linear.negative} unstable directions with the actuators held'
+        if found.track.maps is not track.maps:
+            guard = self.model.guard(self.equilibrium)
+            found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)
+        message = message or found.track.remark
         status = SolverStatus(
             code, message, found.steps, found.error, TOLERANCE, time.perf_counter() - start,
             stability,
@@ -160,6 +169,8 @@ class Follower:
         track: Track | None = getattr(guess.state, 'track', None)
         if track is None and guess.status.code is Code.NONE:
             track = self.solver.begin(guess.state.inputs, guess.state.state)
+            if track is not None:
+                track.remark = guess.status.message
             guess.state.track = track
         return track
 

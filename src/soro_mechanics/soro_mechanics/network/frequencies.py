@@ -42,6 +42,18 @@ def natural_frequencies(linear: Linearisation, count: int) -> Array:
         return np.where(top > 0.0, 1.0 / np.sqrt(np.abs(top)), math.inf) / (2.0 * math.pi)
 
 
+def condensed_mass(linear: Linearisation) -> Array:
+    """Return the masses condensed to the bodies, shape (6 b, 6 b), each body in its own axes.
+
+    The nodes of the rods follow the bodies as they do without inertia (static condensation), the
+    actuators held: kinetic energy 1/2 v M v for body twists v, linear first. Masses as in
+    `natural_frequencies`; frequencies from it are above the exact ones.
+    """
+    problem = _Masses(linear)
+    shapes = np.vstack([np.eye(problem.bodies), problem.response])
+    return np.asarray(shapes.T @ problem.mass(shapes))
+
+
 class _Masses:
     """Vectors are bodies (6 each) above nodes (6 each), own axes."""
 

@@ -25,6 +25,7 @@ from soro_mechanics import lie, lie_kernels
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, State
+from soro_mechanics.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
@@ -85,7 +86,7 @@ class InverseProblem:
         self._loaded = lay.load(self.layout, rest, *loading)
         description = model.description
         limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
-        ends = [lay.driven_ranges(self.layout, limits[:, k]) for k in range(2)]
+        ends = [driven_ranges(self.layout, limits[:, k]) for k in range(2)]
         self.low, self.high = np.minimum(*ends), np.maximum(*ends)
         self.range = self.high - self.low
         self.coupled = [] if self._curved else list(description.coupled_limits)
@@ -369,7 +370,7 @@ def solve_inverse(
     if math.isfinite(start.residual):
         best, spent = _approach(problem, start, target)
     limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
-    actuation = lay.actuation_of(equilibrium.layout, best.driven, limits)
+    actuation = actuation_of(equilibrium.layout, best.driven, limits)
     held = Problem(actuation, wrench, loads, gravity)
     outcome = Outcome(
         best.residual <= equilibrium.tolerance, best.state, spent + best.steps, best.residual
@@ -411,11 +412,11 @@ def _start(
     guess: Configuration | None,
 ) -> Reach:
     if guess is not None and guess.state.equilibrium is equilibrium:
-        driven = lay.driven_ranges(equilibrium.layout, guess.actuation)
+        driven = driven_ranges(equilibrium.layout, guess.actuation)
         return Reach(driven, guess.state.state, guess.status.residual)
     actuation = model.rest if guess is None else guess.actuation
     outcome = equilibrium.solve(Problem(actuation, *loading), model.rest, None)
-    driven = lay.driven_ranges(equilibrium.layout, actuation)
+    driven = driven_ranges(equilibrium.layout, actuation)
     return Reach(driven, outcome.state, outcome.residual if outcome.converged else math.inf)
 
 

@@ -19,7 +19,7 @@ Q (1), then per column of the variation v (3), w (3), dM (3).
 
 import numpy as np
 
-from soro_mechanics.lie_kernels import kernel
+from soro_mechanics.lie_kernels import fused_kernel
 
 LANES = 8
 BASE = 16  # components before the first column
@@ -28,7 +28,7 @@ TABLE = 13  # rest strain (6), flexibility (6), mass per length (1)
 LOAD = 10  # n0 (3), m0 (3), q (3), step (1)
 
 
-@kernel
+@fused_kernel
 def _base_rate(y, load, table, rate, lanes):
     """Write step * d/ds of the 16 base components."""
     for k in range(lanes):
@@ -83,7 +83,7 @@ def _base_rate(y, load, table, rate, lanes):
         rate[120 + k] = mu
 
 
-@kernel
+@fused_kernel
 def _light_rate(y, load, table, columns, drive, shift, rate, lanes):
     """Write step * d/ds of (v, w) of every column, as without weight."""
     step = load[72:80]
@@ -143,7 +143,7 @@ def _light_rate(y, load, table, columns, drive, shift, rate, lanes):
             out[16 + k] = h * (r20 * e0 + r21 * e1 + r22 * e2 + p0 * b1 - p1 * b0)
 
 
-@kernel
+@fused_kernel
 def _weight_rate(y, load, table, columns, drive, rate, lanes):
     """Add what the weight does to every column: dW lacks (-Q dq, -dM) so far."""
     for c in range(columns):
@@ -199,7 +199,7 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
             out[64 + k] = mu * (x0 * q1 - x1 * q0 + p0 * d7 - p1 * d6)
 
 
-@kernel
+@fused_kernel
 def _orthonormalise(y, lanes):
     """Pull each R back to a rotation: one Newton step of the polar decomposition."""
     for k in range(lanes):
@@ -229,7 +229,7 @@ def _orthonormalise(y, lanes):
         y[64 + k] = r20 * g02 + r21 * g12 + r22 * g22
 
 
-@kernel
+@fused_kernel
 def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, path, lanes):
     """Integrate eight pieces from A to B; the result stands in work[0].
 

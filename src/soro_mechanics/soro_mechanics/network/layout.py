@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from soro_mechanics.configuration import Array, Load, LoadAxes
-from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.network.arrays import (
     Inputs,
+    Integers,
     lane_shifts,
     lane_table,
     new_work,
@@ -19,7 +20,9 @@ from soro_mechanics.network.arrays import (
     Work,
 )
 from soro_mechanics.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.network.drive_values import driven_values
 from soro_mechanics.network.lane_kernels import LANES, TABLE, unit_drive
+from soro_mechanics.network.rod_loads import node_at, rod_of, split_at_loads, spread_points
 from soro_mechanics.network.schema import (
     DriveSpec,
     EndSpec,
@@ -29,8 +32,17 @@ from soro_mechanics.network.schema import (
     RodSpec,
 )
 
-NODE_MERGE = 1e-9  # fraction of a rod below which two nodes are one: round-off of arc lengths
 STRAINS = ('stretch', 'curvature', 'pressure')
+
+
+@dataclass(frozen=True)
+class SensorPlaces:
+    """The flex sensors, those of one rod after each other."""
+
+    rod: Integers  # (k,)
+    nodes: Integers  # (k, 2) counted through the network
+    axis: Array  # (k, 3)
+    back: Integers  # (k,) where each sensor of the network stands here
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,38 @@ class Layout:
     def work(self) -> Work:
         """Allocate scratch for one thread."""
         return new_work(self.structure, self.actuators)
+
+    @cached_property
+    def sensors(self) -> SensorPlaces:
+        """Where the flex sensors are."""
+        rod = np.array([x.rod for x in self.spec.sensors], dtype=np.int64)
+        nodes = [[self._node(x.rod, at) for at in (x.start, x.end)] for x in self.spec.sensors]
+        axis = np.array([x.axis for x in self.spec.sensors], dtype=float).reshape(-1, 3)
+        order = np.argsort(rod, kind='stable')
+        places = _integers(nodes).reshape(-1, 2)
+        return SensorPlaces(rod[order], places[order], axis[order], np.argsort(order))
+
+    @cached_property
+    def weighs(self) -> bool:
+        """Whether any rod has mass."""
+        return bool(self.sections[:, :, 12].any())
+
+    @cached_property
+    def stations(self) -> tuple[Array, Array]:
+        """First station of each rod (rods + 1,), and every station's fraction of its rod."""
+        steps = int(self.structure.counts[4])
+        parts = [cut_fractions(r.fractions, steps if r.macro else 1) for r in self.spec.rods]
+        return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+
+    def _node(self, rod: int, at: float) -> int:
+        fractions = self.spec.rods[rod].fractions
+        return int(self.structure.rod_node[rod]) + int(np.argmin(np.abs(fractions - at)))
+
+
+def cut_fractions(fractions: Array, parts: int) -> Array:
+    """Return the boundaries of pieces that are each cut into equal parts."""
+    inner = fractions[:-1, None] + np.diff(fractions)[:, None] * (np.arange(parts) / parts)
+    return np.append(inner.ravel(), fractions[-1])
 
 
 def build_layout(spec: NetworkSpec, actuators: int) -> Layout:
@@ -152,7 +196,10 @@ def refined(spec: NetworkSpec, factor: int) -> NetworkSpec:
             inner = fractions[:-1, None] + np.diff(fractions)[:, None] * parts
             fractions = np.append(inner.ravel(), 1.0)
         rods.append(replace(rod, fractions=fractions))
-    return replace(spec, rods=tuple(rods), steps=spec.steps * factor)
+    fine = replace(
+        spec, rods=tuple(rods), steps=spec.steps * factor, load_panels=spec.load_panels * factor
+    )
+    return split_at_loads(fine, ())
 
 
 def _integers(values: object) -> np.ndarray:
@@ -183,7 +230,8 @@ def _slots(drives: tuple[DriveSpec, ...], rods: int) -> tuple[tuple[int, ...], i
     return tuple(slots), shifts
 
 
-def _section_at(rod: RodSpec, at: float) -> CrossSection:
+def section_at(rod: RodSpec, at: float) -> CrossSection:
+    """Return the section at a fraction of the length."""
     if isinstance(rod.section, CrossSection):
         return rod.section
     if rod.section_end is None:
@@ -194,7 +242,23 @@ def _section_at(rod: RodSpec, at: float) -> CrossSection:
 
 def radius_at(rod: RodSpec, at: float) -> float:
     """Return the half thickness of a rod at a fraction of its length [m]."""
-    return _section_at(rod, at).radius
+    return section_at(rod, at).radius
+
+
+def half_sizes(rod: RodSpec, at: float) -> tuple[float, float]:
+    """Return half the extent of the section along its local x and y [m]."""
+    a = rod.section
+    if isinstance(a, ShapedSection) and a.shape == 'rectangle':
+        b = a if rod.section_end is None else rod.section_end
+        size = 0.5 * ((1.0 - at) * a.size + at * b.size)
+        return float(size[0]), float(size[1])
+    radius = radius_at(rod, at)
+    return radius, radius
+
+
+def is_round(rod: RodSpec) -> bool:
+    """Whether moments about x and y strain the same fibre only where they add up."""
+    return not (isinstance(rod.section, ShapedSection) and rod.section.shape == 'rectangle')
 
 
 def _sections(rod: RodSpec, steps: int) -> Array:
@@ -207,7 +271,7 @@ def _sections(rod: RodSpec, steps: int) -> Array:
         if not rod.macro:
             stations[:] = 0.5 * (a + b)
         for k, at in enumerate(stations):
-            section = _section_at(rod, at)
+            section = section_at(rod, at)
             out[p, k, 2] = 1.0
             for i in range(3):
                 out[p, k, 3 + i] = np.interp(at, rod.curvature[:, 0], rod.curvature[:, 1 + i])
@@ -233,75 +297,6 @@ def _shifts(
             # a wrench inside the rod works as the rest strain c F (Shi 2023, eq 8 ff.)
             shift[p, slot - 1] = middle * d.shift if d.kind == 'pressure' else d.shift
     return shift
-
-
-def driven_values(layout: Layout, actuation: Array) -> tuple[Array, Array]:
-    """Return the value of every drive and its slope by the actuator."""
-    drives = layout.spec.drives
-    value = np.empty(len(drives))
-    gain = np.ones(len(drives))
-    for k, d in enumerate(drives):
-        a = actuation[d.actuator]
-        if d.curve is not None:
-            a, gain[k] = _monotone(d.curve, a)
-        value[k] = a + d.offset
-    return value, gain
-
-
-def driven_ranges(layout: Layout, actuation: Array) -> Array:
-    """Return the driven value of each actuator before any offset (what a curve makes of it)."""
-    out = np.array(actuation, dtype=float)
-    for d in layout.spec.drives:
-        if d.curve is not None:
-            out[d.actuator] = _monotone(d.curve, actuation[d.actuator])[0]
-    return out
-
-
-def actuation_of(layout: Layout, driven: Array, limits: Array) -> Array:
-    """Return the actuation whose driven values these are: the inverse of `driven_ranges`."""
-    out = np.array(driven, dtype=float)
-    for d in layout.spec.drives:
-        if d.curve is None:
-            continue
-        low, high = limits[d.actuator]
-        rising = d.curve[-1, 1] > d.curve[0, 1]
-        for _ in range(80):  # bisection: the interval ends below double precision
-            middle = 0.5 * (low + high)
-            above = _monotone(d.curve, middle)[0] > driven[d.actuator]
-            low, high = (low, middle) if above == rising else (middle, high)
-        out[d.actuator] = 0.5 * (low + high)
-    return out
-
-
-def _monotone(curve: Array, at: float) -> tuple[float, float]:
-    """Return value and slope of a curve through its points, C1 and without overshoot.
-
-    Fritsch-Butland slopes, linear beyond the ends.
-    """
-    x, y = curve[:, 0], curve[:, 1]
-    h = np.diff(x)
-    secant = np.diff(y) / h
-    slope = np.empty(len(x))
-    slope[0], slope[-1] = secant[0], secant[-1]
-    for i in range(1, len(x) - 1):
-        a, b = secant[i - 1], secant[i]
-        w1, w2 = 2.0 * h[i] + h[i - 1], h[i] + 2.0 * h[i - 1]
-        slope[i] = (w1 + w2) * a * b / (w1 * b + w2 * a) if a * b > 0.0 else 0.0
-    if at <= x[0]:
-        return float(y[0] + slope[0] * (at - x[0])), float(slope[0])
-    if at >= x[-1]:
-        return float(y[-1] + slope[-1] * (at - x[-1])), float(slope[-1])
-    i = int(np.searchsorted(x, at)) - 1
-    t = (at - x[i]) / h[i]
-    c = y[i], h[i] * slope[i], y[i + 1], h[i] * slope[i + 1]
-    value = (
-        c[0] * (1 + 2 * t) * (1 - t) ** 2 + c[1] * t * (1 - t) ** 2
-        + c[2] * t**2 * (3 - 2 * t) + c[3] * t**2 * (t - 1)
-    )  # fmt: skip
-    rate = (
-        6 * t * (t - 1) * (c[0] - c[2]) + c[1] * (1 - t) * (1 - 3 * t) + c[3] * t * (3 * t - 2)
-    ) / h[i]
-    return float(value), float(rate)
 
 
 def rest_inputs(layout: Layout) -> Inputs:
@@ -355,65 +350,42 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
 
 
 def load(
-    layout: Layout, inputs: Inputs, wrench: Array, loads: tuple[Load, ...], gravity: Array
+    layout: Layout,
+    inputs: Inputs,
+    wrench: Array,
+    loads: tuple[Load, ...],
+    gravity: Array,
+    permanent: float = 1.0,
 ) -> Inputs:
-    """Return the inputs with loads and gravity; a point load needs a node where it acts."""
+    """Return the inputs with loads and gravity; a load on a rod needs nodes where it acts.
+
+    `permanent` is the part of the robot file's own loads that acts.
+    """
+    own = [replace(x, wrench=permanent * x.wrench) for x in layout.spec.loads]
     s = layout.structure
     dead = np.zeros((int(s.counts[0]), 6))
     follower = np.zeros_like(dead)
     dead[layout.tip_body] += wrench
-    nodes = int(s.counts[2])
-    node_dead, node_follower = np.zeros((nodes, 6)), np.zeros((nodes, 6))
-    used = False
-    for item in loads:
+    on_rods = any(x.on in layout.rods for x in (*own, *loads))
+    node_dead = np.zeros((int(s.counts[2]) if on_rods else 0, 6))
+    node_follower = np.zeros_like(node_dead)
+    for item in (*own, *loads):
         base = item.axes is LoadAxes.BASE
-        if item.on in ('', *layout.bodies[1:]):
+        if item.until is not None:
+            target = node_dead if base else node_follower
+            r = rod_of(layout.spec, item)
+            fractions = layout.spec.rods[r].fractions
+            for at, weight in spread_points(layout.spec, item):
+                node = int(layout.structure.rod_node[r]) + int(np.argmin(np.abs(fractions - at)))
+                target[node] += weight * item.wrench
+        elif item.on in ('', *layout.bodies[1:]):
             body = layout.bodies.index(item.on) if item.on else layout.tip_body
             (dead if base else follower)[body] += item.wrench
         else:
             node = node_at(layout, item)
             (node_dead if base else node_follower)[node] += item.wrench
-            used = True
-    if not used:
-        node_dead, node_follower = node_dead[:0], node_follower[:0]
-    heavy = bool(layout.sections[:, :, 12].any() and np.any(gravity))
+    heavy = bool(np.any(gravity)) and layout.weighs
     return inputs._replace(
         dead=dead, follower=follower, node_dead=node_dead, node_follower=node_follower,
         gravity=np.array(gravity, dtype=float), heavy=heavy,
     )  # fmt: skip
-
-
-def node_at(layout: Layout, item: Load) -> int:
-    """Return the node of a point load on a rod.
-
-    Raises
-    ------
-    UnknownName
-        Neither a body nor a rod.
-    InvalidInput
-        Outside the rod, or at its very beginning, where the load belongs on the body.
-    """
-    if item.on not in layout.rods:
-        raise UnknownName('loads.on', item.on, (*layout.bodies[1:], *layout.rods))
-    r = layout.rods.index(item.on)
-    at = item.arc_length / layout.lengths[r]
-    if not 0.0 < at <= 1.0 + 1e-12:
-        expected = f'more than 0 and at most {layout.lengths[r]:g} m (put it on a body otherwise)'
-        raise InvalidInput('loads.arc_length', item.arc_length, expected)
-    node = int(np.argmin(np.abs(layout.spec.rods[r].fractions - at)))
-    return int(layout.structure.rod_node[r]) + node
-
-
-def split_at_loads(spec: NetworkSpec, loads: tuple[Load, ...]) -> NetworkSpec:
-    """Return the network with a node at every point load on a rod and at every sensor's ends."""
-    rods = list(spec.rods)
-    names = [r.name for r in rods]
-    places = [(names.index(x.on), x.arc_length) for x in loads if x.on in names]
-    places = [(r, min(at / rods[r].length, 1.0)) for r, at in places]
-    places += [(x.rod, at) for x in spec.sensors for at in (x.start, x.end)]
-    for r, at in places:
-        fractions = rods[r].fractions
-        if at > 0.0 and np.min(np.abs(fractions - at)) > NODE_MERGE:
-            fractions = np.sort(np.append(fractions, at))
-            rods[r] = replace(rods[r], fractions=fractions)
-    return replace(spec, rods=tuple(rods))

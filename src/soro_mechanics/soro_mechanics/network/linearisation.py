@@ -14,20 +14,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from soro_mechanics import lie
 from soro_mechanics.configuration import Array
+from soro_mechanics.dense_kernels import negative_pivots
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import Inputs, State, Work
-from soro_mechanics.network.dense_kernels import negative_pivots
 from soro_mechanics.network.lane_kernels import BASE, LANES
 from soro_mechanics.network.response_kernels import (
     body_response,
-    inner_columns,
     inner_compliance,
-    parameter_response,
-    side_stiffness,
 )
 from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.sensor_kernels import sensor_response
 from soro_mechanics.network.system_kernels import condense, evaluate, motor_efforts, SINGULAR
 from soro_mechanics.network.trace_kernels import trace
 
@@ -46,22 +43,13 @@ def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shap
     """Return poses and wrenches at every station."""
     s = layout.structure
     steps = int(s.counts[4])
-    first, fraction = [0], []
-    for rod in layout.spec.rods:
-        fraction.append(cut_fractions(rod.fractions, steps if rod.macro else 1))
-        first.append(first[-1] + len(fraction[-1]))
-    pose = np.empty((first[-1], 4, 4))
-    wrench = np.zeros((first[-1], 6))
+    first, fraction = layout.stations
+    pose = np.empty((len(fraction), 4, 4))
+    wrench = np.zeros((len(fraction), 6))
     paths = np.empty((int(s.counts[7]), steps + 1, BASE * LANES))
     trace(s, x, state, work, paths, pose, wrench, LANES)
     pose[:, 3] = [0.0, 0.0, 0.0, 1.0]
-    return Shape(pose, wrench, np.array(first), np.concatenate(fraction))
-
-
-def cut_fractions(fractions: Array, parts: int) -> Array:
-    """Return the boundaries of pieces that are each cut into equal parts."""
-    inner = fractions[:-1, None] + np.diff(fractions)[:, None] * (np.arange(parts) / parts)
-    return np.append(inner.ravel(), fractions[-1])
+    return Shape(pose, wrench, first, fraction)
 
 
 def cut_spec(spec: NetworkSpec) -> NetworkSpec:
@@ -69,7 +57,7 @@ def cut_spec(spec: NetworkSpec) -> NetworkSpec:
     if not any(r.macro for r in spec.rods):
         return spec
     rods = tuple(
-        replace(r, fractions=cut_fractions(r.fractions, spec.steps)) if r.macro else r
+        replace(r, fractions=lay.cut_fractions(r.fractions, spec.steps)) if r.macro else r
         for r in spec.rods
     )
     return replace(spec, rods=rods, steps=1)
@@ -153,13 +141,6 @@ class Linearisation:
         body_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
         return out
 
-    def node_parameter_response(self) -> Array:
-        """Return (nodes, 6, m): motion of every node per actuator, bodies held, own axes."""
-        s = self.layout.structure
-        out = np.zeros((int(s.counts[2]), 6, self.columns.shape[1]))
-        parameter_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
-        return out
-
     def node_compliance(self) -> Array:
         """Return (nodes, 6, 6): twist of every node per wrench on it, base axes."""
         s = self.layout.structure
@@ -186,37 +167,22 @@ class Linearisation:
 
     def sensors(self) -> SensorResponse:
         """Return values of the flex sensors and how they follow bodies, actuators and loads."""
-        spec, s = self.layout.spec, self.layout.structure
-        count = len(spec.sensors)
-        rows = np.zeros((count, int(s.counts[2]), 6))
-        value = np.zeros(count)
-        for i, sensor in enumerate(spec.sensors):
-            a, b = (self._node(sensor.rod, at) for at in (sensor.start, sensor.end))
-            pose = self._state.node
-            turn = lie.so3_log(pose[a, :3, :3].T @ pose[b, :3, :3])
-            value[i] = sensor.axis @ turn
-            rows[i, b, 3:] += sensor.axis @ lie.so3_right_jacobian_inverse(turn)
-            rows[i, a, 3:] -= sensor.axis @ lie.so3_left_jacobian_inverse(turn)
-        bodies = np.tensordot(rows, self.node_response(), axes=([1, 2], [0, 1]))
-        actuators = np.tensordot(rows, self.node_parameter_response(), axes=([1, 2], [0, 1]))
-        inner = np.zeros((count, count))
-        sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
-        for r in {x.rod for x in spec.sensors}:
-            own = [i for i, x in enumerate(spec.sensors) if x.rod == r]
-            nodes = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
-            columns = np.ascontiguousarray(rows[own][:, nodes].transpose(1, 2, 0))
-            side_stiffness(s, self.work, r, sides[0], sides[1])
-            inner_columns(
-                s, self.work, r, sides[0], sides[1], columns, np.zeros((6, 6 + len(own)))
-            )
-            moved = np.tensordot(rows[own][:, nodes], columns, axes=([1, 2], [0, 1]))
-            inner[np.ix_(own, own)] = moved
-        return SensorResponse(value, bodies, actuators, inner)
-
-    def _node(self, rod: int, at: float) -> int:
-        s = self.layout.structure
-        fractions = self.layout.spec.rods[rod].fractions
-        return int(s.rod_node[rod]) + int(np.argmin(np.abs(fractions - at)))
+        s, places = self.layout.structure, self.layout.sensors
+        count, (n, m) = len(places.rod), self.columns.shape
+        longest = int(np.diff(s.rod_node).max())
+        found = SensorResponse(
+            np.empty(count), np.empty((count, n)), np.empty((count, m)), np.empty((count, count))
+        )
+        sensor_response(
+            s, self._x, self._state, self.work, places.rod, places.nodes, places.axis,
+            np.empty((2, longest, 6, 6)), np.empty((longest, 6, count)), np.empty((6, 6 + count)),
+            found.value, found.bodies, found.actuators, found.inner,
+        )  # fmt: skip
+        back = places.back
+        return SensorResponse(
+            found.value[back], found.bodies[back], found.actuators[back],
+            found.inner[back[:, None], back],
+        )  # fmt: skip
 
 
 def turn6(pose: Array) -> Array:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 import threading
@@ -27,9 +28,13 @@ from soro_mechanics.network.linearisation import (
     Shape,
     trace_shape,
 )
+from soro_mechanics.network.meshing import choose_mesh, MeshReport
 from soro_mechanics.network.platform import Track
 from soro_mechanics.network.ports import port_response, PortResponse
+from soro_mechanics.network.rod_loads import split_at_loads
 from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.sensitivity import Sensitivity, sensitivity
+from soro_mechanics.network.validity import Guard, Validity, validity
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code, SolverStatus, Stability
 
@@ -51,14 +56,18 @@ class Network(Model):
     """Any arrangement of rods and rigid bodies (see docs/network.md)."""
 
     name = 'network'
+    spreads_loads = True
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
-        self.spec: NetworkSpec = description.structure['network']
+        self.spec: NetworkSpec
+        self.mesh: MeshReport | None  # of a tolerance in the robot file
+        self.spec, self.mesh = choose_mesh(description, description.structure['network'])
         self.rest = np.array([a.rest for a in description.actuators])
         self._names = {r.name for r in self.spec.rods}
-        self._solvers: dict[tuple[tuple[str, float], ...], Equilibrium] = {}
+        self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}
         self._cuts: dict[int, lay.Layout] = {}
+        self._guards: dict[int, Guard] = {}
         self._lock = threading.Lock()
         self._followers: tuple[Follower | None] | None = None
 
@@ -77,8 +86,31 @@ class Network(Model):
         near = None
         if guess is not None and guess.state.equilibrium is equilibrium:
             near = (guess.state.problem, guess.state.state)
+        elif guess is not None:
+            outcome = self._adopted(equilibrium, problem, guess.state)
+            if outcome is not None:
+                return self.configuration(equilibrium, problem, outcome, start)
         outcome = equilibrium.solve(problem, self.rest, near)
         return self.configuration(equilibrium, problem, outcome, start)
+
+    def continued(self, actuation: Array, wrench: Array, q: Configuration) -> Configuration:
+        """Solve from q along the branch of q; not converged where that branch ends."""
+        start = time.perf_counter()
+        solution: Solution | FollowedSolution = q.state
+        problem = Problem(actuation, wrench, q.loads, q.gravity)
+        near = (solution.problem, solution.state)
+        outcome = solution.equilibrium.follow(problem, near)
+        return self.configuration(solution.equilibrium, problem, outcome, start)
+
+    def _adopted(
+        self, equilibrium: Equilibrium, problem: Problem, other: Solution | FollowedSolution
+    ) -> Outcome | None:
+        """Solve from a solution of a robot with other numbers; None where it does not help."""
+        if not equilibrium.same_mesh(other.equilibrium):
+            return None
+        start = equilibrium.adopt(problem, other.inputs, other.state)
+        outcome = equilibrium.newton(equilibrium.inputs(problem), start)
+        return outcome if outcome.converged else None
 
     def inverse(
         self,
@@ -155,27 +187,37 @@ class Network(Model):
         """Return the part of a change of actuation and load at which stability is lost."""
         return studies.limit_distance(self, q, np.asarray(actuation), np.asarray(wrench))
 
-    def conditioning(self, q: Configuration, length: float) -> studies.Conditioning:
-        """Return how evenly the actuators move the tip, at a characteristic length [m]."""
-        return studies.conditioning(self, q, length)
-
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine."""
         return studies.refinement(self, q)
 
-    def validity(self, q: Configuration) -> studies.Validity:
-        """Return the largest surface strains and the smallest clearance between rods."""
-        return studies.validity(self, q)
+    def validity(self, q: Configuration) -> Validity:
+        """Return strain and clearance of q, and what leaves the theory."""
+        return validity(self, q)
+
+    def sensitivity(
+        self, q: Configuration, parameters: Sequence[str], compliance: bool
+    ) -> Sensitivity:
+        """Return how the tip follows parameters of the rods; see `sensitivity`."""
+        return sensitivity(self, q, parameters, compliance)
+
+    def guard(self, equilibrium: Equilibrium) -> Guard:
+        """Return what checks solutions on a mesh of this model for validity."""
+        layout = equilibrium.layout
+        with self._lock:
+            if id(layout) not in self._guards:
+                self._guards[id(layout)] = Guard(self, layout)
+            return self._guards[id(layout)]
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""
         names = self._names
-        key = tuple((x.on, x.arc_length) for x in loads if x.on in names)
+        key = tuple((x.on, x.arc_length, x.until) for x in loads if x.on in names)
         if key in self._solvers:
             return self._solvers[key]
         with self._lock:
             if key not in self._solvers:
-                spec = lay.split_at_loads(self.spec, loads)
+                spec = split_at_loads(self.spec, loads)
                 layout = lay.build_layout(spec, len(self.description.actuators))
                 self._solvers[key] = Equilibrium(layout)
             return self._solvers[key]
@@ -233,6 +275,10 @@ class Network(Model):
             if not linear.stable:
                 code = Code.UNSTABLE
                 message = f'{linear.negative} unstable directions with the actuators held'
+            remark = self.guard(equilibrium).remark(
+                solution.shape, solution.state.wrench, solution.problem.actuation
+            )
+            message = '; '.join(x for x in (message, remark) if x)
         return SolverStatus(
             code, message, outcome.iterations, outcome.residual, equilibrium.tolerance,
             time.perf_counter() - start, stability, smallest,
@@ -250,7 +296,24 @@ class Network(Model):
             cut = self._cuts[id(layout)]
         if cut is layout:
             return Linearisation(cut, solution.inputs, solution.state, cut.work())
-        problem = solution.problem
+        return self._linearise_cut(solution, cut)
+
+    def linearise_changed(
+        self, solver: Equilibrium, problem: Problem, state: State
+    ) -> Linearisation:
+        """Return a network that is not this model's, linearised at its solution."""
+        layout, x = solver.layout, solver.inputs(problem)
+        work, _ = solver.scratch
+        solution = Solution(solver, problem, x, state, trace_shape(layout, x, state, work))
+        spec = cut_spec(layout.spec)
+        if spec is layout.spec:
+            return Linearisation(layout, x, state, layout.work())
+        return self._linearise_cut(solution, lay.build_layout_raw(spec, layout.actuators))
+
+    def _linearise_cut(
+        self, solution: Solution | FollowedSolution, cut: lay.Layout
+    ) -> Linearisation:
+        problem, layout = solution.problem, solution.equilibrium.layout
         x = lay.actuate(cut, lay.rest_inputs(cut), problem.actuation)
         x = lay.load(cut, x, problem.wrench, problem.loads, problem.gravity)
         state = cut_state(layout, cut, solution.state, solution.shape)

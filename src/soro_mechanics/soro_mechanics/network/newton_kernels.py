@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Newton's method on the manifold, with guarded steps."""
 
-from soro_mechanics.lie_kernels import kernel
+from soro_mechanics.lie_kernels import kernel, NO
 from soro_mechanics.network.system_kernels import (
     back_substitute,
     condense,
@@ -26,11 +26,24 @@ SMALLEST_PART = 1.0 / 64.0
 @kernel
 def copy_into(source, target):
     """Copy a state."""
-    target.body[:] = source.body
-    target.node[:] = source.node
-    target.wrench[:] = source.wrench
-    target.joint[:] = source.joint
-    target.spin[:] = source.spin
+    # element by element: a slice assignment of each shape costs three seconds of compilation
+    for b in range(source.body.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                target.body[b, i, j] = source.body[b, i, j]
+    for k in range(source.node.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                target.node[k, i, j] = source.node[k, i, j]
+    for p in range(source.wrench.shape[0]):
+        for i in range(6):
+            target.wrench[p, i] = source.wrench[p, i]
+    for r in range(source.joint.shape[0]):
+        for e in range(2):
+            for i in range(3):
+                target.joint[r, e, i] = source.joint[r, e, i]
+                for j in range(3):
+                    target.spin[r, e, i, j] = source.spin[r, e, i, j]
 
 
 @kernel
@@ -59,7 +72,7 @@ def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
     best = 0.0
     part = 1.0
     for step in range(most + 1):
-        error = evaluate(s, x, state, w, False, False, lanes)
+        error = evaluate(s, x, state, w, NO, NO, lanes)
         if error <= tolerance:
             return CONVERGED, step, error
         if step == most:
@@ -70,7 +83,7 @@ def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
             part *= 0.5
             move(s, old, w, part, state)
             continue
-        if condense(s, x, state, w, False, False) == SINGULAR:
+        if condense(s, x, state, w, NO, NO) == SINGULAR:
             return NOT_SOLVABLE, step, error
         if solve_bodies(s, x, w) == 0:
             return NOT_SOLVABLE, step, error

@@ -13,8 +13,8 @@ and the condensed tangent follows with dF_b = Ad_h^T dW(L) + B(F_b)(eta_b - Ad_h
 h is the actual relative pose g_a^-1 g_b, so a piece is in balance with itself at every iterate.
 """
 
+from soro_mechanics.dense_kernels import solve_in_place
 from soro_mechanics.lie_kernels import adjoint, kernel, se3_log
-from soro_mechanics.network.dense_kernels import solve_in_place
 from soro_mechanics.network.lane_kernels import BASE, COLUMN
 
 

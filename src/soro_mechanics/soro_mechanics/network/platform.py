@@ -54,10 +54,10 @@ class Track:
     made_at: Array  # position of the platform where the maps were made
     same: bool  # stability cannot have changed since the track began
     loading: Inputs
+    remark: str = ''  # what the last examination found outside the theory
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """A solved target."""
 
     reached: bool
@@ -84,6 +84,7 @@ def is_platform(layout: lay.Layout) -> bool:
         and s.joint_kind[:, 1].max() <= 1
         and np.array_equal(s.rod_body, [[0, 1]] * 6)
         and not layout.sections[:, :, 12].any()
+        and not layout.spec.loads
     )
 
 
@@ -192,14 +193,14 @@ class PlatformSolver:
         s = self.layout.structure
         work, paths = self._scratch()
         state = self._local.state
-        x = track.loading._replace(length=self._local.length)
         n = int(s.counts[1])
         pose = np.empty((n, int(s.counts[4]) + 1, 4, 4))
         history = np.empty_like(track.history)
         history[1:] = track.history[:-1]
         maps, made_at, same = track.maps, track.made_at, track.same
-        local = self._local
-        fast = FastInputs(x.length, x.theta, x.gap, x.table, x.gravity, x.dead, x.follower)
+        local, x = self._local, track.loading
+        length = local.length
+        fast = FastInputs(length, x.theta, x.gap, x.table, x.gravity, x.dead, x.follower)
         steps, resume = 0, False
         outcome, error = STALE, np.inf
         for _ in range(MOST_RENEWALS):
@@ -211,13 +212,17 @@ class PlatformSolver:
             if outcome != STALE:
                 break
             maps = self._empty_maps()
-            if not renew(s, x, state, work, maps, LANES):
+            if not renew(s, x._replace(length=length), state, work, maps, LANES):
                 break
             made_at, resume = target[:3, 3], True
-        if outcome == REACHED and np.abs(target[:3, 3] - made_at).max() > RENEW_DISTANCE:
+        away = (target[:3, 3] - made_at).tolist()
+        if outcome == REACHED and max(map(abs, away)) > RENEW_DISTANCE:
             maps, made_at = self._empty_maps(), target[:3, 3]
-            renew(s, x, state, work, maps, LANES)
+            renew(s, x._replace(length=length), state, work, maps, LANES)
         if maps is not track.maps:
             same = same and _alike(maps.signature, track.maps.signature)
-        new = Track(history, min(track.count + 1, HISTORY), maps, made_at, same, track.loading)
-        return Found(outcome == REACHED, steps, error, x.length[self._rod], pose, new)
+        new = Track(
+            history, min(track.count + 1, HISTORY), maps, made_at, same, track.loading,
+            track.remark,
+        )  # fmt: skip
+        return Found(outcome == REACHED, steps, error, length[self._rod], pose, new)

@@ -15,8 +15,8 @@ Per rod, with its closure c and f_b = F_b + E c, the force on its second end,
 where Y, Q, d hold the eliminated joint.
 """
 
-from soro_mechanics.lie_kernels import compose, kernel
-from soro_mechanics.network.dense_kernels import negative_pivots, solve_in_place
+from soro_mechanics.dense_kernels import negative_pivots, solve_in_place
+from soro_mechanics.lie_kernels import compose, kernel, merged_kernel, YES
 from soro_mechanics.network.end_kernels import end_frame, joint_geometry
 from soro_mechanics.network.lane_kernels import integrate_lanes
 from soro_mechanics.network.piece_kernels import bracket, closure, end_forces
@@ -46,9 +46,9 @@ def renew(s, x, state, w, maps, lanes):
     held at both ends, becomes critical, det Phi passes through zero and that stiffness through
     infinity.
     """
-    if evaluate(s, x, state, w, True, True, lanes) >= 1e300:
+    if evaluate(s, x, state, w, YES, YES, lanes) >= 1e300:
         return False
-    negative = condense(s, x, state, w, True, True)
+    negative = condense(s, x, state, w, YES, YES)
     if negative == SINGULAR:
         return False
     maps.signature[0] = negative + negative_pivots(w.matrix, 6, w.scratch[0:6, 0:6])
@@ -103,7 +103,7 @@ def renew(s, x, state, w, maps, lanes):
     return solve_in_place(a, 6, maps.inverse, 6) != 0
 
 
-@kernel
+@merged_kernel
 def shape_residual(s, x, state, w, paths, lanes):
     """Integrate the shapes at a state; write closures, forces and w.balance[1]. The residual."""
     n = s.counts[1]
@@ -154,7 +154,7 @@ def shape_residual(s, x, state, w, paths, lanes):
     return worst
 
 
-@kernel
+@merged_kernel
 def relative_pose(ga, gb, h):
     """Write ga^-1 gb."""
     for i in range(3):
@@ -165,7 +165,7 @@ def relative_pose(ga, gb, h):
             h[i, j] = v
 
 
-@kernel
+@merged_kernel
 def _chord_step(s, x, state, w, maps):
     """Step wrenches, joints and lengths with the kept maps."""
     n = s.counts[1]
@@ -206,7 +206,7 @@ def _chord_step(s, x, state, w, maps):
         x.length[r] += change
 
 
-@kernel
+@merged_kernel
 def _weights(target, history, count, out):
     """Write the weights of the extrapolation: as many points as lie evenly on one line."""
     for i in range(HISTORY):
@@ -240,7 +240,7 @@ def _weights(target, history, count, out):
         out[3] = -1.0
 
 
-@kernel
+@merged_kernel
 def _predict(s, x, state, w, target, history, count):
     """Put the platform at its target and extrapolate the rods from the history."""
     n = s.counts[1]
@@ -301,7 +301,7 @@ def reach_platform(
     return STOPPED, most, error
 
 
-@kernel
+@merged_kernel
 def _write_result(s, x, state, w, paths, pose, record):
     h = w.scratch[0:4, 0:4]
     for i in range(12):

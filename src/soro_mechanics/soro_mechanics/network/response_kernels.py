@@ -1,14 +1,14 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Responses after an elimination with parameter columns: nodes to bodies, actuators and loads."""
+"""Responses after an elimination with parameter columns: nodes to bodies and loads."""
 
-from soro_mechanics.lie_kernels import kernel
-from soro_mechanics.network.dense_kernels import solve_in_place
+from soro_mechanics.dense_kernels import factorise_six, row_times, solve_in_place, substitute_six
+from soro_mechanics.lie_kernels import fused_kernel, merged_kernel
 from soro_mechanics.network.end_kernels import CLAMPED, joint_geometry
 from soro_mechanics.network.system_kernels import back_substitute
 
 
-@kernel
+@fused_kernel
 def body_response(s, x, state, w, params, out):
     """Write the motion of every node (nodes, 6, n) per unit motion of every body."""
     zero = w.slots
@@ -25,27 +25,7 @@ def body_response(s, x, state, w, params, out):
                 out[node, i, k] = w.step_node[node, i]
 
 
-@kernel
-def parameter_response(s, x, state, w, params, out):
-    """Write the motion of every node (nodes, 6, m) per unit of every actuator, bodies held."""
-    slots = w.slots
-    for b in range(s.counts[0]):
-        for i in range(6):
-            w.step_body[b, i] = 0.0
-    for a in range(out.shape[2]):
-        for r in range(slots.shape[0]):
-            for j in range(slots.shape[1]):
-                slots[r, j] = 0.0
-        for k in range(s.counts[6]):
-            if s.map_index[k, 0] == a:
-                slots[s.map_index[k, 1], s.map_index[k, 2]] += x.map_gain[k]
-        back_substitute(s, x, state, w, params, slots, 0.0)
-        for node in range(out.shape[0]):
-            for i in range(6):
-                out[node, i, a] = w.step_node[node, i]
-
-
-@kernel
+@fused_kernel
 def joint_block(s, w, r, e, block, q, turn, free):
     """Write what the joint of an end makes of its end node.
 
@@ -79,12 +59,12 @@ def joint_block(s, w, r, e, block, q, turn, free):
     return kind
 
 
-@kernel
-def side_stiffness(s, w, r, left, right):
-    """Write what each inner node of rod r feels of the rod before it and behind it.
+@merged_kernel
+def one_side_stiffness(s, w, r, direction, most, out):
+    """Write what inner nodes of rod r feel of the rod before them (direction 0) or behind (1).
 
-    left, right (nodes of the rod, 6, 6): the part of the rod up to (from) the node, condensed onto
-    it, with the body at the far end held and its joint free.
+    out (nodes of the rod, 6, 6): the part of the rod up to (from) the node, condensed onto it,
+    with the body at the far end held and its joint free; for the first `most` nodes from there.
     """
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0
@@ -93,46 +73,52 @@ def side_stiffness(s, w, r, left, right):
     rhs = w.scratch[12:18, 0:6]
     turn = w.scratch[18:28, 0:10]
     q = w.scratch[28:31, 0:9]
-    for direction in range(2):
-        out = left if direction == 0 else right
-        # row and column offsets in a piece: the far node, the near node
-        far = 0 if direction == 0 else 6
-        near = 6 - far
-        for k in range(1, count):
-            p = p0 + k - 1 if direction == 0 else p0 + count - k
-            here = k if direction == 0 else count - k
-            t = w.tangent[p]
-            if k == 1:
-                for i in range(6):
-                    for j in range(6):
-                        block[i, j] = t[far + i, far + j]
-                joint_geometry(
-                    w.basis[r, direction], s.joint_kind[r, direction],
-                    w.raw[p, far : far + 6], turn,
-                )  # fmt: skip
-                joint_block(s, w, r, direction, block, q, turn, free)
-                for i in range(6):
-                    for j in range(6):
-                        v = 0.0
-                        for m in range(6):
-                            v += free[i, m] * t[far + m, near + j]
-                        rhs[i, j] = v
-            else:
-                before = out[here - 1 if direction == 0 else here + 1]
-                for i in range(6):
-                    for j in range(6):
-                        block[i, j] = t[far + i, far + j] + before[i, j]
-                        rhs[i, j] = t[far + i, near + j]
-                solve_in_place(block, 6, rhs, 6)
+    row = w.scratch[31, 0:6]
+    # row and column offsets in a piece: the far node, the near node
+    far = 0 if direction == 0 else 6
+    near = 6 - far
+    for k in range(1, min(count, most + 1)):
+        p = p0 + k - 1 if direction == 0 else p0 + count - k
+        here = k if direction == 0 else count - k
+        t = w.tangent[p]
+        if k == 1:
             for i in range(6):
                 for j in range(6):
-                    v = t[near + i, near + j]
+                    block[i, j] = t[far + i, far + j]
+            joint_geometry(
+                w.basis[r, direction], s.joint_kind[r, direction],
+                w.raw[p, far : far + 6], turn,
+            )  # fmt: skip
+            joint_block(s, w, r, direction, block, q, turn, free)
+            for i in range(6):
+                for j in range(6):
+                    v = 0.0
                     for m in range(6):
-                        v -= t[near + i, far + m] * rhs[m, j]
-                    out[here, i, j] = v
+                        v += free[i, m] * t[far + m, near + j]
+                    rhs[i, j] = v
+        else:
+            before = out[here - 1 if direction == 0 else here + 1]
+            for i in range(6):
+                for j in range(6):
+                    block[i, j] = t[far + i, far + j] + before[i, j]
+                    rhs[i, j] = t[far + i, near + j]
+            factorise_six(block, rhs)
+            substitute_six(block, rhs, 0, 6)
+        for i in range(6):
+            row_times(t, near + i, far, rhs, row)
+            for j in range(6):
+                out[here, i, j] = t[near + i, near + j] - row[j]
 
 
-@kernel
+@fused_kernel
+def side_stiffness(s, w, r, left, right):
+    """Write `one_side_stiffness` of all inner nodes: before them to left, behind to right."""
+    count = s.rod_piece[r + 1] - s.rod_piece[r]
+    for direction in range(2):
+        one_side_stiffness(s, w, r, direction, count, left if direction == 0 else right)
+
+
+@fused_kernel
 def inner_compliance(s, w, r, left, right, out):
     """Write the (6, 6) compliance of the nodes of rod r, own axes, with the bodies held."""
     n0 = s.rod_node[r]
@@ -191,12 +177,13 @@ def inner_compliance(s, w, r, left, right, out):
         joint_block(s, w, r, e, block, q, turn, out[node])
 
 
-@kernel
+@merged_kernel
 def inner_columns(s, w, r, left, right, columns, work):
     """Replace loads on inner nodes of rod r by the motion they cause, the bodies held.
 
     columns (nodes of the rod, 6, k): wrenches in the nodes' own axes; work (6, 6 + k).
-    left, right as `side_stiffness` writes them. Loads on the end nodes are ignored.
+    left as `side_stiffness` writes it; of right only the last inner node is read. Loads on the
+    end nodes are ignored.
     """
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0
@@ -212,7 +199,8 @@ def inner_columns(s, w, r, left, right, columns, work):
         for i in range(6):
             for j in range(many):
                 rhs[i, j] = columns[k - 1, i, j]
-        solve_in_place(block, 6, rhs, many)
+        factorise_six(block, rhs)
+        substitute_six(block, rhs, 0, many)
         t = w.tangent[p0 + k - 1]
         for i in range(6):
             for m in range(6):
@@ -230,10 +218,11 @@ def inner_columns(s, w, r, left, right, columns, work):
                 for m in range(6):
                     for j in range(many):
                         columns[k, i, j] -= t[i, 6 + m] * columns[k + 1, m, j]
-        solve_in_place(block, 6, columns[k], many)
+        factorise_six(block, columns[k])
+        substitute_six(block, columns[k], 0, many)
 
 
-@kernel
+@merged_kernel
 def _forward_block(t, left, block):
     for i in range(6):
         for j in range(6):

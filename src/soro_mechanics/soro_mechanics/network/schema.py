@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from soro_mechanics.actuators import Actuator
-from soro_mechanics.configuration import Array
+from soro_mechanics.configuration import Array, Load, LoadAxes
 from soro_mechanics.network.cross_section import CrossSection, read_cross_section, ShapedSection
 from soro_mechanics.section import Section
 
@@ -60,6 +60,7 @@ class RodSpec:
     ends: tuple[EndSpec, EndSpec]
     macro: bool
     fractions: Array  # piece boundaries, 0 ... 1
+    tolerance: float | None = None  # wanted error of positions [m]: the mesh is only a start
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class NetworkSpec:
     tip: Array
     steps: int
     sensors: tuple[SensorSpec, ...] = ()
+    loads: tuple[Load, ...] = ()  # always there
+    load_panels: int = 8  # of spread loads, per length of a rod
 
 
 def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
@@ -108,7 +111,7 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
                 with table.section(name) as item:
                     sections[name] = read_cross_section(item)
         bodies = _read_bodies(top)
-        steps = top.integer('steps', 16, minimum=1)
+        steps = top.count('steps', 16)
         rods: list[RodSpec] = []
         for item in top.sections('rods'):
             with item:
@@ -129,9 +132,14 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
         for item in top.sections('sensors', ()):
             with item:
                 sensors.append(_read_sensor(item, rods))
+        loads = []
+        for item in top.sections('loads', ()):
+            with item:
+                loads.append(_read_load(item, rods))
     return NetworkSpec(
-        tuple(bodies), tuple(rods), tuple(drives), tip_body, tip, steps, tuple(sensors)
-    )
+        tuple(bodies), tuple(rods), tuple(drives), tip_body, tip, steps, tuple(sensors),
+        tuple(loads),
+    )  # fmt: skip
 
 
 def read_pose(item: Section) -> Array:
@@ -212,14 +220,15 @@ def _read_rod(
     length = item.quantity('length', 'm', positive=True)
     curvature = _read_curvature(item)
     macro = item.text('formulation', 'macro', choices=('macro', 'elements')) == 'macro'
-    fractions = _read_mesh(item, 1 if macro else 14)
+    fractions, tolerance = _read_mesh(item, macro)
     ends = []
     for key in ('from', 'to'):
         with item.section(key) as part:
             ends.append(_read_end(part, [b.name for b in bodies]))
     if ends[1].body == GROUND and ends[0].body != GROUND:
         raise item.error('from', 'a rod that is held by the ground starts there')
-    return RodSpec(name, length, section, end, curvature, (ends[0], ends[1]), macro, fractions)
+    held = (ends[0], ends[1])
+    return RodSpec(name, length, section, end, curvature, held, macro, fractions, tolerance)
 
 
 def _read_curvature(item: Section) -> Array:
@@ -239,13 +248,37 @@ def _read_curvature(item: Section) -> Array:
     return np.array(rows)
 
 
-def _read_mesh(item: Section, default: int) -> Array:
-    if 'mesh' in item and isinstance(item.raw('mesh'), list):
-        bounds = np.array([float(x) for x in item.raw('mesh')])
+def _read_mesh(item: Section, macro: bool) -> tuple[Array, float | None]:
+    """Return piece boundaries, and the tolerance that shall choose them."""
+    raw = item.raw('mesh', 1 if macro else 14)
+    if isinstance(raw, list):
+        bounds = item.vector('mesh', '1', len(raw)) if len(raw) > 1 else np.zeros(1)
         if bounds[0] != 0.0 or bounds[-1] != 1.0 or not np.all(np.diff(bounds) > 0.0):
             raise item.error('mesh', 'write a number of pieces, or growing fractions from 0 to 1')
-        return bounds
-    return np.linspace(0.0, 1.0, item.integer('mesh', default, minimum=1) + 1)
+        return bounds, None
+    if not isinstance(raw, dict):
+        pieces = item.count('mesh', raw)
+        return np.linspace(0.0, 1.0, pieces + 1), None
+    with item.section('mesh') as mesh:
+        tolerance = None
+        if 'tolerance' in mesh:
+            tolerance = mesh.quantity('tolerance', 'm', positive=True)
+        start = (1 if macro else 4) if tolerance is not None else (1 if macro else 14)
+        pieces = mesh.count('pieces', start)
+        ratio = mesh.number('grading', 1.0, positive=True)
+    return graded(pieces, ratio), tolerance
+
+
+def graded(pieces: int, ratio: float) -> Array:
+    """Return piece boundaries; the pieces in the middle are `ratio` times those at the ends."""
+    if pieces < 3:
+        return np.linspace(0.0, 1.0, pieces + 1)
+    away = np.abs(np.linspace(-1.0, 1.0, pieces))
+    least = away.min()
+    size = ratio ** ((1.0 - away) / (1.0 - least))
+    bounds = np.concatenate([[0.0], np.cumsum(size) / size.sum()])
+    bounds[-1] = 1.0
+    return bounds
 
 
 def _read_end(item: Section, bodies: list[str]) -> EndSpec:
@@ -333,6 +366,24 @@ def _read_sensor(item: Section, rods: list[RodSpec]) -> SensorSpec:
     if not end > start:
         raise item.error('to', 'must lie beyond from')
     return SensorSpec(name, rod, start / length, end / length, _unit(item, 'axis'))
+
+
+def _read_load(item: Section, rods: list[RodSpec]) -> Load:
+    """Read a load that is always there: spread from-to, or at a point of a rod."""
+    names = [r.name for r in rods]
+    rod = rods[names.index(item.text('rod', choices=names))]
+    axes = LoadAxes(('base', 'local').index(item.text('axes', 'base', choices=('base', 'local'))))
+    if 'at' in item:
+        at = item.quantity('at', 'm', positive=True, maximum=rod.length)
+        force = item.vector('force', 'N', 3, (0.0, 0.0, 0.0))
+        moment = item.vector('moment', 'N m', 3, (0.0, 0.0, 0.0))
+        return Load(np.concatenate([force, moment]), rod.name, at, axes)
+    start = item.quantity('from', 'm', 0.0, minimum=0.0, maximum=rod.length)
+    end = item.quantity('to', 'm', rod.length, minimum=0.0, maximum=rod.length)
+    if not end > start:
+        raise item.error('to', 'must lie beyond from')
+    force = item.vector('force', 'N/m', 3)
+    return Load(np.concatenate([force, np.zeros(3)]), rod.name, start, axes, end)
 
 
 def _read_curve(item: Section, unit: str) -> Array:

@@ -1,11 +1,9 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Questions beyond one solve: other branches, limit points, conditioning, mesh error, validity."""
+"""Questions beyond one solve: other branches, limit points, mesh error."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +12,13 @@ from soro_mechanics import lie
 from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.equilibrium import Equilibrium
+from soro_mechanics.network.rod_loads import split_at_loads
 from soro_mechanics.status import Stability
 
 if TYPE_CHECKING:
     from soro_mechanics.network.model import Network
 
 SAME = 1e-6  # distance of stations, in rod lengths, below which two equilibria are one
-STATION_GAP = 2  # stations next to a common body are never self-contact
 
 
 def solutions(model: Network, q: Configuration, starts: int, seed: int = 0) -> list[Configuration]:
@@ -63,9 +61,7 @@ def limit_distance(
     at, near, part = 0.0, q, 0.125
     while at < 1.0:
         goal = min(1.0, at + part)
-        trial = model.forward(
-            q.actuation + goal * actuation, q.wrench + goal * wrench, q.loads, q.gravity, near
-        )
+        trial = model.continued(q.actuation + goal * actuation, q.wrench + goal * wrench, near)
         if trial.status.stability is Stability.STABLE:
             at, near = goal, trial
             continue
@@ -75,26 +71,6 @@ def limit_distance(
     return float('inf')
 
 
-@dataclass(frozen=True)
-class Conditioning:
-    """Singular values of the Jacobian, rotations multiplied by `length` [m]."""
-
-    values: Array
-    length: float
-
-    @property
-    def condition(self) -> float:
-        """Largest over smallest singular value; infinite where a direction is lost."""
-        smallest = float(self.values[-1])
-        return float(self.values[0]) / smallest if smallest > 0.0 else float('inf')
-
-
-def conditioning(model: Network, q: Configuration, length: float) -> Conditioning:
-    """Return how evenly the actuators move the tip, at a stated characteristic length."""
-    scaled = model.jacobian(q) * np.array([[1.0]] * 3 + [[length]] * 3)
-    return Conditioning(np.linalg.svd(scaled, compute_uv=False), length)
-
-
 def refinement(model: Network, q: Configuration) -> tuple[float, float]:
     """Return how far the tip moves [m], [rad] on a mesh twice as fine: an estimate of its error.
 
@@ -102,8 +78,9 @@ def refinement(model: Network, q: Configuration) -> tuple[float, float]:
     """
     solution = q.state
     layout = solution.equilibrium.layout
-    fine = Equilibrium(lay.build_layout_raw(lay.refined(layout.spec, 2), layout.actuators))
-    if all(r.macro for r in layout.spec.rods):
+    spec = split_at_loads(lay.refined(layout.spec, 2), solution.problem.loads)
+    fine = Equilibrium(lay.build_layout_raw(spec, layout.actuators))
+    if len(fine.layout.structure.share) == len(layout.structure.share):
         outcome = fine.newton(fine.inputs(solution.problem), solution.state)
     else:
         outcome = fine.solve(solution.problem, model.rest, None)
@@ -112,56 +89,3 @@ def refinement(model: Network, q: Configuration) -> tuple[float, float]:
     tip = outcome.state.body[layout.tip_body]
     turn = lie.so3_log(tip[:3, :3].T @ q.tip[:3, :3])
     return float(np.linalg.norm(tip[:3, 3] - q.tip[:3, 3])), float(np.linalg.norm(turn))
-
-
-@dataclass(frozen=True)
-class Validity:
-    """Where a solution leaves what the theory is good for.
-
-    Attributes
-    ----------
-    surface_strain : tuple of float
-        Largest strain of the outer fibre of every rod, from curvature change and stretch.
-    clearance : float
-        Smallest distance between the surfaces of two rods [m]; infinite for one rod.
-    closest : tuple of str
-        The two rods of `clearance`.
-    """
-
-    surface_strain: tuple[float, ...]
-    clearance: float
-    closest: tuple[str, ...]
-
-
-def validity(model: Network, q: Configuration) -> Validity:
-    """Return strain and clearance of a solution."""
-    shape, layout = q.state.shape, q.state.equilibrium.layout
-    strains = []
-    for r, rod in enumerate(layout.spec.rods):
-        part = slice(shape.first[r], shape.first[r + 1])
-        # sections at rest: a wrench over the stiffness of the thickest place is not the largest
-        flexibility = layout.sections[layout.structure.rod_piece[r], :, 6:12].max(axis=0)
-        if rod.macro:
-            change = shape.wrench[part] * flexibility
-        else:
-            p = layout.structure.rod_piece
-            change = q.state.state.wrench[p[r] : p[r + 1]] * flexibility
-        bend = np.linalg.norm(change[:, 3:5], axis=1)
-        strains.append(float(np.max(np.abs(change[:, 2]) + lay.radius_at(rod, 0.0) * bend)))
-    clearance = float('inf')
-    closest: tuple[str, ...] = ()
-    for i in range(len(q.backbones)):
-        for j in range(i + 1, len(q.backbones)):
-            gap = _gap(q.backbones, q.radii, i, j)
-            if gap < clearance:
-                clearance, closest = gap, (q.backbone_names[i], q.backbone_names[j])
-    return Validity(tuple(strains), clearance, closest)
-
-
-def _gap(backbones: Sequence[Array], radii: Sequence[Array], i: int, j: int) -> float:
-    a = backbones[i][STATION_GAP:-STATION_GAP, :3, 3]
-    b = backbones[j][STATION_GAP:-STATION_GAP, :3, 3]
-    if not len(a) or not len(b):
-        return float('inf')
-    apart = np.linalg.norm(a[:, None] - b[None], axis=2)
-    return float(apart.min() - radii[i].max() - radii[j].max())

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole network: residual, elimination onto the bodies, and the step of all unknowns."""
 
-from soro_mechanics.lie_kernels import compose, kernel, se3_exp, so3_exp
-from soro_mechanics.network.dense_kernels import solve_in_place
+from soro_mechanics.dense_kernels import solve_in_place
+from soro_mechanics.lie_kernels import compose, kernel, merged_kernel, se3_exp, so3_exp
+from soro_mechanics.network.elimination_kernels import eliminate_chain, eliminate_joints, KEPT
 from soro_mechanics.network.end_kernels import SPHERICAL
 from soro_mechanics.network.rod_kernels import (
     assemble_pieces,
-    eliminate_chain,
-    eliminate_joints,
     integrate_pieces,
-    KEPT,
     place_ends,
     subtract_load,
 )
@@ -106,12 +104,12 @@ def evaluate(s, x, state, w, gradient, exact, lanes):
     """
     place_ends(s, x, state, w)
     integrate_pieces(s, x, state, w, gradient, w.no_path, lanes)
-    if not assemble_pieces(s, x, state, w, gradient, exact):
+    if not assemble_pieces(s, x, state, w, gradient, exact, lanes):
         return 1e300
     return residual(s, x, state, w)
 
 
-@kernel
+@merged_kernel
 def _scatter(s, x, w, r, params):
     """Add a condensed rod to the matrix, vector and actuator columns of the bodies."""
     m = w.rod[r]
@@ -183,6 +181,23 @@ def slot_column(slot, params):
     return KEPT - 1 if slot == params else 2 * KEPT - 1
 
 
+@merged_kernel
+def _eliminate_rods(s, x, w, params, inspect):
+    """Condense every rod and add it to the bodies; negative pivots met, or SINGULAR."""
+    negative = 0
+    for r in range(s.counts[1]):
+        found = eliminate_chain(s, w, r, params, inspect, w.pivot.shape[1])
+        if found < 0:
+            return SINGULAR
+        negative += found
+        found = eliminate_joints(s, w, r, params, inspect)
+        if found < 0:
+            return SINGULAR
+        negative += found
+        _scatter(s, x, w, r, params)
+    return negative
+
+
 @kernel
 def condense(s, x, state, w, gradient, inspect):
     """Eliminate all rods onto the bodies: w.matrix, w.vector, w.columns.
@@ -197,17 +212,9 @@ def condense(s, x, state, w, gradient, inspect):
             w.matrix[i, j] = 0.0
         for j in range(w.columns.shape[1]):
             w.columns[i, j] = 0.0
-    negative = 0
-    for r in range(s.counts[1]):
-        found = eliminate_chain(s, w, r, params, inspect)
-        if found < 0:
-            return SINGULAR
-        negative += found
-        found = eliminate_joints(s, w, r, params, inspect)
-        if found < 0:
-            return SINGULAR
-        negative += found
-        _scatter(s, x, w, r, params)
+    negative = _eliminate_rods(s, x, w, params, inspect)
+    if negative == SINGULAR:
+        return SINGULAR
     for b in range(1, s.counts[0]):
         o = 6 * (b - 1)
         block = w.matrix[o : o + 6, o : o + 6]
@@ -294,7 +301,7 @@ def back_substitute(s, x, state, w, params, step_param, one):
         _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param[r], one)
 
 
-@kernel
+@merged_kernel
 def _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param, one):
     for node in range(last - 1, n0, -1):
         b = w.chain[node]
@@ -321,7 +328,7 @@ def _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param, one)
             w.step_wrench[p, i] = -v
 
 
-@kernel
+@merged_kernel
 def _follow_stress(s, x, state, w, r, n0):
     """Write the step of the stress of two-node elements by the linearised law."""
     for p in range(s.rod_piece[r], s.rod_piece[r + 1]):

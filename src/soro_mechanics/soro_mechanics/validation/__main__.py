@@ -9,7 +9,7 @@ from pathlib import Path
 import sys
 
 from soro_mechanics.errors import SoroError
-from soro_mechanics.validation.registry import ROBOTS
+from soro_mechanics.validation.registry import ROBOTS, SECTIONS
 from soro_mechanics.validation.report import COMMAND, write_report
 
 
@@ -31,7 +31,7 @@ def main() -> int:
         if options.robots:
             print(write_report(options.robots, ' '.join([COMMAND, *options.robots])))
             return 0
-        report = write_report(tuple(ROBOTS))
+        report = write_report(tuple(ROBOTS), sections=SECTIONS)
     except SoroError as error:
         print(error, file=sys.stderr)
         return 2

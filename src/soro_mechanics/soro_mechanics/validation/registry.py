@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Which robots have published numbers to meet: title and function, imported when used."""
+"""What has known numbers to meet: title and function, imported when used."""
 
 # Key -> (heading, function() -> list of Row, text under the heading).
 ROBOTS: dict[str, tuple[str, str, str]] = {
@@ -40,4 +40,19 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
         'soro_mechanics.validation.stewart_gough:rows',
         'Model `network`. Nothing was fitted.',
     ),
+    'haptic_5dof': (
+        'Haptic device (Koehler 2023)',
+        'soro_mechanics.validation.haptic_5dof:rows',
+        'Model `network`. Nothing was fitted; the rest shape of the legs is assumed, so orderings '
+        'and errors count, not absolute forces.',
+    ),
+    'one_rod': (
+        'One rod with known answers',
+        'soro_mechanics.validation.one_rod:rows',
+        'Models `ncm`, `network`, `kirchhoff` on the same clamped rod. "Paper" is the table of '
+        'the elastica (elliptic integrals) or the closed form.',
+    ),
 }
+
+# What stands below the rows: functions that return the lines of whole sections.
+SECTIONS = ('soro_mechanics.validation.model_checks:markdown',)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 import datetime
 from importlib import import_module
+from typing import Any
 
 from soro_mechanics.errors import UnknownName
 from soro_mechanics.validation.registry import ROBOTS
@@ -26,9 +27,13 @@ def rows_of(robot: str) -> list[Row]:
     """
     if robot not in ROBOTS:
         raise UnknownName('robot', robot, tuple(ROBOTS))
-    module, _, name = ROBOTS[robot][1].partition(':')
-    rows: list[Row] = getattr(import_module(module), name)()
+    rows: list[Row] = _call(ROBOTS[robot][1])
     return rows
+
+
+def _call(place: str) -> Any:
+    module, _, name = place.partition(':')
+    return getattr(import_module(module), name)()
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -52,8 +57,10 @@ def summary(rows: Sequence[Row]) -> str:
     return f'{len(rows)} rows: ' + ', '.join(parts) + '.'
 
 
-def write_report(robots: Sequence[str], command: str = COMMAND) -> str:
-    """Return the whole report as Markdown."""
+def write_report(
+    robots: Sequence[str], command: str = COMMAND, sections: Sequence[str] = ()
+) -> str:
+    """Return the report as Markdown: the rows of some robots, then whole sections."""
     today = datetime.date.today().isoformat()
     lines = [
         '# Published numbers and ours',
@@ -71,4 +78,6 @@ def write_report(robots: Sequence[str], command: str = COMMAND) -> str:
         title, _, text = ROBOTS[robot]
         lines += [f'## {title}', '', text, '', summary(rows), '']
         lines += [*table(rows), '']
+    for section in sections:
+        lines += _call(section)
     return '\n'.join(lines)

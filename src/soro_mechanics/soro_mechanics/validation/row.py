@@ -81,7 +81,9 @@ def number(
     elif relative <= 2.0 * within:
         verdict = Verdict.NEAR
     sign = '+' if gap >= 0.0 else '-'
-    difference = f'{sign}{100.0 * relative:.1f} %' if paper else f'{gap:+.{digits}g}'
+    share = 100.0 * relative
+    shown = f'{share:.1f}' if share >= 0.05 or not share else f'{share:.0e}'
+    difference = f'{sign}{shown} %' if paper else f'{gap:+.{digits}g}'
     tail = f' {unit}'.rstrip()
     return Row(
         quantity, f'{paper:g}{tail}', f'{ours:.{digits}g}{tail}', difference, verdict, kind, note

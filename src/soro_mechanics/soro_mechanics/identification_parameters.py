@@ -1,0 +1,299 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of a robot file as parameters that a fit may change.
+
+A parameter multiplies every number that its paths lead to, so that it is 1 for the file as it
+stands and needs no unit. ``*`` in a path stands for every entry of a list or mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import copy
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+import re
+from typing import Any
+
+import yaml
+
+from soro_mechanics import registry
+from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import describe_robot, read_robot_file, RobotDescription
+
+Place = tuple[str | int, ...]
+_NUMBER = re.compile(r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])')
+
+
+class Change(Enum):
+    """What a parameter f does to a number v."""
+
+    FACTOR = 'factor'  # f v
+    GROWTH = 'growth'  # 1 + f (v - 1), for stretch ratios
+
+
+@dataclass(frozen=True)
+class FitParameter:
+    """One number to identify; `paths` are dotted and may hold ``*``."""
+
+    name: str
+    paths: tuple[str, ...]
+    change: Change = Change.FACTOR
+
+
+class ParameterSpace:
+    """A robot file and the parameters that are varied.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        Of a file that still exists.
+    parameters : sequence of FitParameter
+
+    Raises
+    ------
+    RobotFileError
+        A path leads nowhere, or to no number.
+    InvalidInput
+        No parameters, or one name twice.
+    """
+
+    def __init__(self, description: RobotDescription, parameters: Sequence[FitParameter]) -> None:
+        self.description = description
+        self.parameters = tuple(parameters)
+        names = [p.name for p in parameters]
+        if not names or len(set(names)) != len(names):
+            raise InvalidInput('parameters', names, 'at least one, each name once')
+        self._text = Path(description.file).read_text(encoding='utf-8')
+        self._tree: Any = yaml.safe_load(self._text)
+        self._places = [
+            [place for path in p.paths for place in places(self._tree, path, description.file)]
+            for p in parameters
+        ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(p.name for p in self.parameters)
+
+    def shown(self, index: int, factor: float) -> str:
+        """Return a number of a parameter as it would stand in the file: the last of its list."""
+        value = _at(self._tree, self._places[index][-1])
+        return _changed(value, factor, self.parameters[index].change, '', 5)
+
+    def robot(self, factors: Sequence[float], model: str) -> Robot:
+        """Return the robot with changed numbers.
+
+        Raises
+        ------
+        RobotFileError
+            The changed robot is impossible.
+        """
+        tree = copy.deepcopy(self._tree)
+        for place, factor, change in self._changes(factors):
+            node = _at(tree, place[:-1])
+            node[place[-1]] = _read_back(
+                _changed(node[place[-1]], factor, change, self.description.file, 12)
+            )
+        return Robot(describe_robot(tree, self.description.file), model)
+
+    def write(self, factors: Sequence[float], path: Path) -> RobotDescription:
+        """Write the changed robot file; everything but the changed numbers stays as it was.
+
+        Raises
+        ------
+        RobotFileError
+            The new file could not be read back; it is removed then.
+        """
+        root = yaml.compose(self._text, Loader=yaml.SafeLoader)
+        edits = []
+        for place, factor, change in self._changes(factors):
+            node = _node(root, place)
+            old = _at(self._tree, place)
+            new = _changed(old, factor, change, self.description.file, 7)
+            edits.append((node.start_mark.index, node.end_mark.index, new))
+        text = self._text
+        for start, end, new in sorted(edits, reverse=True):
+            text = text[:start] + new + text[end:]
+        path.write_text(text, encoding='utf-8')
+        try:
+            return read_robot_file(path)
+        except RobotFileError:
+            path.unlink()
+            raise
+
+    def _changes(self, factors: Sequence[float]) -> Iterator[tuple[Place, float, Change]]:
+        for parameter, found, factor in zip(self.parameters, self._places, factors, strict=True):
+            for place in found:
+                yield place, float(factor), parameter.change
+
+
+def default_parameters(robot: Robot) -> list[FitParameter]:
+    """Return what recordings without known loads usually can tell, for the robot's model.
+
+    Raises
+    ------
+    InvalidInput
+        There is no such list for the model; the caller has to name paths.
+    """
+    section = registry.MODELS[robot.model][0]
+    if section not in _DEFAULTS:
+        raise InvalidInput(
+            'parameters', robot.model,
+            f'paths of numbers in the robot file: the section {section!r} has no default list',
+        )  # fmt: skip
+    return _DEFAULTS[section](robot, yaml.safe_load(Path(robot.description.file).read_text()))
+
+
+def parameter_from_text(text: str) -> FitParameter:
+    """Read ``name=path`` or ``name=path:growth``; several paths are joined by ``+``."""
+    name, equals, rest = text.partition('=')
+    paths, _, change = rest.partition(':')
+    if not equals or not name or not paths:
+        raise InvalidInput('parameter', text, 'name=path, for example EI=ancf.EI')
+    known = [c.value for c in Change]
+    if change and change not in known:
+        raise UnknownName('parameter', change, known)
+    return FitParameter(name, tuple(paths.split('+')), Change(change or 'factor'))
+
+
+def places(tree: Any, path: str, file: str) -> list[Place]:
+    """Return every place in a parsed robot file that a path leads to.
+
+    Raises
+    ------
+    RobotFileError
+        There is none, or no number stands there.
+    """
+    found = [
+        place for start in _matching(tree, path.split('.'), ()) for place in _numbers(tree, start)
+    ]
+    if not found:
+        raise RobotFileError(path, '', 'leads to no number of this robot file', file)
+    return found
+
+
+def _matching(node: Any, keys: Sequence[str], place: Place) -> Iterator[Place]:
+    if not keys:
+        yield place
+        return
+    key, rest = keys[0], keys[1:]
+    entries: Mapping[Any, Any] = (
+        node if isinstance(node, dict) else dict(enumerate(node)) if isinstance(node, list) else {}
+    )
+    for name, child in entries.items():
+        if key in ('*', str(name)):
+            yield from _matching(child, rest, (*place, name))
+
+
+def _numbers(tree: Any, place: Place) -> Iterator[Place]:
+    value = _at(tree, place)
+    if isinstance(value, dict) and 'value' in value:
+        yield from _numbers(tree, (*place, 'value'))
+    elif isinstance(value, list):
+        for i in range(len(value)):
+            yield from _numbers(tree, (*place, i))
+    elif isinstance(value, bool):
+        return
+    elif isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.match(value)):
+        yield place
+
+
+def _at(tree: Any, place: Place) -> Any:
+    for key in place:
+        tree = tree[key]
+    return tree
+
+
+def _node(root: Any, place: Place) -> Any:
+    """Return the YAML node of a place, which knows where it stands in the text."""
+    node = root
+    for key in place:
+        if isinstance(node, yaml.SequenceNode):
+            node = node.value[int(key)]
+        else:
+            node = next(v for k, v in node.value if str(k.value) == str(key))
+    return node
+
+
+def _changed(value: Any, factor: float, change: Change, file: str, digits: int) -> str:
+    def new(number: float) -> str:
+        result = number * factor if change is Change.FACTOR else 1.0 + factor * (number - 1.0)
+        return f'{result:.{digits}g}'
+
+    if not isinstance(value, str):
+        return new(float(value))
+    # The unit may hold digits too (mm^2): only the numbers in front of it are changed.
+    head = re.match(rf'(?:\s*{_NUMBER.pattern})+', value)
+    if head is None:
+        raise RobotFileError('', value, 'no number stands here', file)
+    return _NUMBER.sub(lambda m: new(float(m.group())), head.group()) + value[head.end() :]
+
+
+def _read_back(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _of_segments(robot: Robot, tree: Any) -> list[FitParameter]:
+    chambers: dict[str, list[str]] = {}
+    for i, segment in enumerate(tree['segments']['chain']):
+        for j, chamber in enumerate(segment['chambers']):
+            path = f'segments.chain.{i}.chambers.{j}.area'
+            chambers.setdefault(chamber['actuator'], []).append(path)
+    return [
+        *(FitParameter(f'area_{name}', tuple(paths)) for name, paths in chambers.items()),
+        FitParameter('bending_stiffness', ('segments.chain.*.bending_stiffness',)),
+    ]
+
+
+def _of_legs(robot: Robot, tree: Any) -> list[FitParameter]:
+    legs = [leg['name'] for leg in tree['ancf']['legs']]
+    return [
+        *(
+            FitParameter(f'stretch_{name}', (f'ancf.legs.{i}.stretch',), Change.GROWTH)
+            for i, name in enumerate(legs)
+        ),
+        FitParameter('EI', ('ancf.EI',)),
+    ]
+
+
+def _of_network(robot: Robot, tree: Any) -> list[FitParameter]:
+    found = []
+    for name, section in tree['network']['sections'].items():
+        for key in ('young', 'stiffness.bending_x'):
+            path = f'network.sections.{name}.{key}'
+            if _leads(section, key):
+                found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
+    if any('rest_curvature' in rod for rod in tree['network']['rods']):
+        path = 'network.rods.*.rest_curvature.*.curvature'
+        found.append(FitParameter('rest_curvature', (path,)))
+    for i, drive in enumerate(tree['network'].get('actuation', [])):
+        start = f'network.actuation.{i}'
+        if 'chambers' in drive:
+            paths = tuple(f'{start}.chambers.{j}.area' for j in range(len(drive['chambers'])))
+            found.append(FitParameter(f'area_{drive["actuator"]}', paths))
+    return found
+
+
+def _of_arc(robot: Robot, tree: Any) -> list[FitParameter]:
+    start = 'constant_curvature'
+    return [
+        FitParameter('linear', (f'{start}.pressure_map.linear',)),
+        FitParameter('quadratic', (f'{start}.pressure_map.quadratic',)),
+        FitParameter('actuator_offset', (f'{start}.actuator_offset',)),
+    ]
+
+
+def _leads(node: Any, path: str) -> bool:
+    return any(True for _ in _matching(node, path.split('.'), ()))
+
+
+_DEFAULTS = {
+    'segments': _of_segments, 'ancf': _of_legs, 'network': _of_network,
+    'constant_curvature': _of_arc,
+}  # fmt: skip

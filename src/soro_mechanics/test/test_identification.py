@@ -1,0 +1,197 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Identification against truth that is known, and against data that cannot tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.identification import identify, NotIdentifiable, Observations, split
+from soro_mechanics.identification_parameters import (
+    Change,
+    default_parameters,
+    FitParameter,
+    parameter_from_text,
+    ParameterSpace,
+    places,
+)
+from soro_mechanics.identification_study import draw, measured, Study
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import read_robot_file
+
+ARM = Study('spatial_cc', 'constant_curvature', 0.8)
+
+
+def description(name: str):
+    return read_robot_file(find_robot_file(name))
+
+
+def arm_data(seed: int = 0, count: int = 20) -> tuple[ParameterSpace, Observations]:
+    robot = Robot(description('spatial_cc'), 'constant_curvature')
+    space = ParameterSpace(robot.description, default_parameters(robot))
+    return space, measured(robot, np.random.default_rng(seed), 0.8, count)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_the_truth_lies_in_the_intervals_of_a_fast_robot(seed):
+    found = draw(ARM, seed, postures=14)
+    assert found.inside.all()
+    assert found.found.better
+    assert np.all(found.found.high - found.found.low < 0.4)
+
+
+@pytest.mark.parametrize(
+    ('study', 'postures'),
+    [(Study('stiff_flop', 'ncm', 0.6), 10), (Study('soft_parallel', 'ancf', 0.8), 10)],
+)
+def test_the_truth_lies_in_the_intervals(study, postures):
+    found = draw(study, 1, postures)
+    assert found.inside.all()
+    assert found.found.held_after.position < 0.5 * found.found.held_before.position
+
+
+def test_intervals_are_as_wide_as_the_scatter_of_many_fits():
+    draws = [draw(ARM, seed, postures=14).found for seed in range(12)]
+    truth = [draw_truth(seed) for seed in range(12)]
+    scatter = np.std([d.factors - t for d, t in zip(draws, truth, strict=True)], axis=0)
+    # 99 % over three parameters is 2.94 standard deviations on each side.
+    promised = np.median([d.high - d.factors for d in draws], axis=0) / 2.94
+    # A standard deviation from twelve draws is good to some 20 %; a factor of two is five such.
+    assert np.all(scatter < 2.0 * promised)
+    assert np.all(promised < 2.0 * scatter)
+
+
+def draw_truth(seed: int) -> np.ndarray:
+    return 1.0 + np.random.default_rng(seed).uniform(-0.08, 0.08, 3)
+
+
+def test_dependent_parameters_are_named():
+    robot = Robot(description('spatial_cc'), 'constant_curvature')
+    _, data = arm_data()
+    twins = [
+        FitParameter(name, ('constant_curvature.actuator_offset',)) for name in ('left', 'right')
+    ]
+    linear = FitParameter('linear', ('constant_curvature.pressure_map.linear',))
+    space = ParameterSpace(robot.description, [*twins, linear])
+    with pytest.raises(NotIdentifiable) as error:
+        identify(space, robot.model, data)
+    assert error.value.groups == (('left', 'right'),)
+
+
+def test_a_parameter_without_effect_is_named():
+    # Without a load and with no mass the arm's stiffness moves nothing.
+    space, data = arm_data()
+    stiffness = FitParameter('stiffness', ('constant_curvature.axial_stiffness',))
+    space = ParameterSpace(space.description, [*space.parameters, stiffness])
+    with pytest.raises(NotIdentifiable) as error:
+        identify(space, 'constant_curvature', data)
+    assert error.value.groups == (('stiffness',),)
+
+
+def test_postures_that_say_little_are_refused_with_the_deviation():
+    # Small equal pressures only lengthen the arm a little: the quadratic part is not seen.
+    space, data = arm_data()
+    small = Observations(
+        np.linspace(0.0, 2.0e3, len(data))[:, None] * np.ones(3), data.poses, data.wrenches
+    )
+    robot = space.robot([1.0] * 3, 'constant_curvature')
+    random = np.random.default_rng(5)
+    poses = np.array([robot.forward(a).tip for a in small.actuation])
+    poses[:, :3, 3] += 2e-4 * random.standard_normal((len(poses), 3))
+    pair = ParameterSpace(space.description, space.parameters[:2])
+    with pytest.raises(NotIdentifiable, match='quadratic') as error:
+        identify(pair, 'constant_curvature', Observations(small.actuation, poses, data.wrenches))
+    assert max(error.value.deviations) > 0.15
+
+
+def test_positions_alone_are_enough():
+    space, data = arm_data()
+    found = identify(
+        space, 'constant_curvature',
+        Observations(data.actuation, data.poses, data.wrenches, oriented=False),
+    )  # fmt: skip
+    assert np.all((found.low < 1.0) & (found.high > 1.0))
+    assert np.isnan(found.after.orientation)
+
+
+def test_bad_observations_are_refused():
+    space, data = arm_data()
+    with pytest.raises(InvalidInput, match='at least 7 for 3'):
+        identify(space, 'constant_curvature', data.part(np.arange(6)))
+    poses = data.poses.copy()
+    poses[0, 0, 3] = np.nan
+    with pytest.raises(InvalidInput, match='finite'):
+        identify(space, 'constant_curvature', Observations(data.actuation, poses, data.wrenches))
+
+
+def test_the_split_is_a_split():
+    train, held = split(20, 0.3, 4)
+    assert sorted([*train, *held]) == list(range(20))
+    assert len(held) == 6
+    assert not np.array_equal(split(20, 0.3, 5)[1], held)
+
+
+@pytest.mark.parametrize(
+    ('robot', 'model', 'names'),
+    [
+        ('stiff_flop', 'ncm', ('area_pair_1', 'area_pair_2', 'area_pair_3', 'bending_stiffness')),
+        ('soft_parallel', 'ancf', ('stretch_leg_1', 'stretch_leg_2', 'stretch_leg_3', 'EI')),
+        ('haptic_5dof', 'network', ('leg_young', 'rest_curvature')),
+    ],
+)
+def test_a_written_file_holds_the_changed_numbers_and_nothing_else(tmp_path, robot, model, names):
+    space = ParameterSpace(
+        description(robot), default_parameters(Robot(description(robot), model))
+    )
+    assert space.names == names
+    factors = [1.1 + 0.01 * i for i in range(len(names))]
+    written = space.write(factors, tmp_path / 'new.yaml')
+    assert written.name == robot
+    again = ParameterSpace(written, space.parameters)
+    changed = space.robot(factors, model)
+    back = again.robot([1.0] * len(names), model)
+    rest = [a.rest for a in changed.actuators]
+    np.testing.assert_allclose(
+        back.forward(rest).tip[:3, 3], changed.forward(rest).tip[:3, 3], atol=1e-6
+    )
+    old = Path(space.description.file).read_text().splitlines()
+    new = (tmp_path / 'new.yaml').read_text().splitlines()
+    differing = [a for a, b in zip(old, new, strict=True) if a != b]
+    assert 0 < len(differing) < 0.3 * len(old)
+
+
+def test_growth_leaves_a_stretch_of_one():
+    legs = description('soft_parallel')
+    space = ParameterSpace(legs, [FitParameter('leg', ('ancf.legs.0.stretch',), Change.GROWTH)])
+    old = legs.structure['ancf'].curves[0].values
+    new = space.robot([1.5], 'ancf').description.structure['ancf'].curves[0].values
+    np.testing.assert_allclose(new - 1.0, 1.5 * (old - 1.0), rtol=1e-9)
+    assert new[0] == 1.0
+
+
+def test_paths_reach_values_lists_and_units():
+    tree = {'a': [{'b': {'value': '3 mm^2', 'source': 'x'}}, {'b': 4.0}], 'c': ['1 2 3 bar', 'x']}
+    assert places(tree, 'a.*.b', 'f') == [('a', 0, 'b', 'value'), ('a', 1, 'b')]
+    assert places(tree, 'c', 'f') == [('c', 0)]
+    with pytest.raises(RobotFileError, match='leads to no number'):
+        places(tree, 'a.0.d', 'f')
+
+
+def test_parameters_are_read_from_text():
+    assert parameter_from_text('EI=ancf.EI') == FitParameter('EI', ('ancf.EI',))
+    both = parameter_from_text('leg=ancf.legs.0.stretch+ancf.legs.1.stretch:growth')
+    assert both.change is Change.GROWTH
+    assert len(both.paths) == 2
+    with pytest.raises(InvalidInput, match='name=path'):
+        parameter_from_text('ancf.EI')
+    with pytest.raises(UnknownName, match='growth'):
+        parameter_from_text('a=b:grow')
+
+
+def test_a_model_without_a_list_says_so():
+    with pytest.raises(InvalidInput, match='kirchhoff'):
+        default_parameters(Robot(description('pam_continuum')))

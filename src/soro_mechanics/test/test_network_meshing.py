@@ -1,0 +1,73 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A mesh chosen by tolerance is as good as it says, and no finer than it must be."""
+
+import numpy as np
+import pytest
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.network.meshing import extremes
+from soro_mechanics.network.schema import graded
+
+from soro_mechanics import load_robot, RobotFileError
+
+CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')
+
+
+def chain(tmp_path, mesh, formulation):
+    text = CHAIN.read_text().replace(
+        '      section: strip\n',
+        f'      section: strip\n      formulation: {formulation}\n      mesh: {mesh}\n',
+    )
+    file = tmp_path / f'chain_{formulation}.yaml'
+    file.write_text(text)
+    return load_robot(file)
+
+
+@pytest.mark.parametrize(
+    ('formulation', 'tolerance'), [('elements', 2e-3), ('macro', 1e-5), ('macro', 1e-7)]
+)
+def test_the_error_against_a_much_finer_mesh(tmp_path, formulation, tolerance):
+    robot = chain(tmp_path, f'{{tolerance: {tolerance * 1e3:g} mm}}', formulation)
+    report = robot.engine.mesh
+    assert report.tolerance == pytest.approx(tolerance)
+    assert report.error <= report.tolerance
+    assert report.compared >= 5
+    (tmp_path / 'fine').mkdir()
+    fine = chain(tmp_path / 'fine', '80' if formulation == 'elements' else '10', formulation)
+    errors = []
+    for actuation in extremes(robot.description).values():
+        q = robot.forward(actuation)
+        best = fine.forward(actuation)
+        if not (q.status.converged and best.status.converged):
+            continue
+        errors.append(float(np.linalg.norm(q.tip[:3, 3] - best.tip[:3, 3])))
+    assert len(errors) >= 5
+    assert max(errors) <= 1.001 * tolerance
+    # the estimate is of the size of the error, not just above it
+    assert report.error < 50.0 * max(errors)
+
+
+def test_a_tolerance_costs_no_more_than_it_must(tmp_path):
+    coarse = chain(tmp_path, '{tolerance: 1 mm}', 'macro').engine
+    fine = chain(tmp_path, '{tolerance: 0.1 um}', 'macro').engine
+    assert coarse.spec.steps < fine.spec.steps
+    assert coarse.mesh.steps == coarse.spec.steps
+
+
+def test_an_impossible_tolerance_is_refused(tmp_path):
+    with pytest.raises(RobotFileError, match='cannot be met'):
+        chain(tmp_path, '{tolerance: 1.0e-9 um}', 'macro')
+
+
+def test_number_and_grading(tmp_path):
+    robot = chain(tmp_path, '{pieces: 9, grading: 3}', 'elements')
+    sizes = np.diff(robot.engine.spec.rods[0].fractions)
+    assert len(sizes) == 9
+    assert robot.engine.mesh is None
+    assert sizes[4] / sizes[0] == pytest.approx(3.0)
+    assert sizes[0] == pytest.approx(sizes[-1])
+    np.testing.assert_allclose(graded(8, 1.0), np.linspace(0.0, 1.0, 9), atol=1e-15)
+    even = np.diff(graded(8, 2.0))
+    assert even[3] / even[0] == pytest.approx(2.0)
+    with pytest.raises(RobotFileError, match='grading'):
+        chain(tmp_path, '{pieces: 9, grading: 0}', 'elements')

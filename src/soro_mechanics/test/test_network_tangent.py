@@ -1,0 +1,51 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The step of Newton's method away from equilibrium, where rods with joints are not closed yet."""
+
+import numpy as np
+import pytest
+from soro_mechanics.lie_kernels import NO
+from soro_mechanics.network.arrays import copy_state
+from soro_mechanics.network.equilibrium import Problem
+from soro_mechanics.network.lane_kernels import LANES
+from soro_mechanics.network.system_kernels import (
+    back_substitute,
+    condense,
+    evaluate,
+    move,
+    solve_bodies,
+)
+
+from soro_mechanics import load_robot
+
+LENGTHS = np.array([0.41, 0.44, 0.41, 0.45, 0.41, 0.42])
+WRENCH = np.array([0.05, 0.0, 0.02, 0.0, 0.0, 0.0])
+
+
+def test_a_small_part_of_a_step_keeps_the_platform_in_balance():
+    """Other rods in the place of the solved ones: what closes them must not turn the joints.
+
+    Their wrenches are still those of the solved robot, so only the closures are wrong, and along
+    the step the platform stays in balance to first order.
+    """
+    q = load_robot('stewart_gough').forward(LENGTHS, WRENCH)
+    solver = q.state.equilibrium
+    x = solver.inputs(Problem(LENGTHS, WRENCH, (), np.zeros(3)))
+    x.table[:, :, 6 * LANES : 12 * LANES] /= 1.1  # flexibility
+    s, start = solver.layout.structure, q.state.state
+    work, _ = solver.scratch
+    evaluate(s, x, start, work, NO, NO, LANES)
+    platform = solver.layout.tip_body
+    assert np.abs(work.closure).max() > 1e-2
+    assert np.abs(work.balance[platform]).max() < 1e-9
+    condense(s, x, start, work, NO, NO)
+    solve_bodies(s, x, work)
+    back_substitute(s, x, start, work, 0, np.zeros((6, 2)), 1.0)
+    left = []
+    for part in (1e-2, 1e-3):
+        there = copy_state(start)
+        move(s, start, work, part, there)
+        evaluate(s, x, there, work, NO, NO, LANES)
+        left.append(np.abs(work.balance[platform]).max() / part)
+    assert left[0] < 0.2  # N and N m for a whole step
+    assert left[1] == pytest.approx(0.1 * left[0], rel=0.2)
