@@ -6,15 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import MultiThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import PointCloud2
 from soro_mechanics.errors import SoroError
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
@@ -55,18 +53,14 @@ class Compliance(GuardedLifecycleNode):
         self._binding: RobotBinding | None = None
         self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
         self.diagnostics = Diagnostics(self)
-        self._states = MutuallyExclusiveCallbackGroup()
-        self._requests = MutuallyExclusiveCallbackGroup()
-        self._parallel = ReentrantCallbackGroup()
+        self._requests = Lane(self, 'requests')
+        # More than one thread, so that a second goal is refused at once.
+        self._goals = Lane(self, 'goals', threads=2)
         self._workspace = self.create_publisher(PointCloud2, 'workspace', LATCHED)
         self._service: Any = None
         self._action: Any = None
         self._input: Any = None
         self._timer: Any = None
-
-    def make_executor(self) -> MultiThreadedExecutor:
-        """Return an executor with threads for states, requests, the action and its cancel."""
-        return MultiThreadedExecutor(num_threads=4, context=self.context)
 
     def configure(self) -> None:
         """Load the robot and warm every model of it."""
@@ -85,23 +79,21 @@ class Compliance(GuardedLifecycleNode):
             self, self._binding, lambda: self.table.samples, self._workspace.publish
         )
         # Only now: a client that waits for the service has waited for the kernels too.
-        self._service = self.create_service(
-            ComputeCompliance, '~/compute_compliance', self._on_request,
-            callback_group=self._requests,
-        )  # fmt: skip
-        self._action = ActionServer(
-            self, AnalyzeWorkspace, '~/analyze_workspace', self._analysis.execute,
-            callback_group=self._parallel, cancel_callback=lambda handle: CancelResponse.ACCEPT,
-        )  # fmt: skip
+        self._service = self._requests.create_service(
+            ComputeCompliance, '~/compute_compliance', self._on_request
+        )
+        self._action = self._goals.create_action(
+            AnalyzeWorkspace, '~/analyze_workspace', self._analysis.execute
+        )
         self.diagnostics.report('solver', Level.OK, 'inactive')
 
     def activate(self) -> None:
         """Listen to the present state."""
         self._input = self.create_subscription(
-            ActuatorState, 'actuator_state', self._on_state, LOSSY, callback_group=self._states
+            ActuatorState, 'actuator_state', self._on_state, LOSSY
         )
         self._timer = self.create_timer(
-            REPORT_PERIOD, self._report, self._states, Clock(clock_type=ClockType.STEADY_TIME)
+            REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
         self.diagnostics.report('solver', Level.OK, 'ready')
 

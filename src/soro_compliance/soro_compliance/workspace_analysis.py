@@ -219,7 +219,11 @@ def check_file(save_to: str) -> Path | None:
     """
     if not save_to:
         return None
-    path = Path(save_to).expanduser().resolve()
+    try:
+        path = Path(save_to).expanduser().resolve()
+        path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, no such user, a zero byte
+        raise InvalidInput('save_to', save_to, f'the name of a file ({error})') from None
     if path.suffix not in SUFFIXES:
         raise InvalidInput('save_to', save_to, 'a file name that ends with .npz or .csv')
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):

@@ -6,7 +6,6 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Wrench
 import numpy as np
 import pytest
-from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import PointCloud2
 from soro_compliance.node import Compliance
@@ -32,11 +31,10 @@ def robot():
 def ros(request):
     with RosSession(request.param) as session:
         session.compliance = session.node(Compliance, request.param, robot=ROBOT)
-        assert session.compliance.autostart()
+        assert session.start(session.compliance)
         name = 'compliance/analyze_workspace'
-        session.action = ActionClient(session.client, AnalyzeWorkspace, name)
+        session.action = session.action_client(AnalyzeWorkspace, name)
         yield session
-        session.action.destroy()
 
 
 def ask(ros, **fields):

@@ -9,11 +9,13 @@ at 100 Hz. Times include both ends of the transport and this client's own share.
 from __future__ import annotations
 
 from collections.abc import Callable
+import itertools
 import os
 import subprocess
 import sys
 import threading
 import time
+import traceback
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -24,6 +26,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_mechanics.kernel_cache import use_kernel_cache
 from soro_node.conversions import pose_to_message
+from soro_node.main import SWITCH_INTERVAL
 from soro_node.testing import own_domain, wait_for, wait_until
 
 from soro_mechanics import load_robot
@@ -35,6 +38,11 @@ ACTUATION = np.array([0.5e5, 0.2e5, 0.1e5])
 PERIOD = 0.01  # s
 DURATION = 4.0  # s of each row
 SOLVER = 'import sys; from soro_kinematics.node import main; sys.exit(main())'
+
+
+def swinging(count: int) -> np.ndarray:
+    """Return the actuation of a state."""
+    return ACTUATION * (1.0 + 0.2 * np.sin(0.02 * count))
 
 
 class FakeStream:
@@ -56,7 +64,7 @@ class FakeStream:
 
     def _publish(self) -> None:
         self.sent += 1
-        values = (ACTUATION * (1.0 + 0.2 * np.sin(0.02 * self.sent))).tolist()
+        values = swinging(self.sent).tolist()
         count = len(values)
         message = ActuatorState(
             name=self._names, quantity=[1] * count, commanded=values, applied=values,
@@ -99,6 +107,7 @@ def spin(node: Node) -> None:
 def measure() -> None:
     """Print all rows."""
     rclpy.init()
+    sys.setswitchinterval(SWITCH_INTERVAL)  # three threads here; the nodes do the same
     robot = load_robot(ROBOT)
     client, driver = (Node(n, namespace=NAMESPACE) for n in ('bench_client', 'bench_driver'))
     inverse = client.create_client(SolveInverse, 'kinematics_solver/solve_inverse')
@@ -112,15 +121,14 @@ def measure() -> None:
     near, far = SolveInverse.Request(), SolveInverse.Request()
     near.target.pose = pose_to_message(q.tip)
     far.target.pose.position.z = 1.0
-    guess = robot.forward(1.1 * ACTUATION)
+    # The solver starts from the present state, which swings about the target's.
+    guesses = itertools.cycle([robot.forward(swinging(n)) for n in range(0, 314, 10)])
     empty = SolveForward.Request(actuation=[0.0])  # answered at once: wrong size
     full = SolveForward.Request(actuation=ACTUATION.tolist())
 
     print(f'{"":58s} {"median":>8s} {"p99":>8s}   calls   [ms]')
-    for _ in range(3):
-        robot.inverse(q.tip[:3, 3], guess=guess, position_tolerance=1e-5)
     row('solve_inverse, the solve alone, in this process', repeat(
-        lambda: robot.inverse(q.tip[:3, 3], guess=guess, position_tolerance=1e-5)
+        lambda: robot.inverse(q.tip[:3, 3], guess=next(guesses), position_tolerance=1e-5)
     ))  # fmt: skip
     stream.reset()
     time.sleep(DURATION)
@@ -140,23 +148,28 @@ def measure() -> None:
         row(f'   actuator_state to tip_pose, meanwhile ({stream.sent} sent)', stream.delays)
 
 
-def main() -> int:
-    """Start the solver, measure, stop it."""
+def beside_solver(action: Callable[[], None]) -> None:
+    """Run an action beside a solver in a process of its own, then end this process.
+
+    The threads that spin hold on to the context; nothing is left to tidy.
+    """
     use_kernel_cache()
     os.environ['ROS_DOMAIN_ID'] = str(own_domain())
     arguments = ['--ros-args', '-r', f'__ns:={NAMESPACE}', '-p', f'robot:={ROBOT}']
     solver = subprocess.Popen([sys.executable, '-c', SOLVER, *arguments])
+    code = 1
     try:
-        measure()
+        action()
+        code = 0
+    except Exception:  # noqa: BLE001 - the boundary of the process
+        traceback.print_exc()
     finally:
         solver.terminate()
         solver.wait(20.0)
         rclpy.try_shutdown()
-    return 0
+    sys.stdout.flush()
+    os._exit(code)
 
 
 if __name__ == '__main__':
-    # The threads that spin hold on to the context; nothing is left to tidy.
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)
+    beside_solver(measure)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``kinematics_solver``: where the robot is, and the services that compute where it would be.
 
-Two callback groups on two threads: the stream (actuator_state to tip_pose, configuration, TF) and
-the services, so that a long request does not hold the stream up. The kernels release the
-interpreter lock while they compute.
+The thread that spins serves the stream (actuator_state to tip_pose, configuration, TF); requests
+are solved on a lane of their own, so that a long one does not hold the stream up. The kernels
+release the interpreter lock while they compute.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import MultiThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from soro_mechanics.configuration import Configuration
@@ -26,6 +24,7 @@ from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback, NANOSE
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.external_wrench import ExternalWrench
+from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
@@ -91,8 +90,7 @@ class KinematicsSolver(GuardedLifecycleNode):
         self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
         self.diagnostics = Diagnostics(self)
         self._binding: RobotBinding | None = None
-        self._stream = MutuallyExclusiveCallbackGroup()
-        self._requests = MutuallyExclusiveCallbackGroup()
+        self._requests = Lane(self, 'requests')
         self._publish_tip = self.create_publisher(PoseStamped, 'tip_pose', 10).publish
         self._configuration = self.create_publisher(ConfigurationMessage, 'configuration', 5)
         self._ghost = self.create_publisher(ConfigurationMessage, 'commanded_configuration', 5)
@@ -102,10 +100,6 @@ class KinematicsSolver(GuardedLifecycleNode):
         self._inputs: list[Any] = []
         self._offered: list[Any] = []
         self._timer: Any = None
-
-    def make_executor(self) -> MultiThreadedExecutor:
-        """Return an executor with a thread for each callback group, and one for the rest."""
-        return MultiThreadedExecutor(num_threads=3, context=self.context)
 
     def configure(self) -> None:
         """Load the robot and warm every model of it."""
@@ -130,9 +124,7 @@ class KinematicsSolver(GuardedLifecycleNode):
         # Only now: a client that waits for the service has waited for the kernels too.
         for name, kind in SERVICES.items():
             answer = functools.partial(self._answer, name)
-            self._offered.append(
-                self.create_service(kind, f'~/{name}', answer, callback_group=self._requests)
-            )
+            self._offered.append(self._requests.create_service(kind, f'~/{name}', answer))
         self.diagnostics.report('solver', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -147,12 +139,10 @@ class KinematicsSolver(GuardedLifecycleNode):
             (ActuatorState, 'actuator_state', self._on_state),
             (WrenchStamped, 'external_wrench', self._on_wrench),
         ):
-            self._inputs.append(
-                self.create_subscription(kind, topic, callback, LOSSY, callback_group=self._stream)
-            )
+            self._inputs.append(self.create_subscription(kind, topic, callback, LOSSY))
         self._timer = self.create_timer(
-            1.0 / self.table.configuration_rate, self._on_timer, self._stream,
-            Clock(clock_type=ClockType.STEADY_TIME),
+            1.0 / self.table.configuration_rate, self._on_timer,
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
         )  # fmt: skip
         self.diagnostics.report('solver', Level.OK, 'ready')
 

@@ -39,7 +39,7 @@ class Scene:
         self.solver = ros.node(
             KinematicsSolver, namespace, robot=ROBOT, state_timeout=2.0, wrench_timeout=2.0
         )
-        assert self.solver.autostart()
+        assert ros.start(self.solver)
         self._states = ros.client.create_publisher(ActuatorState, 'actuator_state', 1)
         self._wrenches = ros.client.create_publisher(WrenchStamped, 'external_wrench', 1)
         self._timers = []
@@ -258,7 +258,16 @@ def test_wrong_requests_have_codes(scene):
 def test_models_are_compared(scene):
     answer = scene.call(CompareModels, 'compare_models', actuation=ACTUATION)
     assert answer.error_code == Code.NONE
-    assert [c.model for c in answer.configurations] == ['constant_curvature']
+    assert [c.model for c in answer.configurations] == list(load_robot('spatial_cc').models)
+    tips = np.array([[c.tip.position.x, c.tip.position.y, c.tip.position.z]
+                     for c in answer.configurations])  # fmt: skip
+    assert answer.position_spread == pytest.approx(np.linalg.norm(tips[0] - tips[1]), abs=1e-9)
+
+
+def test_one_model_alone_has_nothing_to_be_compared_with(scene):
+    asked = {'actuation': ACTUATION, 'models': ['constant_curvature']}
+    answer = scene.call(CompareModels, 'compare_models', **asked)
+    assert answer.error_code == Code.NONE
     assert 'fewer than two' in answer.hint
 
 

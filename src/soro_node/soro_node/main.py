@@ -30,6 +30,9 @@ from soro_mechanics.kernel_cache import use_kernel_cache
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
+# 100 Hz, or a request whose kernels give the lock back many times, would wait each time.
+SWITCH_INTERVAL = 2e-4
 
 
 class StopRequested(BaseException):
@@ -115,8 +118,7 @@ def run(
     ----------
     factory : callable
         Makes the node, without arguments. It is started by itself where its parameter
-        ``autostart`` says so. ``make_executor()`` of the node may choose the executor;
-        ``make_safe()`` is called before anything is torn down.
+        ``autostart`` says so; ``make_safe()`` is called before anything is torn down.
     args : sequence of str, optional
         Default: the command line.
     driver : bool
@@ -129,6 +131,7 @@ def run(
         0 after SIGINT, SIGTERM or a shutdown of the context; 1 after an error.
     """
     use_kernel_cache()
+    sys.setswitchinterval(SWITCH_INTERVAL)
     if driver:
         die_with_parent()
     signals = StopSignals(interrupt_start=not driver)
@@ -153,7 +156,7 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals) -> int:
     node = factory()
     executor: Executor | None = None
     try:
-        executor = getattr(node, 'make_executor', SingleThreadedExecutor)()
+        executor = SingleThreadedExecutor()
         executor.add_node(node)
         if _wants_start(node) and not node.autostart() and node.exit_when_autostart_fails:
             return 1

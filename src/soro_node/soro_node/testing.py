@@ -6,20 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import os
+from pathlib import Path
 import re
 import threading
 import time
 from typing import Any
 
+from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
+import yaml
 
 from soro_node.main import spin
 from soro_node.parameters import markdown_table
+from soro_node.robot_binding import ROBOT_PARAMETERS
 
 # What rclpy itself offers beside a node's own topics and services.
 BUILT_IN = (
@@ -30,6 +34,7 @@ BUILT_IN = (
 )  # fmt: skip
 # Domains that no port of the operating system's own range collides with.
 DOMAINS = range(1, 101)
+ACTION_TIMEOUT = 120.0  # s: a node may compile kernels when it starts
 
 
 def own_domain() -> int:
@@ -50,6 +55,8 @@ class RosSession:
         self.context = Context()
         self.context.init(args=[], domain_id=own_domain())
         self._spinning: list[tuple[Any, Any, threading.Thread, Future]] = []
+        self._executors: dict[Any, SingleThreadedExecutor] = {}
+        self._actions: list[ActionClient] = []
         self.client = Node('test_client', namespace=namespace, context=self.context)
         self.spin(self.client)
 
@@ -68,34 +75,61 @@ class RosSession:
 
     def spin(self, node: Any) -> None:
         """Spin a node in its own thread until the session is closed."""
-        if hasattr(node, 'make_executor'):
-            executor = node.make_executor()
-        else:
-            executor = SingleThreadedExecutor(context=self.context)
+        executor = self._executors[node] = SingleThreadedExecutor(context=self.context)
         executor.add_node(node)
         stop: Future = Future()
         thread = threading.Thread(target=spin, args=(executor, stop), daemon=True)
         thread.start()
         self._spinning.append((executor, node, thread, stop))
 
+    def do(self, node: Any, action: Callable[..., Any], *arguments: Any) -> Any:
+        """Do something in the thread that spins a node; return what it returned or raise it.
+
+        Whatever makes or destroys actions, services and subscriptions belongs there: rclpy
+        registers an action before it is complete, and an executor that builds its wait set at
+        that moment raises (ros2/rclpy issue 1589).
+        """
+        outcome: Future = Future()
+
+        def act() -> None:
+            try:
+                outcome.set_result(action(*arguments))
+            except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
+                outcome.set_exception(error)
+
+        self._executors[node].create_task(act)
+        return wait_for(outcome, ACTION_TIMEOUT)
+
+    def start(self, node: Any) -> bool:
+        """Configure and activate a node as its own process would; return whether that worked."""
+        return bool(self.do(node, node.autostart))
+
+    def action_client(self, kind: Any, name: str) -> ActionClient:
+        """Return a client of an action; it lives as long as the session."""
+        client: ActionClient = self.do(self.client, ActionClient, self.client, kind, name)
+        self._actions.append(client)
+        return client
+
     def call(self, kind: Any, name: str, request: Any, timeout: float = 20.0) -> Any:
         """Call a service and return its response; TimeoutError when there is none."""
-        client = self.client.create_client(kind, name)
+        client = self.do(self.client, self.client.create_client, kind, name)
         try:
             if not client.wait_for_service(timeout_sec=timeout):
                 raise TimeoutError(f'no service {name}')
             return wait_for(client.call_async(request), timeout)
         finally:
-            self.client.destroy_client(client)
+            self.do(self.client, self.client.destroy_client, client)
 
     def listen(self, kind: Any, topic: str, qos: QoSProfile | int = 10) -> list[Any]:
         """Return a list that fills with the messages of a topic."""
         messages: list[Any] = []
-        self.client.create_subscription(kind, topic, messages.append, qos)
+        self.do(self.client, self.client.create_subscription, kind, topic, messages.append, qos)
         return messages
 
     def close(self) -> None:
         """Stop every node, the newest first, and the context."""
+        for client in self._actions:
+            self.do(self.client, client.destroy)
         for executor, node, thread, stop in reversed(self._spinning):
             if hasattr(node, 'make_safe'):
                 node.make_safe()
@@ -125,6 +159,60 @@ def wait_until(condition: Callable[[], Any], timeout: float = 20.0) -> Any:
         if time.monotonic() > end:
             raise TimeoutError(f'still {value!r} after {timeout} s')
         pause.wait(0.01)
+
+
+def check_node_page(
+    root: Path,
+    kind: Callable[..., Any],
+    parameters: Any,
+    some: set[str],
+    chosen: set[str] | None = None,
+    **values: Any,
+) -> None:
+    """Assert that docs page and parameter file of a node agree with the node.
+
+    Parameters
+    ----------
+    root : Path
+        Of the workspace; ``docs/nodes/<name>.md`` and ``config/nodes/<name>.yaml`` are below it.
+    kind : callable
+        The node's class, for a robot.
+    parameters : iterable of soro_node.parameters.Parameter
+        Its table.
+    some : set of str
+        A topic, service and the like: the check must miss each on an empty page.
+    chosen : set of str, optional
+        See `check_parameter_file`.
+    values : object
+        Parameters of the node; the robot is ``spatial_cc`` where they name none.
+    """
+    # In a namespace of its own: the graph may still know a node of an earlier session by its name.
+    with RosSession('/page') as ros:
+        node = ros.node(kind, '/page', **{'robot': 'spatial_cc', **values})
+        assert ros.start(node)
+        name = node.get_name()
+        page = (root / f'docs/nodes/{name}.md').read_text(encoding='utf-8')
+        # The graph knows what a node offers a moment after the node does.
+        wait_until(lambda: some <= set(undocumented('', node, parameters)))
+        assert undocumented(page, node, parameters) == []
+    check_parameter_file(root, name, parameters, chosen)
+
+
+def check_parameter_file(
+    root: Path, name: str, parameters: Any, chosen: set[str] | None = None
+) -> None:
+    """Assert that ``config/nodes/<name>.yaml`` holds the defaults of a node's table.
+
+    `chosen` names what the file leaves to whoever launches the robot; everything else is in it.
+    Default: ``autostart`` and the parameters of a robot.
+    """
+    table = {p.name: p for p in parameters}
+    data = yaml.safe_load((root / f'config/nodes/{name}.yaml').read_text(encoding='utf-8'))
+    values = data[f'/**/{name}']['ros__parameters']
+    for key, value in values.items():
+        assert table[key].checked(value) == table[key].default
+    left = {'autostart', *(p.name for p in ROBOT_PARAMETERS)} if chosen is None else chosen
+    assert set(table) - set(values) == left
 
 
 def undocumented(page: str, node: Any, parameters: Any) -> list[str]:

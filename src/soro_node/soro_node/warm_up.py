@@ -40,6 +40,11 @@ def warm_up(robot: Robot) -> float:
         for action in _actions(robot, q):
             with contextlib.suppress(SoroError):
                 action()
+        if 'haptic' in robot.description.structure:
+            from soro_mechanics.haptic_loop import compile_haptics
+
+            with contextlib.suppress(SoroError):
+                compile_haptics(robot)
     return time.monotonic() - start
 
 

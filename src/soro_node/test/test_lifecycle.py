@@ -74,7 +74,7 @@ def refused():
 
 
 def test_autostart_makes_it_active(ros, node):
-    assert node.autostart()
+    assert ros.start(node)
     assert node.calls == ['configure', 'activate']
     assert (node.active, state(ros)) == (True, 'active')
     node.check_active()
@@ -82,15 +82,15 @@ def test_autostart_makes_it_active(ros, node):
 
 def test_a_refusal_leaves_the_state_and_can_be_tried_again(ros, node):
     node.errors = {'configure': refused()}
-    assert not node.autostart()
+    assert not ros.start(node)
     assert (state(ros), node.calls) == ('unconfigured', ['configure'])
     node.errors = {}
-    assert node.autostart()
+    assert ros.start(node)
 
 
 def test_a_failed_activation_stops_the_outputs(ros, node):
     node.errors = {'activate': refused()}
-    assert not node.autostart()
+    assert not ros.start(node)
     assert node.calls[-1] == 'stop_outputs'
     assert (node.active, state(ros)) == (False, 'inactive')
     with pytest.raises(NotActive) as caught:
@@ -101,17 +101,17 @@ def test_a_failed_activation_stops_the_outputs(ros, node):
 @pytest.mark.parametrize('where', ['configure', 'activate', 'deactivate'])
 def test_a_fault_stops_the_outputs_and_unconfigures(ros, node, where):
     node.errors = {where: ZeroDivisionError()}
-    if node.autostart():
+    if ros.start(node):
         node.trigger_deactivate()
     assert 'stop_outputs' in node.calls
     assert (node.active, state(ros)) == (False, 'unconfigured')
     node.errors = {}
-    assert node.autostart()
+    assert ros.start(node)
 
 
 def test_a_refusal_to_deactivate_still_ends_inactive_outputs(ros, node):
     node.errors = {'deactivate': refused()}
-    assert node.autostart()
+    assert ros.start(node)
     node.trigger_deactivate()
     assert not node.active
     assert 'stop_outputs' in node.calls
@@ -120,7 +120,7 @@ def test_a_refusal_to_deactivate_still_ends_inactive_outputs(ros, node):
 
 def test_when_even_stopping_fails_the_node_is_finalized(ros, node):
     node.errors = {'activate': ZeroDivisionError(), 'stop_outputs': ZeroDivisionError()}
-    assert not node.autostart()
+    assert not ros.start(node)
     assert state(ros) == 'finalized'
 
 
@@ -131,7 +131,7 @@ def test_make_safe_never_raises(node):
 
 
 def test_shutdown_stops_the_outputs(ros, node):
-    assert node.autostart()
+    assert ros.start(node)
     request = ChangeState.Request()
     request.transition.id = 7  # shutdown of an active node
     assert ros.call(ChangeState, 'clumsy/change_state', request).success

@@ -11,10 +11,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import MultiThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from soro_mechanics.configuration import Array, Configuration, Task
 from soro_mechanics.errors import SoroError
@@ -23,6 +20,7 @@ from soro_node.actuator_feedback import LatestFeedback, NANOSECONDS
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.external_wrench import ExternalWrench
+from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
@@ -107,8 +105,9 @@ class TrajectoryPlanner(GuardedLifecycleNode):
         self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
         self.diagnostics = Diagnostics(self)
         self._source = self.get_fully_qualified_name()
-        self._fast, self._slow = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
-        self._parallel = ReentrantCallbackGroup()
+        self._targets = Lane(self, 'targets')
+        # More than one thread, so that a second goal is refused at once.
+        self._goals = Lane(self, 'goals', threads=2)
         self._command = self.create_publisher(ActuatorCommand, 'actuator_command', NEWEST)
         self._thread: StreamingThread | None = None
         self._stream: CommandStream | None = None
@@ -121,10 +120,6 @@ class TrajectoryPlanner(GuardedLifecycleNode):
         self._estop = False
         self._phase = Phase.IDLE
         self._near: Configuration | None = None
-
-    def make_executor(self) -> MultiThreadedExecutor:
-        """Return an executor with threads for states, targets, the action, and its cancel."""
-        return MultiThreadedExecutor(num_threads=4, context=self.context)
 
     def configure(self) -> None:
         """Load the robot and warm its kernels."""
@@ -147,28 +142,23 @@ class TrajectoryPlanner(GuardedLifecycleNode):
 
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
-        topics = TrackTopics(self, self._fast)
-        self._track = TrackAction(self, self._binding, self._stream, topics)
-        for kind, topic, callback, qos, group in (
-            (ActuatorState, 'actuator_state', self._on_state, LOSSY, self._fast),
-            (WrenchStamped, 'external_wrench', self._on_wrench, LOSSY, self._fast),
-            (Bool, 'estop', self._on_estop, LATCHED, self._fast),
-            (PoseStamped, 'target_pose', self._on_pose, NEWEST, self._slow),
-            (ActuatorCommand, 'target_actuation', self._on_actuation, NEWEST, self._slow),
+        self._track = TrackAction(self, self._binding, self._stream, TrackTopics(self))
+        newest = self._targets.newest
+        for kind, topic, callback, qos in (
+            (ActuatorState, 'actuator_state', self._on_state, LOSSY),
+            (WrenchStamped, 'external_wrench', self._on_wrench, LOSSY),
+            (Bool, 'estop', self._on_estop, LATCHED),
+            (PoseStamped, 'target_pose', newest(self._on_pose), NEWEST),
+            (ActuatorCommand, 'target_actuation', newest(self._on_actuation), NEWEST),
         ):
-            self._inputs.append(
-                self.create_subscription(kind, topic, callback, qos, callback_group=group)
-            )
-        self._release = self.create_service(
-            Trigger, '~/release', self._on_release, callback_group=self._fast
+            self._inputs.append(self.create_subscription(kind, topic, callback, qos))
+        self._release = self.create_service(Trigger, '~/release', self._on_release)
+        self._action = self._goals.create_action(
+            TrackTrajectory, '~/track_trajectory', self._track.execute
         )
-        self._action = ActionServer(
-            self, TrackTrajectory, '~/track_trajectory', self._track.execute,
-            callback_group=self._parallel, cancel_callback=lambda handle: CancelResponse.ACCEPT,
-        )  # fmt: skip
         self._thread = StreamingThread(1.0 / self.table.rate, self._tick, self._thread_failed)
         self._timer = self.create_timer(
-            REPORT_PERIOD, self._report, self._fast, Clock(clock_type=ClockType.STEADY_TIME)
+            REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
         self.diagnostics.report('target', Level.OK, 'none yet')
 

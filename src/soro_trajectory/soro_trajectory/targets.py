@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_node.conversions import actuation_from_names
+
+SHARES = (1.0, 0.5, 0.25)  # of the way from rest to the corners of the limits
+PROBES = 8  # corners that tell whether most have a shape
 
 
 class TargetRefused(SoroError):
@@ -69,8 +73,9 @@ def actuation_of_command(robot: Robot, message: Any) -> Array:
 def extent_of_workspace(robot: Robot, seed: int = 0) -> float:
     """Return the longest distance between two tips [m], over the corners of the actuator limits.
 
-    Corners beyond a coupled limit are drawn towards rest. A robot of more than eight actuators
-    has too many corners: 256 of them are drawn at random (seeded). A lower bound.
+    Corners beyond a coupled limit are drawn towards rest, and so are all of them where most have
+    no shape, as with muscles that share a backbone. A robot of more than eight actuators has too
+    many corners: 256 of them are drawn at random (seeded). A lower bound.
     """
     low, high = robot.limits.T
     count = len(low)
@@ -79,11 +84,23 @@ def extent_of_workspace(robot: Robot, seed: int = 0) -> float:
     else:
         corners = np.random.default_rng(seed).integers(0, 2, (256, count)).astype(float)
     rest = np.array([a.rest for a in robot.actuators])
-    solved = [robot.forward(_drawn_in(robot, low + c * (high - low), rest)) for c in corners]
-    points = np.array([q.tip[:3, 3] for q in solved if q.status.code is Code.NONE])
+    ways = [_drawn_in(robot, low + c * (high - low), rest) - rest for c in corners]
+    points = np.zeros((0, 3))
+    for share in SHARES:
+        probes = ways[:PROBES]
+        if 2 * len(_tips(robot, rest, share, probes)) > len(probes):
+            points = _tips(robot, rest, share, ways)
+            break
     if len(points) < 2:
         return float('nan')
     return float(max(np.linalg.norm(points - p, axis=1).max() for p in points))
+
+
+def _tips(robot: Robot, rest: Array, share: float, ways: Sequence[Array]) -> Array:
+    """Return the tips (n, 3) [m] where there is a shape."""
+    solved = [robot.forward(rest + share * way) for way in ways]
+    tips = [q.tip[:3, 3] for q in solved if q.status.code is Code.NONE]
+    return np.array(tips).reshape(-1, 3)
 
 
 def _drawn_in(robot: Robot, actuation: Array, rest: Array) -> Array:

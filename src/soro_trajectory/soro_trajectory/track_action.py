@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The TrackTrajectory action: plan everything, approach, follow, measure; stop safely.
 
-It runs in a thread of the executor and touches the robot through the `CommandStream` only.
+It runs in a thread beside the executor and touches the robot through the `CommandStream` only.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Pose, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
-from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from soro_mechanics.configuration import Array
@@ -66,11 +65,10 @@ class TrackTopics:
         The newest measured pose.
     """
 
-    def __init__(self, node: Node, group: CallbackGroup) -> None:
+    def __init__(self, node: Node) -> None:
         self.record: ErrorRecord | None = None
         self.actual = Pose()
         self._node = node
-        self._group = group
         self._desired = node.create_publisher(Path, 'desired_path', LATCHED)
         self._actual = node.create_publisher(Path, 'actual_path', 1)
         self._fed = self._shown = 0.0
@@ -115,9 +113,7 @@ class TrackTopics:
         def take(message: Any) -> None:
             self._take(message.header.stamp, pose_of(message))
 
-        subscription = self._node.create_subscription(
-            kind, topic, take, LOSSY, callback_group=self._group
-        )
+        subscription = self._node.create_subscription(kind, topic, take, LOSSY)
         try:
             yield
         finally:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from soro_mechanics.status import Code
 from soro_mechanics.trajectory import SampledPath, schedule
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.targets import extent_of_workspace
@@ -76,3 +77,11 @@ def test_the_extent_is_what_the_corners_reach():
     inside = max(np.linalg.norm(tips - p, axis=1).max() for p in tips)
     assert inside < 1.2 * extent  # corners are not the whole story, but most of it
     assert extent < 2.0 * np.linalg.norm(tips, axis=1).max()
+
+
+def test_limits_whose_corners_have_no_shape_are_drawn_in():
+    robot = load_robot('pam_continuum')
+    low, high = robot.limits.T
+    assert robot.forward(np.where(np.arange(30) % 4, low, high)).status.code is not Code.NONE
+    # It hangs, 1 m long, and bends to either side.
+    assert 1.2 < extent_of_workspace(robot) < 2.0

@@ -8,7 +8,6 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
-from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
@@ -44,13 +43,11 @@ class Scene:
             TrajectoryPlanner, namespace, robot=ROBOT, settle_time=0.05, speed=0.05,
             acceleration=1.0, state_timeout=4.0, takeover_timeout=10.0,
         )  # fmt: skip
-        assert self.planner.autostart()
+        assert ros.start(self.planner)
         make = ros.client.create_publisher
         self.pose_topic = make(PoseStamped, 'target_pose', 1)
         self.actuation_topic = make(ActuatorCommand, 'target_actuation', 1)
-        self.action = ActionClient(
-            ros.client, TrackTrajectory, 'trajectory_planner/track_trajectory'
-        )
+        self.action = ros.action_client(TrackTrajectory, 'trajectory_planner/track_trajectory')
         wait_until(lambda: self.pose_topic.get_subscription_count())
         wait_until(lambda: self.actuation_topic.get_subscription_count())
         wait_until(lambda: self.planner._feedback.fresh())
@@ -104,7 +101,6 @@ def scene(request, robot):
     with RosSession(request.param) as ros:
         scene = Scene(ros, robot, request.param)
         yield scene
-        scene.action.destroy()
 
 
 @pytest.fixture
@@ -112,7 +108,6 @@ def one(robot):
     with RosSession('/arm') as ros:
         scene = Scene(ros, robot, '/arm')
         yield scene
-        scene.action.destroy()
 
 
 def test_target_pose_moves_the_robot_and_it_stays(scene):

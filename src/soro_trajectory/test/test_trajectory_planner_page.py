@@ -4,30 +4,12 @@
 
 from pathlib import Path
 
-from soro_node.testing import RosSession, undocumented
+from soro_node.testing import check_node_page
 from soro_trajectory.node import PARAMETERS, TrajectoryPlanner
-import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_the_page_names_everything_the_node_has():
-    page = (ROOT / 'docs/nodes/trajectory_planner.md').read_text(encoding='utf-8')
-    with RosSession('/arm') as ros:
-        node = ros.node(TrajectoryPlanner, '/arm', robot='spatial_cc')
-        assert node.autostart()
-        assert undocumented(page, node, PARAMETERS) == []
-        # and the check notices what is missing, of each kind
-        expected = {'the parameter table as rendered', 'actuator_state', '~/release'}
-        assert expected <= set(undocumented('', node, PARAMETERS))
-
-
-def test_configured_parameters_exist_and_are_the_defaults():
-    table = {p.name: p for p in PARAMETERS}
-    file = ROOT / 'config/nodes/trajectory_planner.yaml'
-    data = yaml.safe_load(file.read_text(encoding='utf-8'))
-    values = data['/**/trajectory_planner']['ros__parameters']
-    for name, value in values.items():
-        assert table[name].checked(value) == table[name].default
-    # what is left out is chosen by whoever launches the robot
-    assert set(table) - set(values) == {'autostart', 'robot', 'model', 'frame_prefix', 'gravity'}
+def test_page_and_parameter_file_agree_with_the_node():
+    some = {'the parameter table as rendered', 'actuator_state', '~/release'}
+    check_node_page(ROOT, TrajectoryPlanner, PARAMETERS, some)

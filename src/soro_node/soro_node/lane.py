@@ -1,0 +1,144 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Work that takes time, on threads of its own beside the one that spins the node.
+
+The thread that spins handles what is short: measurements, timers, stop requests. Requests that
+solve something are put on a lane: the service callback is a coroutine, suspended until the lane
+has the answer, so that the executor stays single-threaded. rclpy's MultiThreadedExecutor is no
+alternative: it submits a callback again and again until a thread of its pool takes it, which costs
+a whole core and delays everything else by tens of milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import SimpleQueue
+import threading
+import traceback
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.service import Service
+from rclpy.task import Future
+from soro_mechanics.status import Code
+
+from soro_node.replies import fill_code
+
+MOST_WAITING = 32
+
+
+class Lane:
+    """Threads that execute calls in the order in which they were handed over.
+
+    Parameters
+    ----------
+    node : Node
+        Whose executor continues the coroutines.
+    name : str
+        Of the threads, as debuggers show it.
+    threads : int
+        How many calls run at the same time.
+    """
+
+    def __init__(self, node: Node, name: str, threads: int = 1) -> None:
+        self._group = ReentrantCallbackGroup()
+        self._node = node
+        self._calls: SimpleQueue[tuple[Callable[..., None], tuple[Any, ...]] | None]
+        self._calls = SimpleQueue()
+        self._threads = threads
+        for number in range(threads):
+            # daemons: a process that is told to end does not wait for a long solve
+            threading.Thread(target=self._work, name=f'{name}_{number}', daemon=True).start()
+        self._most = MOST_WAITING + threads
+        self._inside = 0
+        self._lock = threading.Lock()
+
+    def create_service(self, kind: Any, name: str, answer: Callable[[Any, Any], Any]) -> Service:
+        """Offer a service that is answered on this lane; the answer must not raise.
+
+        A request that finds `MOST_WAITING` others is answered with the code BUSY.
+        """
+
+        async def callback(request: Any, response: Any) -> Any:
+            if self._inside >= self._most:
+                sentence = f'{MOST_WAITING} requests are waiting already; ask again later'
+                return fill_code(response, Code.BUSY, sentence)
+            return await self._run(answer, request, response)
+
+        # Deeper than rclpy's 10, so that a burst is refused rather than lost.
+        qos = QoSProfile(depth=2 * self._most)
+        return self._node.create_service(
+            kind, name, callback, qos_profile=qos, callback_group=self._group
+        )
+
+    def create_action(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
+        """Offer an action whose goals are executed on this lane; every cancel is accepted."""
+
+        async def callback(handle: Any) -> Any:
+            return await self._run(execute, handle)
+
+        return ActionServer(
+            self._node, kind, name, callback, callback_group=self._group,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+        )  # fmt: skip
+
+    def newest(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return a subscription callback that hands messages to the lane; `call` must not raise.
+
+        A message that arrives while an earlier one is being worked on replaces the one that
+        waits.
+        """
+        waiting: list[Any] = []
+
+        def take() -> None:
+            with self._lock:
+                message = waiting.pop()
+            call(message)
+
+        def callback(message: Any) -> None:
+            with self._lock:
+                replaced, waiting[:] = bool(waiting), [message]
+            if not replaced:
+                self._submit(take)
+
+        return callback
+
+    def close(self) -> None:
+        """End the threads once what waits is done; what runs is not waited for."""
+        for _ in range(self._threads):
+            self._calls.put(None)
+
+    async def _run(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a call returns, or raise what it raises, without holding the executor up."""
+        future: Future = Future()
+        self._inside += 1  # only the thread that spins changes it
+        try:
+            self._submit(self._execute, future, call, arguments)
+            return await future
+        finally:
+            self._inside -= 1
+
+    def _execute(self, future: Future, call: Callable[..., Any], arguments: Any) -> None:
+        try:
+            result = call(*arguments)
+        except Exception as error:  # noqa: BLE001 - raised again where it is awaited
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+        executor = self._node.executor
+        if executor is not None:
+            executor.wake()
+
+    def _submit(self, call: Callable[..., None], *arguments: Any) -> None:
+        self._calls.put((call, arguments))
+
+    def _work(self) -> None:
+        while (item := self._calls.get()) is not None:
+            call, arguments = item
+            try:
+                call(*arguments)
+            except Exception:  # noqa: BLE001 - a fault of ours must not end the lane
+                self._node.get_logger().error(f'lane:\n{traceback.format_exc()}')

@@ -1,0 +1,172 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Work on a lane leaves the spinning thread free; too much of it is refused."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from soro_mechanics.status import Code
+from soro_node.lane import Lane, MOST_WAITING
+from soro_node.testing import RosSession, wait_for, wait_until
+from std_msgs.msg import Int32
+
+from soro_msgs.action import AnalyzeWorkspace
+from soro_msgs.srv import ComputeJacobian
+
+
+class Slow(Node):
+    """Everything on its lane waits until it is let go."""
+
+    def __init__(self, **kwargs):
+        super().__init__('slow', **kwargs)
+        self.go, self.threads, self.taken, self.quick = threading.Event(), set(), [], []
+        self.started = threading.Semaphore(0)
+        self.lane = Lane(self, 'work')
+        goals = Lane(self, 'goals', threads=2)
+        self.lane.create_service(ComputeJacobian, '~/ask', self.answer)
+        self.action = goals.create_action(AnalyzeWorkspace, '~/act', self.execute)
+        self.create_subscription(Int32, 'take', self.lane.newest(self.take), 10)
+        self.create_subscription(Int32, 'quick', lambda m: self.quick.append(m.data), 10)
+
+    def wait(self):
+        """Note the thread and wait."""
+        self.threads.add(threading.current_thread().name)
+        self.started.release()
+        assert self.go.wait(20.0)
+
+    def answer(self, request, response):
+        """Answer a request."""
+        self.wait()
+        response.matrix = [float(len(request.actuation))]
+        return response
+
+    def execute(self, handle):
+        """Execute a goal."""
+        self.wait()
+        handle.succeed()
+        return AnalyzeWorkspace.Result(solved=handle.request.samples)
+
+    def take(self, message):
+        """Take a message."""
+        self.wait()
+        self.taken.append(message.data)
+
+
+@pytest.fixture
+def slow():
+    with RosSession() as ros:
+        node = ros.node(Slow)
+        node.ros = ros
+        yield node
+        node.go.set()
+        node.lane.close()
+
+
+def client_of(node):
+    # As deep as the service's own queue: rclpy's clients forget all but 10 of a burst.
+    qos = QoSProfile(depth=2 * MOST_WAITING)
+    client = node.ros.client.create_client(ComputeJacobian, '/slow/ask', qos_profile=qos)
+    assert client.wait_for_service(10.0)
+    return client
+
+
+def publisher_of(node, topic):
+    publisher = node.ros.client.create_publisher(Int32, topic, 10)
+    wait_until(publisher.get_subscription_count)
+    return publisher
+
+
+def test_a_long_request_does_not_hold_the_stream_up(slow):
+    publisher = publisher_of(slow, 'quick')
+    answer = client_of(slow).call_async(ComputeJacobian.Request(actuation=[1.0, 2.0]))
+    assert slow.started.acquire(timeout=10.0)
+    publisher.publish(Int32(data=7))
+    wait_until(lambda: slow.quick == [7])
+    assert not answer.done()
+    slow.go.set()
+    assert list(wait_for(answer).matrix) == [2.0]
+    assert {name.split('_')[0] for name in slow.threads} == {'work'}
+
+
+def test_requests_beyond_the_queue_are_refused_at_once_and_the_others_answered(slow):
+    client, extra = client_of(slow), 5
+    answers = [
+        client.call_async(ComputeJacobian.Request(actuation=[0.0] * i))
+        for i in range(MOST_WAITING + 1 + extra)
+    ]
+    wait_until(lambda: sum(a.done() for a in answers) == extra)
+    refused = [a for a in answers if a.done()]
+    assert all(a.result().error_code == Code.BUSY for a in refused)
+    assert 'ask again later' in refused[0].result().error_message
+    slow.go.set()
+    for answer in answers:
+        wait_for(answer)
+    assert sum(a.result().error_code == Code.BUSY for a in answers) == extra
+    assert wait_for(client.call_async(ComputeJacobian.Request())).error_code == Code.NONE
+
+
+def test_of_waiting_messages_the_newest_is_taken(slow):
+    publisher = publisher_of(slow, 'take')
+    marker = publisher_of(slow, 'quick')
+    publisher.publish(Int32(data=1))
+    assert slow.started.acquire(timeout=10.0)
+    for value in (2, 3, 4):
+        publisher.publish(Int32(data=value))
+        marker.publish(Int32(data=value))
+    wait_until(lambda: slow.quick == [2, 3, 4])
+    slow.go.set()
+    wait_until(lambda: slow.taken and slow.taken[-1] == 4)
+    assert slow.taken[0] == 1 and len(slow.taken) < 5
+
+
+def test_goals_run_beside_each_other_and_their_results_arrive(slow):
+    client = slow.ros.action_client(AnalyzeWorkspace, '/slow/act')
+    assert client.wait_for_server(10.0)
+    handles = [wait_for(client.send_goal_async(AnalyzeWorkspace.Goal(samples=n))) for n in (3, 4)]
+    for _ in handles:
+        assert slow.started.acquire(timeout=10.0)
+    slow.go.set()
+    assert [wait_for(h.get_result_async()).result.solved for h in handles] == [3, 4]
+    slow.ros.do(slow, slow.action.destroy)
+
+
+def test_a_closed_lane_does_what_waits_and_ends_its_threads(slow):
+    publisher = publisher_of(slow, 'take')
+    publisher.publish(Int32(data=1))
+    assert slow.started.acquire(timeout=10.0)
+    slow.lane.close()
+    slow.go.set()
+    wait_until(lambda: slow.taken == [1])
+    wait_until(lambda: not any(t.name.startswith('work') for t in threading.enumerate()))
+
+
+def test_a_process_that_is_told_to_end_does_not_wait_for_a_long_solve():
+    code = """
+import threading, sys
+from rclpy.node import Node
+from soro_node.lane import Lane
+from soro_node.main import run
+
+class Stuck(Node):
+    def __init__(self):
+        super().__init__('stuck')
+        self.has_started = threading.Event()
+        lane = Lane(self, 'work')
+        lane.newest(self.solve)(None)
+        self.has_started.wait(10.0)
+        print('solving', flush=True)
+
+    def solve(self, message):
+        self.has_started.set()
+        threading.Event().wait(60.0)
+
+sys.exit(run(Stuck))
+"""
+    process = subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == 'solving\n'
+    process.terminate()
+    assert process.wait(15.0) == 0
