@@ -25,7 +25,10 @@ setup(
         ],
         'soro_emulation.devices': [
             'can = soro_emulation.can_emulator:CanEmulator',
+            'dspace = soro_emulation.dspace_emulator:DspaceEmulator',
             'nidaq = soro_emulation.nidaq_emulator:NidaqEmulator',
+            'simulated = soro_emulation.simulated_emulator:SimulatedEmulator',
+            'stm32 = soro_emulation.stm32_emulator:Stm32Emulator',
         ],
     },
 )

@@ -11,16 +11,15 @@ from typing import ClassVar
 import numpy as np
 from soro_driver.device import (
     Array,
-    Device,
     DEVICE_FAULT_SHIFT,
     DeviceError,
     Fault,
     Flag,
-    Identity,
     Reading,
     SensorReading,
 )
 from soro_driver.endpoint import Endpoint
+from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
@@ -28,6 +27,7 @@ from soro_can_driver.board import BoardState, EmergencyCode, Status
 from soro_can_driver.transport import CanTransport
 from soro_can_driver.wiring import CanWiring, read_wiring
 
+UNARMED = (BoardState.BOOT, BoardState.SAFE, BoardState.HOLDING)
 FAULT_WORDS = {
     EmergencyCode.POSITION_LIMIT: 'a motor left its position limits',
     EmergencyCode.SPEED_LIMIT: 'a motor exceeded its speed limit',
@@ -42,7 +42,7 @@ FAULT_WORDS = {
 }
 
 
-class CanDevice(Device):
+class CanDevice(SessionDevice):
     """Reads encoders and flex sensors, commands motor angles.
 
     A read returns the answer to the last tick's SYNC: one tick of delay, always the same. The
@@ -58,7 +58,6 @@ class CanDevice(Device):
     def __init__(self, wiring: CanWiring) -> None:
         self.wiring = wiring
         self.transport = CanTransport(wiring, 0.5 * self.io_timeout, 0.6 * self.open_timeout)
-        self._armed = False
 
     @classmethod
     def from_section(
@@ -72,10 +71,10 @@ class CanDevice(Device):
             )
         return cls(wiring)
 
-    def open(self) -> Identity:
-        """Connect to the board, disarm it, write limits."""
-        self._armed = False
-        return self.transport.open()
+    def link_counts(self) -> dict[str, int]:
+        """Count what was received and was not a frame of the protocol."""
+        bus = self.transport.bus
+        return {'malformed': bus.malformed, 'error_frames': bus.error_frames}
 
     def read(self) -> Reading:
         """Return the board's answer to the last tick."""
@@ -84,19 +83,13 @@ class CanDevice(Device):
         flags = np.where(t.saturated, int(Flag.RATE_LIMITED), 0).astype(np.uint16)
         return Reading(
             t.time, t.angles.copy(), t.applied.copy(), flags, self._faults(), self._tripped(),
-            self._sensors(),
+            self._sensors(), t.sampled,
         )  # fmt: skip
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points [rad]."""
-        if not self._armed:
-            raise DeviceError('set-points written without arming')
+        self.check_armed()
         self.transport.command(values, ttl)
-
-    def arm(self) -> None:
-        """Let the board act on set-points of this session."""
-        self.transport.arm()
-        self._armed = True
 
     def make_safe(self) -> None:
         """Disarm the board; an emergency stop where it does not confirm."""
@@ -106,16 +99,6 @@ class CanDevice(Device):
         except DeviceError:
             self.transport.stop_at_once(0)
             raise
-
-    def reset(self) -> None:
-        """Clear the board's latched faults."""
-        self._armed = False
-        self.transport.reset()
-
-    def close(self) -> None:
-        """Disconnect; never raises."""
-        self._armed = False
-        self.transport.close()
 
     def _faults(self) -> int:
         t = self.transport
@@ -131,8 +114,9 @@ class CanDevice(Device):
 
     def _tripped(self) -> bool:
         """Whether the board went safe by itself while it should be armed."""
+        # The emergency frame comes once and may be lost; the state comes with every measurement.
         t = self.transport
-        expired = bool(t.status & Status.EXPIRED)
+        expired = bool(t.status & Status.EXPIRED) or t.state in UNARMED
         return self._armed and (expired or EmergencyCode.COMMAND_LOST in t.emergencies)
 
     def _sensors(self) -> SensorReading | None:

@@ -62,10 +62,12 @@ class CanTransport:
         self.bus = CanBus(wiring, io_timeout, 0.3 * open_timeout)
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         self._fd = wiring.framing == 'fd'
+        self._per_count = wiring.direction * (COUNT / wiring.ratio)  # rad of the outputs
+        self._per_degree = wiring.direction * (math.radians(1.0) / wiring.ratio)
         self._forget()
 
     def _forget(self) -> None:
-        self.time = -math.inf
+        self.time, self.sampled = -math.inf, math.nan
         self.angles, self.speeds = np.full(MOTORS, math.nan), np.full(MOTORS, math.nan)
         self.applied = np.full(MOTORS, math.nan)
         self.flex = np.full(MOTORS, math.nan)
@@ -80,6 +82,9 @@ class CanTransport:
         self._seq, self._counter = 0, 0
         self._sent: dict[int, Array] = {}
         self._halves, self._asked = 0, False
+        # When the command of each number went out. The board measures when it takes a command and
+        # echoes its number; without commands the numbers are old, and so samples look.
+        self._sent_at = [math.nan] * 256
         self._heartbeat_at = -math.inf
         self._replies: list[ParameterFrame] = []
         self._end = -math.inf
@@ -101,6 +106,10 @@ class CanTransport:
         self._forget()
         self.bus.open()
         self._within(self._open_timeout)
+        return self._begin()
+
+    def _begin(self) -> Identity:
+        """Begin a session with the board that is on the bus."""
         self._session = secrets.randbelow(0x7FFFFFFE) + 1
         boot = self.write_parameter(Parameter.SESSION, self._session)
         major = self.read_parameter(Parameter.PROTOCOL) >> 8
@@ -138,29 +147,34 @@ class CanTransport:
     def command(self, values: Array, ttl: float) -> None:
         """Send set-points, shape (6,) [rad]; the board's answer to them arrives by itself."""
         w = self.wiring
-        counts = np.rint(w.direction * (values - w.zero) * w.ratio / COUNT)
+        counts = np.rint((values - w.zero) / self._per_count)
         if not np.all(np.abs(counts) < 0x8000):
             raise DeviceError(f'angle {values} does not fit the frame; check ratio and zero')
         self._seq = (self._seq + 1) & 0xFF
-        self._sent[self._seq] = w.zero + w.direction * counts * COUNT / w.ratio
+        self._sent_at[self._seq] = time.monotonic()
+        self._sent[self._seq] = w.zero + counts * self._per_count
         control = Control(True, Mode.POSITION, ttl_code(ttl))
-        whole = tuple(int(c) for c in counts)
+        whole = tuple(counts.astype(int).tolist())
         if self._fd:
             self.bus.send(CommandFd(self._seq, control, whole))
         else:
-            for half, part in enumerate(HALVES):
-                a, b, c = whole[part]
-                self.bus.send(Command(half, self._seq, control, (a, b, c)))
-            self._sync()
+            a, b, c, d, e, f = whole
+            self.bus.send(
+                Command(0, self._seq, control, (a, b, c)),
+                Command(1, self._seq, control, (d, e, f)), self._sync(),
+            )  # fmt: skip
         self._asked = True
 
     def arm(self) -> None:
         """Let the board act on set-points."""
-        self.emergencies.clear()
         self._sent.clear()
         self.applied[:] = math.nan
         self._within(self._open_timeout)
         self.write_parameter(Parameter.ARM, self._session)
+        # What was said before says nothing about the board that is armed now: a time to live that
+        # ended under the host before this one, for example.
+        self.emergencies.clear()
+        self.status, self.state = int(BoardState.ARMED), BoardState.ARMED
 
     def disarm(self) -> None:
         """Take the motors off power."""
@@ -175,6 +189,8 @@ class CanTransport:
     def reset(self) -> None:
         """Clear the board's latched faults."""
         self._within(self._open_timeout)
+        if self.rebooted:  # it knows neither the session nor the limits any more
+            self._begin()
         self.write_parameter(Parameter.RESET, self._session)
         self.emergencies.clear()
 
@@ -234,33 +250,33 @@ class CanTransport:
             idle = Control(False, Mode.COAST, 0)
             self.bus.send(CommandFd(self._seq, idle, (0,) * MOTORS))
         else:
-            self._sync()
+            self.bus.send(self._sync())
 
-    def _sync(self) -> None:
+    def _sync(self) -> Sync:
         self._counter = (self._counter + 1) & 0xFF
-        self.bus.send(Sync(self._counter))
+        return Sync(self._counter)
 
     def _take(self, now: float) -> None:
         for frame in self.bus.receive():
             self._sort(frame, now)
 
     def _sort(self, frame: Frame, now: float) -> None:
-        w = self.wiring
         if isinstance(frame, Position):
             part = HALVES[frame.half]
             self._measured(part, frame.angles, frame.seq, frame.status)
             self._halves |= 1 << frame.half
             if self._halves == BOTH:
                 self._halves, self.time = 0, now
+                self.sampled = self._sent_at[frame.seq]
         elif isinstance(frame, FeedbackFd):
             everything = slice(0, MOTORS)
             self._measured(everything, frame.angles, frame.seq, frame.status)
-            self.speeds[:] = w.direction * np.radians(frame.speeds) / w.ratio
+            np.multiply(self._per_degree, frame.speeds, out=self.speeds)
             self._flexed(everything, frame.samples)
-            self.time = now
+            self.time, self.sampled = now, self._sent_at[frame.seq]
         elif isinstance(frame, Velocity):
             part = HALVES[frame.half]
-            self.speeds[part] = w.direction[part] * np.radians(frame.speeds) / w.ratio
+            self.speeds[part] = self._per_degree[part] * frame.speeds
         elif isinstance(frame, Flex):
             self._flexed(HALVES[frame.half], frame.samples)
         elif isinstance(frame, ParameterFrame):
@@ -273,9 +289,7 @@ class CanTransport:
                 self.rebooted = True
 
     def _measured(self, part: slice, angles: tuple[int, ...], seq: int, status: int) -> None:
-        w = self.wiring
-        motor = np.array(angles, float) * COUNT
-        self.angles[part] = w.zero[part] + w.direction[part] * motor / w.ratio
+        self.angles[part] = self.wiring.zero[part] + self._per_count[part] * angles
         self.status, self.state = status, state_of(status)
         self.saturated[part] = bool(status & Status.SATURATED)
         self.torn += bool(status & Status.TORN)

@@ -155,6 +155,10 @@ class ControlLoop:
         """Clear latched faults; arms nothing. Raises NotAllowed, DeviceError."""
         self._call(self._clear)
 
+    def between_ticks(self, action: Callable[[], Any]) -> Any:
+        """Run an action in the thread of the loop, between two ticks; return what it returns."""
+        return self._call(action)
+
     def shutdown(self, timeout: float = TIMEOUT) -> bool:
         """Make the outputs safe, close the device, end the thread; whether all that worked."""
         if self._finished:

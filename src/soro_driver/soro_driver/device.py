@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
+import math
 from typing import ClassVar, TYPE_CHECKING
 
 import numpy as np
@@ -152,6 +153,8 @@ class Reading:
     tripped : bool
         The device carried out its own safe action (time to live passed, its own e-stop).
     sensors : SensorReading, optional
+    sampled : float
+        When the measurement was taken, at the earliest [s, CLOCK_MONOTONIC]; NaN: not known.
     """
 
     time: float
@@ -161,6 +164,7 @@ class Reading:
     faults: int = 0
     tripped: bool = False
     sensors: SensorReading | None = field(default=None)
+    sampled: float = math.nan
 
 
 class Device(ABC):
@@ -210,6 +214,10 @@ class Device(ABC):
     @abstractmethod
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points, shape (m,) [SI]; the device goes safe by itself after `ttl` [s]."""
+
+    def link_counts(self) -> dict[str, int]:
+        """Count what came over the wire since the connection was made, for diagnostics."""
+        return {}
 
     def ready(self) -> bool:
         """Whether `arm` can be called now; False while something is still starting."""

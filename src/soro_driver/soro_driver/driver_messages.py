@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import math
+
 from builtin_interfaces.msg import Time
 import rclpy.time
 
 from soro_driver.command_gate import CommandGate
+from soro_driver.device import Array, SensorReading
 from soro_driver.tick import Tick
-from soro_msgs.msg import ActuatorCommand, ActuatorState
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
 
 def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
@@ -36,6 +39,25 @@ def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
     if tick.demand is not None:
         message.command_source = tick.demand.source
         message.command_stamp = rclpy.time.Time(nanoseconds=tick.demand.stamp).to_msg()
+    return message
+
+
+def flex_message(sensors: SensorReading, stamp: Time, value: Array | None = None) -> FlexState:
+    """Return the readings of the flex sensors; a driver knows no calibration, `value` is NaN.
+
+    Parameters
+    ----------
+    sensors : SensorReading
+    stamp : Time
+        When the measurement reached this computer.
+    value : ndarray, optional
+        Elongations [m].
+    """
+    message = FlexState(name=list(sensors.names))
+    message.header.stamp = stamp
+    message.raw = sensors.raw.tolist()
+    message.value = [math.nan] * len(sensors.names) if value is None else value.tolist()
+    message.flags = sensors.flags.tolist()
     return message
 
 

@@ -70,6 +70,7 @@ def device_status(loop: ControlLoop) -> Status:
         'reconnections': loop.reconnections,
         'timeouts': loop.timeouts,
     }
+    values |= {f'link_{name}': count for name, count in loop.device.link_counts().items()}
     return Status('device', level, message, values)
 
 

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import math
 import threading
 import time
 
@@ -94,6 +95,7 @@ class CommandInlet(Law):
         self._ownership = Ownership(timeout)
         self._wall = wall
         self._wall_offset: float | None = None
+        self._stepped = -math.inf
         self._lock = threading.Lock()
         self._latest: Demand | None = None
         self._accepting = False
@@ -189,8 +191,11 @@ class CommandInlet(Law):
     def _notice_clock_step(self, now: float) -> None:
         offset = self._wall() - now
         if self._wall_offset is not None and abs(offset - self._wall_offset) > CLOCK_STEP:
-            self._ownership.forget_stamps()
+            self._stepped = now
         self._wall_offset = offset
+        # What was on its way then still has the old clock's stamp, and the next one the new one's.
+        if now - self._stepped <= self._ownership.timeout:
+            self._ownership.forget_stamps()
 
     def _count(self, error: SoroError, reason: str = '') -> None:
         self.rejected[reason or Code(error.code).name] += 1

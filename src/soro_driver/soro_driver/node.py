@@ -14,6 +14,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.robot_file import RobotDescription
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import run as run_node
@@ -25,17 +26,18 @@ from std_srvs.srv import Trigger
 from soro_driver import devices
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
-from soro_driver.device import DeviceError, DeviceLost, DeviceState, DeviceTimeout
-from soro_driver.driver_messages import stamp_nanoseconds, state_message
+from soro_driver.device import Device, DeviceError, DeviceLost, DeviceState, DeviceTimeout
+from soro_driver.driver_messages import flex_message, stamp_nanoseconds, state_message
 from soro_driver.driver_parameters import PARAMETERS
-from soro_driver.driver_report import report
-from soro_driver.endpoint import derive
-from soro_driver.law import CommandInlet
-from soro_driver.settings import read_driver_settings
+from soro_driver.driver_report import report, Status
+from soro_driver.endpoint import derive, Endpoint
+from soro_driver.law import CommandInlet, Law
+from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_driver.tick import Tick
-from soro_msgs.msg import ActuatorCommand, ActuatorState
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
 REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
+STARTING = 60.0  # s that a device which answers may take until it is ready; muscles are vented
 RETRY_PERIOD = 0.1  # s, while autostart waits for the device
 CALM_LOOKS = 5  # readings in time, one after the other, before autostart goes on
 CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
@@ -46,6 +48,9 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 class DriverNode(GuardedLifecycleNode):
     """Runs a `ControlLoop` with commands from ROS as its law.
 
+    A node that runs the loop with a law of its own derives from it and replaces `make_law`,
+    `make_device` or `publish`; limits, watchdogs, lifecycle and services stay the same.
+
     Parameters
     ----------
     device : str
@@ -53,11 +58,14 @@ class DriverNode(GuardedLifecycleNode):
     """
 
     exit_when_autostart_fails = False
+    node_name = 'driver'
+    parameters = PARAMETERS
+    report_period = REPORT_PERIOD
 
     def __init__(self, device: str = '', **kwargs: Any) -> None:
-        super().__init__('driver', **kwargs)
+        super().__init__(self.node_name, **kwargs)
         self._only = device
-        self._table = ParameterTable(self, PARAMETERS)
+        self._table = ParameterTable(self, self.parameters)
         self._loop: ControlLoop | None = None
         self._inlet: CommandInlet | None = None
         self._gate: CommandGate | None = None
@@ -70,15 +78,17 @@ class DriverNode(GuardedLifecycleNode):
         self._diagnostics = Diagnostics(self)
         # The state is published in every lifecycle state, so not by a managed publisher.
         self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
-        self.create_subscription(ActuatorCommand, 'actuator_command', self._on_command, 1)
+        self._flex_publisher: Any = None
+        self.listen_to_commands()
         self.create_subscription(Bool, 'estop', self._on_estop, LATCHED)
-        self.create_service(Trigger, '~/stop', self._on_stop)
-        self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
+        self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._report_timer = self.create_timer(REPORT_PERIOD, self._on_change, clock=self._steady)
+        self._report_timer = self.create_timer(
+            self.report_period, self._on_change, clock=self._steady
+        )
         self._retry_timer: Any = None
-        self._retry_until = 0.0
+        self._retry_until = self._starting_until = 0.0
         self._calm = 0
         self._last_look = 0.0
         self._diagnostics.report('device', Level.WARN, 'not configured')
@@ -105,11 +115,11 @@ class DriverNode(GuardedLifecycleNode):
             endpoint = derive(self.get_namespace(), settings.device, values['emulator_port'])
         elif self.get_parameter('use_sim_time').value:
             raise InvalidInput('use_sim_time', True, 'false: real hardware runs in real time')
-        device = devices.load(settings.device).from_section(settings.section, robot, endpoint)
+        device = self.make_device(settings, robot, endpoint)
         self._gate = CommandGate(robot.actuators, robot.coupled_limits)
-        self._inlet = CommandInlet(self._gate, settings.command_timeout)
+        law = self.make_law(robot, self._gate, settings)
         loop = ControlLoop(
-            device, self._inlet, self._gate, settings, observer=self._publish,
+            device, law, self._gate, settings, observer=self._publish,
             log=self.get_logger().info, failed=self._on_failure, priority=values['priority'],
         )  # fmt: skip
         try:
@@ -118,6 +128,19 @@ class DriverNode(GuardedLifecycleNode):
             loop.shutdown()
             raise
         return loop
+
+    def make_device(
+        self, settings: DriverSettings, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> Device:
+        """Return the device that the robot file names."""
+        return devices.load(settings.device).from_section(settings.section, robot, endpoint)
+
+    def make_law(
+        self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
+    ) -> Law:
+        """Return what decides the set-points."""
+        self._inlet = CommandInlet(gate, settings.command_timeout)
+        return self._inlet
 
     def activate(self) -> None:
         """Arm the device; the first command must start where the robot is."""
@@ -161,6 +184,7 @@ class DriverNode(GuardedLifecycleNode):
     def autostart(self) -> bool:
         """Configure and activate once; a device that is still starting is waited for."""
         self._retry_until = time.monotonic() + self._table.connect_timeout
+        self._starting_until = time.monotonic() + STARTING
         if self._wait_for_device():
             return False
         return super().autostart()
@@ -173,8 +197,11 @@ class DriverNode(GuardedLifecycleNode):
         reason = 'it is still starting'
         try:
             self._connected = self._connected or self._connect()
-            if self._connected.ready() and self._is_calm(self._connected):
+            ready = self._connected.ready()
+            if ready and self._is_calm(self._connected):
                 return False
+            if not ready:  # it answers, and needs its time
+                self._retry_until = max(self._retry_until, self._starting_until)
         except (DeviceLost, DeviceTimeout) as error:
             reason, self._calm = str(error), 0
             if self._connected is not None and isinstance(error, DeviceLost):
@@ -211,6 +238,22 @@ class DriverNode(GuardedLifecycleNode):
             super().autostart()
 
     # Messages ---------------------------------------------------------------------------------
+
+    def listen_to_commands(self) -> None:
+        """Subscribe to what is commanded."""
+        self.create_subscription(ActuatorCommand, 'actuator_command', self._on_command, 1)
+
+    def offer_services(self) -> None:
+        """Offer to stop and to clear faults.
+
+        Under the driver's name whatever the node's: everybody must be able to stop a robot.
+        """
+        self.create_service(Trigger, 'driver/stop', self._on_stop)
+        self.create_service(Trigger, 'driver/clear_fault', self._on_clear_fault)
+
+    def statuses(self, loop: ControlLoop) -> list[Status]:
+        """Return what the diagnostics say about a running loop."""
+        return report(loop, self._inlet)
 
     def _on_command(self, message: ActuatorCommand) -> None:
         now = time.monotonic()
@@ -277,12 +320,20 @@ class DriverNode(GuardedLifecycleNode):
         """Publish a tick (in the thread of the loop)."""
         if self._gate is None:
             return
-        age = int(1e9 * (time.monotonic() - tick.time))
-        arrival = Time(nanoseconds=max(0, self.get_clock().now().nanoseconds - age))
-        self._state_publisher.publish(state_message(tick, self._gate, arrival.to_msg()))
+        self.publish(tick)
         if tick.state is not self._last_state:
             self._last_state = tick.state
             self._changed.trigger()
+
+    def publish(self, tick: Tick) -> None:
+        """Publish the states of actuators and further sensors (in the thread of the loop)."""
+        age = int(1e9 * (time.monotonic() - tick.time))
+        arrival = Time(nanoseconds=max(0, self.get_clock().now().nanoseconds - age)).to_msg()
+        self._state_publisher.publish(state_message(tick, self._gate, arrival))
+        if tick.reading is not None and tick.reading.sensors is not None:
+            if self._flex_publisher is None:  # most devices have no further sensors
+                self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
+            self._flex_publisher.publish(flex_message(tick.reading.sensors, arrival))
 
     def _on_failure(self, error: BaseException) -> None:
         self._failure = error
@@ -296,7 +347,7 @@ class DriverNode(GuardedLifecycleNode):
         loop = self._loop
         if loop is None:
             return
-        for status in report(loop, self._inlet):
+        for status in self.statuses(loop):
             level = Level(int(status.level))
             self._diagnostics.report(status.name, level, status.message, **status.values)
         if self.active and not loop.safety.armed:

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from soro_mechanics.actuators import QUANTITIES
-from soro_mechanics.errors import RobotFileError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
@@ -16,6 +16,7 @@ from soro_driver.device import Array
 from soro_driver.plausibility import PlausibilityLimits, read_plausibility
 
 RAMP, RELEASE = 'ramp', 'release'
+SIMULATED = 'simulated'
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,14 @@ class DriverSettings:
 
 
 def read_driver_settings(robot: RobotDescription) -> DriverSettings:
-    """Read the section ``driver``.
+    """Read the section ``driver``; a robot without one has simulated actuators.
 
     Raises
     ------
     RobotFileError
-        It is missing or wrong: field, value, remedy.
+        It is wrong: field, value, remedy.
     """
-    root = robot.foreign_section('driver')
-    if root is None:
-        raise RobotFileError(
-            'driver', None, 'required to drive this robot; see docs/hardware.md', robot.file
-        )
+    root = robot.foreign_section('driver') or Section(_simulated(robot), 'driver', robot.file)
     with root:
         device = root.text('device')
         rate = root.quantity('rate', '1/s', minimum=1.0, maximum=2000.0)
@@ -85,10 +82,23 @@ def read_driver_settings(robot: RobotDescription) -> DriverSettings:
         band = root.number('engage_band', 0.1, positive=True, maximum=1.0)
         action, safe_rate = _read_safe_action(root, robot)
         limits = read_plausibility(root)
-        section = root.section(device)
+        if device == SIMULATED and device not in root:
+            section = Section({}, 'driver.simulated', robot.file)
+        else:
+            section = root.section(device)
     return DriverSettings(
         device, rate, command, feedback, ttl, band, action, safe_rate, limits, section
     )
+
+
+def _simulated(robot: RobotDescription) -> dict[str, Any]:
+    """Return the section of a robot without hardware, patient as on a busy computer."""
+    vents = all(a.quantity == 'pressure' for a in robot.actuators)
+    return {
+        'device': SIMULATED, 'rate': '100 Hz', 'command_timeout': '500 ms',
+        'feedback_timeout': '400 ms', 'time_to_live': '400 ms',
+        'on_command_loss': {'action': RAMP if vents else RELEASE},
+    }  # fmt: skip
 
 
 def _read_safe_action(root: Section, robot: RobotDescription) -> tuple[str, Array]:

@@ -177,6 +177,21 @@ def test_setting_the_wall_clock_trips_nothing(rig, step):
     assert not rig.inlet.rejected
 
 
+def test_a_command_on_its_way_while_the_clock_is_set_back_blocks_nobody(rig):
+    wall = [1.7e9]
+    rig.inlet._wall = lambda: wall[0] + rig.clock.now
+    rig.stamp = 1_700_000_000_000_000_000
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    wall[0] -= 3600.0
+    rig.stream((0.5 * BAR, 0.0, 0.0), 2)  # stamped before
+    rig.stamp -= int(3600e9)
+    tick = rig.stream((0.6 * BAR, 0.0, 0.0), 50)
+    assert tick.state is DeviceState.ACTIVE and not rig.inlet.rejected
+    # Order counts again a while after the step.
+    with pytest.raises(OutOfOrder):
+        rig.send(BAR, 0.0, 0.0, stamp=rig.stamp - 5_000_000)
+
+
 @pytest.mark.parametrize('value', [float('nan'), float('inf'), 1e308, -BAR])
 def test_a_bad_message_keeps_the_last_good_one(rig, value):
     reach(rig, 0.5 * BAR, 0.0, 0.0)

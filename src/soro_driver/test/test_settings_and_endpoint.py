@@ -70,9 +70,10 @@ def test_wrong_sections_are_refused_with_their_path(actuators, change, path):
     assert error.value.path.startswith(path)
 
 
-def test_missing_section(actuators):
-    with pytest.raises(RobotFileError, match=r'docs/hardware\.md'):
-        read_driver_settings(robot(actuators, None))
+def test_without_a_section_the_actuators_are_simulated(actuators):
+    settings = read_driver_settings(robot(actuators, None))
+    assert (settings.device, settings.section.path) == ('simulated', 'driver.simulated')
+    assert settings.safe_action == RAMP  # pressures are let out
 
 
 def test_endpoints_differ_by_namespace_domain_and_device(monkeypatch):

@@ -9,13 +9,14 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_can_driver.board import EmergencyCode, MOTORS
+from soro_can_driver.board import CanId, EmergencyCode, MOTORS, PROTOCOL_MAJOR
 from soro_can_driver.transport import COUNT
 from soro_can_driver.wiring import CanWiring, read_wiring
 from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.flex_signal import FlexFault, FlexSignal
 from soro_mechanics.section import Section
 
+from soro_emulation.bus_faults import BUS_FAULTS, BusFaults
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.haptic_plant import Hand, HapticPlantProcess, RELEASED
 from soro_emulation.injected_fault import actuator_index, finite
@@ -23,33 +24,42 @@ from soro_emulation.motor_board import MotorBoard
 from soro_emulation.socketcand_server import SocketcandServer
 
 FAULTS = (
-    'none', 'silent', 'unplug', 'reboot', 'stall', 'overcurrent', 'encoder_jump', 'flex', 'hand',
+    'none', 'silent', 'unplug', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
+    'encoder_jump', 'protocol', 'flex', 'hand', *BUS_FAULTS,
 )  # fmt: skip
 # What `hand` may be told: five coordinates each, see `haptic_plant.Hand`.
 HAND_KEYS = ('place', 'stiffness', 'force')
+MEASURING = (CanId.SYNC, CanId.COMMAND_FD)
+NOTE_PERIOD = 0.01  # s between notes of where the handle is
 
 
 class CanEmulator(DeviceEmulator):
     """Serves the socketcand client; the plant behind it runs in a process of its own.
 
     Fault ``hand`` is no fault but the hand, with ``place``, ``stiffness`` and ``force`` of five
-    numbers each. ``flex`` takes ``sensor`` and ``kind`` (stuck, open, shorted, drifting).
+    numbers each, or a ``way`` of rows ``[seconds from now, five numbers]`` in place of ``place``.
+    While there is a hand the log gets ``handle``: its true place and the wrench on it. ``flex``
+    takes ``sensor`` and ``kind`` (stuck, open, shorted, drifting).
     """
 
     def __init__(self, wiring: CanWiring, context: EmulatorContext, now: float) -> None:
         with context.properties as section:
             serial = section.integer('serial', 1, minimum=1)
             self._signals = read_signals(section, context.seed)
+        parts = zip(*((s.offset, s.gain, s.drift, s.noise) for s in self._signals), strict=True)
+        self._together = FlexSignal(*(np.array(part) for part in parts))
         self._wiring, self._log = wiring, context.log
         self._names = tuple(a.name for a in context.robot.actuators)
         self._random = np.random.default_rng(context.seed)
         boot = int(self._random.integers(1, 0xFFFF))
         self._board = MotorBoard(boot, serial, self._counts, now)
         self._lock = threading.Lock()
-        self._server = SocketcandServer(context.endpoint.port, self._receive, self._idle)
+        self._bus = BusFaults(self._receive, self._idle, context.seed)
+        self._server = SocketcandServer(context.endpoint.port, self._bus.receive, self._bus.idle)
         self._address = context.endpoint.address
         self._plant = HapticPlantProcess(context.robot.file, 'can', MOTORS)
-        self._hand = RELEASED
+        self._hand, self._wrench = RELEASED, np.zeros(6)
+        self._noted, self._measured = now, False
         self._flex_faults = [FlexFault.NONE] * MOTORS
         self._held, self._since = np.zeros(MOTORS), np.full(MOTORS, now)
         self._start = now
@@ -73,7 +83,24 @@ class CanEmulator(DeviceEmulator):
         if state is not self._state:
             self._log.write('state', now, state=state.name)
             self._state = state
-        self._plant.update(angle, self._hand)
+        self._follow(now, angle)
+
+    def load(self, wrench: Array) -> Array:
+        """Press on the handle with a wrench, shape (6,), beside the hand; returns the sum."""
+        self._wrench = wrench
+        return self._plant.state.wrench
+
+    def _follow(self, now: float, angle: Array) -> None:
+        """Let the plant follow motors and hand."""
+        hand = self._hand
+        new = self._plant.update(angle, hand.at(now), self._wrench)
+        if new and hand is not RELEASED and now - self._noted >= NOTE_PERIOD:
+            self._noted = now
+            state = self._plant.state
+            self._log.write(
+                'handle', now, place=state.place.round(7).tolist(),
+                wrench=state.wrench.round(5).tolist(),
+            )  # fmt: skip
 
     def actuation(self, now: float) -> Array:
         """Return the true angles of the outputs [rad]."""
@@ -85,8 +112,10 @@ class CanEmulator(DeviceEmulator):
         if fault not in FAULTS:
             raise UnknownName('fault', fault, FAULTS)
         if fault == 'hand':
-            self._hand = read_hand(values)
+            self._hand = read_hand(values, time.monotonic())
             return
+        if fault == 'none' or fault in BUS_FAULTS:
+            self._bus.inject(fault, values)
         with self._lock:
             self._break(fault, values, time.monotonic())
         if fault == 'unplug':
@@ -105,7 +134,8 @@ class CanEmulator(DeviceEmulator):
     def _break(self, fault: str, values: dict[str, Any], now: float) -> None:
         board = self._board
         if fault == 'none':
-            board.stalled[:] = False
+            board.stalled[:] = board.reversed[:] = False
+            board.major = PROTOCOL_MAJOR
             self._server.silent = False
             self._flex_faults = [FlexFault.NONE] * MOTORS
         elif fault == 'silent':
@@ -114,14 +144,21 @@ class CanEmulator(DeviceEmulator):
             board.reboot((board.boot_id + 1) & 0xFFFF or 1)
         elif fault == 'flex':
             self._break_sensor(values, now)
-        elif fault != 'unplug':
+        elif fault == 'protocol':
+            board.major = int(finite(values, 'major', PROTOCOL_MAJOR + 1.0))
+        elif fault == 'bus_off':
+            board.fail(EmergencyCode.BUS_OFF, 0)
+        elif fault != 'unplug' and fault not in BUS_FAULTS:
             motor = actuator_index(values, self._names)
             if fault == 'stall':
                 board.stalled[motor] = True
+            elif fault == 'reversed':
+                board.reversed[motor] = True
             elif fault == 'overcurrent':
                 board.fail(EmergencyCode.OVER_CURRENT, 1 << motor)
             else:
                 board.angle[motor] += finite(values, 'degrees', 20.0) * 10.0 * self._wiring.ratio
+                board.fail(EmergencyCode.ENCODER_JUMP, 1 << motor)  # no motor is so quick
 
     def _break_sensor(self, values: dict[str, Any], now: float) -> None:
         names = self._wiring.sensors
@@ -138,12 +175,14 @@ class CanEmulator(DeviceEmulator):
         self._flex_faults[index] = FlexFault(kind)
 
     def _counts(self, now: float) -> Array:
-        out = np.empty(MOTORS)
-        for i, signal in enumerate(self._signals):
-            fault = self._flex_faults[i]
-            age = now - (self._since[i] if fault is FlexFault.DRIFTING else self._start)
-            elongation = self._plant.elongation[i]
-            out[i] = signal.counts(elongation, age, self._random, fault, self._held[i])
+        elongation = self._plant.state.elongation
+        out = self._together.counts(elongation, now - self._start, self._random)
+        for i, fault in enumerate(self._flex_faults):
+            if fault is not FlexFault.NONE:
+                age = now - (self._since[i] if fault is FlexFault.DRIFTING else self._start)
+                out[i] = self._signals[i].counts(
+                    elongation[i], age, self._random, fault, self._held[i]
+                )
         return out
 
     def _output(self) -> Array:
@@ -151,12 +190,19 @@ class CanEmulator(DeviceEmulator):
         return w.zero + w.direction * self._board.angle * COUNT / w.ratio
 
     def _receive(self, can_id: int, data: bytes) -> list[tuple[int, bytes]]:
+        self._measured = self._measured or can_id in MEASURING
         with self._lock:
             return self._board.receive(can_id, data, time.monotonic())
 
     def _idle(self) -> list[tuple[int, bytes]]:
+        now = time.monotonic()
         with self._lock:
-            return self._board.advance(time.monotonic())
+            frames = self._board.advance(now)
+            angle = self._output()
+        if self._measured:  # the answer is out; be ready for the next measurement
+            self._measured = False
+            self._follow(now, angle)
+        return frames
 
 
 def read_signals(section: Section, seed: int) -> tuple[FlexSignal, ...]:
@@ -181,8 +227,10 @@ def read_signals(section: Section, seed: int) -> tuple[FlexSignal, ...]:
     )
 
 
-def read_hand(values: dict[str, Any]) -> Hand:
-    """Read place, stiffness and force of the hand; what is missing is zero."""
+def read_hand(values: dict[str, Any], now: float = 0.0) -> Hand:
+    """Read place or way, stiffness and force of the hand; what is missing is zero."""
+    if not values:
+        return RELEASED
     parts = {}
     for key in HAND_KEYS:
         numbers = values.get(key, [0.0] * 5)
@@ -191,4 +239,15 @@ def read_hand(values: dict[str, Any]) -> Hand:
         parts[key] = np.array([finite({key: x}, key, 0.0) for x in numbers])
     if np.any(parts['stiffness'] < 0.0):
         raise InvalidInput('stiffness', values.get('stiffness'), 'numbers, zero or greater')
-    return Hand(parts['place'], parts['stiffness'], parts['force'])
+    times, way = _read_way(values.get('way', []), now)
+    return Hand(parts['place'], parts['stiffness'], parts['force'], times, way)
+
+
+def _read_way(rows: Any, now: float) -> tuple[Array, Array]:
+    if not isinstance(rows, list) or any(not isinstance(r, list) or len(r) != 6 for r in rows):
+        raise InvalidInput('way', rows, 'rows of six numbers: seconds, place')
+    table = np.array([[finite({'way': x}, 'way', 0.0) for x in row] for row in rows])
+    table = table.reshape(len(rows), 6)
+    if np.any(np.diff(table[:, 0]) <= 0.0):
+        raise InvalidInput('way', rows, 'times that increase')
+    return now + table[:, 0], table[:, 1:]

@@ -79,6 +79,13 @@ class DeviceEmulator(ABC):
             With the faults that this device knows, or the value that is wrong.
         """
 
+    def load(self, wrench: Array) -> Array:
+        """Take the wrench on the tip that comes from outside, and return all that acts on it.
+
+        Shape (6,), force first, axes of base_link. A device with a hand on it adds the hand's.
+        """
+        return wrench
+
     def in_use(self, now: float) -> bool:
         """Whether a driver is at work or anything is still actuated at `now` [s]."""
         return False

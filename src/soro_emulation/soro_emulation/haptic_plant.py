@@ -9,12 +9,13 @@ Motor angles and what the hand does go in, elongations of the flex strips come b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +34,35 @@ class Hand:
         Along x, y, z and about the two axes across the handle.
     stiffness : ndarray, shape (5,) [N/m, N m/rad]
     force : ndarray, shape (5,) [N, N m]
+    times : ndarray, shape (n,) [s, CLOCK_MONOTONIC]
+        Of a way that the place follows in straight lines; empty: it stays at `place`.
+    way : ndarray, shape (n, 5)
     """
 
     place: Array
     stiffness: Array
     force: Array
+    times: Array = field(default_factory=lambda: np.zeros(0))
+    way: Array = field(default_factory=lambda: np.zeros((0, 5)))
+
+    def at(self, time: float) -> Hand:
+        """Return the hand that stands still where this one is at a time [s]."""
+        if not self.times.size:
+            return self
+        place = np.array([np.interp(time, self.times, column) for column in self.way.T])
+        return Hand(place, self.stiffness, self.force)
 
 
 RELEASED = Hand(np.zeros(5), np.zeros(5), np.zeros(5))
+
+
+@dataclass(frozen=True)
+class PlantState:
+    """Answer of the plant: elongations [m], where the handle is, the hand's wrench on it."""
+
+    elongation: Array
+    place: Array
+    wrench: Array
 
 
 class HapticPlant:
@@ -66,18 +88,20 @@ class HapticPlant:
         p = self._device.ports
         return p.axes.T @ np.concatenate([p.pose[:3, 3], self._log(p.pose[:3, :3])])
 
-    def update(self, angle: Array, hand: Hand) -> Array:
-        """Move to motor angles, shape (6,) [rad]; returns elongations, shape (6,) [m]."""
+    def update(self, angle: Array, hand: Hand, wrench: Array | None = None) -> PlantState:
+        """Move to motor angles, shape (6,) [rad], with a hand and a wrench, shape (6,), on it."""
         p = self._device.ports
+        outside = np.zeros(5) if wrench is None else p.axes.T @ wrench
         jacobian = p.ea @ np.linalg.inv(p.aa)
         held = p.ee - jacobian @ p.ae
         ahead = self.place() + jacobian @ (angle - p.angle)
         grip = np.diag(hand.stiffness)
         # Balance of the hand's spring with the device, on the last linearisation.
-        pull = hand.force + grip @ (hand.place - ahead + held @ p.force)
+        pull = outside + hand.force + grip @ (hand.place - ahead + held @ p.force)
         self.force = np.linalg.solve(np.eye(5) + grip @ held, pull)
         self._device.update(angle, self.force)
-        return self._device.ports.sensor.copy()
+        p = self._device.ports
+        return PlantState(p.sensor.copy(), self.place(), p.axes @ p.force)
 
 
 class HapticPlantProcess:
@@ -85,8 +109,9 @@ class HapticPlantProcess:
 
     def __init__(self, robot_file: str, device: str, sensors: int) -> None:
         self.error = ''
-        self.elongation = np.zeros(sensors)
+        self.state = PlantState(np.zeros(sensors), np.zeros(5), np.zeros(6))
         self.ready = False
+        self._lock = threading.Lock()
         self._waiting = True  # for the plant to say that it is loaded
         ours, theirs = os.pipe(), os.pipe()
         environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
@@ -100,22 +125,36 @@ class HapticPlantProcess:
         self._answers = Connection(ours[0], writable=False)
         self._questions = Connection(theirs[1], readable=False)
 
-    def update(self, angle: Array, hand: Hand) -> None:
-        """Take an answer that has come, and ask again; never waits."""
-        if self.error:
-            return
-        try:
-            if self._waiting and self._answers.poll():
-                answer = self._answers.recv()
-                if isinstance(answer, str):
-                    self.error = answer
-                    return
-                self.elongation, self.ready, self._waiting = answer, True, False
-            if not self._waiting:
-                self._questions.send((angle, hand))
-                self._waiting = True
-        except (EOFError, OSError):
-            self.error = 'the process of the plant has ended'
+    def update(self, angle: Array, hand: Hand, wrench: Array) -> bool:
+        """Take an answer that has come, and ask again; never waits. Safe from any thread.
+
+        Returns
+        -------
+        bool
+            Whether `state` is new.
+        """
+        with self._lock:
+            if self.error:
+                return False
+            try:
+                return self._exchange(angle, hand, wrench)
+            except (EOFError, OSError):
+                self.error = 'the process of the plant has ended'
+                return False
+
+    def _exchange(self, angle: Array, hand: Hand, wrench: Array) -> bool:
+        new = False
+        if self._waiting and self._answers.poll():
+            answer = self._answers.recv()
+            if isinstance(answer, str):
+                self.error = answer
+                return False
+            self.state, self.ready = PlantState(*answer), True
+            self._waiting, new = False, True
+        if not self._waiting:
+            self._questions.send((angle, hand, wrench))
+            self._waiting = True
+        return new
 
     def stop(self) -> None:
         """End the process."""
@@ -128,10 +167,14 @@ class HapticPlantProcess:
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the plant, answer once for the rest shape, then whatever is asked."""
     plant = HapticPlant(robot_file, device)
-    answers.send(plant.update(np.zeros(6), RELEASED))
+    answers.send(_parts(plant.update(np.zeros(6), RELEASED)))
     while True:
-        angle, hand = questions.recv()
-        answers.send(plant.update(angle, hand))
+        answers.send(_parts(plant.update(*questions.recv())))
+
+
+def _parts(state: PlantState) -> tuple[Array, Array, Array]:
+    """Return what travels: this module is `__main__` there, so its classes have another name."""
+    return state.elongation, state.place, state.wrench
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

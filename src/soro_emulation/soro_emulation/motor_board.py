@@ -53,6 +53,7 @@ HOLD_TIME = 0.2  # s at reduced current before coasting
 HOST_TIMEOUT = 0.3  # s without the host's heartbeat
 HEARTBEAT = 0.1  # s
 FIRMWARE = (1, 0)
+FRESH, END = int(FlexFlag.FRESH), int(FlexFlag.FRESH | FlexFlag.OUT_OF_RANGE)
 
 
 class MotorBoard:
@@ -76,7 +77,8 @@ class MotorBoard:
         self.speed = np.zeros(MOTORS)
         self.minimum, self.maximum = np.full(MOTORS, -32767.0), np.full(MOTORS, 32767.0)
         self.largest_speed = np.full(MOTORS, math.inf)
-        self.stalled = np.zeros(MOTORS, bool)
+        self.stalled, self.reversed = np.zeros(MOTORS, bool), np.zeros(MOTORS, bool)
+        self.major = PROTOCOL_MAJOR
         self.status_bits = Status(0)
         self.faults = 0
         self.applied = 0
@@ -144,6 +146,7 @@ class MotorBoard:
         step = (1.0 - math.exp(-dt / TIME_CONSTANT)) * (goal - self.angle)
         most = self.largest_speed * 10.0 * dt  # deg/s to counts
         step = np.where(self.stalled, 0.0, np.clip(step, -most, most))
+        step = np.where(self.reversed, -step, step)
         self.speed = 0.1 * step / dt
         self.angle = self.angle + step
 
@@ -184,13 +187,10 @@ class MotorBoard:
         self.applied += 1
 
     def _measure(self, now: float) -> None:
-        angles = [int(a) for a in np.clip(np.rint(self.angle), -32768, 32767)]
-        speeds = [int(v) for v in np.clip(np.rint(self.speed), -32768, 32767)]
-        counts = np.clip(np.rint(self._flex(now)), 0, FLEX_MASK).astype(int)
-        ends = (counts == 0) | (counts == FLEX_MASK)
+        angles, speeds = whole(self.angle, -32768, 32767), whole(self.speed, -32768, 32767)
         samples = [
-            int(c) | FlexFlag.FRESH | (FlexFlag.OUT_OF_RANGE if end else 0)
-            for c, end in zip(counts, ends, strict=True)
+            c | FRESH if 0 < c < FLEX_MASK else c | END
+            for c in whole(self._flex(now), 0, FLEX_MASK)
         ]
         status = int(self.state) | int(self.status_bits)
         if self._fd:
@@ -227,7 +227,7 @@ class MotorBoard:
 
     def _read(self, request: ParameterFrame) -> int | Abort:
         values: dict[int, int] = {
-            Parameter.PROTOCOL: PROTOCOL_MAJOR << 8 | PROTOCOL_MINOR,
+            Parameter.PROTOCOL: self.major << 8 | PROTOCOL_MINOR,
             Parameter.SERIAL: self.serial,
             Parameter.FIRMWARE: FIRMWARE[0] << 8 | FIRMWARE[1],
             Parameter.CHANNELS: MOTORS,
@@ -292,3 +292,8 @@ class MotorBoard:
     def _flush(self) -> list[tuple[int, bytes]]:
         frames, self._outbox = self._outbox, []
         return [(int(f.id), f.pack()) for f in frames]
+
+
+def whole(values: Array, lowest: int, highest: int) -> list[int]:
+    """Round to integers that fit a field of a frame."""
+    return np.clip(np.rint(values), lowest, highest).astype(int).tolist()  # type: ignore[no-any-return]

@@ -116,10 +116,12 @@ class EmulatorNode(Node):
             self._diagnostics.report('body', Level.ERROR, body.error)
         else:
             actuation = self._device.actuation(time.monotonic())
-            body.ask(actuation, self._wrench.at_tip(self._tip), self.get_clock().now().to_msg())
+            wrench = self._device.load(self._wrench.at_tip(self._tip))
+            body.ask(actuation, wrench, self.get_clock().now().to_msg())
 
     def _publish(self, stamp: Time, q: Configuration) -> None:
-        self._tip = q.tip
+        if q.status.converged:
+            self._tip = q.tip
         origin = ConfigurationMessage.GROUND_TRUTH
         self._publisher.publish(
             configuration_to_message(q, self._robot, self._frames.base_link, stamp, origin)

@@ -64,6 +64,7 @@ class PneumaticBench:
         self._span = np.asarray(span, dtype=float)
         self._log = log
         self._setpoint = np.zeros(count)
+        self._noted = np.zeros(count)
         self._now = now
         self._pressurised = False
         self._lock = threading.RLock()
@@ -79,12 +80,13 @@ class PneumaticBench:
                     self._switch(False, drop)
             self._advance_to(now)
 
-    def command(self, index: int, pressure: float, now: float) -> None:
-        """Set the command input of one regulator [Pa]."""
+    def command(self, index: int, pressure: float, now: float, noted: bool = True) -> None:
+        """Set the command input of one regulator [Pa]; `noted`: in the log, if it has changed."""
         with self._lock:
             self.advance(now)
-            if pressure != self._setpoint[index]:
-                self._setpoint[index] = pressure
+            self._setpoint[index] = pressure
+            if noted and pressure != self._noted[index]:
+                self._noted[index] = pressure
                 self._log.write('output', now, actuator=self.names[index], pressure=pressure)
 
     def heartbeat(self, now: float) -> None:
@@ -95,6 +97,13 @@ class PneumaticBench:
                 self._relay.edge(now)
                 if self._relay.closed(now) and not self.regulators.supplied:
                     self._switch(True, now)
+
+    def dump(self, opened: bool, now: float) -> None:
+        """Open or close a dump valve: the supply cut and every line open to the air."""
+        with self._lock:
+            self.advance(now)
+            if self.regulators.supplied == opened:
+                self._switch(not opened, now)
 
     def monitors(self, now: float) -> Array:
         """Convert every monitor [V]."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 import re
+import select
 import socket
 import threading
 import time
@@ -19,6 +20,7 @@ from soro_mechanics.errors import InvalidInput
 Wire = Iterable[tuple[int, bytes]]
 
 POLL = 0.002  # s between calls of `idle` while the client is silent
+SEND_TIMEOUT = 2.0  # s, for a client that reads nothing
 LARGEST = 65536  # bytes of a client that never closes a bracket
 SEND = re.compile(rb'send\s+([0-9A-Fa-f]{1,8})\s+([0-9A-Fa-f]{1,2})((?:\s+[0-9A-Fa-f]{1,2})*)\s*')
 
@@ -104,23 +106,26 @@ class SocketcandServer:
                     self._client = None
 
     def _talk(self, client: socket.socket) -> None:
-        client.settimeout(POLL)
+        assert self._listener is not None
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.sendall(b'< hi >')
+        client.settimeout(SEND_TIMEOUT)
+        waiting = select.poll()
+        waiting.register(client, select.POLLIN)
+        waiting.register(self._listener, select.POLLIN)
         pending, greeted = b'', False
         while not self._stopping.is_set():
-            try:
+            ready = [number for number, _ in waiting.poll(1e3 * POLL)]
+            if self._listener.fileno() in ready:
+                self._turn_others_away(client)
+            if client.fileno() in ready:
                 data = client.recv(4096)
                 if not data:
                     return
-            except TimeoutError:
-                data = b''
-            self._turn_others_away(client)
-            pending += data
-            while b'>' in pending:
-                text, _, pending = pending.partition(b'>')
-                answer, sent = self._answer(text.partition(b'<')[2].strip())
-                greeted = greeted or sent
+                *texts, pending = (pending + data).split(b'>')
+                answers = [self._answer(text.partition(b'<')[2].strip()) for text in texts]
+                answer = b''.join(text for text, _ in answers)
+                greeted = greeted or any(sent for _, sent in answers)
                 if answer and not self.silent:
                     client.sendall(answer)
             if len(pending) > LARGEST:
@@ -137,7 +142,7 @@ class SocketcandServer:
         if match is None:
             self.malformed += 1
             return b'', False
-        data = bytes(int(x, 16) for x in match.group(3).split())
+        data = bytes([int(x, 16) for x in match.group(3).split()])
         if len(data) != int(match.group(2), 16):
             self.malformed += 1
             return b'', False
@@ -145,27 +150,21 @@ class SocketcandServer:
 
     def _turn_others_away(self, client: socket.socket) -> None:
         assert self._listener is not None
-        self._listener.settimeout(0.0)
+        if has_gone(client):
+            return  # the other one is welcome then
         try:
-            if has_gone(client):
-                return  # the other one is welcome then
             other, _ = self._listener.accept()
             with other:
                 other.sendall(b'< error the bus is in use >')
         except OSError:
-            pass  # nobody there
-        finally:
-            self._listener.settimeout(POLL)
+            pass  # gone already
 
 
 def has_gone(client: socket.socket) -> bool:
-    """Whether a client has closed its end."""
-    try:
-        return client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b''
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
+    """Whether a client has closed its end, even if something it sent has not been read yet."""
+    waiting = select.poll()
+    waiting.register(client, select.POLLRDHUP)
+    return bool(waiting.poll(0))
 
 
 def as_text(frames: Wire) -> bytes:

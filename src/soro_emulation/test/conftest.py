@@ -9,8 +9,36 @@ import json
 import os
 from pathlib import Path
 
+import fault_evidence
 import pytest
+from rcl_interfaces.msg import Log
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from robot_processes import RobotProcesses
+
+
+def pytest_configure(config):
+    config.addinivalue_line('markers', fault_evidence.MARK)
+
+
+def pytest_collection_finish(session):
+    fault_evidence.write_cells(session.items)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    """Let every test begin with nothing broken, whatever robot it shares."""
+    for value in item.funcargs.values():
+        if isinstance(value, RobotProcesses):
+            value.hits.clear()
+    yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == 'call' or report.outcome == 'failed':
+        fault_evidence.write(item, report)
 
 
 @pytest.fixture(scope='module')
@@ -28,6 +56,19 @@ def robot(robot_):
     """Return the robot, ACTIVE and at rest."""
     robot_.recover()
     return robot_
+
+
+@pytest.fixture
+def said(robot):
+    """Return a list that receives what all nodes log."""
+    lines: list[str] = []
+    # Latched: a node may have said it before it was found.
+    latched = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    subscription = robot.node.create_subscription(
+        Log, '/rosout', lambda message: lines.append(f'{message.name}: {message.msg}'), latched
+    )
+    yield lines
+    robot.node.destroy_subscription(subscription)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetState
@@ -38,13 +38,15 @@ ACTIVATE, DEACTIVATE, CLEANUP, CONFIGURE = 3, 4, 2, 1
 _numbers = itertools.count()
 
 
-def start_node(module: str, namespace: str, **parameters: Any) -> subprocess.Popen[str]:
-    """Start a node of the installed packages."""
+def start_node(
+    module: str, namespace: str, prelude: str = '', **parameters: Any
+) -> subprocess.Popen[str]:
+    """Start a node of the installed packages; `prelude` is Python that runs before its import."""
     arguments = ['--ros-args', '-r', f'__ns:={namespace}']
     for name, value in parameters.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
         arguments += ['-p', f'{name}:={text}']
-    code = f'from {module} import main; main()'
+    code = f'{prelude}\nfrom {module} import main; main()'
     return subprocess.Popen(
         [sys.executable, '-c', code, *arguments], stderr=subprocess.PIPE, text=True
     )
@@ -77,6 +79,21 @@ def children(pid: int) -> list[int]:
     return [int(x) for x in text.split()]
 
 
+class Hit(NamedTuple):
+    """Something that was broken on purpose: when [s, CLOCK_MONOTONIC], and what."""
+
+    time: float
+    what: str
+
+
+class Heard(NamedTuple):
+    """A change of the driver's status `device` in the diagnostics."""
+
+    time: float
+    level: int
+    message: str
+
+
 class RobotProcesses:
     """One robot: its two processes, and a ROS client in this process."""
 
@@ -100,6 +117,10 @@ class RobotProcesses:
         self.target: np.ndarray | None = None
         self.source = f'{self.namespace}/planner'
         self.companions: list[RobotProcesses] = []
+        self.hits: list[Hit] = []
+        self.driver_options: dict[str, Any] = {}
+        self.wall_step = 0  # s, of the clock that stamps the commands
+        self.heard: list[Heard] = []
         self._connect()
 
     def _connect(self) -> None:
@@ -128,8 +149,16 @@ class RobotProcesses:
             node, _, name = status.name.partition(': ')
             if node == f'{self.namespace}/driver':
                 self.diagnostics[name] = (time.monotonic(), status)
+                if name == 'device':
+                    self._hear(status)
                 if name == 'device' and status.level == b'\x02' and self.first_error is None:
                     self.first_error = time.monotonic()
+
+    def _hear(self, status: Any) -> None:
+        reason = next((v.value for v in status.values if v.key == 'reason'), '')
+        words = status.message if reason in status.message else f'{status.message}: {reason}'
+        if not self.heard or self.heard[-1].message != words:
+            self.heard.append(Heard(time.monotonic(), status.level[0], words))
 
     def _stream(self) -> None:
         if self.target is not None:
@@ -149,7 +178,7 @@ class RobotProcesses:
         self.state = None
         self.driver = start_node(
             'soro_driver.node', self.namespace, robot=self.robot, connect_timeout=60.0,
-            **parameters,
+            **self.driver_options, **parameters,
         )  # fmt: skip
 
     def start(self) -> RobotProcesses:
@@ -281,6 +310,7 @@ class RobotProcesses:
             value=[float(x) for x in values], source=source or self.source,
         )  # fmt: skip
         message.header.stamp = self.node.get_clock().now().to_msg()
+        message.header.stamp.sec += self.wall_step
         self.commands.publish(message)
 
     def move(self, *values: float, timeout: float = 8.0) -> None:
@@ -312,7 +342,22 @@ class RobotProcesses:
         since = time.monotonic()
         self.wait_for(lambda: self.faults.get_subscription_count() > 0, 5.0, 'fault topic')
         self.faults.publish(String(data=json.dumps({'fault': fault, **values})))
-        return since + self.wait_event('fault', since, 5.0)
+        taken = since + self.wait_event('fault', since, 5.0)
+        if fault != 'none':
+            words = ', '.join(f'{key} {value}' for key, value in values.items())
+            self.struck(f'{fault} ({words})' if words else fault, taken)
+        return taken
+
+    def hit(self, process: str, number: signal.Signals) -> float:
+        """Send a signal to `driver` or `emulator` behind its back; return when."""
+        since = self.struck(f'{number.name} to the {process}')
+        getattr(self, process).send_signal(number)
+        return since
+
+    def struck(self, what: str, since: float | None = None) -> float:
+        """Note what is broken from now on, or since a time; return that time."""
+        self.hits.append(Hit(time.monotonic() if since is None else since, what))
+        return self.hits[-1].time
 
     def call(self, client: Any, request: Any) -> Any:
         """Call a service of the driver."""
@@ -343,6 +388,19 @@ class RobotProcesses:
         """Publish the emergency stop."""
         self.estop_publisher.publish(Bool(data=pressed))
 
+    def repair(self) -> None:
+        """End every injected fault; a new emulator has to be found by the topics first."""
+        since, sent = time.monotonic(), 0.0
+
+        def heard() -> bool:
+            nonlocal sent
+            if time.monotonic() - sent > 0.5:
+                sent = time.monotonic()
+                self.faults.publish(String(data='{"fault": "none"}'))
+            return bool(self.events('fault', since))
+
+        self.wait_for(heard, 30.0, 'a fault topic that is heard')
+
     def recover(self) -> None:
         """Repair everything, and bring the robot back to ACTIVE at rest, as a person would."""
         self.target = None
@@ -350,9 +408,10 @@ class RobotProcesses:
         if self.emulator is None or self.emulator.poll() is not None:
             end(self.emulator)
             self.start_emulator()
-        self.inject('none')
+        self.repair()
         if self.driver is None or self.driver.poll() is not None:
             end(self.driver)
+            self.spin(0.2)  # what the old one has said last
             self.start_driver()
             self.wait_state(DeviceState.ACTIVE, 60.0)
         self.wait_for(lambda: self.state is not None, 30.0, 'any state')
@@ -368,3 +427,4 @@ class RobotProcesses:
                 self.wait_for(lambda: self.transition(ACTIVATE), 30.0, 'activated')
         self.wait_state(DeviceState.ACTIVE)
         self.first_error = None
+        self.hits.clear()

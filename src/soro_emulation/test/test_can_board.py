@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The CAN device against the emulated board, over the unmodified socketcand client."""
+"""The CAN device against the emulated board, over a socketcand server on loopback."""
 
 import threading
 import time

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from soro_can_driver.board import BoardState
 from soro_can_driver.device import CanDevice
 from soro_driver.device import Flag
 from soro_driver.endpoint import Endpoint
@@ -101,6 +102,19 @@ def test_sensors_feel_motors_and_hand(bench):
     np.testing.assert_allclose(bench.mean_counts(np.zeros(6)), rest, atol=5.0)
 
 
+def test_a_board_that_has_disarmed_itself_is_noticed_without_its_emergency(bench):
+    bench.device.open()
+    bench.device.arm()
+    assert not bench.drive(np.zeros(6), 0.1).tripped
+    with bench.emulator._lock:
+        bench.emulator._board.state = BoardState.SAFE  # as if the frame that says so were lost
+    end = time.monotonic() + 2.0
+    while not bench.device.read().tripped:
+        assert time.monotonic() < end
+        bench.stopping.wait(0.002)
+
+
+@pytest.mark.injection('can', 16)
 def test_sensor_faults(bench):
     bench.device.open()
     bench.device.arm()
@@ -122,3 +136,25 @@ def test_wrong_faults_are_refused(bench):
         read_hand({'place': [1.0]})
     with pytest.raises(InvalidInput, match='stiffness'):
         read_hand({'stiffness': [-1.0, 0.0, 0.0, 0.0, 0.0]})
+
+
+def test_a_hand_follows_its_way_and_a_wrench_presses_beside_it(bench):
+    bench.device.open()
+    bench.device.arm()
+    way = [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.3, 0.01, 0.0, 0.0, 0.0, 0.0]]
+    stiff = [1e5, 0.0, 0.0, 0.0, 0.0]
+    bench.emulator.inject('hand', {'way': way, 'stiffness': stiff})
+    bench.drive(np.zeros(6), 0.8)
+    state = bench.emulator._plant.state
+    assert state.place[0] == pytest.approx(0.01, abs=2e-4)
+    # The device is a spring of some 240 N/m (docs/robots/haptic_5dof.md).
+    assert 1.5 < state.wrench[0] < 3.5
+    bench.emulator.inject('hand', {})
+    bench.emulator.load(np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]))
+    bench.drive(np.zeros(6), 0.5)
+    state = bench.emulator._plant.state
+    np.testing.assert_allclose(state.wrench, [0.0, 0.0, -1.0, 0.0, 0.0, 0.0], atol=1e-3)
+    assert state.place[2] < -0.003
+    bench.emulator.load(np.zeros(6))
+    with pytest.raises(InvalidInput, match='increase'):
+        read_hand({'way': way[::-1]})

@@ -13,8 +13,10 @@ from robot_processes import ACTIVATE, BAR, CLEANUP, CONFIGURE, DEACTIVATE, NAMES
 from soro_driver.device import DeviceState, Flag
 
 RAMP = 2.0 * BAR  # bench.yaml: on_command_loss
+STOPS, FLOOD = 5, 5  # 5 times two commands every 10 ms
 
 
+@pytest.mark.injection('nidaq', 13)
 @pytest.mark.parametrize(
     ('code', 'values', 'names', 'quantity'),
     [
@@ -33,7 +35,7 @@ def test_wrong_message_is_refused_whole_and_counted(robot, code, values, names, 
     robot.move(0.5 * BAR, 0.2 * BAR, 0.0)
     key = f'rejected_{code}'
     before = int(robot.values('commands').get(key, '0'))
-    since = time.monotonic()
+    since = robot.struck(f'{len(values)} values {values}, quantity {quantity}, names {names}')
     robot.send_until_counted(lambda: robot.send(values, names, quantity), key, before + 1)
     robot.spin(0.1)
     assert robot.state.device_state == DeviceState.ACTIVE
@@ -41,9 +43,10 @@ def test_wrong_message_is_refused_whole_and_counted(robot, code, values, names, 
     assert robot.events('output', since) == []
 
 
+@pytest.mark.injection('nidaq', 14)
 def test_commands_beyond_range_and_slew_are_limited_and_flagged(robot):
     robot.move(0.0, 0.0, 0.0)
-    since = time.monotonic()
+    since = robot.struck('2 bar commanded, allowed are 1.5 bar and 4 bar/s')
     robot.target = np.array([2.0 * BAR, 0.0, 2.0 * BAR])
     robot.wait_for(lambda: robot.state.flags[0] & Flag.RATE_LIMITED, 2.0, 'rate limited')
     robot.wait_for(lambda: robot.state.applied[0] >= 1.499 * BAR, 3.0, 'full pressure')
@@ -68,11 +71,12 @@ def test_coupled_limit(robot):
     assert sum(robot.state.applied[:2]) == pytest.approx(2.4 * BAR, abs=20.0)
 
 
+@pytest.mark.injection('nidaq', 12)
 def test_source_gone(robot, note_time):
     robot.move(BAR, 0.0, 0.0)
     robot.spin(0.05)
     robot.target = None
-    since = time.monotonic()
+    since = robot.struck('no more commands')
     robot.wait_state(DeviceState.SAFE, 1.0)
     first = robot.wait_event('output', since, 1.0)
     note_time('commands lost: safe action begins', first)
@@ -98,9 +102,11 @@ def test_source_gone(robot, note_time):
     assert robot.state.device_state == DeviceState.ACTIVE
 
 
+@pytest.mark.injection('nidaq', 25)
 def test_second_source_is_refused(robot):
     robot.move(0.5 * BAR, 0.0, 0.0)
     before = int(robot.values('commands').get('rejected_not_in_control', '0'))
+    robot.struck('another node sends commands')
     for _ in range(20):
         robot.send((0.0, 0.0, 0.0), source='/somebody/else')
         robot.spin(0.02)
@@ -122,7 +128,31 @@ def test_stop_against_a_running_stream(robot, note_time):
     assert robot.events('pressurised', since) == []
 
 
+def test_no_stop_is_missed_under_a_flood_of_commands(robot, note_time):
+    slowest = 0.0
+    for _ in range(STOPS):
+        robot.recover()
+        robot.move(0.3 * BAR, 0.0, 0.0)
+
+        def flood() -> None:
+            for k in range(FLOOD):  # the stream itself, somebody else, and nonsense
+                robot.send((0.3 * BAR, 0.0, 0.0), source='/somebody/else' if k % 2 else '')
+                robot.send((math.nan, 0.0, 0.0))
+
+        timer = robot.node.create_timer(0.01, flood)
+        robot.spin(0.2)
+        since = time.monotonic()
+        assert robot.stop().success
+        slowest = max(slowest, robot.wait_state(DeviceState.SAFE, 2.0))
+        robot.spin(0.5)
+        robot.node.destroy_timer(timer)
+        assert robot.state.device_state == DeviceState.SAFE
+        assert robot.raised_after(since + 0.1) == []
+    note_time('driver/stop under 1000 commands a second: SAFE after the reply', slowest)
+
+
 def press_and_check(robot, since, was_active=True):
+    robot.struck('emergency stop')
     robot.press_estop(True)
     robot.wait_state(DeviceState.ESTOP, 2.0)
     robot.wait_for(lambda: robot.lifecycle() == 'inactive', 2.0, 'lifecycle inactive')
@@ -139,9 +169,10 @@ def press_and_check(robot, since, was_active=True):
     assert robot.state.device_state == (DeviceState.ACTIVE if was_active else DeviceState.INACTIVE)
 
 
+@pytest.mark.injection('nidaq', 26)
 def test_estop_while_active(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
-    since = time.monotonic()
+    since = robot.struck('emergency stop')
     robot.press_estop(True)
     off = robot.outputs_off(since, 2.0)
     note_time('e-stop: outputs off', off)
@@ -149,6 +180,7 @@ def test_estop_while_active(robot, note_time):
     press_and_check(robot, since)
 
 
+@pytest.mark.injection('nidaq', 26)
 def test_estop_while_safe(robot):
     robot.move(BAR, 0.0, 0.0)
     robot.stop()
@@ -157,12 +189,14 @@ def test_estop_while_safe(robot):
     assert robot.outputs_off(since, 1.0) < 0.3
 
 
+@pytest.mark.injection('nidaq', 26)
 def test_estop_while_inactive(robot):
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)
     press_and_check(robot, time.monotonic(), was_active=False)
 
 
+@pytest.mark.injection('nidaq', 26)
 def test_estop_while_in_fault(robot):
     robot.move(0.5 * BAR, 0.0, 0.0)
     since = robot.inject('sensor', actuator='left', voltage=11.0)
@@ -171,6 +205,7 @@ def test_estop_while_in_fault(robot):
     press_and_check(robot, since)
 
 
+@pytest.mark.injection('nidaq', 26)
 def test_estop_while_the_device_is_away(robot):
     robot.move(0.5 * BAR, 0.0, 0.0)
     since = robot.inject('silent')
@@ -182,6 +217,7 @@ def test_estop_while_the_device_is_away(robot):
     press_and_check(robot, since)
 
 
+@pytest.mark.injection('nidaq', 26)
 def test_estop_while_unconfigured_and_configuring(robot):
     assert robot.transition(DEACTIVATE)
     assert robot.transition(CLEANUP)

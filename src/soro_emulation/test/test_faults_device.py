@@ -36,10 +36,10 @@ def assert_stays_down(robot, since, duration=1.0):
     assert robot.raised_after(since) == []
 
 
+@pytest.mark.injection('nidaq', 1, 8)
 def test_emulator_killed_and_restarted(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
-    since = time.monotonic()
-    robot.emulator.kill()
+    since = robot.hit('emulator', signal.SIGKILL)
     took = assert_lost(robot, since)
     note_time('device killed: ERROR in diagnostics', took)
     assert took < LOST_WITHIN
@@ -60,6 +60,7 @@ def test_emulator_killed_and_restarted(robot, note_time):
     robot.move(0.5 * BAR, 0.0, 0.0)
 
 
+@pytest.mark.injection('nidaq', 2, 22)
 def test_device_that_stops_answering_vents_by_its_relay(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
     since = robot.inject('silent')
@@ -78,10 +79,10 @@ def test_device_that_stops_answering_vents_by_its_relay(robot, note_time):
     assert_stays_down(robot, since)
 
 
+@pytest.mark.injection('nidaq', 2)
 def test_frozen_device_does_not_replay_commands(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
-    since = time.monotonic()
-    robot.emulator.send_signal(signal.SIGSTOP)
+    since = robot.hit('emulator', signal.SIGSTOP)
     reported = assert_lost(robot, since)
     note_time('device frozen: ERROR in diagnostics', reported)
     assert reported < LOST_WITHIN
@@ -94,6 +95,7 @@ def test_frozen_device_does_not_replay_commands(robot, note_time):
     assert not any(e['closed'] for e in robot.events('relay', drops[0]['t'] + 1e-6))
 
 
+@pytest.mark.injection('nidaq', 26)
 @pytest.mark.parametrize(
     ('code', 'state'),
     [
@@ -114,6 +116,7 @@ def test_error_codes_of_the_card(robot, code, state):
         assert not robot.transition(ACTIVATE)
 
 
+@pytest.mark.injection('nidaq', 16)
 @pytest.mark.parametrize('voltage', [-0.5, 10.5])
 def test_sensor_out_of_range(robot, note_time, voltage):
     robot.move(BAR, 0.5 * BAR, 0.0)
@@ -129,6 +132,7 @@ def test_sensor_out_of_range(robot, note_time, voltage):
     robot.wait_for(lambda: 'middle' in robot.values('device').get('reason', ''), 2.0, 'reason')
 
 
+@pytest.mark.injection('nidaq', 18)
 def test_regulator_stuck_open_is_dumped_by_the_relay(robot, note_time):
     robot.move(0.5 * BAR, 0.0, 0.0)
     since = robot.inject('stuck_open', actuator='right')
@@ -143,6 +147,7 @@ def test_regulator_stuck_open_is_dumped_by_the_relay(robot, note_time):
     assert over
 
 
+@pytest.mark.injection('nidaq', 17)
 @pytest.mark.parametrize(
     ('fault', 'values', 'flag'),
     [
@@ -163,6 +168,7 @@ def test_lost_pressure_is_a_leak(robot, note_time, fault, values, flag):
     assert flagged
 
 
+@pytest.mark.injection('nidaq', 17)
 def test_blocked_line(robot):
     robot.move(0.4 * BAR, 0.0, 0.0)
     since = robot.inject('blocked', actuator='left')
@@ -172,6 +178,7 @@ def test_blocked_line(robot):
     assert any(s.flags[0] & Flag.BLOCKED for t, s in robot.states if t > since)
 
 
+@pytest.mark.injection('nidaq', 15)
 def test_frozen_feedback(robot):
     robot.move(0.4 * BAR, 0.2 * BAR, 0.1 * BAR)
     for name in ('left', 'middle', 'right'):

@@ -17,14 +17,14 @@ from soro_driver.device import DeviceState, Fault
 
 def kill_driver(robot, *others: int) -> float:
     """Kill the driver, and other processes first; return when."""
-    since = time.monotonic()
     for pid in others:
         os.kill(pid, signal.SIGKILL)
-    robot.driver.kill()
+    since = robot.hit('driver', signal.SIGKILL)
     robot.target = None
     return since
 
 
+@pytest.mark.injection('nidaq', 10)
 def test_driver_killed(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
     since = kill_driver(robot)
@@ -36,6 +36,7 @@ def test_driver_killed(robot, note_time):
     assert vented < 0.9
 
 
+@pytest.mark.injection('nidaq', 10)
 def test_driver_and_supervisor_killed_leaves_the_relay(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
     since = kill_driver(robot, *children(robot.driver.pid))
@@ -60,6 +61,7 @@ def without_heartbeat(tmp_path):
         robot.close()
 
 
+@pytest.mark.injection('nidaq', 10)
 def test_without_relay_the_supervisor_clears_the_outputs(without_heartbeat, note_time):
     robot = without_heartbeat
     robot.move(BAR, 0.5 * BAR, 0.0)
@@ -70,13 +72,13 @@ def test_without_relay_the_supervisor_clears_the_outputs(without_heartbeat, note
     assert [e['pressure'] for e in robot.events('output')[-2:]] == [0.0, 0.0]
 
 
+@pytest.mark.injection('nidaq', 23)
 def test_frozen_driver_is_cleared_by_the_supervisor_and_wakes_up_in_fault(
     without_heartbeat, note_time
 ):
     robot = without_heartbeat
     robot.move(BAR, 0.5 * BAR, 0.0)
-    since = time.monotonic()
-    robot.driver.send_signal(signal.SIGSTOP)
+    since = robot.hit('driver', signal.SIGSTOP)
     off = robot.outputs_off(since, 3.0)
     note_time('driver frozen, no relay: outputs cleared by the supervisor', off)
     assert off < 0.7
@@ -92,11 +94,11 @@ def test_frozen_driver_is_cleared_by_the_supervisor_and_wakes_up_in_fault(
     assert robot.raised_after(since + off) == []
 
 
+@pytest.mark.injection('nidaq', 11)
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_the_driver_with_vented_outputs(robot, note_time, number):
     robot.move(BAR, 0.5 * BAR, 0.0)
-    since = time.monotonic()
-    robot.driver.send_signal(number)
+    since = robot.hit('driver', number)
     robot.wait_for(lambda: robot.driver.poll() is not None, 5.0, 'exit')
     ended = time.monotonic() - since
     note_time(f'{number.name}: driver has ended', ended)
@@ -133,22 +135,23 @@ def test_repeated_signals_do_not_cut_the_venting_short(robot):
     robot.target = None
 
 
+@pytest.mark.injection('nidaq', 11)
 def test_signal_while_the_device_does_not_answer(robot):
     robot.move(BAR, 0.0, 0.0)
     robot.inject('silent')
-    since = time.monotonic()
-    robot.driver.send_signal(signal.SIGINT)
+    since = robot.hit('driver', signal.SIGINT)
     robot.wait_for(lambda: robot.driver.poll() is not None, 5.0, 'exit')
     assert time.monotonic() - since < 2.0
     assert robot.wait_event('vented', since, 2.0) < 1.0
     robot.target = None
 
 
+@pytest.mark.injection('nidaq', 25)
 def test_second_driver_is_refused_and_the_first_goes_on(robot):
     robot.move(0.5 * BAR, 0.0, 0.0)
     second = start_node('soro_driver.node', robot.namespace, robot=robot.robot, autostart=True)
     try:
-        since = time.monotonic()
+        since = robot.struck('a second driver on the same cards')
         robot.spin(4.0)
         # The first driver keeps its device: no fault, no reset of the card by the second one.
         assert all(s.faults == 0 for t, s in robot.states if t > since)
@@ -170,6 +173,7 @@ def test_use_sim_time_is_refused_with_real_hardware(robot):
     assert 'use_sim_time' in text and 'real hardware runs in real time' in text
 
 
+@pytest.mark.injection('nidaq', 26)
 def test_missing_ni_driver_is_said_plainly(robot):
     node = start_node('soro_driver.node', '/local', robot=robot.robot, use_emulator=False)
     try:

@@ -1,0 +1,100 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A CAN bus through python-can: any interface that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+
+from soro_can_driver.wiring import CanWiring
+
+INSTALL = 'pip install python-can==4.6.1'
+MOST_PENDING = 4096  # frames taken at once: a babbling bus must not hold the loop
+
+Raw = tuple[int, bytes]
+
+
+class PythonCanLink:
+    """Frames as identifier and data over one bus of python-can.
+
+    Parameters
+    ----------
+    wiring : CanWiring
+    timeout : float
+        Of sending one frame [s].
+
+    Raises
+    ------
+    DeviceError
+        python-can is not installed, or does not know the interface.
+    DeviceLost
+        Nobody answers.
+    """
+
+    def __init__(self, wiring: CanWiring, timeout: float) -> None:
+        try:
+            import can
+        except ImportError as error:
+            raise DeviceError(f'python-can is not installed ({error}); {INSTALL}') from None
+        self._can: Any = can
+        self._timeout, self.place = timeout, f'CAN {wiring.interface} {wiring.channel}'
+        self.error_frames = self.malformed = 0
+        fd = wiring.framing == 'fd'
+        options = {'data_bitrate': wiring.data_bitrate, 'fd': True} if fd else {}
+        try:
+            self._bus = can.Bus(
+                interface=wiring.interface, channel=wiring.channel, bitrate=wiring.bitrate,
+                **options,
+            )  # fmt: skip
+        except (can.CanError, OSError, TimeoutError) as error:
+            raise DeviceLost(f'{self.place}: {_line(error)}') from None
+        except (ValueError, NotImplementedError) as error:
+            raise DeviceError(f'{self.place}: {_line(error)}') from None
+
+    def close(self) -> None:
+        """Disconnect; never raises."""
+        try:
+            self._bus.shutdown()
+        except (self._can.CanError, OSError):
+            pass  # it is gone already
+
+    def send(self, frames: Iterable[Raw]) -> None:
+        """Send frames. Raises DeviceTimeout, DeviceLost."""
+        try:
+            for identifier, data in frames:
+                long = len(data) > 8
+                self._bus.send(
+                    self._can.Message(
+                        arbitration_id=identifier, data=data, is_extended_id=False, is_fd=long,
+                        bitrate_switch=long, dlc=len(data),
+                    ),
+                    timeout=self._timeout,
+                )  # fmt: skip
+        except TimeoutError as error:
+            raise DeviceTimeout(f'{self.place}: sending: {_line(error)}') from None
+        except (self._can.CanError, OSError) as error:
+            raise DeviceLost(f'{self.place}: sending: {_line(error)}') from None
+
+    def receive(self) -> list[Raw]:
+        """Return what has arrived, without waiting. Raises DeviceLost."""
+        found: list[Raw] = []
+        for _ in range(MOST_PENDING):
+            try:
+                message = self._bus.recv(0)
+            except (self._can.CanError, OSError) as error:
+                raise DeviceLost(f'{self.place}: receiving: {_line(error)}') from None
+            if message is None:
+                break
+            if message.is_error_frame:
+                self.error_frames += 1
+            else:
+                found.append((message.arbitration_id, bytes(message.data)))
+        return found
+
+
+def _line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0].strip() if text else type(error).__name__

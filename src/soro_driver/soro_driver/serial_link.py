@@ -1,0 +1,204 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A serial port that carries frames: a thread stamps what arrives, errors in our words."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+import errno
+import os
+import termios
+import threading
+import time
+from typing import Any
+
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+from soro_driver.exclusive import ExclusiveUse
+from soro_driver.serial_frame import Body, Frame, FrameReader
+
+INSTALL = 'pip install pyserial==3.5'
+READ_TIMEOUT = 0.1  # s, after which the thread looks whether it shall end
+MOST_WAITING = 4096  # frames that nobody took; the oldest go first
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A frame and when it reached this computer [s, CLOCK_MONOTONIC]."""
+
+    frame: Frame
+    time: float
+
+
+class SerialLink:
+    """Sends and receives frames over a serial port, or the pty of an emulator.
+
+    One thread uses it; the thread of its own only reads. `take` and `send` never wait for the
+    peer longer than `write_timeout`.
+
+    Parameters
+    ----------
+    port : str
+        Device file.
+    baudrate : int
+    write_timeout : float
+        [s]
+
+    Attributes
+    ----------
+    reader : FrameReader
+        Counts frames, checksum errors and garbage of the present connection.
+    """
+
+    def __init__(self, port: str, baudrate: int, write_timeout: float = 0.02) -> None:
+        self.port, self._baudrate, self._write_timeout = port, baudrate, write_timeout
+        self.reader = FrameReader()
+        self._use: ExclusiveUse | None = None
+        self._serial: Any = None
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._arrived = threading.Condition()
+        self._waiting: deque[Arrival] = deque(maxlen=MOST_WAITING)
+        self._error = ''
+        self._seq = 0
+
+    def open(self) -> None:
+        """Take the port and start to listen.
+
+        Raises
+        ------
+        DeviceError
+            pyserial is not installed; the port is in use, or may not be opened.
+        DeviceLost
+            There is no such port (yet).
+        """
+        try:
+            import serial
+        except ImportError as error:
+            raise DeviceError(f'pyserial is not installed ({error}); {INSTALL}') from None
+        self.close()
+        use = ExclusiveUse(f'serial {os.path.realpath(self.port)}')
+        use.acquire()
+        try:
+            self._serial = serial.Serial(
+                self.port, self._baudrate, timeout=READ_TIMEOUT,
+                write_timeout=self._write_timeout, exclusive=True,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            use.release()
+            raise self._refusal(error) from None
+        self._use = use
+        self.reader, self._error = FrameReader(), ''
+        self._waiting.clear()
+        self._closing.clear()
+        self._thread = threading.Thread(
+            target=self._listen, args=(self._serial, self.reader), name='serial', daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Give the port back; never raises."""
+        if self._serial is None:
+            return
+        port, self._serial = self._serial, None
+        self._closing.set()
+        try:
+            port.cancel_read()
+        except OSError:
+            pass  # the thread ends after READ_TIMEOUT
+        if self._thread is not None:
+            self._thread.join()
+        try:
+            # What a peer does not read must not hold up closing.
+            port.reset_output_buffer()
+        except (OSError, termios.error):
+            pass
+        try:
+            port.close()
+        except OSError:
+            pass  # it is gone already
+        if self._use is not None:
+            self._use.release()
+
+    def send(self, body: Body, seq: int | None = None) -> int:
+        """Send a frame and return its sequence number.
+
+        Parameters
+        ----------
+        body : Body
+        seq : int, optional
+            Of a frame that is sent again; default: the next one.
+
+        Raises
+        ------
+        DeviceTimeout
+            The peer does not read.
+        DeviceLost
+            The port is gone.
+        """
+        if seq is None:
+            self._seq = seq = (self._seq + 1) & 0xFFFF
+        self.send_bytes(body.frame(seq).pack())
+        return seq
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are. Raises DeviceTimeout, DeviceLost."""
+        if self._serial is None:
+            raise DeviceLost(f'{self.port}: not connected')
+        import serial
+
+        try:
+            self._serial.write(data)
+        except serial.SerialTimeoutException:
+            raise DeviceTimeout(f'{self.port}: the device does not read') from None
+        except OSError as error:
+            raise DeviceLost(f'{self.port}: {_line(error)}') from None
+
+    def take(self) -> list[Arrival]:
+        """Return what has arrived since the last call, oldest first. Raises DeviceLost."""
+        with self._arrived:
+            found = list(self._waiting)
+            self._waiting.clear()
+            error = self._error
+        if self._serial is None:
+            raise DeviceLost(f'{self.port}: not connected')
+        if error and not found:
+            raise DeviceLost(f'{self.port}: {error}')
+        return found
+
+    def wait(self, end: float) -> bool:
+        """Wait until something has arrived (True), or until `end` [s, CLOCK_MONOTONIC]."""
+        with self._arrived:
+            self._arrived.wait_for(
+                lambda: self._waiting or self._error, max(0.0, end - time.monotonic())
+            )
+            return bool(self._waiting)
+
+    def _listen(self, port: Any, reader: FrameReader) -> None:
+        try:
+            while not self._closing.is_set():
+                data = port.read(max(1, port.in_waiting))
+                now = time.monotonic()
+                frames = reader.feed(data)
+                if frames:
+                    with self._arrived:
+                        self._waiting.extend(Arrival(frame, now) for frame in frames)
+                        self._arrived.notify_all()
+        except OSError as error:
+            with self._arrived:
+                self._error = _line(error)
+                self._arrived.notify_all()
+
+    def _refusal(self, error: OSError | ValueError) -> DeviceError:
+        number = getattr(error, 'errno', None)
+        text = f'{self.port}: {_line(error)}'
+        if number == errno.EACCES:
+            return DeviceError(f'{text}; this user may not open it (group dialout?)')
+        if isinstance(error, ValueError):
+            return DeviceError(text)
+        return DeviceLost(text)
+
+
+def _line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__

@@ -1,0 +1,188 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The session with the real-time computer; counts of the wire to Pa and back, nowhere else."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+from soro_driver.device import Array, DeviceError, DeviceTimeout, Identity
+from soro_driver.serial_frame import (
+    Arm,
+    DeviceKind,
+    Disarm,
+    FrameError,
+    is_newer,
+    Nack,
+    Reason,
+    Reset,
+    SerialState,
+    SessionType,
+)
+from soro_driver.serial_link import Arrival, SerialLink
+from soro_driver.serial_session import SerialSession
+
+from soro_dspace_driver.protocol import (
+    CHANNELS,
+    Command,
+    CommandFlag,
+    COUNT,
+    DeviceFault,
+    Feedback,
+    INVALID,
+    Limits,
+    LONGEST_TTL,
+    SHORTEST_TTL,
+    Status,
+    TTL_COUNT,
+    Type,
+)
+from soro_dspace_driver.wiring import DspaceWiring
+
+RATE_COUNT, PERIOD_COUNT = 100.0, 1e-4  # Pa/s and s of the LIMITS frame
+
+
+class DspaceTransport:
+    """Speaks F1; keeps the newest measurement and when it arrived.
+
+    Attributes
+    ----------
+    time : float
+        Of the newest measurement [s, CLOCK_MONOTONIC]; NaN before the first one.
+    measured, applied : ndarray, shape (3,)
+        [Pa], order of the actuators; NaN where the monitor is out of range.
+    state : int
+        SerialState of the device.
+    faults : DeviceFault
+    status : Status, optional
+        The device's counters.
+    rebooted : bool
+        The device does not know this session any more.
+    """
+
+    def __init__(self, wiring: DspaceWiring, io_timeout: float, open_timeout: float) -> None:
+        self._wiring = wiring
+        self._io_timeout, self._open_timeout = io_timeout, open_timeout
+        link = SerialLink(wiring.port, wiring.baudrate, 0.5 * io_timeout)
+        self.session = SerialSession(link, DeviceKind.PRESSURE, CHANNELS, wiring.serial)
+        self._forget()
+
+    def open(self) -> Identity:
+        """Open port and session, disarm, give the device its limits, await a measurement.
+
+        Raises
+        ------
+        DeviceError
+            Another protocol or device; limits that it refuses.
+        DeviceLost, DeviceTimeout
+            Nobody answers, or no measurement comes.
+        """
+        self._forget()
+        end = time.monotonic() + self._open_timeout
+        peer = self.session.open(0.5 * self._open_timeout)
+        w = self._wiring
+        if np.any(w.maximum > peer.maximum * COUNT):
+            most = peer.maximum * COUNT
+            raise DeviceError(f'the device goes to {most:g} Pa, the robot file wants more')
+        self._request(Disarm(), end)
+        maximum = self._counts(w.maximum)
+        rate = int(round(float(np.min(w.slew)) / RATE_COUNT))
+        period = int(round(1.0 / (w.rate * PERIOD_COUNT)))
+        self._request(Limits(maximum, rate, period), end)
+        self._await_measurement(end)
+        firmware = f'{peer.firmware_major}.{peer.firmware_minor}'
+        return Identity('dSPACE MicroLabBox', str(peer.serial), firmware, self.session.number)
+
+    def close(self) -> None:
+        """Close the port; never raises."""
+        self.session.close()
+
+    def poll(self) -> None:
+        """Take in what has arrived. Raises DeviceLost."""
+        for arrival in self.session.take():
+            try:
+                self._sort(arrival)
+            except FrameError:
+                self.session.strange += 1
+        self.rebooted |= self.session.rebooted
+
+    def command(self, values: Array, ttl: float) -> None:
+        """Send set-points [Pa], shape (3,), that hold for `ttl` [s]. Raises DeviceError."""
+        if not np.all(np.isfinite(values)):
+            raise DeviceError(f'set-points {values} are not finite')
+        milliseconds = min(max(ttl * 1e3, SHORTEST_TTL), LONGEST_TTL)
+        body = Command(int(milliseconds / TTL_COUNT), CommandFlag.ENABLE, self._counts(values))
+        self.session.link.send(body)
+
+    def vent_unconfirmed(self) -> None:
+        """Ask for zero volt and dump three times, whatever the device answers."""
+        for _ in range(3):
+            self.session.link.send(Command(0, CommandFlag.VENT, (0, 0, 0)))
+
+    def arm(self) -> None:
+        """Let the device act on set-points. Raises Refused, DeviceTimeout."""
+        self._request(Arm(self.session.number), time.monotonic() + self._open_timeout)
+        self.poll()  # what was measured before says nothing about this time
+        self.faults &= ~DeviceFault.EXPIRED
+
+    def disarm(self) -> None:
+        """Zero volt and dump, confirmed by the device."""
+        self._request(Disarm(), time.monotonic() + self._io_timeout)
+
+    def reset(self) -> None:
+        """Clear the device's latched faults."""
+        self._request(Reset(self.session.number), time.monotonic() + self._open_timeout)
+
+    def _forget(self) -> None:
+        self.time = math.nan
+        self.measured, self.applied = np.full(CHANNELS, math.nan), np.full(CHANNELS, math.nan)
+        self.state = int(SerialState.BOOT)
+        self.faults = DeviceFault(0)
+        self.status: Status | None = None
+        self.rebooted = False
+        self.refusals = 0
+        self._seq: int | None = None
+
+    def _request(self, body: Arm | Disarm | Reset | Limits, end: float) -> None:
+        self.session.request(body, max(0.01, end - time.monotonic()))
+
+    def _await_measurement(self, end: float) -> None:
+        self._seq, self.time = None, math.nan  # one that was made after DISARM and LIMITS
+        while math.isnan(self.time):
+            if not self.session.link.wait(end) and time.monotonic() >= end:
+                raise DeviceTimeout('the device sends no measurements')
+            self.poll()
+
+    def _sort(self, arrival: Arrival) -> None:
+        frame = arrival.frame
+        if frame.type == Type.FEEDBACK:
+            # Whatever comes twice or too late is no measurement; the old time stays.
+            if self._seq is None or is_newer(frame.seq, self._seq):
+                self._seq = frame.seq
+                self._measured(Feedback.unpack(frame.body), arrival.time)
+        elif frame.type == Type.STATUS:
+            self.status = Status.unpack(frame.body)
+            peer = self.session.peer
+            self.rebooted |= peer is not None and self.status.boot_id != peer.boot_id
+        elif frame.type == SessionType.NACK:
+            self.refusals += 1
+            nack = Nack.unpack(frame.body)
+            self.rebooted |= nack.of_type == Type.COMMAND and nack.reason == Reason.SESSION
+
+    def _measured(self, feedback: Feedback, arrival: float) -> None:
+        channels = self._wiring.channels
+        raw = np.array(feedback.measured)[channels]
+        self.measured = np.where(raw == INVALID, math.nan, raw * COUNT)
+        self.applied = np.array(feedback.applied)[channels] * COUNT
+        self.state, self.faults = feedback.state, DeviceFault(feedback.faults)
+        self.time = arrival
+
+    def _counts(self, values: Array) -> tuple[int, int, int]:
+        counts = np.zeros(CHANNELS, int)
+        counts[self._wiring.channels] = np.rint(values / COUNT)
+        if np.any(counts < 0) or np.any(counts >= INVALID):
+            raise DeviceError(f'{values} Pa do not fit the frame')
+        a, b, c = (int(x) for x in counts)
+        return a, b, c

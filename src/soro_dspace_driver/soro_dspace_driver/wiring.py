@@ -1,0 +1,76 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Section ``driver.dspace`` of a robot file: port, speed, which regulator belongs to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_dspace_driver.protocol import CHANNELS, COUNT, FULL_SCALE
+
+FEEDBACK_BITS = 30 * 10  # on the wire, start and stop bits included
+
+
+@dataclass(frozen=True)
+class DspaceWiring:
+    """How the real-time computer is connected.
+
+    Attributes
+    ----------
+    port : str
+        Device file of the serial port.
+    baudrate : int
+    rate : float
+        Measurements per second [1/s].
+    serial : int
+        The device that belongs to this robot; 0: any.
+    channels : ndarray of int, shape (3,)
+        Index of the regulator (0 to 2) of each actuator.
+    maximum, slew : ndarray, shape (3,)
+        The actuators' limits, that the device keeps to as well [Pa], [Pa/s].
+    """
+
+    port: str
+    baudrate: int
+    rate: float
+    serial: int
+    channels: NDArray[np.int64]
+    maximum: NDArray[np.float64]
+    slew: NDArray[np.float64]
+
+
+def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
+    """Read and check ``driver.dspace``.
+
+    Raises
+    ------
+    RobotFileError
+        With the path to the field, the value found and the remedy.
+    """
+    actuators = robot.actuators
+    with section:
+        port = section.text('port')
+        baudrate = section.integer('baudrate', 115200, minimum=9600)
+        rate = section.quantity('rate', '1/s', 100.0, minimum=10.0, maximum=500.0)
+        if FEEDBACK_BITS * rate > 0.9 * baudrate:
+            raise section.error('baudrate', f'too slow for {rate:g} measurements per second')
+        serial = section.integer('serial', 0, minimum=0)
+        if len(actuators) != CHANNELS or {a.quantity for a in actuators} != {'pressure'}:
+            raise section.error('port', f'this device drives {CHANNELS} actuators: pressures')
+        channels = []
+        with section.section('channels') as item:
+            for actuator in actuators:
+                channels.append(item.integer(actuator.name, minimum=1) - 1)
+        if sorted(channels) != list(range(CHANNELS)):
+            raise section.error('channels', f'each of 1 to {CHANNELS} once')
+    if any(a.minimum != 0.0 or a.maximum > FULL_SCALE * COUNT for a in actuators):
+        raise section.error('port', f'the regulators give 0 to {FULL_SCALE * COUNT:g} Pa')
+    return DspaceWiring(
+        port, baudrate, rate, serial, np.array(channels),
+        np.array([a.maximum for a in actuators]), np.array([a.rate for a in actuators]),
+    )  # fmt: skip

@@ -1,0 +1,364 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The real-time computer of protocol F1: session, watchdog, limits, outputs. Knows no pty."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from soro_driver.serial_frame import (
+    Ack,
+    Arm,
+    Body,
+    DeviceKind,
+    Disarm,
+    Frame,
+    FrameError,
+    Heartbeat,
+    Hello,
+    HelloAck,
+    is_newer,
+    MAJOR,
+    MINOR,
+    Nack,
+    Reason,
+    Reset,
+    SerialState,
+    SESSION_BODIES,
+    SessionType,
+)
+from soro_dspace_driver.protocol import (
+    BODIES,
+    CHANNELS,
+    Command,
+    CommandFlag,
+    COUNT,
+    DeviceFault,
+    Feedback,
+    FULL_SCALE,
+    INVALID,
+    Limits,
+    LONGEST_TTL,
+    SHORTEST_TTL,
+    Status,
+    TTL_COUNT,
+)
+
+from soro_emulation.analog_input import Array
+from soro_emulation.event_log import EventLog
+from soro_emulation.pneumatic_bench import PneumaticBench
+
+SCALE = 40e3  # Pa/V, monitors and commands
+LOWEST_VOLT, HIGHEST_VOLT = -0.1, 10.2  # outside: sensor fault
+RAMP = 200e3  # Pa/s, after the time to live has passed
+OVER_PRESSURE = 20e3  # Pa above the limit
+JUDGE_AFTER = 0.05  # s that a pressure or sensor must be wrong
+COMMANDED, NOTHING, NO_PRESSURE_AFTER = 20e3, 2e3, 0.5  # Pa, Pa, s: broken wire or burst
+FIRST_BAND = 20e3  # Pa between a first set-point and the measurement
+IDLE_TTL = 1.0  # s after ARM, and while every set-point is zero: nothing could go wrong
+BOOT_TIME, STATUS_PERIOD = 0.2, 0.5  # s
+NOTE_PERIOD = 0.02  # s between lines of the log while set-points move
+FIRMWARE = (1, 0)
+LOOSE = (SerialState.FAULT, SerialState.ESTOP)
+
+
+class DspaceBoard:
+    """One real-time computer with three regulators.
+
+    Parameters
+    ----------
+    bench : PneumaticBench
+        Its regulators in the order of the channels.
+    boot_id, serial : int
+    log : EventLog
+    now : float
+        [s, CLOCK_MONOTONIC]
+
+    Attributes
+    ----------
+    repeats : bool
+        Injected: every FEEDBACK is the last one again, sequence number included.
+    """
+
+    def __init__(
+        self, bench: PneumaticBench, boot_id: int, serial: int, log: EventLog, now: float
+    ) -> None:
+        self._bench, self._log, self.serial = bench, log, serial
+        self.crc_errors = self.malformed = self.frames = 0
+        self.repeats, self._noted_at = False, now
+        self._volts = np.zeros(CHANNELS)
+        self.major = MAJOR
+        self.channels = CHANNELS
+        self.time = now
+        self.start(boot_id, now)
+
+    def start(self, boot_id: int, now: float) -> None:
+        """Start anew: everything is forgotten, outputs are off."""
+        self.boot_id, self._boot_at = boot_id, now
+        self.state = SerialState.BOOT
+        self.faults = DeviceFault(0)
+        self.session, self._seq = 0, 0
+        self._last: int | None = None
+        self._maximum, self._rate = np.zeros(CHANNELS), RAMP
+        self._period = 0.0
+        self._feedback_at = self._status_at = now
+        self.target, self.applied = np.zeros(CHANNELS), np.zeros(CHANNELS)
+        self._command_at, self._ttl, self._first = -math.inf, 0.0, False
+        self.ramping = False
+        self._wrong = {bit: np.full(CHANNELS, math.inf) for bit in DeviceFault}
+        self._refused = self._expired = 0
+        self._repeated: Frame | None = None
+        self._off(now)
+
+    # The wire -----------------------------------------------------------------------------------
+
+    def receive(self, frame: Frame, now: float) -> list[Frame]:
+        """Take a frame; returns those that answer it."""
+        self.control(now)
+        if self.state is SerialState.BOOT:
+            return []
+        if frame.type == SessionType.HELLO:
+            return self._hello(frame, now)
+        if frame.major != self.major:
+            return self._refuse(frame, Reason.VERSION)
+        kind = BODIES.get(frame.type) or SESSION_BODIES.get(frame.type)
+        if kind is None:
+            return self._refuse(frame, Reason.UNKNOWN_TYPE)
+        try:
+            body = kind.unpack(frame.body)
+        except FrameError:
+            return self._refuse(frame, Reason.BAD_LENGTH)
+        return self._act(frame, body, now)
+
+    def tick(self, now: float) -> list[Frame]:
+        """Let time pass; returns what is due."""
+        self.control(now)
+        if self.state is SerialState.BOOT:
+            if now - self._boot_at < BOOT_TIME:
+                return []
+            self._enter(SerialState.SAFE, now)
+            return [self._answer(self._identity(0))]  # says that it has started
+        if self.session == 0 or self._period == 0.0:
+            return []
+        due = []
+        if now - self._feedback_at >= self._period:
+            behind = now - self._feedback_at >= 2.0 * self._period
+            self._feedback_at = now if behind else self._feedback_at + self._period
+            due.append(self._feedback(now))
+        if now - self._status_at >= STATUS_PERIOD:
+            self._status_at = now
+            due.append(self._answer(self._status()))
+        return due
+
+    def _hello(self, frame: Frame, now: float) -> list[Frame]:
+        try:
+            hello = Hello.unpack(frame.body)
+        except FrameError:
+            return self._refuse(frame, Reason.BAD_LENGTH)
+        if hello.session != self.session:
+            self._off(now)  # another host: nothing of the old one counts
+            if self.state is SerialState.ARMED:
+                self._enter(SerialState.SAFE, now)
+            self.session, self._last, self._period = hello.session, None, 0.0
+        return [self._answer(self._identity(hello.session))]
+
+    def _act(self, frame: Frame, body: Body, now: float) -> list[Frame]:
+        if isinstance(body, Disarm):
+            self._disarm(now)
+            return [self._answer(Ack(frame.seq, frame.type))]
+        if isinstance(body, Command):
+            return self._command(frame, body, now)
+        if self.session == 0 or getattr(body, 'session', self.session) != self.session:
+            return self._refuse(frame, Reason.SESSION)
+        if isinstance(body, Heartbeat):
+            return []
+        if isinstance(body, Limits):
+            reason = self._limits(body, now)
+        elif isinstance(body, Arm):
+            reason = self._arm(now)
+        elif isinstance(body, Reset):
+            reason = self._reset(now)
+        else:
+            reason = Reason.UNKNOWN_TYPE  # a frame that only devices send
+        if reason is not None:
+            return self._refuse(frame, reason)
+        return [self._answer(Ack(frame.seq, frame.type))]
+
+    def _command(self, frame: Frame, body: Command, now: float) -> list[Frame]:
+        if body.flags & CommandFlag.ESTOP:
+            self._trip(SerialState.ESTOP, DeviceFault.ESTOP, now)
+            return []
+        if body.flags & CommandFlag.VENT:
+            self._disarm(now)
+            return []
+        if self.session == 0:
+            return self._refuse(frame, Reason.SESSION)
+        if self._last is not None and not is_newer(frame.seq, self._last):
+            return []  # comes twice or too late
+        if not body.flags & CommandFlag.ENABLE:
+            return []
+        if self.state is not SerialState.ARMED:
+            return self._refuse(frame, Reason.STATE)
+        wanted = np.array(body.setpoints) * COUNT
+        if self._first:
+            if np.any(np.abs(wanted - self._pressures(now)) > FIRST_BAND):
+                return self._refuse(frame, Reason.OUT_OF_RANGE)
+            self._first = False
+        self.target = np.minimum(wanted, self._maximum)
+        self._mark(DeviceFault.LIMITED, bool(np.any(self.target != wanted)))
+        self._last, self._command_at = frame.seq, now
+        self._ttl = 1e-3 * min(max(TTL_COUNT * body.ttl, SHORTEST_TTL), LONGEST_TTL)
+        return []
+
+    def _limits(self, body: Limits, now: float) -> Reason | None:
+        if max(body.maximum) > FULL_SCALE or body.rate == 0 or body.period < 20:
+            return Reason.OUT_OF_RANGE
+        if self.state is SerialState.ARMED:
+            return Reason.STATE
+        self._maximum = np.array(body.maximum) * COUNT
+        self._rate, self._period = body.rate * 100.0, body.period * 1e-4
+        self._feedback_at = now
+        return None
+
+    def _arm(self, now: float) -> Reason | None:
+        if self.state in LOOSE or self._period == 0.0:
+            return Reason.STATE
+        if self.state is not SerialState.ARMED:
+            self.faults = DeviceFault(0)
+            # Bumpless: from where the robot is; a dump valve has let it down in nearly all cases.
+            self.applied = np.clip(np.nan_to_num(self._pressures(now)), 0.0, self._maximum)
+            self.applied[self.applied < FIRST_BAND] = 0.0
+            self.target = self.applied.copy()
+            self.ramping = False
+            self._bench.dump(False, now)
+            self._enter(SerialState.ARMED, now)
+        self._command_at, self._ttl, self._first = now, IDLE_TTL, True
+        return None
+
+    def _disarm(self, now: float) -> None:
+        self._off(now)
+        if self.state not in LOOSE:
+            self._enter(SerialState.SAFE, now)
+
+    def _reset(self, now: float) -> Reason | None:
+        self.faults = DeviceFault(0)
+        if self.state in LOOSE:
+            self._off(now)
+            self._enter(SerialState.SAFE, now)
+        return None
+
+    # The plant ----------------------------------------------------------------------------------
+
+    def control(self, now: float) -> None:
+        """Do what the computer does a thousand times a second: judge, slew, put out."""
+        dt = now - self.time
+        if dt <= 0.0:
+            return
+        self.time = now
+        idle = not (self.target.any() or self.applied.any())
+        allowed = IDLE_TTL if idle else self._ttl
+        if self.state is SerialState.ARMED and now - self._command_at > allowed:
+            self.faults |= DeviceFault.EXPIRED
+            self._expired += 1
+            self.ramping, self.target = True, np.zeros(CHANNELS)
+            self._enter(SerialState.SAFE, now)
+        self._judge(now)
+        if self.state is SerialState.ARMED or self.ramping:
+            rate = RAMP if self.ramping else self._rate
+            step = np.clip(self.target - self.applied, -rate * dt, rate * dt)
+            self._put_out(self.applied + step, now)
+            if self.ramping and not self.applied.any():
+                self._off(now)
+
+    def _judge(self, now: float) -> None:
+        volts = self._bench.monitors(now)
+        self._volts = volts
+        broken = (volts < LOWEST_VOLT) | (volts > HIGHEST_VOLT)
+        pressure = volts * SCALE
+        armed = self.state is SerialState.ARMED
+        over = ~broken & (pressure > self._maximum + OVER_PRESSURE)
+        none = armed & ~broken & (self.applied > COMMANDED) & (pressure < NOTHING)
+        self._watch(DeviceFault.SENSOR, broken & armed, JUDGE_AFTER, now)
+        if self._period > 0.0:
+            self._watch(DeviceFault.OVER_PRESSURE, over, JUDGE_AFTER, now)
+        self._watch(DeviceFault.NO_PRESSURE, none, NO_PRESSURE_AFTER, now)
+
+    def _watch(self, bit: DeviceFault, wrong: Array, hold: float, now: float) -> None:
+        since = self._wrong[bit]
+        self._wrong[bit] = np.where(wrong, np.minimum(since, now), math.inf)
+        lasting = now - self._wrong[bit] >= hold
+        if lasting.any():
+            channels = sum(int(DeviceFault.CHANNEL_1) << int(i) for i in np.flatnonzero(lasting))
+            self._trip(SerialState.FAULT, bit | DeviceFault(channels), now)
+
+    def _trip(self, state: SerialState, faults: DeviceFault, now: float) -> None:
+        self.faults |= faults
+        self._off(now)
+        if self.state is not SerialState.ESTOP:
+            self._enter(state, now)
+
+    def _off(self, now: float) -> None:
+        """Zero volt at once, dump valve open."""
+        self.ramping = False
+        self.target = np.zeros(CHANNELS)
+        self._put_out(np.zeros(CHANNELS), now)
+        self._bench.dump(True, now)
+
+    def _put_out(self, applied: Array, now: float) -> None:
+        self.applied = applied
+        # On the way only some points are noted; where a ramp ends always.
+        noted = now - self._noted_at >= NOTE_PERIOD or bool(np.all(applied == self.target))
+        if noted:
+            self._noted_at = now
+        for channel in range(CHANNELS):
+            self._bench.command(channel, float(applied[channel]), now, noted)
+
+    def _enter(self, state: SerialState, now: float) -> None:
+        if state is not self.state:
+            self.state = state
+            self._log.write('state', now, state=state.name, faults=int(self.faults))
+
+    def _mark(self, bit: DeviceFault, on: bool) -> None:
+        self.faults = self.faults | bit if on else self.faults & ~bit
+
+    def _pressures(self, now: float) -> Array:
+        return self._bench.monitors(now) * SCALE
+
+    # What it says -------------------------------------------------------------------------------
+
+    def _answer(self, body: Body) -> Frame:
+        self._seq = (self._seq + 1) & 0xFFFF
+        frame = body.frame(self._seq)
+        return Frame(frame.type, frame.seq, frame.body, self.major << 4 | MINOR)
+
+    def _refuse(self, frame: Frame, reason: Reason) -> list[Frame]:
+        self._refused = (self._refused + 1) & 0xFFFF
+        return [self._answer(Nack(frame.seq, frame.type, reason))]
+
+    def _identity(self, session: int) -> HelloAck:
+        return HelloAck(
+            session, self.major, MINOR, DeviceKind.PRESSURE, int(self.state), self.serial,
+            self.boot_id, *FIRMWARE, self.channels, SHORTEST_TTL, LONGEST_TTL, 0, FULL_SCALE,
+        )  # fmt: skip
+
+    def _status(self) -> Status:
+        return Status(
+            self.boot_id, self.frames, self.crc_errors, self.malformed, self._refused,
+            self._expired & 0xFFFF,
+        )  # fmt: skip
+
+    def _feedback(self, now: float) -> Frame:
+        if self.repeats and self._repeated is not None:
+            return self._repeated
+        broken = (self._volts < LOWEST_VOLT) | (self._volts > HIGHEST_VOLT)
+        counts = np.clip(np.rint(self._volts * SCALE / COUNT), 0, INVALID - 1)
+        m = [INVALID if bad else int(c) for c, bad in zip(counts, broken, strict=True)]
+        a = [int(x) for x in np.rint(self.applied / COUNT)]
+        age = int(min(255.0, 1e3 * max(0.0, min(1e3, now - self._command_at))))
+        body = Feedback(
+            self._last or 0, int(now * 1e6) & 0xFFFFFFFF, (m[0], m[1], m[2]), (a[0], a[1], a[2]),
+            int(self.state), age, int(self.faults),
+        )  # fmt: skip
+        self._repeated = self._answer(body)
+        return self._repeated

@@ -1,0 +1,188 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Thirty pneumatic muscles behind sixty relays and valves: the physics behind the valve board.
+
+Each muscle is a volume between a supply and a vacuum, through two throttled valves and a leak;
+its length follows from its pressure. Relays open and close late. Integration is exact between
+switchings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import heapq
+
+import numpy as np
+from soro_mechanics.section import Section
+from soro_stm32_driver.muscle_estimate import without_mean
+from soro_stm32_driver.wiring import PER_MODULE
+
+from soro_emulation.device_emulator import Array
+
+INFLATE, DEFLATE = 0, 1
+LOW, HIGH = -50e3, 50e3  # Pa: completely deflated, completely inflated
+
+
+@dataclass(frozen=True)
+class MuscleProperties:
+    """Everything a bank of muscles is made of; SI, gauge pressures.
+
+    Attributes
+    ----------
+    supply, vacuum : float [Pa]
+    inflate_time, deflate_time, leak_time : float [s]
+        Time constants of the pressure.
+    open_delay, close_delay : float [s]
+        Of relay and valve together.
+    shortest, longest : float [m]
+        Free lengths.
+    curvature : float
+        How much the length bulges over a straight line of the pressure.
+    sag : float
+        Loss of supply per inflating muscle, as a part.
+    spread : float
+        Muscles and relays differ by up to this part.
+    radius : float [m]
+        Of the muscles in the module: how much it bends.
+    """
+
+    supply: float
+    vacuum: float
+    inflate_time: float
+    deflate_time: float
+    leak_time: float
+    open_delay: float
+    close_delay: float
+    shortest: float
+    longest: float
+    curvature: float
+    sag: float
+    spread: float
+    radius: float
+
+
+def read_muscles(section: Section) -> MuscleProperties:
+    """Read ``emulator.stm32.muscles``."""
+    with section.section('muscles') as s:
+        return MuscleProperties(
+            s.quantity('supply', 'Pa', positive=True),
+            s.quantity('vacuum', 'Pa', maximum=LOW),
+            s.quantity('inflate_time', 's', positive=True),
+            s.quantity('deflate_time', 's', positive=True),
+            s.quantity('leak_time', 's', positive=True),
+            s.quantity('open_delay', 's', 0.0, minimum=0.0, maximum=0.1),
+            s.quantity('close_delay', 's', 0.0, minimum=0.0, maximum=0.1),
+            s.quantity('shortest', 'm', positive=True),
+            s.quantity('longest', 'm', positive=True),
+            s.number('curvature', 0.0, minimum=-0.5, maximum=0.5),
+            s.number('sag', 0.0, minimum=0.0, maximum=0.05),
+            s.number('spread', 0.0, minimum=0.0, maximum=0.3),
+            s.quantity('radius', 'm', positive=True),
+        )
+
+
+class MuscleBank:
+    """All muscles of a robot, from the coils of the relays to lengths.
+
+    Attributes
+    ----------
+    pressure : ndarray, shape (m,) [Pa]
+    supply : float [Pa]
+        May be changed: a compressor that fails.
+    leak : ndarray, shape (m,) [1/s]
+        May be changed: a torn airbag.
+    blocked, stuck : ndarray of bool, shape (m,)
+        A blocked line; a deflation relay that does not pull in.
+    overlaps : int
+        How often both valves of a muscle let air through at the same time.
+    """
+
+    def __init__(
+        self, rest: Array, properties: MuscleProperties, generator: np.random.Generator, now: float
+    ) -> None:
+        p, count = properties, rest.size
+        self._properties, self._rest = p, rest
+
+        def spread(value: float) -> Array:
+            return value * (1.0 + p.spread * generator.uniform(-1.0, 1.0, count))
+
+        self.supply = p.supply
+        self._rates = np.stack([1.0 / spread(p.inflate_time), 1.0 / spread(p.deflate_time)])
+        self._delays = np.stack([spread(p.close_delay), spread(p.open_delay)])
+        self._healthy_leak = 1.0 / spread(p.leak_time)
+        self.leak = self._healthy_leak.copy()
+        self._bulge = spread(p.curvature)
+        self.pressure = np.zeros(count)  # nobody knows after a night
+        self.blocked, self.stuck = np.zeros(count, bool), np.zeros(count, bool)
+        self._coil = np.zeros((2, count), bool)
+        self._contact = np.zeros((2, count), bool)
+        self._due: list[tuple[float, int, int, int, bool]] = []
+        self._order = 0
+        self._now = now
+        self.overlaps = 0
+
+    def repair(self) -> None:
+        """End every fault."""
+        self.supply = self._properties.supply
+        self.leak = self._healthy_leak.copy()
+        self.blocked[:] = self.stuck[:] = False
+
+    def switch(self, kind: int, muscle: int, on: bool, at: float) -> None:
+        """Set the coil of a valve at a time [s]."""
+        self.advance(at)
+        if self._coil[kind, muscle] == on:
+            return
+        self._coil[kind, muscle] = on
+        self._order += 1
+        late = self._delays[int(on), muscle]
+        heapq.heappush(self._due, (at + late, self._order, kind, muscle, on))
+
+    def advance(self, now: float) -> None:
+        """Let time pass up to `now` [s]."""
+        while self._due and self._due[0][0] <= now:
+            at, _, kind, muscle, on = heapq.heappop(self._due)
+            self._flow(at)
+            # A coil that changed its mind before the contact moved has cancelled the motion.
+            if self._coil[kind, muscle] == on:
+                self.overlaps += int(on and self._contact[1 - kind, muscle])
+                self._contact[kind, muscle] = on
+        self._flow(now)
+
+    @property
+    def free(self) -> Array:
+        """Lengths the muscles would have alone, shape (m,) [m]."""
+        p = self._properties
+        x = np.clip((self.pressure - LOW) / (HIGH - LOW), 0.0, 1.0)
+        shape = x + self._bulge * x * (1.0 - x)
+        length: Array = p.shortest + (p.longest - p.shortest) * shape
+        return length
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths in the modules, shape (m,) [m]: the backbone keeps the mean.
+
+        The chord between two disks is shorter than the backbone by the bend squared over 24.
+        """
+        difference = without_mean(self.free)
+        turn = np.exp(2j * np.pi * np.arange(PER_MODULE) / PER_MODULE)
+        bend = (
+            np.abs(difference.reshape(-1, PER_MODULE) @ turn)
+            * 2.0
+            / (PER_MODULE * self._properties.radius)
+        )
+        chord = np.repeat(1.0 - bend**2 / 24.0, PER_MODULE)
+        lengths: Array = self._rest * chord + difference
+        return lengths
+
+    def _flow(self, now: float) -> None:
+        seconds, self._now = now - self._now, max(now, self._now)
+        if seconds <= 0.0:
+            return
+        p = self._properties
+        inflate, deflate = self._contact & ~self.blocked
+        deflate = deflate & ~self.stuck
+        supply = self.supply / (1.0 + p.sag * np.count_nonzero(inflate))
+        fill, empty = self._rates[INFLATE] * inflate, self._rates[DEFLATE] * deflate
+        rate = fill + empty + self.leak
+        end = (fill * supply + empty * p.vacuum) / rate
+        self.pressure = end + (self.pressure - end) * np.exp(-rate * seconds)

@@ -1,0 +1,114 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One direction of an emulated serial line: as slow as its baud rate, and damaged on demand."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+from soro_mechanics.errors import InvalidInput
+
+from soro_emulation.injected_fault import finite
+
+BITS_PER_BYTE = 10  # start, eight, stop
+MOST_WAITING = 400  # units that have not left; what comes then is lost, as in a full UART
+
+
+class SerialLine:
+    """Carries units (a frame with its closing zero, or a piece of garbage) in order.
+
+    Parameters
+    ----------
+    baudrate : int
+    generator : numpy.random.Generator
+
+    Attributes
+    ----------
+    lost, corrupted, repeated : int
+        Units that an injected fault hit.
+    """
+
+    def __init__(self, baudrate: int, generator: np.random.Generator) -> None:
+        self._second_per_byte = BITS_PER_BYTE / baudrate
+        self._random = generator
+        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._free_at = 0.0
+        self._partial = b''
+        self.lost, self.corrupted, self.repeated = 0, 0, 0
+        self.repair()
+
+    def repair(self) -> None:
+        """End every fault; the counters stay."""
+        self._loss = self._corruption = self._repetition = self._delay = 0.0
+        self._burst = 0
+
+    def damage(self, values: dict[str, Any]) -> None:
+        """Begin faults; what is not named stays as it is.
+
+        ``loss``, ``corruption``, ``repetition``: parts of the units; ``delay`` [s]; ``burst``: so
+        many units are lost at once.
+        """
+        parts = {}
+        for key in ('loss', 'corruption', 'repetition'):
+            parts[key] = finite(values, key, getattr(self, f'_{key}'))
+            if not 0.0 <= parts[key] <= 1.0:
+                raise InvalidInput(key, parts[key], 'a part, 0 to 1')
+        delay, burst = finite(values, 'delay', self._delay), finite(values, 'burst', 0.0)
+        if delay < 0.0 or burst < 0.0:
+            raise InvalidInput('delay, burst', (delay, burst), 'zero or more')
+        self._loss, self._corruption = parts['loss'], parts['corruption']
+        self._repetition, self._delay, self._burst = parts['repetition'], delay, int(burst)
+
+    def put(self, data: bytes, now: float) -> None:
+        """Let bytes enter; they are cut into units at their zeros."""
+        *units, rest = (self._partial + data).split(b'\0')
+        for unit in units:
+            self._enter(unit + b'\0', now)
+        if len(rest) > 300:  # no frame is so long
+            self._enter(rest, now)
+            rest = b''
+        self._partial = rest
+
+    def leaving(self, now: float) -> list[bytes]:
+        """Return the units that have reached the other end by `now`."""
+        found = []
+        while self._waiting and self._waiting[0][0] <= now:
+            found.append(self._waiting.popleft()[1])
+        return found
+
+    def next_at(self) -> float | None:
+        """Return when the next unit arrives; None: nothing is on its way."""
+        return self._waiting[0][0] if self._waiting else None
+
+    def clear(self) -> None:
+        """Forget what is on its way."""
+        self._waiting.clear()
+        self._partial = b''
+
+    def _enter(self, unit: bytes, now: float) -> None:
+        if self._burst > 0 or self._random.random() < self._loss:
+            self._burst = max(0, self._burst - 1)
+            self.lost += 1
+            return
+        if self._random.random() < self._corruption and len(unit) > 1:
+            unit = self._flip(unit)
+            self.corrupted += 1
+        times = 1
+        if self._random.random() < self._repetition:
+            times, self.repeated = 2, self.repeated + 1
+        for _ in range(times):
+            if len(self._waiting) >= MOST_WAITING:
+                self.lost += 1
+                return
+            self._free_at = max(now, self._free_at) + len(unit) * self._second_per_byte
+            self._waiting.append((self._free_at + self._delay, unit))
+
+    def _flip(self, unit: bytes) -> bytes:
+        """Flip a bit of the frame so that it stays one: no new zero, its closing one kept."""
+        broken = bytearray(unit)
+        at = int(self._random.integers(0, len(unit) - 1))
+        bits = [1 << bit for bit in range(8) if broken[at] != 1 << bit]
+        broken[at] ^= bits[int(self._random.integers(0, len(bits)))]
+        return bytes(broken)

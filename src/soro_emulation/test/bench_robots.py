@@ -1,0 +1,121 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One robot per device for tests that ask the same of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import functools
+from pathlib import Path
+
+import can_robot
+from can_robot import CanRobot
+import numpy as np
+from robot_processes import BAR, BENCH, NAMES, RobotProcesses
+from soro_driver.device import DeviceState
+from soro_mechanics.robot_file import read_robot_file
+import valve_robot
+from valve_robot import quick_file, ValveRobot
+
+DSPACE = Path(__file__).with_name('dspace_bench.yaml')
+# The wall clock that the driver compares stamps with is stepped by what a file says. The system's
+# own clock, which other programs on this computer use, stays as it is.
+CLOCK = """
+import os, time
+from soro_driver.law import CommandInlet
+def wall(file={file!r}):
+    return time.time() + (float(open(file).read() or 0.0) if os.path.exists(file) else 0.0)
+CommandInlet.__init__.__defaults__ = (wall,)
+"""
+
+
+@dataclass
+class Bench:
+    """A robot, how it is driven, and what its commands look like.
+
+    Attributes
+    ----------
+    drive : callable
+        Brings it away from rest and keeps the stream of commands going.
+    watchdog : float
+        Longest time from the last command on the wire to a device that is safe by itself [s].
+    names, quantity
+        Of a command.
+    clock : Path
+        A number in it steps the driver's wall clock [s].
+    """
+
+    robot: RobotProcesses
+    drive: Callable[[], None]
+    watchdog: float
+    names: tuple[str, ...]
+    quantity: int
+    clock: Path
+
+    @property
+    def limits(self) -> np.ndarray:
+        """Smallest and largest of every actuator, shape (m, 2)."""
+        actuators = read_robot_file(self.robot.robot).actuators
+        return np.array([(a.minimum, a.maximum) for a in actuators])
+
+    def rearmed(self, since: float) -> list[dict]:
+        """Return what the device's log has of a device that began to move after a time."""
+        armed = [e for e in self.robot.events('state', since) if e['state'] == 'ARMED']
+        opened = [e for e in self.robot.events('valve', since) if e['action'] == 'inflate']
+        return [*armed, *(e for e in opened if e['on']), *self.robot.raised_after(since)]
+
+
+def make_bench(device: str, folder: Path) -> Bench:
+    """Make the bench of a device; its robot is not started."""
+    clock = folder / 'clock_step'
+    robot: RobotProcesses
+    if device == 'can':
+        robot = CanRobot(folder)
+        made = Bench(
+            robot,
+            lambda: again(robot, lambda: robot.turn(0.5)),
+            0.2,
+            can_robot.NAMES,
+            can_robot.ANGLE,
+            clock,
+        )
+    elif device == 'stm32':
+        robot = ValveRobot(folder, quick_file(folder))
+        names, kind = valve_robot.NAMES, valve_robot.LENGTH
+        made = Bench(
+            robot,
+            lambda: again(robot, lambda: _bend(robot)),
+            valve_robot.SILENCE,
+            names,
+            kind,
+            clock,
+        )
+    else:
+        robot = RobotProcesses(folder, DSPACE if device == 'dspace' else BENCH)
+        press = functools.partial(robot.move, 0.8 * BAR, 0.4 * BAR, 0.0)
+        watchdog = 0.4 if device == 'dspace' else 0.2
+        made = Bench(robot, lambda: again(robot, press), watchdog, NAMES, 1, clock)
+    robot.driver_options['prelude'] = CLOCK.format(file=str(clock))
+    return made
+
+
+def again(robot: RobotProcesses, drive: Callable[[], None]) -> None:
+    """Drive, and once more where a busy computer has tripped the robot on the way."""
+    try:
+        drive()
+    except AssertionError:
+        if robot.state.device_state == DeviceState.ACTIVE:
+            raise
+        robot.recover()
+        drive()
+
+
+def _bend(robot: ValveRobot) -> None:
+    robot.bend(4e-3)
+    robot.wait_for(
+        lambda: robot.state.device_state == DeviceState.ACTIVE
+        and robot.state.command_source == robot.source,
+        5.0, 'in control',
+    )  # fmt: skip
+    robot.arrive()

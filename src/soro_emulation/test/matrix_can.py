@@ -1,0 +1,101 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""CAN: lost, repeated and late frames, a babbling node, motors that do not follow.
+
+Not collected by `make test`: `make reliability` runs it, or pytest with this file's name. The
+board of this bench has a time to live of 200 ms: 40 set-points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from soro_driver.device import DeviceState, Fault
+from test_can_faults import BUSY, disarmed, robot_, stays_down, TTL  # noqa: F401 - a fixture
+
+PERIOD = 0.005  # s
+FRAMES = 3  # of a set-point: two halves, SYNC
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.mark.injection('can', 1)
+def test_socket_closed(robot):
+    robot.turn(0.5)
+    since = robot.inject('unplug')
+    robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'noticed')
+    assert disarmed(robot, since) < TTL + 0.25 + BUSY
+    stays_down(robot, since + TTL + BUSY)
+
+
+@pytest.mark.injection('can', 5)
+@pytest.mark.parametrize('loss', [0.01, 0.05, 0.2])
+def test_lost_frames_are_survived_or_said(robot, loss):
+    robot.turn(0.5)
+    robot.inject('link', direction='both', loss=loss)
+    robot.target = np.array([0.2, 0.1, 0.0, 0.0, 0.0, 0.0])
+    robot.spin(3.0)
+    if robot.state.device_state == DeviceState.ACTIVE:
+        assert robot.events('state')[-1]['state'] == 'ARMED'
+        np.testing.assert_allclose(robot.state.measured, robot.target, atol=0.02)
+    else:  # three of the host's heartbeats in a row were lost: said, and not resumed
+        assert loss == 0.2 and robot.state.faults & (Fault.DEVICE_WATCHDOG | Fault.DEVICE)
+
+
+@pytest.mark.injection('can', 5)
+def test_a_burst_within_the_time_to_live_is_survived(robot):
+    robot.turn(0.5)
+    robot.inject('link', direction='to_device', burst=9 * FRAMES)
+    robot.spin(1.0)
+    assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
+
+
+@pytest.mark.injection('can', 5)
+def test_a_burst_beyond_the_time_to_live_trips(robot):
+    robot.turn(0.5)
+    since = robot.inject('link', direction='to_device', burst=int(2 * TTL / PERIOD) * FRAMES)
+    assert disarmed(robot, since) < TTL + BUSY
+    robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'noticed')
+    stays_down(robot, since + TTL + BUSY)
+
+
+@pytest.mark.injection('can', 6)
+def test_repeated_frames_change_nothing(robot):
+    robot.inject('link', direction='both', repetition=1.0)
+    robot.turn(0.5)
+    robot.spin(0.5)
+    assert robot.state.device_state == DeviceState.ACTIVE
+    assert robot.state.measured[0] == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.injection('can', 7)
+def test_late_frames_trip(robot):
+    robot.turn(0.5)
+    since = robot.inject('link', direction='to_device', delay=0.6)
+    assert disarmed(robot, since) < TTL + BUSY
+    robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'noticed')
+    stays_down(robot, since + TTL + BUSY)  # by now every late set-point has arrived
+
+
+@pytest.mark.injection('can', 19)
+def test_a_babbling_node_fills_the_bus(robot):
+    robot.turn(0.5)
+    since = robot.inject('babble')
+    assert disarmed(robot, since) < TTL + BUSY
+    robot.wait_state(DeviceState.UNCONFIGURED, 5.0)
+    robot.inject('none')
+    stays_down(robot, since + TTL + BUSY)
+
+
+@pytest.mark.injection('can', 20)
+@pytest.mark.parametrize(
+    ('fault', 'values'),
+    [('stall', {}), ('overcurrent', {}), ('encoder_jump', {'degrees': 30.0}), ('reversed', {})],
+)
+def test_a_motor_that_does_not_follow(robot, fault, values):
+    robot.turn(0.3)
+    since = robot.inject(fault, actuator='motor_1', **values)
+    robot.target = np.array([-0.3, 0.1, 0.0, 0.0, 0.0, 0.0])
+    robot.wait_state(DeviceState.FAULT, 5.0)
+    assert disarmed(robot, since - 0.1) < 1.0 + BUSY
+    stays_down(robot, since + 1.0 + BUSY)

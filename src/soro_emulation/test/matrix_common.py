@@ -1,0 +1,327 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The same injections for every device, where no test of the device itself has them.
+
+Not collected by `make test`: `make reliability` runs them, or pytest with this file's name.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+
+from bench_robots import make_bench
+import numpy as np
+import pytest
+from robot_processes import CLEANUP, CONFIGURE, DEACTIVATE, end, start_node
+from soro_driver.device import DeviceState, Flag
+from test_faults_commands import press_and_check
+from test_faults_device import assert_lost
+
+BUSY = 1.5  # s that a busy computer may add
+STALL = 0.05  # s
+HOUR = 3600
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def on(*devices, cells):
+    """Run a test on the benches of these devices, for these injections."""
+    each = [pytest.param(d, marks=pytest.mark.injection(d, *cells)) for d in devices]
+    return pytest.mark.parametrize('bench_', each, indirect=True)
+
+
+@pytest.fixture(scope='module')
+def bench_(request, tmp_path_factory):
+    made = make_bench(request.param, tmp_path_factory.mktemp(request.param))
+    try:
+        made.robot.start()
+        yield made
+    finally:
+        made.robot.close()
+
+
+@pytest.fixture
+def bench(bench_):
+    bench_.clock.unlink(missing_ok=True)
+    bench_.robot.wall_step = 0
+    bench_.robot.recover()
+    return bench_
+
+
+@pytest.fixture
+def robot(bench):
+    return bench.robot
+
+
+def down(robot):
+    """Wait until the driver does not drive any more."""
+    loose = (DeviceState.FAULT, DeviceState.UNCONFIGURED, DeviceState.INACTIVE, DeviceState.SAFE)
+    robot.wait_for(lambda: robot.state.device_state in loose, 10.0, 'a driver that has stopped')
+
+
+def device_safe(robot, since, within):
+    """Wait until the device's own log says that it is safe; return after how long."""
+    from fault_evidence import safe_after
+
+    robot.wait_for(lambda: safe_after(robot.events(), since) is not None, 10.0, 'a safe device')
+    took = safe_after(robot.events(), since)
+    assert took < within + BUSY
+    return took
+
+
+# The wire ------------------------------------------------------------------------------------
+
+
+@on('can', cells=[1])
+def test_device_killed(bench, robot):
+    bench.drive()
+    since = robot.hit('emulator', signal.SIGKILL)
+    assert assert_lost(robot, since) < 0.6 + BUSY
+    robot.emulator.wait()
+    robot.emulator.stderr.close()
+    robot.start_emulator()
+    robot.wait_state(DeviceState.INACTIVE, 30.0)
+    robot.spin(1.0)  # the stream goes on
+    assert bench.rearmed(since) == []
+
+
+@on('stm32', 'can', cells=[2])
+def test_frozen_device_does_not_replay(bench, robot):
+    bench.drive()
+    since = robot.hit('emulator', signal.SIGSTOP)
+    robot.wait_state(DeviceState.UNCONFIGURED, 10.0)
+    robot.spin(1.0)
+    robot.emulator.send_signal(signal.SIGCONT)
+    device_safe(robot, since, 8.0)
+    robot.spin(2.0)
+    assert robot.state.device_state != DeviceState.ACTIVE
+    assert bench.rearmed(since + 1.0) == []
+
+
+@on('stm32', 'can', cells=[4])
+def test_garbage_is_no_measurement(bench, robot):
+    bench.drive()
+    before = np.array(robot.state.applied)
+    for count in (200, 400, 801):
+        robot.inject('garbage', count=count)
+        robot.spin(0.2)
+    robot.spin(0.5)
+    assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
+    np.testing.assert_allclose(robot.state.applied, before, atol=0.02 * abs(before).max())
+
+
+@on('stm32', cells=[3])
+def test_nothing_but_damaged_frames(bench, robot):
+    bench.drive()
+    since = robot.inject('link', direction='both', corruption=1.0)
+    down(robot)
+    device_safe(robot, since, bench.watchdog)
+    robot.inject('none')
+    robot.spin(2.0)
+    assert robot.state.device_state != DeviceState.ACTIVE
+    assert bench.rearmed(since + bench.watchdog + BUSY) == []
+
+
+@on('stm32', 'can', cells=[22])
+def test_device_that_does_not_read(bench, robot):
+    bench.drive()
+    since = robot.inject('deaf')
+    down(robot)
+    device_safe(robot, since, bench.watchdog + 1.0)
+    used = robot.values('loop')
+    robot.inject('none')
+    robot.spin(1.0)
+    assert robot.state.device_state != DeviceState.ACTIVE
+    assert used  # the loop went on reporting
+
+
+# The device ----------------------------------------------------------------------------------
+
+
+@on('stm32', 'can', cells=[9])
+def test_another_protocol_is_refused(bench, robot, said):
+    assert robot.transition(DEACTIVATE)
+    assert robot.transition(CLEANUP)
+    robot.inject('protocol', major=2)
+    assert not robot.transition(CONFIGURE)
+    words = 'speaks protocol 2, this driver 1'
+    robot.wait_for(lambda: any(words in line for line in said), 10.0, words)
+    robot.inject('none')
+    robot.wait_for(lambda: robot.transition(CONFIGURE), 10.0, 'configured')
+
+
+@on('dspace', cells=[17])
+@pytest.mark.parametrize(
+    ('fault', 'values', 'flag'),
+    [
+        ('leak', {'rate': 50.0}, Flag.LEAK),
+        ('supply', {'pressure': 2e4}, Flag.LEAK),
+        ('blocked', {}, Flag.BLOCKED),
+    ],
+)
+def test_pressure_that_does_not_follow(bench, robot, fault, values, flag):
+    bench.drive()
+    since = robot.inject(fault, actuator='left', **values)
+    if flag == Flag.BLOCKED:
+        robot.target = np.array([1.5e5, 0.4e5, 0.0])
+    robot.wait_state(DeviceState.FAULT, 5.0)
+    device_safe(robot, since, 1.0)
+    assert any(s.flags[0] & flag for t, s in robot.states if t > since)
+
+
+@on('stm32', cells=[17])
+def test_supply_lost(bench, robot):
+    bench.drive()
+    since = robot.inject('supply', pressure=1e4)
+    robot.wait_state(DeviceState.FAULT, 8.0)
+    device_safe(robot, since, 1.0)
+    robot.wait_for(lambda: 'supply' in robot.values('device').get('reason', '') + ' '.join(
+        h.message for h in robot.heard), 3.0, 'supply')  # fmt: skip
+
+
+# The computer --------------------------------------------------------------------------------
+
+
+@on('stm32', 'can', cells=[11])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_driver(bench, robot, number):
+    bench.drive()
+    since = robot.hit('driver', number)
+    robot.wait_for(lambda: robot.driver.poll() is not None, 10.0, 'exit')
+    ended = time.monotonic() - since
+    assert robot.driver.returncode == 0
+    assert ended < 2.0 + BUSY
+    assert device_safe(robot, since, 0.5) < ended
+    robot.target = None
+
+
+@on('nidaq', 'dspace', 'stm32', 'can', cells=[23])
+def test_a_short_stall_is_counted_and_survived(bench, robot):
+    bench.drive()
+    before = int(robot.values('loop')['missed'])
+    robot.struck(f'SIGSTOP to the driver for {STALL} s')
+    robot.driver.send_signal(signal.SIGSTOP)
+    robot.spin(STALL)
+    robot.driver.send_signal(signal.SIGCONT)
+    robot.spin(2.0)
+    assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
+    if bench.watchdog < 1.0:  # the loop of the valves has a period of 0.1 s
+        assert int(robot.values('loop')['missed']) > before
+
+
+@on('nidaq', 'dspace', 'stm32', 'can', cells=[24])
+def test_steps_of_the_wall_clock(bench, robot):
+    bench.drive()
+    accepted = int(robot.values('commands')['accepted'])
+    for step in (HOUR, -HOUR):
+        robot.struck(f'wall clock of driver and sender steps to {step:+} s')
+        bench.clock.write_text(str(step))
+        robot.wall_step = step
+        robot.spin(1.5)
+        assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
+        assert robot.state.command_source == robot.source
+    robot.wait_count('accepted', accepted + 50)
+
+
+@on('stm32', 'can', cells=[25])
+def test_second_driver_is_refused(bench, robot, said):
+    bench.drive()
+    since = robot.struck('a second driver on the same device')
+    second = start_node(
+        'soro_driver.node', robot.namespace, robot=robot.robot, connect_timeout=1.0
+    )
+    try:
+        robot.wait_for(lambda: any('in use' in line for line in said), 40.0, 'the refusal')
+        robot.spin(0.5)
+        assert second.poll() is None
+        assert robot.events('state', since) == []  # the first one keeps its armed device
+    finally:
+        end(second)
+
+
+# Commands ------------------------------------------------------------------------------------
+
+
+@on('dspace', 'can', cells=[12])
+def test_source_gone(bench, robot):
+    bench.drive()
+    robot.target = None
+    since = robot.struck('no more commands')
+    robot.wait_for(
+        lambda: robot.state.device_state in (DeviceState.SAFE, DeviceState.INACTIVE), 5.0, 'SAFE'
+    )
+    robot.spin(1.0)
+    assert robot.state.command_source == ''
+    back = time.monotonic()
+    robot.target = np.full(len(bench.names), bench.limits[0, 1])  # not where the robot is
+    robot.spin(1.0)
+    assert robot.raised_after(back) == []
+    assert robot.state.device_state != DeviceState.ACTIVE
+    assert robot.state.command_source == '' and since < back
+
+
+@on('dspace', 'stm32', 'can', cells=[13])
+def test_wrong_messages_are_refused_whole_and_counted(bench, robot):
+    bench.drive()
+    good, names = np.array(robot.target), list(bench.names)
+    wrong = [
+        ('not_finite', [math.nan, *good[1:]], names, bench.quantity),
+        ('not_finite', [*good[:-1], math.inf], names, bench.quantity),
+        ('out_of_range', [1e308, *good[1:]], names, bench.quantity),
+        ('invalid_size', good[:-1], names[:-1], bench.quantity),
+        ('unknown_name', good, [*names[:-1], 'nobody'], bench.quantity),
+        ('out_of_range', good, names, bench.quantity + 1),
+    ]
+    robot.struck('NaN, infinity, 1e308, one value too few, a wrong name, a wrong quantity')
+    for code, values, of, quantity in wrong:
+        key = f'rejected_{code}'
+        before = int(robot.values('commands').get(key, '0'))
+        robot.send_until_counted(
+            lambda v=values, n=of, q=quantity: robot.send(v, n, q), key, before + 1
+        )
+    assert robot.state.device_state == DeviceState.ACTIVE
+    np.testing.assert_array_equal(robot.state.commanded, good)
+
+
+@on('dspace', 'stm32', 'can', cells=[14])
+def test_commands_beyond_the_range_are_limited_and_flagged(bench, robot):
+    bench.drive()
+    low, high = bench.limits[0]
+    target = np.array(robot.state.commanded)
+    target[0] = high + 0.3 * (high - low)
+    since = robot.struck(f'{target[0]:g} commanded, {high:g} allowed')
+    robot.target = target
+    robot.wait_for(lambda: robot.state.flags[0] & Flag.AT_UPPER_LIMIT, 5.0, 'flag')
+    robot.spin(2.0)
+    applied = np.array([s.applied[0] for t, s in robot.states if t > since])
+    assert np.nanmax(applied) <= high + 1e-3 * (high - low)
+    assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
+
+
+@on('stm32', 'can', cells=[26])
+def test_estop_while_active(bench, robot):
+    bench.drive()
+    since = time.monotonic()
+    robot.struck('emergency stop')
+    robot.press_estop(True)
+    device_safe(robot, since, 0.2)
+    robot.wait_state(DeviceState.ESTOP, 5.0)
+    assert not robot.clear().success
+    robot.press_estop(False)
+    robot.spin(0.5)
+    assert robot.state.device_state == DeviceState.ESTOP
+    assert bench.rearmed(since + 0.5) == []
+
+
+@on('dspace', 'can', cells=[26])
+def test_estop_while_inactive_and_unconfigured(bench, robot):
+    assert robot.transition(DEACTIVATE)
+    robot.wait_state(DeviceState.INACTIVE)
+    press_and_check(robot, time.monotonic(), was_active=False)
+    robot.target = None
+    assert robot.transition(CLEANUP)
+    reply = robot.stop()
+    assert reply.success and 'not configured' in reply.message
+    assert robot.transition(CONFIGURE)

@@ -1,0 +1,129 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Thirty muscles behind sixty switching valves and a radio link, as a `Device`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from soro_driver.device import (
+    Array,
+    DEVICE_FAULT_SHIFT,
+    DeviceError,
+    Fault,
+    Flag,
+    Reading,
+)
+from soro_driver.endpoint import Endpoint
+from soro_driver.serial_frame import SerialState
+from soro_driver.session_device import SessionDevice
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_stm32_driver.protocol import DeviceFault, MUSCLES, StatusFlag
+from soro_stm32_driver.transport import Stm32Transport
+from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
+
+BUDGET = 1 << (DEVICE_FAULT_SHIFT + 8)
+
+
+class Stm32Device(SessionDevice):
+    """Opens valves for times that bring the muscles to their lengths.
+
+    Without sensors `measured` is NaN and `applied` says where the muscles must be by what the
+    valves did; with sensors `measured` is measured and corrects that reckoning. The board keeps
+    its own watchdog: heartbeats end when set-points end.
+    """
+
+    fault_text: ClassVar[dict[int, str]] = {
+        DeviceFault.SUPPLY << DEVICE_FAULT_SHIFT: 'the supply pressure is too low',
+        DeviceFault.BATTERY << DEVICE_FAULT_SHIFT: 'the battery of the board is low',
+        DeviceFault.RELAY << DEVICE_FAULT_SHIFT: 'a relay does not follow its coil',
+        DeviceFault.SENSOR << DEVICE_FAULT_SHIFT: 'a length sensor is open',
+        BUDGET: 'a muscle has used up its inflation budget',
+    }
+    io_timeout = 0.6
+    open_timeout = 1.5
+
+    def __init__(self, wiring: Stm32Wiring, transport: Stm32Transport | None = None) -> None:
+        self.wiring = wiring
+        self.transport = transport or Stm32Transport(
+            wiring, 0.9 * self.io_timeout, 0.9 * self.open_timeout
+        )
+
+    @classmethod
+    def from_section(
+        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> Stm32Device:
+        """Make the device from ``driver.stm32``; an emulator's port is a pty."""
+        wiring = read_wiring(section, robot)
+        if endpoint is not None:
+            wiring = replace(wiring, port=str(endpoint.path), serial=0)
+        return cls(wiring)
+
+    def link_counts(self) -> dict[str, int]:
+        """Count frames received, and what was not one of the protocol."""
+        return self.transport.session.counts()
+
+    def read(self) -> Reading:
+        """Return the newest status, and where the muscles are."""
+        t = self.transport
+        t.poll(t.now())
+        lengths = t.estimate.lengths
+        # While venting nobody knows better than that the robot is on its way to rest.
+        applied = np.where(np.isnan(lengths), self.wiring.rest, lengths)
+        measured = t.measured if self.wiring.length_sensors else np.full(MUSCLES, np.nan)
+        return Reading(
+            t.time, measured.copy(), applied, self._flags(), self._faults(), self._tripped()
+        )
+
+    def write(self, values: Array, ttl: float) -> None:
+        """Send what brings the muscles toward lengths [m]."""
+        self.check_armed()
+        self.transport.command(values, ttl, self.transport.now())
+
+    def ready(self) -> bool:
+        """Whether the muscles are vented, so that their lengths are known."""
+        self.transport.poll(self.transport.now())
+        return self.transport.vented(self.transport.now())
+
+    def arm(self) -> None:
+        """Let the board act on commands of this session."""
+        if not self.transport.vented(self.transport.now()):
+            raise DeviceError('the muscles are still being vented; try again')
+        super().arm()
+
+    def make_safe(self) -> None:
+        """Disarm the board, which closes everything and vents."""
+        self._armed = False
+        self.transport.make_safe()
+
+    def _flags(self) -> np.ndarray:
+        flags = np.zeros(MUSCLES, np.uint16)
+        plan = self.transport.plan
+        if plan is not None and self._armed:
+            flags[plan.held_back] |= np.uint16(Flag.RATE_LIMITED)
+            flags[plan.exhausted] |= np.uint16(Flag.AT_UPPER_LIMIT)
+        if self.wiring.length_sensors:
+            missing = np.isnan(self.transport.measured)
+            flags[missing] |= np.uint16(Flag.SENSOR_FAULT)
+        return flags
+
+    def _faults(self) -> int:
+        t = self.transport
+        faults = 0
+        if t.rebooted:
+            faults |= Fault.REBOOT
+        if t.exhausted_by_device is not None:
+            faults |= BUDGET
+        status = t.status
+        if status is not None and status.state in (SerialState.FAULT, SerialState.ESTOP):
+            faults |= Fault.DEVICE | status.faults << DEVICE_FAULT_SHIFT
+        return int(faults)
+
+    def _tripped(self) -> bool:
+        """Whether the board went safe by itself while it should be armed."""
+        status = self.transport.status
+        return self._armed and status is not None and bool(status.flags & StatusFlag.TRIPPED)

@@ -1,0 +1,10 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The executable `stm32_driver`: the driver node, for robots whose device is stm32."""
+
+from soro_driver.node import run
+
+
+def main() -> None:
+    """Run the node."""
+    raise SystemExit(run(device='stm32'))

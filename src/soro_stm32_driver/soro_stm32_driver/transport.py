@@ -1,0 +1,348 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The valve board in SI: lengths in metres, times in seconds, one session after the other."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+import math
+import time
+
+import numpy as np
+from soro_driver.device import DeviceError, DeviceTimeout, Identity
+from soro_driver.serial_frame import (
+    Ack,
+    Arm,
+    Body,
+    DeviceKind,
+    Disarm,
+    FrameError,
+    Heartbeat,
+    Nack,
+    Reset,
+    SerialState,
+    SessionType,
+)
+from soro_driver.serial_link import Arrival, SerialLink
+from soro_driver.serial_session import SerialSession
+
+from soro_stm32_driver.command_window import CommandWindow
+from soro_stm32_driver.device_clock import DeviceClock, MASK
+from soro_stm32_driver.muscle_curves import Array
+from soro_stm32_driver.muscle_estimate import MuscleEstimate
+from soro_stm32_driver.protocol import (
+    BODIES,
+    FrameType,
+    LENGTH_UNIT,
+    Lengths,
+    MUSCLES,
+    NO_LENGTH,
+    open_valves,
+    SetTimed,
+    Status,
+    StatusFlag,
+    valve_reason_name,
+    ValveReason,
+    ValveTimes,
+    VentAll,
+)
+from soro_stm32_driver.valve_planner import ValvePlan, ValvePlanner
+from soro_stm32_driver.wiring import Stm32Wiring
+
+HEARTBEAT = 0.08  # s at least between two
+ALLOWANCE = 0.3  # s from planning a command to its deadline on the device
+HORIZON = 0.3  # s of work sent ahead of a muscle
+AHEAD = 0.1  # s from planning pulses to when they have acted: the time until the next ones
+SETTLED_AFTER = 0.3  # s with the same lengths
+PATIENT = (ValveReason.STALE, ValveReason.SUPPLY, ValveReason.QUEUE)
+WRITE_TIMEOUT = 0.2  # s; a computer that stalls is no device that does not read
+
+
+class ValveSession(SerialSession):
+    """A session whose refusals are said in this board's words."""
+
+    def reason(self, nack: Nack) -> str:
+        """Say why the board refused."""
+        return valve_reason_name(nack.reason)
+
+
+class Stm32Transport:
+    """Talks to one board; a single thread uses it.
+
+    Parameters
+    ----------
+    wiring : Stm32Wiring
+    io_timeout, open_timeout : float [s]
+    link : SerialLink, optional
+        Default: the port of the wiring.
+    now : callable
+        Steady clock [s], the one that the link stamps arrivals with.
+
+    Attributes
+    ----------
+    time : float
+        Arrival of the newest STATUS [s].
+    status : Status, optional
+    measured : ndarray, shape (30,) [m]
+        NaN where there is no sensor.
+    estimate : MuscleEstimate
+    window : CommandWindow
+    plan : ValvePlan, optional
+        The last one.
+    overtaken : int
+        Reports that came after a newer one of their kind, and were not used.
+    exhausted_by_device : int, optional
+        Muscle whose inflation budget the board found used up.
+    """
+
+    def __init__(
+        self, wiring: Stm32Wiring, io_timeout: float, open_timeout: float,
+        link: SerialLink | None = None, now: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.wiring, self.now = wiring, now
+        self._io_timeout, self._open_timeout = io_timeout, open_timeout
+        link = link or SerialLink(wiring.port, wiring.baudrate, WRITE_TIMEOUT)
+        self.session = ValveSession(link, DeviceKind.VALVES, MUSCLES, wiring.serial)
+        self.estimate = MuscleEstimate(wiring)
+        self.planner = ValvePlanner(wiring, self.estimate, HORIZON)
+        self.window = CommandWindow()
+        self.clock = DeviceClock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.time = -math.inf
+        self.status: Status | None = None
+        self.measured = np.full(MUSCLES, math.nan)
+        self.plan: ValvePlan | None = None
+        self.exhausted_by_device: int | None = None
+        self.rebooted = False
+        self._refusal: DeviceError | None = None
+        self._vented_at = -math.inf
+        self._vented_after: int | None = None
+        self._heartbeat_at = -math.inf
+        self._alive_until = math.inf
+        self._beats: OrderedDict[int, float] = OrderedDict()
+        self._lengths: Array | None = None
+        self._same_since = 0.0
+        self._commanded_at = -math.inf
+        self._seq = 0
+        self._reported: dict[int, int] = {}
+        self.overtaken = 0
+        self.estimate.restart()
+        self.window.restart(self.estimate.worked)
+        self.clock.restart()
+
+    def open(self) -> Identity:
+        """Connect, open a session, let the board vent, and wait for its first status.
+
+        Raises
+        ------
+        DeviceError
+            Another protocol or another board.
+        DeviceLost, DeviceTimeout
+            Nobody answers.
+        """
+        self._forget()
+        end = time.monotonic() + self._open_timeout  # the link's own clock
+        peer = self.session.open(0.6 * self._open_timeout)
+        self._vented_after = self.session.request(Disarm(), 0.3 * self._open_timeout).detail
+        while self.status is None:
+            if not self.session.link.wait(end):
+                raise DeviceTimeout('the valve board sends no STATUS')
+            self.poll(self.now())
+        firmware = f'{peer.firmware_major}.{peer.firmware_minor}'
+        return Identity('STM32 valve board', str(peer.serial), firmware, peer.boot_id)
+
+    def close(self) -> None:
+        """Disconnect; never raises."""
+        self.session.close()
+
+    def poll(self, now: float) -> None:
+        """Take in what has arrived; send heartbeats and what was not answered."""
+        for arrival in self.session.take():
+            self._sort(arrival)
+        self.rebooted |= self.session.rebooted
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            raise refusal
+        # With every tick of 10 Hz: a few may be lost before the board's watchdog acts.
+        if now < self._alive_until and now - self._heartbeat_at >= HEARTBEAT:
+            self._beat(now)
+        for seq, command in self.window.due(now):
+            self.session.link.send(command, seq)
+
+    def command(self, lengths: Array, ttl: float, now: float) -> None:
+        """Bring the muscles toward lengths (30,) [m]; the board goes safe `ttl` [s] later."""
+        self._alive_until = now + ttl
+        ahead = self._ahead(lengths, now)
+        if self.window.full or not self.clock.known:
+            return
+        pending = self.window.pending(self.estimate.worked)
+        settled = now - self._same_since >= SETTLED_AFTER
+        begun = open_valves(self.status.valves) if self.status else np.zeros((MUSCLES, 2), bool)
+        self.plan = self.planner.plan(ahead, pending, begun, settled)
+        if not self.plan.actions:
+            return
+        deadline = (self.clock.at(now) + int(ALLOWANCE * 1e3)) & 0xFFFF
+        self.send_timed(SetTimed(deadline, self.plan.actions), now)
+
+    def _ahead(self, lengths: Array, now: float) -> Array:
+        """Return where lengths that move as they do will be when a command acts."""
+        last, self._lengths = self._lengths, lengths.copy()
+        elapsed, self._commanded_at = now - self._commanded_at, now
+        if last is None or np.array_equal(lengths, last):
+            return lengths
+        self._same_since = now
+        return lengths + (lengths - last) * min(AHEAD / elapsed, 2.0)
+
+    def send_timed(self, command: SetTimed, now: float) -> None:
+        """Send a command for the first time."""
+        self._seq = (self._seq + 1) & 0xFFFF
+        # Noted before: what a stalled computer reports as not written may well be on its way.
+        self.window.add(self._seq, command, now)
+        self.session.link.send(command, self._seq)
+
+    def arm(self) -> None:
+        """Let the board act on commands of this session."""
+        self._alive_until = math.inf
+        ack = self.session.request(Arm(self.session.number), self._open_timeout)
+        self._confirmed(ack, SerialState.ARMED)
+        self.exhausted_by_device = None
+        self.window.restart(self.estimate.worked)
+
+    def make_safe(self) -> None:
+        """Disarm; the board closes everything and vents."""
+        self._alive_until = math.inf
+        self.window.restart(self.estimate.worked)
+        if not self._being_vented():  # asked again and again, venting would never end
+            self._vent(Disarm())
+
+    def reset(self) -> None:
+        """Clear the board's latched faults; after a restart of the board, open a new session."""
+        if self.rebooted or self.session.rebooted:
+            self.open()
+        ack = self.session.request(Reset(self.session.number), self._open_timeout)
+        self._confirmed(ack, SerialState.SAFE)
+        self.exhausted_by_device = None
+
+    def vented(self, now: float) -> bool:
+        """Whether the muscles are known to be empty; asks for venting where that was long ago."""
+        status = self.status
+        if status is None or not self.clock.known or status.flags & StatusFlag.VENTING:
+            return False
+        if not status.flags & StatusFlag.VENTED:
+            return False
+        if not self.estimate.known:
+            if self._vented_at > -math.inf:  # vented, but not for long enough
+                self._vent(VentAll())
+            return False
+        if now - self._vented_at > self.wiring.vented_for:
+            self._vent(VentAll())
+            return False
+        return True
+
+    def _confirmed(self, ack: Ack, state: SerialState) -> None:
+        """Believe an answer until a STATUS from after it arrives; older ones are on their way."""
+        self._reported[FrameType.STATUS] = ack.detail
+        if self.status is not None:
+            flags = self.status.flags & ~StatusFlag.TRIPPED
+            faults = 0 if state is SerialState.SAFE else self.status.faults
+            self.status = replace(self.status, state=state, flags=flags, faults=faults)
+
+    def _being_vented(self) -> bool:
+        """Whether the board is disarmed and empties the muscles since they were last unknown."""
+        status = self.status
+        return (
+            status is not None and not self.estimate.known
+            and status.state == SerialState.SAFE and bool(status.flags & StatusFlag.VENTING)
+        )  # fmt: skip
+
+    def _vent(self, how: Body) -> None:
+        self.estimate.known = False
+        self._vented_at = -math.inf
+        self._vented_after = None  # a STATUS from before says nothing
+        self._vented_after = self.session.request(how, self._io_timeout).detail
+
+    def _beat(self, now: float) -> None:
+        self._heartbeat_at = now
+        try:
+            seq = self.session.link.send(Heartbeat(self.session.number))
+        except DeviceTimeout:
+            return  # the next one follows; silence of the device is noticed by its age
+        self._beats[seq] = now
+        while len(self._beats) > 32:
+            self._beats.popitem(last=False)
+
+    def _sort(self, arrival: Arrival) -> None:
+        frame = arrival.frame
+        try:
+            if frame.type == SessionType.ACK:
+                self._acknowledged(Ack.unpack(frame.body), arrival.time)
+            elif frame.type == SessionType.NACK:
+                self._refused(Nack.unpack(frame.body))
+            elif frame.type in BODIES:
+                self._take(BODIES[frame.type].unpack(frame.body), arrival.time)
+            else:
+                self.session.strange += 1
+        except FrameError:
+            self.session.strange += 1
+
+    def _acknowledged(self, ack: Ack, arrived: float) -> None:
+        if ack.of_type == FrameType.SET_TIMED:
+            self.window.accepted(ack.of_seq)
+        elif ack.of_type == SessionType.HEARTBEAT and ack.of_seq in self._beats:
+            self.clock.sample(self._beats.pop(ack.of_seq), arrived, ack.detail)
+
+    def _refused(self, nack: Nack) -> None:
+        if nack.of_type != FrameType.SET_TIMED:
+            return
+        if not self.window.refused(nack.of_seq, nack.reason == ValveReason.STALE):
+            return
+        if nack.reason == ValveReason.BUDGET:
+            self.exhausted_by_device = nack.detail
+        elif nack.reason not in PATIENT and self.status is not None:
+            if self.status.state == SerialState.ARMED:
+                why = valve_reason_name(nack.reason)
+                self._refusal = DeviceError(
+                    f'the valve board refused a command: {why} (muscle {nack.detail + 1})'
+                )
+
+    def _take(self, body: Body, arrived: float) -> None:
+        time_ = getattr(body, 'time', None)
+        if time_ is not None and not self._is_newest(body.type, time_):
+            self.overtaken += 1
+            return
+        if isinstance(body, Status):
+            self._status(body, arrived)
+        elif isinstance(body, ValveTimes) and len(body.muscles) == MUSCLES:
+            self.estimate.update(body)
+        elif isinstance(body, Lengths) and len(body.counts) == MUSCLES:
+            counts = np.array(body.counts, float)
+            counts[counts == NO_LENGTH] = math.nan
+            self.measured = counts * LENGTH_UNIT
+            if self.wiring.length_sensors and self.estimate.known:
+                self.estimate.correct(self.measured)
+
+    def _is_newest(self, kind: int, time_: int) -> bool:
+        """Whether a report was measured after every one of its kind; a radio link may reorder."""
+        last = self._reported.get(kind)
+        if last is not None and not self.rebooted and not 0 < (time_ - last) & MASK <= MASK >> 1:
+            return False
+        self._reported[kind] = time_
+        return True
+
+    def _status(self, status: Status, arrived: float) -> None:
+        self.status, self.time = status, arrived
+        peer = self.session.peer
+        if peer is not None and status.boot != peer.boot_id & 0xFFFF:
+            self.rebooted = True
+        self.window.status(status)
+        vented = status.flags & StatusFlag.VENTED and not status.flags & StatusFlag.VENTING
+        asked = self._vented_after
+        later = asked is not None and 0 < (status.time - asked) & MASK <= MASK >> 1
+        if vented and later and not self.estimate.known:
+            self._vented_at = arrived
+            if self.estimate.evacuated:
+                self.estimate.vented()

@@ -1,0 +1,142 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Section ``driver.stm32`` of a robot file: port, valves, budgets, curves of the muscles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_stm32_driver.muscle_curves import Array, MuscleCurve
+from soro_stm32_driver.protocol import LONGEST_ACTION, MUSCLES, SHORTEST_ACTION
+
+PER_MODULE = 3
+DEFAULT = 'default'
+
+
+@dataclass(frozen=True)
+class Stm32Wiring:
+    """How the valves are connected and what their times mean.
+
+    Attributes
+    ----------
+    port : str
+    baudrate : int
+    serial : int
+        The board that belongs to this robot; 0: any.
+    length_sensors : bool
+        Whether the board measures the muscles' lengths.
+    preload : float
+        Length by which the shortest muscle of a module stays above completely deflated [m].
+    dead_time : (float, float)
+        Relay-on time that does not act, per inflation and per deflation [s].
+    shortest_pulse : float
+        Shorter corrections wait until they have grown [s].
+    simultaneous : int
+        Muscles inflated at once, at most: what the supply feeds.
+    budget : float
+        Net inflation of one muscle, at most [s].
+    leak_time, leak_length : float
+        A muscle goes to this length by itself with this time constant [s], [m].
+    correction : float
+        Part of a difference between measured and estimated length taken over per measurement.
+    vented_for : float
+        After this long a vented robot is vented again before it is armed [s].
+    rest : ndarray, shape (30,) [m]
+        Lengths in the straight robot.
+    curves : tuple of MuscleCurve
+        One per muscle.
+    """
+
+    port: str
+    baudrate: int
+    serial: int
+    length_sensors: bool
+    preload: float
+    dead_time: tuple[float, float]
+    shortest_pulse: float
+    simultaneous: int
+    budget: float
+    leak_time: float
+    leak_length: float
+    correction: float
+    vented_for: float
+    rest: Array
+    curves: tuple[MuscleCurve, ...]
+
+
+def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
+    """Read and check ``driver.stm32``.
+
+    Raises
+    ------
+    RobotFileError
+        With the path to the field, the value found and the remedy.
+    """
+    with section:
+        names = tuple(a.name for a in robot.actuators)
+        if len(names) != MUSCLES or {a.quantity for a in robot.actuators} != {'length'}:
+            raise section.error('port', f'the board drives {MUSCLES} actuators that are lengths')
+        shortest, longest = SHORTEST_ACTION * 1e-3, LONGEST_ACTION * 1e-3
+        inflate = section.quantity('inflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
+        deflate = section.quantity('deflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
+        return Stm32Wiring(
+            port=section.text('port'),
+            baudrate=section.integer('baudrate', 115200, minimum=9600),
+            serial=section.integer('serial', 0, minimum=0),
+            length_sensors=section.boolean('length_sensors', False),
+            preload=section.quantity('preload', 'm', 0.0, minimum=0.0),
+            dead_time=(inflate, deflate),
+            shortest_pulse=section.quantity(
+                'shortest_pulse', 's', shortest, minimum=shortest, maximum=longest
+            ),
+            simultaneous=section.integer('simultaneous', MUSCLES, minimum=1),
+            budget=section.quantity('budget', 's', positive=True, maximum=60.0),
+            leak_time=section.quantity('leak_time', 's', 1e6, positive=True),
+            leak_length=section.quantity('leak_length', 'm', 0.1, positive=True),
+            correction=section.number('correction', 0.3, minimum=0.0, maximum=1.0),
+            vented_for=section.quantity('vented_for', 's', 300.0, positive=True),
+            rest=np.array([a.rest for a in robot.actuators]),
+            curves=_read_curves(section, names),
+        )
+
+
+def _read_curves(section: Section, names: tuple[str, ...]) -> tuple[MuscleCurve, ...]:
+    """Read ``curves``: one entry per muscle; `default` serves those that have none."""
+    with section.section('curves') as table:
+        for key in table.keys:
+            if key not in (*names, DEFAULT):
+                raise table.error(key, f'no muscle has this name; write one or {DEFAULT}')
+        read = {key: _read_curve(table, key) for key in table.keys}
+        for name in names:
+            if name not in read and DEFAULT not in read:
+                raise table.error(name, f'has no curve; identify it, or give one as {DEFAULT}')
+        return tuple(read.get(name, read.get(DEFAULT)) for name in names)  # type: ignore[misc]
+
+
+def _read_curve(table: Section, key: str) -> MuscleCurve:
+    with table.section(key) as item:
+        columns = [
+            _column(item, name, unit)
+            for name, unit in (
+                ('inflate_time', 's'), ('inflate_length', 'm'),
+                ('deflate_time', 's'), ('deflate_length', 'm'),
+            )
+        ]  # fmt: skip
+        try:
+            return MuscleCurve(*columns)
+        except InvalidInput as error:
+            raise item.error('inflate_time', str(error)) from None
+
+
+def _column(item: Section, key: str, unit: str) -> Array:
+    """Read numbers with one unit behind them, as many as there are."""
+    text = item.raw(key)
+    size = len(text.split()) - 1 if isinstance(text, str) else 0
+    if size < 3:
+        raise item.error(key, f'write at least three numbers and a unit, 0 0.1 0.2 {unit}')
+    return item.vector(key, unit, size)

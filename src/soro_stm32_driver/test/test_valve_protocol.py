@@ -1,0 +1,105 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The codec of F3: golden frames, round trips, lengths that are refused, wraps."""
+
+from __future__ import annotations
+
+import struct
+
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+from soro_driver.serial_frame import FrameError, LONGEST_FRAME
+from soro_stm32_driver.protocol import (
+    Action,
+    BODIES,
+    both_open,
+    deflate_valve,
+    inflate_valve,
+    Lengths,
+    MUSCLES,
+    SetBitmap,
+    SetTimed,
+    Status,
+    Timed,
+    until,
+    ValveTimes,
+    Worked,
+)
+
+U8, U16, U32, U64 = (st.integers(0, 2**n - 1) for n in (8, 16, 32, 64))
+BODY = st.one_of(
+    st.builds(SetTimed, U16, st.lists(st.builds(Timed, U8, U8, U16), max_size=30).map(tuple)),
+    st.builds(SetBitmap, U64, U64, U16),
+    st.builds(
+        Status, U32, U16, U8, U8, U64, U32, U8, U16, U16, U16, U16, U16, U16, U16
+    ),
+    st.builds(
+        ValveTimes, U32, st.lists(st.builds(Worked, U16, U16, U8, U8), max_size=30).map(tuple)
+    ),
+    st.builds(Lengths, U32, st.lists(U16, max_size=30).map(tuple)),
+)  # fmt: skip
+
+
+def test_golden_frame_of_a_timed_command():
+    body = SetTimed(0x1234, (Timed(3, Action.INFLATE, 500), Timed(29, Action.DEFLATE, 20)))
+    assert body.pack() == bytes.fromhex('3412 02 0301f401 1d021400')
+    # By an independent implementation of COBS and CRC-16/IBM-3740: see the loop below.
+    data = bytes((0x10, 0x20)) + struct.pack('<H', 7) + body.pack()
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1) & 0xFFFF
+    data += struct.pack('<H', crc)
+    wire = body.frame(7).pack()
+    assert wire[-1] == 0 and 0 not in wire[:-1]
+    decoded, at = b'', 0
+    while at < len(wire) - 1:
+        code = wire[at]
+        decoded += wire[at + 1 : at + code] + b'\0'
+        at += code
+    assert decoded[:-1] == data
+
+
+@given(BODY)
+def test_round_trip(body):
+    assert BODIES[body.type].unpack(body.pack()) == body
+
+
+def test_the_longest_frames_fit():
+    everything = ValveTimes(0xFFFFFFFF, (Worked(65535, 65535, 255, 255),) * MUSCLES)
+    assert len(everything.frame(65535).pack()) <= LONGEST_FRAME
+    assert len(SetTimed(65535, (Timed(29, 2, 2000),) * MUSCLES).frame(1).pack()) <= LONGEST_FRAME
+
+
+@pytest.mark.parametrize('kind', BODIES.values())
+@given(data=st.binary(max_size=80))
+def test_any_bytes_are_read_or_refused(kind, data):
+    try:
+        body = kind.unpack(data)
+    except FrameError:
+        return
+    assert body.pack() == data
+
+
+@pytest.mark.parametrize(
+    'values', [(70000, ()), (1, (Timed(300, 1, 20),)), (1, (Timed(0, 1, -1),))]
+)
+def test_values_that_do_not_fit_are_refused(values):
+    with pytest.raises(FrameError):
+        SetTimed(*values).pack()
+
+
+@given(st.integers(0, MUSCLES - 1), st.lists(st.integers(0, MUSCLES - 1)))
+def test_both_valves_of_a_muscle_are_seen(muscle, others):
+    valves = sum(inflate_valve(i) for i in set(others))
+    assert both_open(valves) is None
+    assert both_open(valves << 1) is None
+    assert both_open(inflate_valve(muscle) | deflate_valve(muscle)) == muscle
+    assert both_open(valves | inflate_valve(muscle) | deflate_valve(muscle)) == muscle
+
+
+@given(U32, st.integers(-30000, 30000))
+def test_deadlines_know_the_wrap(time, ahead):
+    assert until((time + ahead) & 0xFFFF, time) == ahead
