@@ -1,0 +1,402 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node `flex_calibration`: moves the motors, records the flex sensors, fits, keeps the fit.
+
+It commands nothing itself: targets go to whoever commands the motors (haptic renderer or
+trajectory planner), whose limits and refusals hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+import threading
+import time
+import traceback
+from typing import Any
+
+import numpy as np
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, SoroError, UnknownName
+from soro_mechanics.flex_fit import METHODS, PoorFit
+from soro_mechanics.status import Code
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.lane import Lane
+from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.main import run
+from soro_node.parameters import Parameter, ParameterTable
+from soro_node.replies import fill_error
+from soro_node.robot_binding import read_description
+from soro_node.user_data import FLEX_CALIBRATION, user_data_folder
+from std_srvs.srv import Trigger
+
+from soro_flex_calibration.fitting import (
+    fit_recording,
+    keep_fit,
+    metres_per_count,
+    residual_in_metres,
+    write_report,
+)
+from soro_flex_calibration.motor_path import extremes, MotorPath
+from soro_flex_calibration.recording import RawRecording, Recorder
+from soro_msgs.action import CalibrateFlexSensors
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+
+LOSSY = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
+NEWEST = QoSProfile(depth=1)
+RECORDING = 'flex_recording.npz'
+SEND_PERIOD = 0.02  # s between targets
+FEEDBACK_EVERY = 10  # targets
+STATE_TIMEOUT = 0.5  # s without a state: nothing is moved any more
+START_PATIENCE = 3.0  # s for states to be heard
+FOLLOW_PATIENCE = 3.0  # s for motors that have fallen behind
+FOLLOWED = 0.1  # rad; farther behind than this the path waits
+SENSOR_FAULT = ActuatorState.SENSOR_FAULT
+
+PARAMETERS = (
+    autostart_parameter(),
+    Parameter(
+        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
+        read_only=True,
+    ),
+    Parameter(
+        'poses', 64, '', 'extremes of the motors visited where the goal names no number',
+        minimum=4, maximum=1000,
+    ),
+    Parameter(
+        'amplitude', 0.7, '', "part of the motors' range where the goal names none",
+        minimum=0.05, maximum=1.0,
+    ),
+    Parameter('speed', 0.9, 'rad/s', 'of the fastest motor', minimum=0.01, maximum=10.0),
+    Parameter(
+        'settle_time', 0.1, 's', 'rest before readings at an extreme where the goal names none',
+        minimum=0.0, maximum=10.0,
+    ),
+    Parameter(
+        'samples_per_pose', 5, '', 'readings at each extreme where the goal names no number',
+        minimum=1, maximum=1000,
+    ),
+    Parameter(
+        'in_motion', True, '', 'readings count between the extremes too; false where motors and '
+        'sensors are not measured at the same time',
+    ),
+    Parameter(
+        'method', 'exact', '', 'how nodes are chosen: exact (every pair) or published (a range of '
+        'gamma, cvxpy); the former never fits worse', choices=METHODS,
+    ),
+    Parameter(
+        'max_residual', 0.0, 'm', 'RMS of a fit above which it is refused; 0: judged by shares of '
+        'the range alone', minimum=0.0, maximum=0.01,
+    ),
+    Parameter(
+        'seed', 0, '', 'of the random order; negative: another one each time', minimum=-1,
+    ),
+    Parameter(
+        'calibration_file', '', '', "where the fit is kept; empty: this robot's file in the user "
+        'data folder', read_only=True,
+    ),
+)  # fmt: skip
+
+
+class Refused(SoroError):
+    """The calibration cannot go on; the message says what to do."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Where in the whole a motion belongs: share done, words, index of the pose."""
+
+    progress: float
+    step: str
+    number: int = 0
+
+
+class FlexCalibrationNode(GuardedLifecycleNode):
+    """Serves the action; one goal at a time."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('flex_calibration', **kwargs)
+        self.table = ParameterTable(self, PARAMETERS)
+        self.diagnostics = Diagnostics(self)
+        self._source = self.get_fully_qualified_name()
+        self._lane: Lane | None = None
+        self._target = self.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
+        self._busy = threading.Lock()
+        self._ending = threading.Event()
+        self._state: ActuatorState | None = None
+        self._state_at = -np.inf
+        self._recorder: Recorder | None = None
+        self._device: Any = None
+        self._inputs: list[Any] = []
+        self._action: Any = None
+        self._stamp = 0
+
+    def configure(self) -> None:
+        """Read the robot file; the model is loaded when it is needed."""
+        self._robot = read_description(self.table)
+        haptic = self._robot.structure.get('haptic')
+        if haptic is None:
+            raise InvalidInput('robot', self._robot.name, 'a robot with a section haptic')
+        self._spec = haptic
+        self._strips = tuple(strip.name for strip in haptic.strips)
+        given = self.table.calibration_file
+        folder = user_data_folder(self.get_namespace(), self._robot.name)
+        self.path = Path(given).expanduser() if given else folder / FLEX_CALIBRATION
+        self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
+        self.diagnostics.report('calibration', Level.OK, self._known())
+
+    def activate(self) -> None:
+        """Listen, and offer the action."""
+        for kind, topic, callback in (
+            (ActuatorState, 'actuator_state', self._on_state),
+            (FlexState, 'flex_state', self._on_flex),
+        ):
+            self._inputs.append(self.create_subscription(kind, topic, callback, LOSSY))
+        self._ending.clear()
+        self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
+        self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
+
+    def deactivate(self) -> None:
+        """End what is running and stop listening."""
+        self.stop_outputs()
+
+    def stop_outputs(self) -> None:
+        """End what is running; the motors hold, then belong to the renderer again."""
+        self._ending.set()
+        if self._busy.acquire(timeout=2.0):
+            self._busy.release()
+        if self._action is not None:
+            self._action.destroy()
+            self._lane.close()
+            self._action = self._lane = None
+        for subscription in self._inputs:
+            self.destroy_subscription(subscription)
+        self._inputs.clear()
+
+    # The action --------------------------------------------------------------------------------
+
+    def _execute(self, handle: Any) -> CalibrateFlexSensors.Result:
+        result = CalibrateFlexSensors.Result()
+        try:
+            if not self._busy.acquire(blocking=False):
+                raise Refused(Code.BUSY, 'another calibration is running')
+            try:
+                self._calibrate(handle, result)
+            finally:
+                self._busy.release()
+        except SoroError as error:
+            fill_error(result, error)
+        except Exception as error:  # noqa: BLE001 - an empty result would say nothing
+            self.get_logger().error(traceback.format_exc())
+            result.error_code = int(Code.UNKNOWN)
+            result.error_message = f'internal error: {error!r}'
+        if result.error_code == int(Code.NONE):
+            handle.succeed()
+        elif handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        level = Level.OK if result.error_code == 0 else Level.WARN
+        self.diagnostics.report('calibration', level, result.error_message or self._known())
+        return result
+
+    def _calibrate(self, handle: Any, result: CalibrateFlexSensors.Result) -> None:
+        goal = handle.request
+        unknown = [name for name in goal.sensor_name if name not in self._strips]
+        if unknown:
+            raise UnknownName('sensor_name', unknown[0], self._strips)
+        stored = self.path.with_name(RECORDING)
+        if goal.use_recorded:
+            raw = RawRecording.load(stored)
+        else:
+            raw = self._move_and_record(handle, goal)
+            raw.save(stored)
+        self._tell(handle, 0.9, 'solving the model at every reading', 0)
+        recording = raw.with_model(self._model())
+        self._tell(handle, 0.95, 'fitting', 0)
+        most = goal.max_residual if goal.max_residual > 0.0 else self.table.max_residual
+        report = fit_recording(
+            self._robot.name, recording, self._spec.distance, goal.sensor_name,
+            self.table.method, most,
+        )  # fmt: skip
+        write_report(report, recording, self.path.parent)
+        self._fill(result, report, len(raw.angles))
+        if report.reasons:
+            raise PoorFit(report.reasons)
+        if goal.keep:
+            keep_fit(report, self.path, self._strips)
+            result.saved_to = str(self.path)
+            self._use()
+        self._tell(handle, 1.0, 'done', 0)
+
+    def _move_and_record(self, handle: Any, goal: Any) -> RawRecording:
+        here = self._wait_for_state()
+        limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
+        seed = self.table.seed
+        random = np.random.default_rng(None if seed < 0 else seed)
+        stops = extremes(
+            limits, goal.amplitude or self.table.amplitude, goal.poses or self.table.poses, random
+        )
+        settle = goal.settle_time or self.table.settle_time
+        samples = goal.samples_per_pose or self.table.samples_per_pose
+        if not (np.isfinite(settle) and settle >= 0.0):
+            raise InvalidInput('settle_time', settle, 'a time of zero or more')
+        recorder = Recorder(self._strips)
+        self._recorder = recorder
+        try:
+            for number, stop in enumerate([*stops, limits.mean(axis=1)]):
+                path = MotorPath(here, stop, self.table.speed, settle)
+                total = len(stops) + 1
+                walk = Walk(number / total, f'pose {number + 1} of {total}', number)
+                self._follow(handle, path, recorder, walk)
+                self._stay(handle, stop, recorder, samples, walk)
+                here = stop
+        finally:
+            self._recorder = None
+        if recorder.faulty:
+            names = ', '.join(sorted(recorder.faulty))
+            self.get_logger().warning(f'flagged by the device meanwhile: {names}')
+        return recorder.recording()
+
+    def _follow(self, handle: Any, path: MotorPath, recorder: Recorder, walk: Walk) -> None:
+        """Send the path and record in motion; it waits where the motors fall behind."""
+        count, passed, followed = 0, 0.0, time.monotonic()
+        last = followed
+        while passed < path.duration:
+            angle, resting = path.at(passed)
+            recorder.record(self.table.in_motion and not resting)
+            self._send_checked(handle, angle)
+            now = time.monotonic()
+            if np.abs(np.array(self._state.measured) - angle).max() < FOLLOWED:
+                followed = now
+                passed += now - last
+            elif now - followed > FOLLOW_PATIENCE:
+                raise Refused(Code.NOT_IN_CONTROL, self._why_not_following())
+            last = now
+            if count % FEEDBACK_EVERY == 0:
+                text = f'{walk.step}, {recorder.samples} readings'
+                self._tell(handle, 0.9 * walk.progress, text, walk.number)
+            count += 1
+
+    def _stay(
+        self, handle: Any, angle: Array, recorder: Recorder, samples: int, walk: Walk
+    ) -> None:
+        """Record readings at rest."""
+        recorder.record(True)
+        wanted, end = recorder.samples + samples, time.monotonic() + FOLLOW_PATIENCE
+        while recorder.samples < wanted:
+            self._send_checked(handle, angle)
+            if time.monotonic() > end:
+                raise Refused(Code.NO_STATE, 'actuator_state and flex_state with equal stamps')
+
+    def _send_checked(self, handle: Any, angle: Array) -> None:
+        self._check_going_on(handle)
+        self._send(angle)
+        self._ending.wait(SEND_PERIOD)
+
+    def _check_going_on(self, handle: Any) -> None:
+        if handle.is_cancel_requested:
+            raise Refused(Code.CANCELED, 'cancelled; the motors stay where they are')
+        if self._ending.is_set():
+            raise Refused(Code.NOT_ACTIVE, 'the node was deactivated')
+        if time.monotonic() - self._state_at > STATE_TIMEOUT:
+            raise Refused(Code.NO_STATE, 'actuator_state has stopped; is the robot running?')
+        if self._state.device_state != ActuatorState.ACTIVE:
+            raise Refused(Code.DEVICE_FAULT, 'the device is not active; see its diagnostics')
+
+    def _why_not_following(self) -> str:
+        source = self._state.command_source or 'nobody'
+        return (
+            f'the motors do not follow (commanded by {source}); set a free environment '
+            '(soro haptics free) and let go of the handle'
+        )
+
+    def _wait_for_state(self) -> Array:
+        end = time.monotonic() + START_PATIENCE
+        while time.monotonic() - self._state_at > STATE_TIMEOUT:
+            if time.monotonic() > end or self._ending.wait(SEND_PERIOD):
+                raise Refused(Code.NO_STATE, 'no actuator_state; is the robot running?')
+        here = np.array(self._state.measured)
+        if not np.all(np.isfinite(here)):
+            raise Refused(Code.NO_STATE, 'the motor angles are not known')
+        return here
+
+    def _model(self) -> Any:
+        if self._device is None:
+            from soro_mechanics.haptic_device import HapticDevice
+            from soro_mechanics.robot import Robot
+
+            self._device = HapticDevice(Robot(self._robot, 'network'))
+        return self._device
+
+    def _use(self) -> None:
+        """Have the renderer read the file, where there is one."""
+        if not self._reload.service_is_ready():
+            self.get_logger().info('no haptic renderer runs; it will read the file at its start')
+            return
+        self._reload.call_async(Trigger.Request()).add_done_callback(
+            lambda done: self.get_logger().info(f'renderer: {done.result().message}')
+        )
+
+    def _fill(self, result: Any, report: Any, samples: int) -> None:
+        lever = report.lever
+        gains = [metres_per_count(fit, lever) for fit in report.fits]
+        result.name = [fit.name for fit in report.fits]
+        result.offset = [float(fit.offset) for fit in report.fits]
+        result.gain = gains
+        result.rms_residual = [residual_in_metres(fit, lever) for fit in report.fits]
+        result.max_error = [g * fit.largest for g, fit in zip(gains, report.fits, strict=True)]
+        result.samples = samples
+        self.get_logger().info('\n' + report.text())
+
+    def _known(self) -> str:
+        return f'kept in {self.path}' if self.path.is_file() else f'none yet at {self.path}'
+
+    def _tell(self, handle: Any, progress: float, step: str, pose: int) -> None:
+        feedback = CalibrateFlexSensors.Feedback(progress=float(min(progress, 1.0)), step=step)
+        feedback.pose = int(pose)
+        handle.publish_feedback(feedback)
+
+    # Topics ------------------------------------------------------------------------------------
+
+    def _on_state(self, message: ActuatorState) -> None:
+        names = [a.name for a in self._robot.actuators]
+        if list(message.name) != names:
+            return
+        self._state, self._state_at = message, time.monotonic()
+        recorder = self._recorder
+        if recorder is not None:
+            recorder.take_state(_stamp(message), np.array(message.measured))
+
+    def _on_flex(self, message: FlexState) -> None:
+        recorder = self._recorder
+        if recorder is None or tuple(message.name) != self._strips:
+            return
+        flags = zip(message.name, message.flags, strict=True)
+        faulty = {name for name, bits in flags if bits & SENSOR_FAULT}
+        recorder.take_counts(_stamp(message), np.array(message.raw), faulty)
+
+    def _send(self, angle: Array) -> None:
+        actuators = self._robot.actuators
+        self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
+        message = ActuatorCommand(
+            source=self._source, name=[a.name for a in actuators],
+            quantity=[a.quantity_code for a in actuators], value=angle.tolist(),
+        )  # fmt: skip
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, 10**9)
+        self._target.publish(message)
+
+
+def _stamp(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
+
+
+def main() -> int:
+    """Run the node."""
+    return run(FlexCalibrationNode)

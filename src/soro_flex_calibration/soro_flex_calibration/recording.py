@@ -1,0 +1,153 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a calibration records: motor angles and counts that were measured together."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+import threading
+
+import numpy as np
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.flex_calibration import FlexRecording
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.status import Code
+
+LONGEST_STEP = 0.05  # rad, of a motor: two or three assemblies at the published device
+MORE_STEPS = 10  # updates where one does not converge
+WAITING = 50  # halves of a sample whose other half has not come yet
+
+
+@dataclass(frozen=True)
+class RawRecording:
+    """Samples as measured.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Sensors.
+    angles : ndarray, shape (samples, m) [rad]
+    counts : ndarray, shape (samples, sensors)
+    """
+
+    names: tuple[str, ...]
+    angles: Array
+    counts: Array
+
+    def save(self, path: Path) -> None:
+        """Write to a file (npz), whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + '.part')
+        with part.open('wb') as file:
+            np.savez(file, names=np.array(self.names), angles=self.angles, counts=self.counts)
+        part.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> RawRecording:
+        """Read a file that `save` wrote; InvalidInput (NO_STATE) when there is none."""
+        if not path.is_file():
+            raise InvalidInput('use_recorded', str(path), 'a recording; move first', Code.NO_STATE)
+        with np.load(path, allow_pickle=False) as data:
+            names = tuple(str(n) for n in data['names'])
+            return cls(names, data['angles'], data['counts'])
+
+    def with_model(self, device: HapticDevice) -> FlexRecording:
+        """Solve the model at every sample and return rotations of the nodes with the counts.
+
+        Raises
+        ------
+        InvalidInput
+            NOT_CONVERGED: the model has no equilibrium at a sample.
+        """
+        device.restart(self.angles[0])
+        here = self.angles[0]
+        rotations: list[list[Array]] = [[] for _ in self.names]
+        for angle in self.angles:
+            _walk(device, here, angle)
+            here = angle
+            for i, name in enumerate(self.names):
+                rotations[i].append(device.node_rotations(name))
+        return FlexRecording(self.names, tuple(np.array(r) for r in rotations), self.counts)
+
+
+def _walk(device: HapticDevice, start: Array, end: Array) -> None:
+    """Let the model follow the motors in steps that its solver for the loop can take."""
+    free = np.zeros(len(device.ports.force))
+    steps = max(1, int(np.ceil(np.abs(end - start).max() / LONGEST_STEP)))
+    for k in range(1, steps + 1):
+        angle = start + (k / steps) * (end - start)
+        code = device.update(angle, free)
+        for _ in range(MORE_STEPS):
+            if code is not Code.NOT_CONVERGED:
+                break
+            code = device.update(angle, free)
+        if code is not Code.NONE:
+            expected = 'angles at which the model has a stable equilibrium'
+            raise InvalidInput('angle', angle, expected, Code.NOT_CONVERGED)
+
+
+class Recorder:
+    """Pairs states of actuators and readings of sensors by their stamps. Safe from any thread.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Sensors, in the order of the recording.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self._lock = threading.Lock()
+        self._halves: OrderedDict[int, dict[str, Array]] = OrderedDict()
+        self._angles: list[Array] = []
+        self._counts: list[Array] = []
+        self._on = False
+        self.faulty: set[str] = set()
+
+    def record(self, on: bool) -> None:
+        """Keep what comes from now on, or do not."""
+        with self._lock:
+            self._on = on
+
+    def take_state(self, stamp: int, angles: Array) -> None:
+        """Take measured motor angles, shape (m,) [rad], of a time [ns]."""
+        self._take(stamp, 'angles', angles)
+
+    def take_counts(self, stamp: int, counts: Array, faulty: set[str]) -> None:
+        """Take counts, shape (sensors,), and the names of sensors flagged by the device."""
+        with self._lock:
+            if self._on:
+                self.faulty |= faulty
+        self._take(stamp, 'counts', counts)
+
+    @property
+    def samples(self) -> int:
+        """Number of complete samples."""
+        with self._lock:
+            return len(self._angles)
+
+    def recording(self) -> RawRecording:
+        """Return everything recorded."""
+        with self._lock:
+            if not self._angles:
+                expected = 'actuator_state and flex_state with equal stamps'
+                raise InvalidInput('samples', 0, expected, Code.NO_STATE)
+            return RawRecording(self._names, np.array(self._angles), np.array(self._counts))
+
+    def _take(self, stamp: int, part: str, values: Array) -> None:
+        if not np.all(np.isfinite(values)):
+            return
+        with self._lock:
+            if not self._on:
+                return
+            half = self._halves.setdefault(stamp, {})
+            half[part] = values
+            if len(half) == 2:
+                del self._halves[stamp]
+                self._angles.append(half['angles'])
+                self._counts.append(half['counts'])
+            while len(self._halves) > WAITING:
+                self._halves.popitem(last=False)

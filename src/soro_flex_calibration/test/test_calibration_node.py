@@ -1,0 +1,152 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The action against a robot that exists in messages only: each error code, and a kept fit."""
+
+import threading
+
+import numpy as np
+import pytest
+from rclpy.node import Node
+from soro_flex_calibration.node import FlexCalibrationNode
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.status import Code
+from soro_node.testing import RosSession, wait_for, wait_until
+from std_srvs.srv import Trigger
+
+from soro_mechanics import load_robot
+from soro_msgs.action import CalibrateFlexSensors
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+
+NAMES = [f'motor_{i + 1}' for i in range(6)]
+STRIPS = [f'flex_{i + 1}' for i in range(6)]
+OFFSET, GAIN = 3500.0, 4e5
+
+
+class FakeRobot(Node):
+    """Follows target_actuation at once and publishes motors and sensors with equal stamps."""
+
+    def __init__(self, **kwargs):
+        super().__init__('haptic_renderer', **kwargs)
+        self.device = HapticDevice(load_robot('haptic_5dof'))
+        self.angle, self.at = np.zeros(6), np.zeros(6)
+        self.follows, self.talks, self.active, self.stuck = True, True, True, False
+        self.reloads = 0
+        self.count = 0
+        self._states = self.create_publisher(ActuatorState, 'actuator_state', 20)
+        self._flex = self.create_publisher(FlexState, 'flex_state', 20)
+        self.create_subscription(ActuatorCommand, 'target_actuation', self._on_target, 1)
+        self.create_service(Trigger, '~/reload_calibration', self._on_reload)
+        self.create_timer(0.01, self._publish)
+
+    def _on_target(self, message):
+        if self.follows:
+            self.angle = np.array(message.value)
+
+    def _on_reload(self, request, response):
+        self.reloads += 1
+        response.success = True
+        return response
+
+    def _publish(self):
+        if not self.talks:
+            return
+        step = np.clip(self.angle - self.at, -0.05, 0.05)
+        self.at = self.at + step
+        self.device.update(self.at, np.zeros(5))
+        self.count += 1
+        stamp = self.get_clock().now().to_msg()
+        state = ActuatorState(name=NAMES, measured=self.at.tolist(), flags=[0] * 6)
+        state.device_state = ActuatorState.ACTIVE if self.active else ActuatorState.SAFE
+        raw = OFFSET + GAIN * self.device.ports.sensor
+        flex = FlexState(
+            name=STRIPS, value=[float('nan')] * 6, flags=[0] * 6,
+            raw=[OFFSET] * 6 if self.stuck else np.round(raw).tolist(),
+        )  # fmt: skip
+        state.header.stamp = flex.header.stamp = stamp
+        self._states.publish(state)
+        self._flex.publish(flex)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    with RosSession('/arm') as ros:
+        robot = ros.node(FakeRobot, '/arm')
+        node = ros.node(
+            FlexCalibrationNode, '/arm', robot='haptic_5dof', speed=4.0, settle_time=0.01,
+            calibration_file=str(tmp_path / 'c.yaml'),
+        )  # fmt: skip
+        assert ros.start(node)
+        client = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
+        wait_until(client.server_is_ready)
+        wait_until(lambda: node.count_publishers('actuator_state') > 0)
+        yield Bench(robot, node, client, tmp_path / 'c.yaml')
+
+
+class Bench:
+    def __init__(self, robot, node, client, file):
+        self.robot, self.node, self.client, self.file = robot, node, client, file
+
+    def send(self, feedback=None, **goal):
+        request = CalibrateFlexSensors.Goal(**{'poses': 8, 'amplitude': 0.4, **goal})
+        return wait_for(self.client.send_goal_async(request, feedback))
+
+    def run(self, **goal):
+        return wait_for(self.send(**goal).get_result_async(), 120.0).result
+
+
+def test_a_calibration_is_fitted_kept_and_used(bench):
+    result = bench.run(keep=True)
+    assert result.error_code == Code.NONE, result.error_message
+    assert result.saved_to == str(bench.file)
+    assert result.samples >= 100
+    np.testing.assert_allclose(result.gain, 1.0 / GAIN, rtol=0.02)
+    wait_until(lambda: bench.robot.reloads == 1)
+    # What was recorded can be fitted again, without motion and without keeping it.
+    before, moved = bench.file.read_text(), bench.robot.at.copy()
+    again = bench.run(use_recorded=True, sensor_name=['flex_2'])
+    assert again.error_code == Code.NONE
+    assert list(again.name) == ['flex_2']
+    assert again.saved_to == ''
+    assert bench.file.read_text() == before
+    np.testing.assert_array_equal(bench.robot.at, moved)
+
+
+def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(bench):
+    bench.robot.stuck = True
+    result = bench.run(keep=True)
+    assert result.error_code == Code.POOR_FIT
+    assert 'flex_1' in result.error_message
+    assert not bench.file.exists()
+    assert (bench.file.parent / 'flex_calibration.txt').exists()
+    assert bench.robot.reloads == 0
+
+
+def test_wrong_goals_have_their_codes(bench):
+    assert bench.run(sensor_name=['flex_9']).error_code == Code.UNKNOWN_NAME
+    assert bench.run(poses=3).error_code == Code.OUT_OF_RANGE
+    assert bench.run(amplitude=2.0).error_code == Code.OUT_OF_RANGE
+    assert bench.run(use_recorded=True).error_code == Code.NO_STATE
+
+
+def test_a_robot_that_is_not_there_not_active_or_does_not_follow(bench):
+    bench.robot.follows = False
+    result = bench.run()
+    assert result.error_code == Code.NOT_IN_CONTROL
+    assert 'soro haptics free' in result.error_message
+    bench.robot.follows, bench.robot.active = True, False
+    # The state takes a moment to arrive.
+    wait_until(lambda: bench.run().error_code == Code.DEVICE_FAULT)
+    bench.robot.talks = False
+    wait_until(lambda: bench.run().error_code == Code.NO_STATE)
+
+
+def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(bench):
+    started = threading.Event()
+    first = bench.send(lambda message: started.set(), poses=64)
+    assert started.wait(20.0)
+    assert bench.run().error_code == Code.BUSY
+    wait_for(first.cancel_goal_async())
+    result = wait_for(first.get_result_async()).result
+    assert result.error_code == Code.CANCELED

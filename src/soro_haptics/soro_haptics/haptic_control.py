@@ -1,0 +1,234 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The haptic law in a control loop: measurements in, motor angles out, then the model follows.
+
+Everything here runs in the thread of the loop. Other threads ask through
+`ControlLoop.between_ticks`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+import math
+import time
+
+import numpy as np
+from soro_driver.device import DeviceError, Fault, Flag, Reading
+from soro_driver.law import Demand, Law
+from soro_driver.safety import NotAllowed
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.haptic_loop import HapticLoop
+from soro_mechanics.status import Code
+from soro_mechanics.virtual_environment import VirtualEnvironment
+
+from soro_haptics.motor_motion import MotorMotion
+from soro_haptics.sensor_guard import SensorGuard
+from soro_haptics.stage_times import StageTimes
+
+ENCODERS, STOP = 'encoders', 'stop'
+LONGEST_BEHIND = 50  # ticks that run on a model that has not converged
+RESTART_PERIOD = 1.0  # s between attempts to find a lost model again
+
+
+@dataclass
+class Haptics:
+    """What belongs to one calibration of one device: loop and guard."""
+
+    loop: HapticLoop
+    guard: SensorGuard
+
+
+class HapticControl(Law):
+    """Decides motor angles by sensing and rendering on the full model.
+
+    Parameters
+    ----------
+    haptics : Haptics
+    source : str
+        Name of the commanding node.
+    motion : MotorMotion
+    on_sensor_loss : str
+        'encoders': go on with what is left; 'stop': latch a fault.
+    rest_force : float
+        In free space a sensed force below this moves nothing [N]; moments count with the lever of
+        the rendering problem.
+    times : StageTimes, optional
+        Gets the stages of the law, of ticks that were in control.
+    """
+
+    def __init__(
+        self,
+        haptics: Haptics,
+        source: str,
+        motion: MotorMotion,
+        on_sensor_loss: str = ENCODERS,
+        rest_force: float = 0.0,
+        times: StageTimes | None = None,
+    ) -> None:
+        self.haptics, self._source, self.motion = haptics, source, motion
+        self._on_sensor_loss, self._rest_force = on_sensor_loss, rest_force
+        self.times = StageTimes() if times is None else times
+        self.refusals: Counter[str] = Counter()
+        self._ended = True  # whoever was in control has to be armed again
+        self._started = False
+        self._broken = ''
+        self._behind = 0  # ticks in a row
+        self._restart_at = -math.inf
+        self._computing = math.nan
+        self._sampled = math.nan
+        self._last_tick = math.nan
+
+    # The law -----------------------------------------------------------------------------------
+
+    def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
+        """Sense and render one sample."""
+        self._sampled, self._computing = math.nan, math.nan
+        self.times.period.add(now - self._last_tick)
+        self._last_tick = now
+        encoder = reading.measured
+        if not self._ready(encoder, accepting, now):
+            return None
+        begin = time.perf_counter()
+        loop, guard = self.haptics.loop, self.haptics.guard
+        moving = self.motion.active(now)
+        guard.pause(moving)
+        lost = self._take_sensors(reading, guard)
+        if not accepting:
+            loop.law.restart()  # a first command starts where the robot is
+        code = loop.tick(encoder, guard.elongation)
+        lost = guard.after(encoder) or lost
+        self._computing = time.perf_counter() - begin
+        if lost and accepting and self._on_sensor_loss == STOP:
+            raise DeviceError(guard.reason, Fault.SENSOR)
+        if code is not Code.NONE:
+            self.refusals[code.name] += 1
+        if loop.law.sensing.code is not Code.NONE or not accepting or self._ended:
+            return None  # without an estimate the loop's watchdog stops the device
+        self._sampled = reading.sampled
+        command = loop.law.command
+        if moving:
+            command[:] = self.motion.step(self._last_command, now)
+        elif self._nobody_there():
+            command[:] = self._last_command
+        self._last_command = command.copy()
+        return Demand(self._last_command, self._source, time.time_ns(), now)
+
+    def after_write(self) -> None:
+        """Let the model follow, once the set-points are out."""
+        if math.isnan(self._computing):
+            return
+        if not math.isnan(self._sampled):
+            self.times.hand_to_command.add(time.monotonic() - self._sampled)
+        begin = time.perf_counter()
+        code = self.haptics.loop.advance()
+        took = time.perf_counter() - begin
+        if not math.isnan(self._sampled):
+            self.times.tick.add(self._computing)
+            self.times.model.add(took)
+            self.times.compute.add(self._computing + took)
+        if code is Code.NONE:
+            self._behind = 0
+        elif code is Code.NOT_CONVERGED:
+            self.refusals['MODEL_BEHIND'] += 1
+            self._behind += 1
+            if self._behind > LONGEST_BEHIND:
+                self._broken = 'the model does not follow what is measured'
+        else:
+            self._broken = 'the model has no stable equilibrium at what was measured'
+
+    def refused(self, demand: Demand, error: SoroError) -> None:
+        """Begin again where the robot is."""
+        self.refusals['NOT_NEAR'] += 1
+        self.haptics.loop.law.restart()
+
+    def disengaged(self) -> None:
+        """Stay silent until a person arms the device anew."""
+        self._ended = True
+        self.motion.end()
+        self.haptics.loop.law.restart()
+
+    def armed(self) -> None:
+        """Begin anew, with every sensor that is calibrated."""
+        self._ended = False
+        self.motion.end()
+        loop = self.haptics.loop
+        loop.law.restart()
+        self.haptics.guard.reset()
+        self._last_command = np.array(loop.law.command)
+
+    # Asked between two ticks -------------------------------------------------------------------
+
+    @property
+    def environment(self) -> VirtualEnvironment:
+        """What the hand can feel."""
+        return self.haptics.loop.law.environment
+
+    def replace_environment(self, environment: VirtualEnvironment) -> None:
+        """Swap the environment; InvalidInput (BUSY) while the hand touches it."""
+        self.haptics.loop.law.replace_environment(environment)
+
+    def move_motors(self, target: Array, now: float) -> None:
+        """Let the motors follow a target for a while instead of the hand.
+
+        Raises
+        ------
+        NotAllowed
+            Not in control, or the hand touches something.
+        """
+        if self._ended:
+            raise NotAllowed('the renderer is not in control of the motors')
+        if self.environment.touched:
+            raise NotAllowed('the hand touches an object; set a free environment', Code.BUSY)
+        self.motion.go_to(target, now)
+
+    def replace_haptics(self, haptics: Haptics) -> None:
+        """Go on with another calibration; InvalidInput (BUSY) while the hand touches something."""
+        law = self.haptics.loop.law
+        if law.environment.touched:
+            raise InvalidInput('calibration', 'new', 'a hand that touches nothing', Code.BUSY)
+        haptics.loop.law.replace_environment(law.environment)
+        if self._started:
+            haptics.loop.start(law.sensing.ports.angle)
+        self.haptics = haptics
+
+    # --------------------------------------------------------------------------------------------
+
+    def _ready(self, encoder: Array, accepting: bool, now: float) -> bool:
+        """Whether there is a model at the present angles; find it where that harms nobody."""
+        if self._broken and accepting:
+            reason, self._started = self._broken, False
+            raise DeviceError(reason, Fault.INTERNAL)
+        if self._started and not self._broken:
+            return True
+        if now < self._restart_at or not np.all(np.isfinite(encoder)):
+            return False
+        self._restart_at = now + RESTART_PERIOD
+        try:
+            self.haptics.loop.start(encoder)
+        except InvalidInput as error:
+            self._broken = str(error)
+            return False
+        self._started, self._broken, self._behind = True, '', 0
+        self.haptics.guard.reset()
+        return True
+
+    def _nobody_there(self) -> bool:
+        """Whether what is sensed may be the error of the sensors alone.
+
+        Free space gives way to any force; to a constant error it would for ever.
+        """
+        law = self.haptics.loop.law
+        if law.environment.touched:
+            return False
+        wrench, lever = law.sensing.wrench, law.setup.length
+        force = wrench[:3] @ wrench[:3] + (wrench[3:] @ wrench[3:]) / lever**2
+        return bool(force < self._rest_force**2)
+
+    @staticmethod
+    def _take_sensors(reading: Reading, guard: SensorGuard) -> bool:
+        sensors = reading.sensors
+        if sensors is None:
+            return False
+        return guard.before(sensors.raw, (sensors.flags & Flag.SENSOR_FAULT) != 0)

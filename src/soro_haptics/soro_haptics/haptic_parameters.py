@@ -1,0 +1,73 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the haptic renderer: those of a driver, and how the hand is sensed and served."""
+
+from soro_driver.driver_parameters import PARAMETERS as DRIVER_PARAMETERS
+from soro_mechanics.virtual_environment import PRESETS
+from soro_node.frames import FROM_NAMESPACE
+from soro_node.parameters import Parameter
+
+DIRECT, TOPICS = 'direct', 'topics'
+
+PARAMETERS = (
+    *DRIVER_PARAMETERS,
+    Parameter(
+        'frame_prefix', FROM_NAMESPACE, '',
+        "put before every frame name; <namespace> stands for the node's namespace",
+        read_only=True,
+    ),
+    Parameter(
+        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
+        sizes=(0, 3), read_only=True,
+    ),
+    Parameter(
+        'loop', DIRECT, '', 'direct: this node owns the device; topics: it commands a driver, '
+        'for comparison', choices=(DIRECT, TOPICS), read_only=True,
+    ),
+    Parameter(
+        'environment', 'free', '', 'what the hand feels at first, around base_link; later: '
+        'set_environment', choices=PRESETS, read_only=True,
+    ),
+    Parameter(
+        'publish_rate', 100.0, 'Hz', 'rate of all copies (states, estimate); more costs the loop '
+        'time', minimum=1.0, maximum=2000.0, read_only=True,
+    ),
+    Parameter(
+        'on_sensor_loss', 'encoders', '', 'a flex sensor that fails: go on with the others, in '
+        'the end with encoders alone, or stop', choices=('encoders', 'stop'), read_only=True,
+    ),
+    Parameter(
+        'encoder_deviation', 2.7e-4, 'rad', 'standard deviation of a motor angle at the output',
+        minimum=1e-7, read_only=True,
+    ),
+    Parameter(
+        'force_deviation', [10.0, 10.0, 10.0, 0.5, 0.5], 'N, N m',
+        'what a hand typically gives in the five directions; where no sensor sees it the estimate '
+        'stays near zero', sizes=(5,), minimum=1e-6, read_only=True,
+    ),
+    Parameter(
+        'time_constant', 6e-3, 's', 'low-pass of the motor angles', minimum=0.0, maximum=1.0,
+        read_only=True,
+    ),
+    Parameter(
+        'speed_time_constant', 10e-3, 's', "filter of the hand's velocity, for damping",
+        minimum=0.0, maximum=1.0, read_only=True,
+    ),
+    Parameter(
+        'energy', 0.3, 'J', 'the motors may give the hand this much more than it gave',
+        minimum=1e-3, maximum=10.0, read_only=True,
+    ),
+    Parameter(
+        'rest_force', 0.15, 'N', 'in free space a sensed force below this moves nothing: a handle '
+        'that nobody holds does not drift with the error of the sensors', minimum=0.0,
+        maximum=5.0, read_only=True,
+    ),
+    Parameter(
+        'motion_speed', 1.0, 'rad/s', 'of the motors when they follow target_actuation',
+        minimum=1e-3, maximum=20.0, read_only=True,
+    ),
+    Parameter(
+        'calibration_file', '', '', "calibration of the flex sensors; empty: this robot's file in "
+        'the user data folder', read_only=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,83 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From a robot file, a calibration and parameters to the loop and its guard. Loads the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from soro_mechanics.flex_calibration import FlexCalibration, read_calibration
+from soro_mechanics.robot_file import RobotDescription
+from soro_node.user_data import FLEX_CALIBRATION, user_data_folder
+
+from soro_haptics.haptic_control import Haptics
+from soro_haptics.sensor_guard import SensorGuard
+
+
+def calibration_path(parameter: str, namespace: str, robot: str) -> Path:
+    """Return where the calibration of a robot is kept."""
+    if parameter:
+        return Path(parameter).expanduser()
+    return user_data_folder(namespace, robot) / FLEX_CALIBRATION
+
+
+def known_calibration(path: Path, robot: str) -> FlexCalibration | None:
+    """Return the calibration in a file; None where there is no file.
+
+    Raises
+    ------
+    RobotFileError
+        The file is wrong, or another robot's.
+    """
+    return read_calibration(path, robot) if path.is_file() else None
+
+
+def make_haptics(
+    description: RobotDescription,
+    calibration: FlexCalibration | None,
+    period: float,
+    values: Mapping[str, Any],
+) -> Haptics:
+    """Build model, law and guard of one device, and run each once: nothing is compiled later.
+
+    Parameters
+    ----------
+    description : RobotDescription
+    calibration : FlexCalibration, optional
+    period : float
+        Of the loop [s].
+    values : mapping
+        Parameters of the node.
+    """
+    from soro_mechanics.haptic_device import HapticDevice  # scipy, numba: not for drivers
+    from soro_mechanics.haptic_loop import HapticLoop
+    from soro_mechanics.rendering import rendering_setup
+    from soro_mechanics.robot import Robot
+    from soro_mechanics.sensing import sensing_setup
+    from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
+
+    robot = Robot(description, 'network')
+    if len(values['gravity']):
+        robot.gravity = np.array(values['gravity'])
+    device = HapticDevice(robot, calibration)
+    names = tuple(strip.name for strip in device.spec.strips)
+    deviation = np.full(len(names), device.spec.deviation)
+    if calibration is not None:
+        deviation = np.array([calibration.sensor(name).deviation for name in names])
+    rate = np.array([a.rate for a in description.actuators])
+    loop = HapticLoop(
+        device,
+        sensing_setup(
+            device.ports, values['encoder_deviation'], deviation, values['force_deviation']
+        ),
+        rendering_setup(
+            period, device.motor_limits(), rate, time_constant=values['time_constant'],
+            speed_time_constant=values['speed_time_constant'], energy=values['energy'],
+        ),
+        VirtualEnvironment(published_environment(values['environment'], np.eye(4))),
+    )  # fmt: skip
+    loop.run_once()
+    return Haptics(loop, SensorGuard(loop.law.sensing, names, calibration, period))

@@ -1,0 +1,299 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node `haptic_renderer`: owns the loop of a haptic device, senses the hand, renders to it.
+
+The loop is the driver's (`soro_driver.control_loop`), with the same limits, watchdogs, lifecycle
+and services; only what decides the set-points is different. Topics are copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import gc
+import time
+from typing import Any
+
+from builtin_interfaces.msg import Time as TimeMessage
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.time import Time
+from soro_driver.command_gate import CommandGate
+from soro_driver.control_loop import ControlLoop
+from soro_driver.device import Array, Device, DeviceState
+from soro_driver.driver_messages import flex_message, state_message
+from soro_driver.driver_report import Status
+from soro_driver.endpoint import Endpoint
+from soro_driver.law import Law
+from soro_driver.node import DriverNode
+from soro_driver.settings import DriverSettings, read_driver_settings
+from soro_driver.tick import Tick
+from soro_mechanics.errors import SoroError
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.virtual_environment import VirtualEnvironment
+from soro_node.diagnostics import Level
+from soro_node.frames import frames_for
+from soro_node.lifecycle import NotActive
+from soro_node.main import run as run_node
+from soro_node.replies import answering
+from soro_node.robot_binding import read_description
+from std_srvs.srv import Trigger
+
+from soro_haptics.environment_messages import objects_from_messages, words_of
+from soro_haptics.haptic_control import HapticControl, Haptics
+from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
+from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
+from soro_haptics.haptic_report import haptic_statuses
+from soro_haptics.haptic_setup import calibration_path, known_calibration, make_haptics
+from soro_haptics.motor_motion import MotorMotion
+from soro_haptics.real_time import favour_threads
+from soro_haptics.stage_times import CollectorWatch, StageTimes
+from soro_haptics.timed_device import TimedDevice
+from soro_haptics.topic_device import TopicDevice
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
+from soro_msgs.srv import SetVirtualEnvironment
+
+NEWEST = QoSProfile(depth=1)
+LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class HapticRenderer(DriverNode):
+    """A driver whose set-points come from sensing and rendering on the full model."""
+
+    node_name = 'haptic_renderer'
+    parameters = PARAMETERS
+    report_period = 1.0  # percentiles cost time that the loop shares; changes come at once
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._control: HapticControl | None = None
+        self._haptics: Haptics | None = None
+        self._period = 0.0
+        self._heard: TopicDevice | None = None
+        self._times = StageTimes()
+        self._collector = CollectorWatch(self._times.collection)
+        super().__init__('', **kwargs)
+        self._frames = frames_for(self.get_namespace(), self._table.frame_prefix)
+        self._source = self.get_fully_qualified_name()
+        self._every, self._count = 1, 0
+        self._topics = self._table.loop == TOPICS
+        self._command = Node.create_publisher(self, ActuatorCommand, 'actuator_command', NEWEST)
+        self._estimate = Node.create_publisher(self, TipEstimate, 'tip_estimate', 10)
+        self._tip = Node.create_publisher(self, PoseStamped, 'tip_pose', 10)
+        self._wrench = Node.create_publisher(self, WrenchStamped, 'hand_wrench', 10)
+        if not self._topics:
+            self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
+        self._stamp = 0
+        self._copies = (
+            self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand,
+        )  # fmt: skip
+
+    # What differs from a driver ----------------------------------------------------------------
+
+    def listen_to_commands(self) -> None:
+        """Listen to targets for the motors: nobody else commands them."""
+        self.create_subscription(ActuatorCommand, 'target_actuation', self._on_target, NEWEST)
+
+    def offer_services(self) -> None:
+        """Offer the environment, and the driver's services where this node is the driver."""
+        if self._table.loop != TOPICS:
+            super().offer_services()
+        self.create_service(SetVirtualEnvironment, '~/set_environment', self._on_set_environment)
+        self.create_service(Trigger, '~/reload_calibration', self._on_reload)
+        self.create_service(Trigger, '~/clear_timing', self._on_clear_timing)
+
+    def make_device(
+        self, settings: DriverSettings, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> Device:
+        """Return the device, or a driver on topics in its place."""
+        if not self._topics:
+            device = super().make_device(settings, robot, endpoint)
+            return TimedDevice(device, self._times.read, self._times.write)
+        if self._heard is None:  # one for all attempts: it needs time to hear something
+            names = tuple(a.name for a in robot.actuators)
+            heard = self._heard = TopicDevice(names, self._send, self._table.connect_timeout)
+            self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
+            self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
+        return TimedDevice(self._heard, self._times.read, self._times.write)
+
+    def make_law(
+        self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
+    ) -> Law:
+        """Return sensing and rendering; the model is loaded once."""
+        self._robot, self._period = robot, settings.period
+        self._every = max(1, round(settings.rate / self._table.publish_rate))
+        if self._haptics is None:
+            self._haptics = self._load()
+        motion = MotorMotion(len(gate.names), self._table.motion_speed)
+        self._control = HapticControl(
+            self._haptics, self._source, motion, self._table.on_sensor_loss,
+            self._table.rest_force, self._times,
+        )  # fmt: skip
+        # What is loaded by now stays: collections look at what came later only.
+        gc.collect()
+        gc.freeze()
+        self._times.clear()
+        self._collector.start()
+        if self._table.priority:
+            favour_threads(self._table.priority - 1)
+        return self._control
+
+    def statuses(self, loop: ControlLoop) -> list[Status]:
+        """Return what the driver says, and the hand, the environment and the timing."""
+        found = super().statuses(loop)
+        return found if self._control is None else [*found, *haptic_statuses(self._control)]
+
+    def destroy_node(self) -> None:
+        """Listen to the collector no longer."""
+        self._collector.stop()
+        super().destroy_node()
+
+    def publish(self, tick: Tick) -> None:
+        """Let the model follow, then publish copies, not necessarily of every tick."""
+        self._control.after_write()
+        begin = time.perf_counter()
+        due = self._due(tick)
+        if not due:
+            return
+        age = int(1e9 * (time.monotonic() - tick.time))
+        now = self.get_clock().now().nanoseconds
+        stamp = Time(nanoseconds=max(0, now - age)).to_msg()
+        for part in due:
+            part(tick, stamp)
+        self._times.copies.add(time.perf_counter() - begin)
+
+    def _due(self, tick: Tick) -> Sequence[Callable[[Tick, TimeMessage], None]]:
+        """Return what is published in this tick: one message, where ticks are many enough."""
+        slot, self._count = self._count % self._every, self._count + 1
+        if tick.state is not self._last_state:
+            return self._copies
+        if self._every < len(self._copies):
+            return self._copies if slot == 0 else ()
+        return self._copies[slot : slot + 1]
+
+    def _copy_state(self, tick: Tick, stamp: TimeMessage) -> None:
+        # States and sensors of one sample go together: a calibration pairs them by their stamps.
+        if self._topics:
+            return
+        self._state_publisher.publish(state_message(tick, self._gate, stamp))
+        if tick.reading is not None and tick.reading.sensors is not None:
+            elongation = self._control.haptics.guard.elongation
+            self._flex_publisher.publish(flex_message(tick.reading.sensors, stamp, elongation))
+
+    def _copy_command(self, tick: Tick, stamp: TimeMessage) -> None:
+        if not self._topics and tick.demand is not None:
+            now = self.get_clock().now().nanoseconds
+            self._command.publish(self._command_message(tick.demand.values, now))
+
+    def _copy_estimate(self, tick: Tick, stamp: TimeMessage) -> None:
+        if tick.reading is not None:
+            haptics = self._control.haptics
+            sensing, rank = haptics.loop.law.sensing, haptics.guard.rank
+            self._estimate.publish(estimate_message(sensing, rank, self._frames, stamp))
+
+    def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
+        if tick.reading is not None:
+            sensing = self._control.haptics.loop.law.sensing
+            self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
+            self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
+
+    # Requests ----------------------------------------------------------------------------------
+
+    @answering
+    def _on_set_environment(
+        self,
+        request: SetVirtualEnvironment.Request,
+        response: SetVirtualEnvironment.Response,
+    ) -> SetVirtualEnvironment.Response:
+        """Replace the environment; after a stop this arms the device again."""
+        environment = VirtualEnvironment(objects_from_messages(request.objects))
+        loop = self._loop
+        if loop is None or self._control is None or not self.active:
+            raise NotActive(f'{self._source} is not active; see its diagnostics')
+        if loop.safety.state is DeviceState.SAFE:
+            loop.disarm()
+            loop.arm()
+        loop.between_ticks(lambda: self._control.replace_environment(environment))
+        self.get_logger().info(f'environment: {words_of(environment)}')
+        return response
+
+    def _on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Use the calibration that is in the file now."""
+        try:
+            haptics = self._load()
+            if self._loop is not None and self._control is not None:
+                self._loop.between_ticks(lambda: self._control.replace_haptics(haptics))
+            self._haptics = haptics
+        except SoroError as error:
+            response.success, response.message = False, str(error)
+            return response
+        response.success = True
+        response.message = haptics.guard.reason or 'all flex sensors are calibrated'
+        return response
+
+    def _on_clear_timing(
+        self, request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        """Begin the statistics of the stages anew."""
+        self._times.clear()
+        response.success = True
+        return response
+
+    def _on_target(self, message: ActuatorCommand) -> None:
+        loop, control, gate = self._loop, self._control, self._gate
+        if loop is None or control is None or gate is None:
+            return
+        try:
+            target = gate.clamp(gate.check(message.name, message.quantity, message.value))
+            loop.between_ticks(lambda: control.move_motors(target, time.monotonic()))
+        except SoroError as error:
+            self._diagnostics.report('target', Level.WARN, f'refused: {error}')
+        else:
+            self._diagnostics.report('target', Level.OK, 'accepted')
+
+    def autostart(self) -> bool:
+        """Load the model first: the time to wait for the device begins after that."""
+        try:
+            self._robot = read_description(self._table)
+            self._period = read_driver_settings(self._robot).period
+            self._haptics = self._load()
+        except SoroError as error:
+            self.get_logger().error(str(error))  # configuring says so again
+        return super().autostart()
+
+    # --------------------------------------------------------------------------------------------
+
+    def _load(self) -> Haptics:
+        values = self._table.values()
+        if not self._period:
+            raise NotActive(f'{self._source} is not configured')
+        path = calibration_path(values['calibration_file'], self.get_namespace(), self._robot.name)
+        calibration = known_calibration(path, self._robot.name)
+        begin = time.monotonic()
+        haptics = make_haptics(self._robot, calibration, self._period, values)
+        what = f'calibration {path}' if calibration is not None else f'no calibration at {path}'
+        took = time.monotonic() - begin
+        self.get_logger().info(f'{self._robot.name}: model ready in {took:.1f} s, {what}')
+        return haptics
+
+    def _send(self, values: Array) -> None:
+        self._command.publish(self._command_message(values, self.get_clock().now().nanoseconds))
+
+    def _command_message(self, values: Array, now: int) -> ActuatorCommand:
+        self._stamp = max(now, self._stamp + 1)  # stamps give the order
+        actuators = self._robot.actuators
+        message = ActuatorCommand(
+            source=self._source, name=[a.name for a in actuators],
+            quantity=[a.quantity_code for a in actuators], value=values.tolist(),
+        )  # fmt: skip
+        message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
+        return message
+
+
+def run(args: list[str] | None = None) -> int:
+    """Run the node until it is told to stop; return the exit code."""
+    return run_node(HapticRenderer, args, driver=True)
+
+
+def main() -> None:
+    """Run the node."""
+    raise SystemExit(run())

@@ -1,0 +1,163 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which flex sensors sensing may use, and what happens when some cannot be believed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_mechanics.configuration import Array
+from soro_mechanics.flex_calibration import FlexCalibration
+from soro_mechanics.sensing import observability, Sensing
+from soro_mechanics.sensor_watch import SensorWatch, WatchLimits
+
+# Twelve measurements for eleven unknowns: a stuck sensor hides in a wrong estimate. So a reading
+# that does not change at all while others do is given up too.
+STUCK_SAMPLES = 250
+STUCK_COUNTS = 10.0  # by which another sensor must have moved meanwhile
+STUCK_OTHERS = 3  # that must have moved
+# A contradiction must last: a computer that stops for 20 ms is no broken sensor.
+PATIENT = WatchLimits(misfit_time=1.0)
+# Forces of a hand worth seeing, for the count of directions that can be seen [N, N m].
+WORTH_SEEING = np.array([1.0, 1.0, 1.0, 0.05, 0.05])
+
+
+class SensorGuard:
+    """Turns counts into elongations and gives up sensors that cannot be believed.
+
+    What is given up stays so until `reset`. Without a calibration, or when the measurements
+    contradict each other and no sensor can be named, the encoders alone are used: then the hand
+    cannot be felt any more, and every object feels like the device itself.
+
+    Parameters
+    ----------
+    sensing : Sensing
+    names : sequence of str
+        Sensors, in the order of the readings.
+    calibration : FlexCalibration, optional
+    period : float
+        Of the loop [s].
+    limits : WatchLimits, optional
+
+    Attributes
+    ----------
+    elongation : ndarray, shape (ns,) [m]
+        Of the last reading; NaN without a calibration.
+    good : ndarray of bool, shape (ns,)
+        Sensors in use.
+    reason : str
+        Why some are not; empty while all are used.
+    rank : int
+        Directions of the hand's force that can be seen.
+    """
+
+    def __init__(
+        self,
+        sensing: Sensing,
+        names: tuple[str, ...],
+        calibration: FlexCalibration | None,
+        period: float,
+        limits: WatchLimits | None = None,
+    ) -> None:
+        count = len(names)
+        self.names, self.calibrated = names, calibration is not None
+        self._sensing = sensing
+        self._watch = SensorWatch(sensing, period, limits or PATIENT)
+        self._offset, self._gain = np.zeros(count), np.full(count, np.nan)
+        if calibration is not None:
+            fits = [calibration.sensor(name) for name in names]
+            self._offset[:] = [f.offset for f in fits]
+            self._gain[:] = [f.gain for f in fits]
+        self.elongation = np.full(count, np.nan)
+        self._raw, self._faulty = np.zeros(count), np.zeros(count, bool)
+        self._same = np.zeros(count, np.int64)
+        self._then = np.zeros((count, count))  # row i: all readings when sensor i last changed
+        self._paused = False
+        self.reason, self.rank = '', 0
+        self.reset()
+
+    @property
+    def good(self) -> NDArray[np.bool_]:
+        """Sensors in use."""
+        return self._watch.good
+
+    @property
+    def misfit(self) -> float:
+        """Root mean square of the weighted residuals, averaged; near 1 when all is well."""
+        return self._watch.misfit
+
+    def reset(self) -> None:
+        """Believe every calibrated sensor again."""
+        self._watch.reset()
+        self._same[:] = 0
+        self._paused, self.reason = False, ''
+        if not self.calibrated:
+            self._give_up(np.ones(len(self.names), bool), 'flex sensors are not calibrated')
+        self._count_directions()
+
+    def pause(self, paused: bool) -> None:
+        """Use the encoders alone for a while: readings mean nothing while sensors are measured."""
+        if paused == self._paused:
+            return
+        self._paused = paused
+        self._apply()
+
+    def before(self, raw: Array, faulty: NDArray[np.bool_]) -> bool:
+        """Take a reading, before sensing; whether a sensor was given up because of it."""
+        self._note_changes(raw)
+        self._raw[:], self._faulty[:] = raw, faulty
+        np.subtract(raw, self._offset, out=self.elongation)
+        self.elongation *= self._gain
+        if not self.calibrated:
+            return False
+        for bad, what in ((self._faulty, 'open or shorted'), (self._stuck(), 'stuck')):
+            lost = bad & self._watch.good
+            if lost.any():
+                self._give_up(lost, f'{self._named(lost)}: {what}')
+                return True
+        return False
+
+    def after(self, encoder: Array) -> bool:
+        """Judge the reading, after sensing; whether a sensor was given up because of it."""
+        if self._paused or not self._watch.good.any():
+            return False
+        was = self._watch.good.copy()
+        if self._watch.update(self._raw, self._faulty, encoder, self.elongation):
+            lost = was & ~self._watch.good
+            self._note(f'{self._named(lost)}: stuck')
+            self._count_directions()
+            return True
+        if not self._watch.consistent:
+            self._give_up(was, 'flex sensors contradict each other (drift?): calibrate again')
+            return True
+        return False
+
+    def _note_changes(self, raw: Array) -> None:
+        changed = raw != self._raw
+        self._same += 1
+        self._same[changed] = 0
+        self._then[changed] = raw
+
+    def _stuck(self) -> NDArray[np.bool_]:
+        moved = np.abs(self._raw - self._then) > STUCK_COUNTS
+        return (self._same >= STUCK_SAMPLES) & (moved.sum(axis=1) >= STUCK_OTHERS)
+
+    def _give_up(self, which: NDArray[np.bool_], reason: str) -> None:
+        self._watch.good &= ~which
+        self._apply()
+        self._note(reason)
+        self._count_directions()
+
+    def _apply(self) -> None:
+        used = np.zeros(len(self.names), bool) if self._paused else self._watch.good
+        self._sensing.use(np.ones(self._sensing.sizes[0], bool), used)
+
+    def _note(self, reason: str) -> None:
+        self.reason = f'{self.reason}; {reason}' if self.reason else reason
+
+    def _named(self, which: NDArray[np.bool_]) -> str:
+        return ', '.join(n for n, bad in zip(self.names, which, strict=True) if bad)
+
+    def _count_directions(self) -> None:
+        s = self._sensing
+        self.rank = observability(s.ports, s.setup, WORTH_SEEING, None, self._watch.good).rank

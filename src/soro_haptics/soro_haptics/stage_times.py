@@ -1,0 +1,81 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of a tick goes: one histogram for every stage of the loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+import gc
+import time
+
+from soro_haptics.duration_histogram import DurationHistogram
+
+
+@dataclass
+class StageTimes:
+    """Durations of the stages, in the order of a tick.
+
+    Attributes
+    ----------
+    period : DurationHistogram
+        From the begin of one law to the next.
+    read : DurationHistogram
+        Frames taken from the bus and put into SI.
+    tick : DurationHistogram
+        Sensing and rendering.
+    write : DurationHistogram
+        Set-points encoded and handed to the kernel.
+    hand_to_command : DurationHistogram
+        From the moment the hand was measured to the command that answers it.
+    model : DurationHistogram
+        The nonlinear model that follows.
+    compute : DurationHistogram
+        Sensing, rendering and model.
+    copies : DurationHistogram
+        Messages made and published, in the ticks that do.
+    collection : DurationHistogram
+        Pauses of the interpreter's collector, in any thread: the loop may wait for them.
+    """
+
+    period: DurationHistogram = field(default_factory=DurationHistogram)
+    read: DurationHistogram = field(default_factory=DurationHistogram)
+    tick: DurationHistogram = field(default_factory=DurationHistogram)
+    write: DurationHistogram = field(default_factory=DurationHistogram)
+    hand_to_command: DurationHistogram = field(default_factory=DurationHistogram)
+    model: DurationHistogram = field(default_factory=DurationHistogram)
+    compute: DurationHistogram = field(default_factory=DurationHistogram)
+    copies: DurationHistogram = field(default_factory=DurationHistogram)
+    collection: DurationHistogram = field(default_factory=DurationHistogram)
+
+    def items(self) -> list[tuple[str, DurationHistogram]]:
+        """Return names and histograms, in order."""
+        return list(vars(self).items())
+
+    def clear(self) -> None:
+        """Begin anew."""
+        for _, histogram in self.items():
+            histogram.clear()
+
+
+class CollectorWatch:
+    """Adds every pause of the interpreter's collector to a histogram while it is entered."""
+
+    def __init__(self, pauses: DurationHistogram) -> None:
+        self._pauses = pauses
+        self._began = 0.0
+
+    def start(self) -> None:
+        """Begin to listen; a second call changes nothing."""
+        self.stop()
+        gc.callbacks.append(self._collected)
+
+    def stop(self) -> None:
+        """Listen no longer."""
+        if self._collected in gc.callbacks:
+            gc.callbacks.remove(self._collected)
+
+    def _collected(self, phase: str, info: dict[str, int]) -> None:
+        if phase == 'start':
+            self._began = time.perf_counter()
+        else:
+            self._pauses.add(time.perf_counter() - self._began)

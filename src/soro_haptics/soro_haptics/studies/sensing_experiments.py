@@ -1,0 +1,109 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How well the hand is sensed: errors in five directions, and the ellipsoid of force errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from soro_mechanics.configuration import Array
+
+from soro_haptics.studies.virtual_bench import BenchSetup, VirtualBench
+
+DIRECTIONS = ('x', 'y', 'z', 'turn 1', 'turn 2')
+REACH = np.array([0.015, 0.015, 0.015, 0.15, 0.15])  # m, rad: half the workspace used
+PUSH = np.array([2.0, 2.0, 2.0, 0.05, 0.05])  # N, N m
+GRIP_FREE = np.diag([400.0, 400.0, 400.0, 1.5, 1.5])
+
+
+@dataclass(frozen=True)
+class SensingErrors:
+    """Mean absolute errors, per direction; shares are of the range that was used."""
+
+    name: str
+    place: Array
+    place_share: Array
+    force: Array
+    force_share: Array
+
+
+def sensing_errors(
+    make: Callable[..., VirtualBench], held: bool, ticks: int = 1500
+) -> SensingErrors:
+    """Move the hand in all five directions, motors free or held, and compare with the truth.
+
+    With the motors held the hand presses, with the motors in free space it moves, back and forth
+    in `ticks` for every direction.
+    """
+    bench = make((), BenchSetup(grip=np.zeros((5, 5))) if held else BenchSetup(grip=GRIP_FREE))
+    bench.held = held
+    rows = []
+    for direction in range(5):
+        for tick in range(ticks):
+            share = np.sin(2.0 * np.pi * tick / ticks)
+            unit = np.eye(5)[direction]
+            if held:
+                bench.step(np.zeros(5), share * PUSH * unit)
+            else:
+                bench.step(share * REACH * unit)
+            rows.append([bench.place, bench.plant.ports.force.copy(), bench.sensed_place,
+                         bench.sensed_force])  # fmt: skip
+    place, force, sensed_place, sensed_force = (np.array(part) for part in zip(*rows, strict=True))
+    wrong_place = np.abs(sensed_place - place).mean(axis=0)
+    wrong_force = np.abs(sensed_force - force).mean(axis=0)
+    return SensingErrors(
+        'motors held' if held else 'motors free', wrong_place,
+        wrong_place / np.ptp(place, axis=0), wrong_force, wrong_force / (2.0 * PUSH),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ForceEllipsoid:
+    """Predicted and measured covariance of the force estimate, three translations.
+
+    Attributes
+    ----------
+    predicted, measured : ndarray, shape (3, 3) [N^2]
+        From the deviations of encoders and converter alone, and of repeated readings.
+    predicted_axes, measured_axes : ndarray, shape (3,) [N]
+        Standard deviations along the principal axes, descending.
+    """
+
+    predicted: Array
+    measured: Array
+
+    @property
+    def predicted_axes(self) -> Array:
+        """Semi-axes of the predicted one-sigma ellipsoid [N], descending."""
+        return np.sqrt(np.linalg.eigvalsh(self.predicted)[::-1])
+
+    @property
+    def measured_axes(self) -> Array:
+        """Semi-axes of the measured one [N], descending."""
+        return np.sqrt(np.linalg.eigvalsh(self.measured)[::-1])
+
+
+def force_ellipsoid(
+    make: Callable[..., VirtualBench], samples: int = 4000, seed: int = 11
+) -> ForceEllipsoid:
+    """Read the sensors of a device at rest many times and compare the scatter with prediction.
+
+    Prediction and measurement take the same noise: encoders with the deviation the renderer
+    assumes, sensors with the deviation of their calibration.
+    """
+    bench = make((), None)
+    bench.held = True
+    for _ in range(100):
+        bench.step(np.zeros(5))
+    sensing = bench.loop.law.sensing
+    p = sensing.ports
+    random = np.random.default_rng(seed)
+    wrenches = np.empty((samples, 3))
+    for k in range(samples):
+        encoder = p.angle + sensing.setup.encoder_deviation * random.normal(size=p.angle.size)
+        sensor = p.sensor + sensing.setup.sensor_deviation * random.normal(size=p.sensor.size)
+        sensing.update(encoder, sensor)
+        wrenches[k] = sensing.wrench[:3]
+    return ForceEllipsoid(sensing.wrench_covariance[:3, :3].copy(), np.cov(wrenches.T))

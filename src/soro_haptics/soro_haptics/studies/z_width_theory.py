@@ -1,0 +1,116 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How stiff a spring can be rendered, on paper: one direction, linear, sampled, delayed.
+
+Two devices. The one of the textbook has a motor that pushes the handle: a wall of stiffness k,
+read and written every T, is passive while ``b > k T / 2 + |B|`` (Colgate and Schenkel 1997), and
+with a further delay d, while ``b > k (T / 2 + d) + |B|``; b is the damping of the handle, B what
+is rendered. Ours pushes through a spring K, the legs: its motors move the far end of that spring
+by what the sensed force asks for, late by sample, wire, low-pass and motor. `admittance_limit` has
+its closed loop exactly: handle and motor in continuous time, the law in samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+
+Array = NDArray[np.float64]
+
+STIFFEST = 1e5  # N/m: beyond it nothing is called a spring
+RESOLUTION = 1.01  # of a limit
+
+
+@dataclass(frozen=True)
+class OneDirection:
+    """A handle that moves in one direction, the hand's mass, damping and stiffness included.
+
+    Attributes
+    ----------
+    mass, damping : float [kg, N s/m]
+    natural, hand : float
+        Stiffness of the legs with the motors held, and of the hand [N/m].
+    motor, smoothing : float
+        Time constants of motor and low-pass [s].
+    """
+
+    mass: float
+    damping: float
+    natural: float
+    hand: float
+    motor: float
+    smoothing: float
+
+
+def colgate_limit(
+    damping: float, period: float, delay: float = 0.0, rendered: float = 0.0
+) -> float:
+    """Return the stiffest passive wall of a handle that a motor pushes directly [N/m].
+
+    Parameters
+    ----------
+    damping : float
+        Of the handle, b [N s/m].
+    period, delay : float
+        Of the samples, and beyond them [s].
+    rendered : float
+        Damping of the wall, B [N s/m].
+    """
+    return max(0.0, damping - abs(rendered)) / (0.5 * period + delay)
+
+
+def spectral_radius(device: OneDirection, stiffness: float, period: float, delay: int) -> float:
+    """Return the largest modulus of the closed loop's poles: below one is stable.
+
+    Parameters
+    ----------
+    device : OneDirection
+    stiffness : float
+        Rendered [N/m].
+    period : float
+        Of the law [s].
+    delay : int
+        Samples from a measurement to the motors' answer to it; 0: at once.
+    """
+    d = device
+    # x, v, far end of the legs; its target is held over a sample.
+    flow = np.array([
+        [0.0, 1.0, 0.0, 0.0],
+        [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
+        [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
+        [0.0, 0.0, 0.0, 0.0],
+    ])  # fmt: skip
+    sampled = expm(flow * period)[:3]
+    share = period / (period + d.smoothing)
+    wanted = (1.0 / stiffness - 1.0 / d.natural) * d.natural  # of x less the far end
+    size = 4 + delay  # x, v, far end, low-pass, commands on their way (newest first)
+    loop = np.zeros((size, size))
+    loop[:3, :3] = sampled[:, :3]
+    loop[:3, size - 1] = sampled[:, 3]
+    # The law sees the state after this sample.
+    seen = loop[0] - loop[2]
+    loop[3] = share * wanted * seen
+    loop[3, 3] += 1.0 - share
+    for k in range(4, size):
+        loop[k, k - 1] = 1.0
+    return float(np.abs(np.linalg.eigvals(loop)).max())
+
+
+def admittance_limit(device: OneDirection, period: float, delay: int) -> float:
+    """Return the stiffest spring that is stable, and every one from the natural stiffness to it.
+
+    Returns
+    -------
+    float
+        [N/m]; infinite above `STIFFEST`.
+    """
+    stiffness = device.natural
+    while spectral_radius(device, stiffness, period, delay) < 1.0:
+        stiffness *= RESOLUTION
+        if stiffness > STIFFEST:
+            return math.inf
+    return stiffness / RESOLUTION

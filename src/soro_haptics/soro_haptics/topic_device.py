@@ -1,0 +1,128 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A driver on the other end of topics, as a `Device`: the loop for comparison.
+
+States come as messages and set-points go as messages; limits, time to live and safe states are the
+driver's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+import threading
+import time
+
+import numpy as np
+from soro_driver.device import (
+    Array,
+    Device,
+    DeviceError,
+    DeviceLost,
+    DeviceState,
+    Fault,
+    Identity,
+    Reading,
+    SensorReading,
+)
+from soro_driver.endpoint import Endpoint
+from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.section import Section
+
+from soro_msgs.msg import ActuatorState, FlexState
+
+DRIVEN = (DeviceState.ACTIVE, DeviceState.SAFE)
+
+
+class TopicDevice(Device):
+    """The newest messages of a driver.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Actuators, in the order of the robot file.
+    send : callable
+        Publishes set-points, shape (m,).
+    timeout : float
+        How long the first state is waited for [s].
+    """
+
+    def __init__(
+        self, names: tuple[str, ...], send: Callable[[Array], None], timeout: float
+    ) -> None:
+        self._names, self._send, self.open_timeout = names, send, timeout
+        self._lock = threading.Lock()
+        self._state: ActuatorState | None = None
+        self._time = -math.inf
+        self._flex: SensorReading | None = None
+        self._armed = False
+
+    @classmethod
+    def from_section(
+        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> Device:
+        """Refuse: no robot file names this device."""
+        raise section.error('device', 'topics is a way of the renderer, not a device')
+
+    def take_state(self, message: ActuatorState) -> None:
+        """Take a state (any thread)."""
+        if tuple(message.name) != self._names:
+            return
+        with self._lock:
+            self._state, self._time = message, time.monotonic()
+
+    def take_flex(self, message: FlexState) -> None:
+        """Take a reading of the flex sensors (any thread)."""
+        reading = SensorReading(
+            tuple(message.name), np.array(message.raw, float), np.array(message.flags, np.uint16)
+        )
+        with self._lock:
+            self._flex = reading
+
+    def open(self) -> Identity:
+        """Check that a driver is heard."""
+        with self._lock:
+            heard = self._state is not None
+        if not heard:
+            raise DeviceLost('no actuator_state; is the driver running?')
+        return Identity('driver on topics', '')
+
+    def read(self) -> Reading:
+        """Return the newest state."""
+        with self._lock:
+            state, time_, flex = self._state, self._time, self._flex
+        if state is None:
+            raise DeviceLost('no actuator_state')
+        faults = state.faults & ~int(Fault.COMMUNICATION)
+        return Reading(
+            time_, np.array(state.measured, float), np.array(state.applied, float),
+            np.array(state.flags, np.uint16), int(faults),
+            self._armed and state.device_state not in DRIVEN, flex, time_,
+        )  # fmt: skip
+
+    def write(self, values: Array, ttl: float) -> None:
+        """Send set-points."""
+        self._send(values)
+
+    def ready(self) -> bool:
+        """Whether the driver obeys commands."""
+        with self._lock:
+            return self._state is not None and self._state.device_state in DRIVEN
+
+    def arm(self) -> None:
+        """Check that the driver obeys commands."""
+        if not self.ready():
+            raise DeviceError('the driver is not active; activate it first')
+        self._armed = True
+
+    def make_safe(self) -> None:
+        """Fall silent: the driver carries out its safe action."""
+        self._armed = False
+
+    def reset(self) -> None:
+        """Do nothing: the driver has a service of its own."""
+        self._armed = False
+
+    def close(self) -> None:
+        """Do nothing: what is heard is judged by its age."""
+        self._armed = False

@@ -1,0 +1,248 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The law in the control loop: what it demands, when it is silent, what sensors do to it."""
+
+import gc
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from recorded_bench import haptics, nominal_calibration, PERIOD, reading
+from soro_driver.device import DeviceError
+from soro_driver.safety import NotAllowed
+from soro_haptics.duration_histogram import BIN, DurationHistogram
+from soro_haptics.haptic_control import HapticControl
+from soro_haptics.motor_motion import LINGER, MotorMotion
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.status import Code
+from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
+
+from soro_mechanics import load_robot
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+
+STILL = np.zeros(6)
+
+
+@pytest.fixture(scope='module')
+def plant():
+    return HapticDevice(load_robot('haptic_5dof'))
+
+
+class Bench:
+    """A control, the model as its device, and a clock that the test moves."""
+
+    def __init__(self, plant, calibrated=True, **options):
+        self.plant = plant
+        calibration = nominal_calibration() if calibrated else None
+        self.control = HapticControl(
+            haptics(calibration), '/arm/haptic_renderer', MotorMotion(6, 1.0), **options
+        )
+        self.now = time.monotonic()
+        self.angle = STILL.copy()
+        plant.restart(STILL)
+
+    def tick(self, force=(0.0, 0.0, 0.0, 0.0, 0.0), accepting=True, faulty=(), elongation=None):
+        self.now += PERIOD
+        self.plant.update(self.angle, np.asarray(force, float))
+        seen = self.plant.ports.sensor if elongation is None else elongation
+        sample = reading(self.angle, seen, self.now, faulty)
+        demand = self.control.demand(sample, accepting, self.now)
+        self.control.after_write()
+        return demand
+
+    def armed(self):
+        self.tick(accepting=False)
+        self.control.armed()
+        return self
+
+
+def test_nothing_is_demanded_before_a_person_armed_the_device_and_after_it_was_stopped(plant):
+    bench = Bench(plant)
+    assert bench.tick(accepting=False) is None
+    assert bench.tick() is None
+    bench.control.armed()
+    first = bench.tick()
+    np.testing.assert_allclose(first.values, STILL, atol=1e-3)  # starts where the robot is
+    assert first.source == '/arm/haptic_renderer'
+    bench.control.disengaged()
+    assert all(bench.tick() is None for _ in range(5))
+    bench.control.armed()
+    assert bench.tick() is not None
+
+
+def test_motors_give_way_to_a_hand_and_hold_a_wall_against_it(plant):
+    bench = Bench(plant).armed()
+    for _ in range(200):
+        free = bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
+        bench.angle = free.values
+    ports = bench.plant.ports
+    assert ports.pose[0, 3] < -0.02, 'the device follows a push of 1 N'
+    bench.now = time.monotonic() - PERIOD  # of the real clock: what was sampled is PERIOD old
+    bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
+    assert bench.control.times.hand_to_command.largest > PERIOD
+
+    bench = Bench(plant).armed()
+    wall = VirtualEnvironment(published_environment('wall', np.eye(4)))
+    bench.control.replace_environment(wall)
+    for _ in range(300):
+        bench.angle = bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0)).values
+    assert bench.plant.ports.pose[0, 3] == pytest.approx(-0.01, abs=5e-4)
+    with pytest.raises(InvalidInput) as refused:
+        bench.control.replace_environment(VirtualEnvironment())
+    assert refused.value.code is Code.BUSY
+    with pytest.raises(NotAllowed):
+        bench.control.move_motors(STILL, bench.now)
+
+
+def test_a_small_error_of_the_sensors_moves_nothing_in_free_space(plant):
+    moved = {}
+    for rest_force in (0.0, 0.15):
+        bench = Bench(plant, rest_force=rest_force).armed()
+        for _ in range(300):
+            bench.angle = bench.tick((0.05, 0.0, 0.0, 0.0, 0.0)).values
+        moved[rest_force] = np.abs(bench.angle).max()
+    assert moved[0.0] > 0.02
+    assert moved[0.15] < 1e-3
+
+
+def test_without_a_calibration_the_encoders_are_used_alone(plant):
+    bench = Bench(plant, calibrated=False).armed()
+    demand = bench.tick((1.0, 0.0, 0.0, 0.0, 0.0))
+    assert demand is not None
+    guard = bench.control.haptics.guard
+    assert not guard.good.any()
+    assert guard.rank == 0
+    assert 'not calibrated' in guard.reason
+    np.testing.assert_allclose(bench.control.haptics.loop.law.sensing.wrench, 0.0, atol=1e-3)
+
+
+def test_an_open_sensor_is_left_out_before_it_is_used(plant):
+    bench = Bench(plant).armed()
+    for _ in range(20):
+        bench.tick((0.5, 0.0, 0.0, 0.0, 0.0))
+    wrong = bench.plant.ports.sensor.copy()
+    wrong[2] = 1.0  # far outside of anything
+    bench.tick((0.5, 0.0, 0.0, 0.0, 0.0), faulty=('flex_3',), elongation=wrong)
+    wrench = bench.control.haptics.loop.law.sensing.wrench
+    np.testing.assert_allclose(wrench[:3], [0.5, 0.0, 0.0], atol=0.1)
+    assert 'flex_3' in bench.control.haptics.guard.reason
+    assert bench.control.haptics.guard.good.sum() == 5
+    bench.control.armed()  # a person looked at it
+    assert bench.control.haptics.guard.good.all()
+
+
+def test_a_stuck_sensor_is_named(plant):
+    bench = Bench(plant).armed()
+    stuck = bench.plant.ports.sensor[4]
+    for k in range(400):
+        bench.plant.update(bench.angle, np.array([0.01 * k, 0.0, 0.0, 0.0, 0.0]))
+        seen = bench.plant.ports.sensor + 1e-5 * np.sin(k + np.arange(6))
+        seen[4] = stuck
+        bench.tick((0.01 * k, 0.0, 0.0, 0.0, 0.0), elongation=seen)
+    assert 'flex_5: stuck' in bench.control.haptics.guard.reason
+
+
+def test_contradicting_measurements_end_the_use_of_all_flex_sensors(plant):
+    bench = Bench(plant).armed()
+    for k in range(1000):
+        drifted = bench.plant.ports.sensor.copy()
+        drifted[1] += 2e-6 * k
+        bench.tick(elongation=drifted + 1e-7 * (k % 3))
+    assert 'contradict' in bench.control.haptics.guard.reason
+    assert not bench.control.haptics.guard.good.any()
+
+
+def test_on_request_a_lost_sensor_stops_the_device(plant):
+    bench = Bench(plant, on_sensor_loss='stop').armed()
+    assert bench.tick() is not None
+    with pytest.raises(DeviceError, match='flex_1'):
+        bench.tick(faulty=('flex_1',))
+
+
+def test_motors_follow_a_target_for_a_while_and_sensors_do_not_matter_meanwhile(plant):
+    bench = Bench(plant).armed()
+    bench.tick()
+    target = np.array([0.2, -0.1, 0.0, 0.0, 0.1, 0.0])
+    bench.control.move_motors(target, bench.now)
+    nonsense = np.linspace(-0.1, 0.1, 6)
+    way = []
+    for _ in range(130):
+        bench.angle = bench.tick(elongation=nonsense).values
+        way.append(bench.angle)
+    np.testing.assert_allclose(bench.angle, target, atol=1e-9)
+    assert np.abs(np.diff(way, axis=0)).max() <= 1.0 * PERIOD * 1.001  # the speed limit
+    assert bench.control.motion.active(bench.now)
+    bench.now += LINGER
+    bench.tick()
+    assert not bench.control.motion.active(bench.now)
+
+
+def test_the_model_comes_back_where_the_motors_were_turned_by_hand(plant):
+    bench = Bench(plant)
+    bench.tick(accepting=False)
+    place = np.eye(4)
+    place[:3, 3] = 0.015, -0.01, 0.01
+    bench.angle = bench.plant.reach(place).angle.copy()
+    bench.plant.restart(bench.angle)
+    for _ in range(60):
+        bench.tick(accepting=False)
+    bench.now += 1.0
+    for _ in range(3):
+        bench.tick(accepting=False)
+    bench.control.armed()
+    demand = bench.tick()
+    np.testing.assert_allclose(demand.values, bench.angle, atol=2e-3)
+
+
+def test_a_model_that_does_not_follow_stops_the_device(plant):
+    bench = Bench(plant).armed()
+    bench.tick()
+    place = np.eye(4)
+    place[:3, 3] = 0.015, -0.01, 0.01
+    bench.angle = bench.plant.reach(place).angle.copy()  # nobody moves as fast as that
+    bench.plant.restart(bench.angle)
+    with pytest.raises(DeviceError, match='does not follow'):
+        for _ in range(100):
+            bench.tick()
+
+
+def test_thousands_of_ticks_leave_no_memory_behind(plant):
+    bench = Bench(plant).armed()
+    sample = reading(STILL, bench.plant.ports.sensor.copy(), bench.now)
+
+    def run(count):
+        for _ in range(count):
+            bench.now += PERIOD
+            bench.control.demand(sample, True, bench.now)
+            bench.control.after_write()
+
+    run(200)
+    gc.collect()
+    tracemalloc.start()
+    run(10)
+    before = tracemalloc.get_traced_memory()[0]
+    run(3000)
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 100_000  # bytes: an array kept in every tick would be 300 000
+
+
+def test_histogram_percentiles_against_numpy():
+    random = np.random.default_rng(3)
+    samples = random.exponential(1e-3, 20000)
+    histogram = DurationHistogram()
+    for value in samples:
+        histogram.add(float(value))
+    histogram.add(float('nan'))
+    assert histogram.count == samples.size
+    shares = (0.5, 0.99, 0.999)
+    np.testing.assert_allclose(
+        histogram.percentiles(*shares), np.percentile(samples, 100.0 * np.array(shares)),
+        atol=2.0 * BIN, rtol=1e-2,
+    )  # fmt: skip
+    assert histogram.largest == samples.max()
+    assert np.isnan(DurationHistogram().percentiles(0.5)).all()

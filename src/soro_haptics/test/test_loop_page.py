@@ -1,0 +1,85 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Results of the loop study are kept one by one, and the page says whether they are as asked."""
+
+import os
+import subprocess
+import sys
+
+from soro_haptics.stage_times import CollectorWatch, StageTimes
+from soro_haptics.studies.__main__ import main
+from soro_haptics.studies.computer_load import LoadMeter
+from soro_haptics.studies.loop_page import keep, read_kept, write_loop_page
+from soro_haptics.studies.loop_study import LoopResult
+
+TIMING = {
+    'compute_p50_ms': '0.34', 'compute_p99_ms': '0.8', 'compute_p99.9_ms': '1.2',
+    'compute_max_ms': '3.0',
+}  # fmt: skip
+
+
+def result(missed=0, note='', **timing):
+    return LoopResult(
+        60.0, 50, 30000 - missed, missed, {'timing': {**TIMING, **timing}}, note=note
+    )
+
+
+def test_a_run_replaces_its_own_result_only(tmp_path):
+    page = tmp_path / 'arm_loop.md'
+    store = page.with_suffix('.json')
+    assert read_kept(store) == {}
+    keep(store, 'can', result())
+    keep(store, 'fd', result(missed=300))
+    keep(store, 'can', result(missed=6))
+    write_loop_page('arm', page)
+    text = page.read_text()
+    assert '29994 ticks, 6 slots missed (0.020%): as asked' in text
+    assert '300 slots missed (1.000%): NOT as asked: not below 0.1%' in text
+    assert 'over topics' not in text
+    assert [p.name for p in tmp_path.iterdir()] in (
+        ['arm_loop.md', 'arm_loop.json'], ['arm_loop.json', 'arm_loop.md'],
+    )  # fmt: skip
+
+
+def test_what_is_too_slow_or_failed_is_said(tmp_path):
+    page = tmp_path / 'arm_loop.md'
+    keep(page.with_suffix('.json'), 'fd', result(note='no renderer', compute_p99_ms='1.5'))
+    write_loop_page('arm', page)
+    text = page.read_text()
+    assert 'Did not go through: no renderer.' in text
+    assert 'NOT as asked: computation p99 above 1 ms' in text
+
+
+def test_the_page_can_be_written_without_measuring(tmp_path, capsys):
+    (tmp_path / 'robots').mkdir()
+    keep(tmp_path / 'robots' / 'haptic_5dof_loop.json', 'can', result())
+    assert main(['loop', '--runs', '--docs', str(tmp_path)]) == 0
+    assert '500 Hz, classic CAN' in (tmp_path / 'robots' / 'haptic_5dof_loop.md').read_text()
+    assert capsys.readouterr().out.strip().endswith('haptic_5dof_loop.md')
+
+
+def test_own_children_are_no_others():
+    meter = LoadMeter()
+    burn = 'import time; e = time.process_time() + 1.0\nwhile time.process_time() < e: pass'
+    subprocess.run([sys.executable, '-c', burn], check=True)
+    own = meter._ours() - meter._begin[3]
+    assert own >= 1.0
+    others, stolen = meter.read()
+    assert 0.0 <= others <= os.cpu_count()
+    assert 0.0 <= stolen <= os.cpu_count()
+
+
+def test_pauses_of_the_collector_are_counted_while_asked_for():
+    import gc
+
+    times = StageTimes()
+    watch = CollectorWatch(times.collection)
+    watch.start()
+    watch.start()  # twice is once
+    gc.collect()
+    watch.stop()
+    gc.collect()
+    assert times.collection.count == 1
+    assert times.collection.largest > 0.0
+    times.clear()
+    assert times.collection.count == 0
