@@ -13,6 +13,7 @@ from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
 
+from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_cli.people_units import shown
 
@@ -36,7 +37,7 @@ def check_robot(robot: str) -> list[Finding]:
     except (RobotFileError, UnknownName) as error:
         return [fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')]
     found = [ok('file', f'{path}: {description.title}')]
-    for check in (provenance, actuators, coupled_limits, gravity, hardware, models):
+    for check in (provenance, actuators, coupled_limits, gravity, hardware, models, check_network):
         found += list(check(description))
     return found
 
@@ -95,10 +96,7 @@ def gravity(robot: RobotDescription) -> Iterator[Finding]:
 
 def hardware(robot: RobotDescription) -> Iterator[Finding]:
     """Sections that the driver and the emulator read."""
-    if robot.foreign_section('driver') is None:
-        yield warn('driver', 'no section', 'without it the robot can be computed, not run')
-        return
-    from soro_driver.settings import read_driver_settings  # imports no ROS
+    from soro_driver.settings import read_driver_settings, SIMULATED  # imports no ROS
 
     try:
         settings = read_driver_settings(robot)
@@ -106,7 +104,7 @@ def hardware(robot: RobotDescription) -> Iterator[Finding]:
         yield fail('driver', str(error), 'correct it; docs/hardware.md')
         return
     yield ok('driver', f'{settings.device} at {settings.rate:g} Hz')
-    if robot.foreign_section('emulator') is None:
+    if settings.device != SIMULATED and robot.foreign_section('emulator') is None:
         yield warn('emulator', 'no section', 'use_emulator:=true will not work')
 
 

@@ -103,6 +103,7 @@ def _collect_include(
         return  # its name depends on arguments, or evaluation will report what is wrong
     if str(path) in files:
         return  # includes itself: evaluation will report it
+    context.count_include(element)
     outer, context.folder = context.folder, path.parent
     _collect(root, context, conditional, found, (*files, str(path)))
     context.folder = outer

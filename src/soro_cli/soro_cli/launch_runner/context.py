@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from soro_cli.launch_runner.xml_reader import Element
+
+MOST_INCLUDES = 500  # in one launch, files that come twice counted twice
+
 
 class Context:
     """Launch configurations and environment, with the scoping of ROS 2 launch.
@@ -23,8 +27,15 @@ class Context:
         self.environment = dict(environment)
         self.folder: Path | None = None
         self.folder_of_last_include: Path | None = None
+        self._includes = 0
         self._first_environment = dict(environment)
         self._stack: list[tuple[dict[str, Any], dict[str, str]]] = []
+
+    def count_include(self, element: Element) -> None:
+        """Refuse includes that multiply: some files, each naming the next one twice."""
+        self._includes += 1
+        if self._includes > MOST_INCLUDES:
+            raise element.error(f'there are more than {MOST_INCLUDES} includes')
 
     def push(self) -> None:
         """Begin a group."""

@@ -180,8 +180,9 @@ class _Evaluation:
                 f'file={str(path)!r} would be looked up where the user happens to stand; '
                 'write $(dirname)/... or $(find-pkg-share ...)/...'
             )
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise element.error(f'there is no launch file {path}')
+        self._context.count_include(element)
         if self._depth >= DEPTH_LIMIT:
             raise element.error(f'{path} includes itself')
         for argument in element.of('arg'):

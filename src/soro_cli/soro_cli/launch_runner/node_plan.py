@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 import re
 import shlex
 from typing import Any
@@ -173,8 +174,13 @@ def _words(element: Element, attribute: str, context: Context) -> list[str]:
 
 def _prefix(element: Element, context: Context) -> list[str]:
     if 'launch-prefix' in element.attributes:
-        return shlex.split(expand(element, element.attributes['launch-prefix'], context))
-    return shlex.split(context.configurations.get('launch-prefix', ''))
+        text = expand(element, element.attributes['launch-prefix'], context)
+    else:
+        text = context.configurations.get('launch-prefix', '')
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise element.error(f'launch-prefix: {error}') from None
 
 
 def _remaps(element: Element, context: Context) -> list[tuple[str, str]]:
@@ -224,6 +230,6 @@ def _number(element: Element, attribute: str, default: float, least: float = 0.0
         value = float(text)
     except ValueError:
         value = float('nan')
-    if not value >= least:
+    if not least <= value < math.inf:
         raise element.error(f'{attribute}={text!r}: a number of at least {least:g} is needed')
     return value

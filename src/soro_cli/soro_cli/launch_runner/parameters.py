@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,13 @@ from soro_cli.launch_runner.substitution_text import (
     SubstitutionSyntaxError,
     unescape,
 )
-from soro_cli.launch_runner.substitutions import boolean, evaluate, expand, SubstitutionError
+from soro_cli.launch_runner.substitutions import (
+    boolean,
+    evaluate,
+    expand,
+    SubstitutionError,
+    yaml_value,
+)
 from soro_cli.launch_runner.xml_reader import Element
 
 SCALARS = {'str': str, 'int': int, 'float': float, 'bool': bool}
@@ -68,7 +75,10 @@ def global_parameter(element: Element, context: Context) -> tuple[str, str]:
     """Return name and value of a <set_parameter> as they stand behind ``-p``."""
     name = expand(element, element.attributes['name'], context)
     text = expand(element, element.attributes['value'], context)
-    value = yaml.safe_load(text) if text else ''
+    try:
+        value = yaml_value(text) if text else ''
+    except SubstitutionError as error:
+        raise element.error(str(error)) from None
     if not isinstance(value, (bool, int, float, str)):
         raise element.error(
             f'{text!r} is no single value; lists do not survive <set_parameter>, '
@@ -82,12 +92,15 @@ def _file(element: Element, context: Context, folder: ParameterFolder) -> Path:
         if extra in element.attributes:
             raise element.error(f'{extra}= does not go with from=')
     path = Path(expand(element, element.attributes['from'], context))
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise element.error(f'there is no parameter file {path}')
     substitute = element.attributes.get('allow_substs', 'false')
     if substitute not in ('true', 'false'):
         raise element.error('allow_substs= must be true or false')
-    text = path.read_text(encoding='utf-8')
+    try:
+        text = path.read_text(encoding='utf-8')
+    except (OSError, ValueError) as error:
+        raise element.error(f'{path} cannot be read: {error}') from None
     if substitute == 'true':
         text = expand(element, text, context)
     _check_parameter_file(element, path, text)
@@ -97,9 +110,9 @@ def _file(element: Element, context: Context, folder: ParameterFolder) -> Path:
 def _check_parameter_file(element: Element, path: Path, text: str) -> None:
     """Refuse what ROS would ignore without a word, such as a bare node name under a namespace."""
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise element.error(f'{path} is not valid YAML: {" ".join(str(error).split())}') from None
+        content = yaml_value(text)
+    except SubstitutionError as error:
+        raise element.error(f'{path}: {error}') from None
     if not isinstance(content, dict):
         raise element.error(f'{path} must map node names to ros__parameters')
     for key, value in content.items():
@@ -128,7 +141,7 @@ def _typed_value(element: Element, context: Context) -> Any:
         if name in LISTS:
             return _list(text, LISTS[name], name, context)
         return _scalar(evaluate(parse_text(text), context), SCALARS[name], name)
-    except (SubstitutionError, SubstitutionSyntaxError, yaml.YAMLError) as error:
+    except (SubstitutionError, SubstitutionSyntaxError) as error:
         raise element.error(str(error)) from None
 
 
@@ -142,7 +155,7 @@ def _scalar(text: str, kind: type, name: str) -> Any:
 
 
 def _list(text: str, kind: type, name: str, context: Context) -> list[Any]:
-    items = yaml.safe_load(text)
+    items = yaml_value(text)
     if not isinstance(items, list):
         raise SubstitutionError(
             f'{text!r} is not of type {name}; write the brackets in the launch file, '

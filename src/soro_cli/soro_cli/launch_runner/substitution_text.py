@@ -25,6 +25,8 @@ class Call:
 Piece = str | Call
 Text = tuple[Piece, ...]
 
+LONGEST_SHOWN = 300  # characters of a text in a message
+DEEPEST = 20  # calls inside calls
 _NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]*')
 _ESCAPE = re.compile(r'\\(.)')
 
@@ -56,7 +58,7 @@ def parse_text(text: str) -> Text:
         elif text.startswith('$(', position):
             if position > literal_start:
                 pieces.append(unescape(text[literal_start:position]))
-            call, position = _call(text, position, quote='')
+            call, position = _call(text, position, quote='', depth=1)
             pieces.append(call)
             literal_start = position
         else:
@@ -71,8 +73,10 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(r'\1', text)
 
 
-def _call(text: str, start: int, quote: str) -> tuple[Call, int]:
+def _call(text: str, start: int, quote: str, depth: int) -> tuple[Call, int]:
     """Parse ``$(`` at `start`; `quote` is the quotation mark the call stands in, or empty."""
+    if depth > DEEPEST:
+        raise _broken(text, start, f'more than {DEEPEST} calls stand inside each other')
     name = _NAME.match(text, start + 2)
     if name is None:
         raise _broken(text, start, 'a name must follow $(')
@@ -85,13 +89,13 @@ def _call(text: str, start: int, quote: str) -> tuple[Call, int]:
             return Call(name.group(), tuple(arguments)), position + 1
         if text[position] != ' ':
             raise _broken(text, position, 'a space or ) must stand here')
-        argument, position = _argument(text, position + 1, quote)
+        argument, position = _argument(text, position + 1, quote, depth)
         arguments.append(argument)
 
 
-def _argument(text: str, start: int, quote: str) -> _Scan:
+def _argument(text: str, start: int, quote: str, depth: int) -> _Scan:
     if not quote and text[start : start + 1] in ("'", '"'):
-        return _quoted(text, start)
+        return _quoted(text, start, depth)
     pieces: list[Piece] = []
     literal = ''
     position = start
@@ -100,7 +104,7 @@ def _argument(text: str, start: int, quote: str) -> _Scan:
             if literal:
                 pieces.append(unescape(literal))
                 literal = ''
-            call, position = _call(text, position, quote)
+            call, position = _call(text, position, quote, depth + 1)
             pieces.append(call)
             continue
         if text[position] == '\\':
@@ -118,7 +122,7 @@ def _argument(text: str, start: int, quote: str) -> _Scan:
     return _Scan(tuple(pieces), position)
 
 
-def _quoted(text: str, start: int) -> _Scan:
+def _quoted(text: str, start: int, depth: int) -> _Scan:
     quote = text[start]
     pieces: list[Piece] = []
     literal = ''
@@ -132,7 +136,7 @@ def _quoted(text: str, start: int) -> _Scan:
             if literal:
                 pieces.append(unescape(literal))
                 literal = ''
-            call, position = _call(text, position, quote)
+            call, position = _call(text, position, quote, depth + 1)
             pieces.append(call)
         elif text[position] == '\\':
             literal += text[position : position + 2]
@@ -144,4 +148,5 @@ def _quoted(text: str, start: int) -> _Scan:
 
 
 def _broken(text: str, position: int, reason: str) -> SubstitutionSyntaxError:
-    return SubstitutionSyntaxError(f'{reason}, at {text[position : position + 30]!r} of {text!r}')
+    whole = text if len(text) <= LONGEST_SHOWN else f'{text[:LONGEST_SHOWN]}...'
+    return SubstitutionSyntaxError(f'{reason}, at {text[position : position + 30]!r} of {whole!r}')

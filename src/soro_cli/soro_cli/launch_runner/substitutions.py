@@ -9,6 +9,7 @@ import math
 import shlex
 import subprocess
 import sys
+from typing import Any
 
 import yaml
 
@@ -16,11 +17,14 @@ from soro_cli.launch_runner.context import Context
 from soro_cli.launch_runner.packages import NotFound, package_share
 from soro_cli.launch_runner.substitution_text import (
     Call,
+    LONGEST_SHOWN,
     parse_text,
     SubstitutionSyntaxError,
     Text,
 )
 from soro_cli.launch_runner.xml_reader import Element
+
+LONGEST = 10**6  # characters of a text with everything put in
 
 
 class SubstitutionError(ValueError):
@@ -43,7 +47,25 @@ def expand(element: Element, text: str, context: Context) -> str:
 
 def evaluate(text: Text, context: Context) -> str:
     """Evaluate a parsed text."""
-    return ''.join(p if isinstance(p, str) else _perform(p, context) for p in text)
+    whole = ''.join(p if isinstance(p, str) else _perform(p, context) for p in text)
+    if len(whole) > LONGEST:
+        raise SubstitutionError(f'the text grows beyond {LONGEST} characters')
+    return whole
+
+
+def yaml_value(text: str) -> Any:
+    """Return what a text means as YAML, as ROS reads the values of parameters.
+
+    Raises
+    ------
+    SubstitutionError
+        It means nothing.
+    """
+    try:
+        return yaml.safe_load(text) if text else None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        reason = ' '.join(str(error).split())[:LONGEST_SHOWN]
+        raise SubstitutionError(f'{text[:LONGEST_SHOWN]!r} is no value: {reason}') from None
 
 
 def is_true(expression: str) -> bool:
@@ -60,7 +82,7 @@ def boolean(text: str) -> bool:
     """Return a truth value by the rules of YAML, 1 and 0 included."""
     value = {'1': True, '0': False}.get(text)
     if value is None:
-        value = yaml.safe_load(text) if text else None
+        value = yaml_value(text)
     if not isinstance(value, bool):
         raise SubstitutionError(f'{text!r} is not a truth value; write true or false')
     return value
@@ -148,11 +170,17 @@ def _command(context: Context, line: Text, on_stderr: Text = ('fail',)) -> str:
     policy = evaluate(on_stderr, context)
     if policy not in ('fail', 'ignore', 'warn', 'capture'):
         raise SubstitutionError(f'{policy!r}: write fail, ignore, warn or capture')
-    words = shlex.split(evaluate(line, context))
+    try:
+        words = shlex.split(evaluate(line, context))
+    except ValueError as error:
+        raise SubstitutionError(f'$(command ...): {error}') from None
+    if not words:
+        raise SubstitutionError('$(command ...) names no program')
     error_target = subprocess.STDOUT if policy == 'capture' else subprocess.PIPE
     try:
         done = subprocess.run(
             words, stdout=subprocess.PIPE, stderr=error_target, text=True, check=False,
+            errors='replace',
             env=context.environment,
         )  # fmt: skip
     except OSError as error:

@@ -40,6 +40,8 @@ class Rule:
     children: tuple[str, ...] = ()
 
 
+LARGEST = 10**6  # bytes of a launch file
+DEEPEST = 50  # elements inside elements
 _CONDITION = ('if', 'unless')
 ACTIONS = (
     'arg', 'let', 'group', 'push-ros-namespace', 'set_parameter', 'set_remap', 'set_env',
@@ -86,9 +88,12 @@ def read_launch_file(path: Path | str) -> Element:
     """
     file = str(path)
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open('rb') as opened:
+            data = opened.read(LARGEST + 1)
     except OSError as error:
         raise LaunchError(f'cannot be read: {error.strerror}', file, 1) from None
+    if len(data) > LARGEST:
+        raise LaunchError(f'is longer than {LARGEST} bytes', file, 1)
     root = _parse(data, file)
     if root.tag != 'launch':
         raise root.error('the outermost element must be <launch>')
@@ -105,6 +110,8 @@ def _parse(data: bytes, file: str) -> Element:
         element = Element(tag, attributes, file, parser.CurrentLineNumber)
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
+        if len(stack) > DEEPEST:
+            raise element.error(f'stands inside more than {DEEPEST} elements')
 
     def text(characters: str) -> None:
         if characters.strip():
@@ -113,6 +120,11 @@ def _parse(data: bytes, file: str) -> Element:
                 file, parser.CurrentLineNumber,
             )  # fmt: skip
 
+    def doctype(*_: object) -> None:
+        # What it could declare, entities, is how small files become large or read other files.
+        raise LaunchError('has a DOCTYPE; remove it', file, parser.CurrentLineNumber)
+
+    parser.StartDoctypeDeclHandler = doctype
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: stack.pop()
     parser.CharacterDataHandler = text
@@ -121,6 +133,8 @@ def _parse(data: bytes, file: str) -> Element:
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
         raise LaunchError(f'is not valid XML: {reason}', file, error.lineno) from None
+    except (LookupError, ValueError) as error:  # an encoding that Python lacks
+        raise LaunchError(f'is not valid XML: {error}', file, 1) from None
     return roots[0]
 
 

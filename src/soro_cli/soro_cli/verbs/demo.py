@@ -1,69 +1,95 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""soro demo: a published experiment on an emulated robot, with a plot at the end."""
+"""soro demo: a tour of a robot on its emulator, with a bag, figures and a report."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-SUMMARY = 'move STIFF-FLOP through a published experiment and plot model against plant'
+SUMMARY = 'start a robot on its emulator, ask it, move it, record it, and write a report'
 EPILOG = """\
-Starts its own robot under the namespace `demo`, takes about 90 s, leaves stiff_flop.csv,
-stiff_flop.png and summary.json in the output folder.
+examples:
+  soro demo                      STIFF-FLOP, with a published experiment at the end
+  soro demo soft_parallel
+  soro demo my_robot.yaml
+
+Starts its own robot under the namespace `demo`; takes one to three minutes. Leaves in the output
+folder: report.html (everything on one page), the bag, its figures, player.html, summary.json. For
+stiff_flop the published experiment adds experiment.csv and experiment.png.
 """
+EXPERIMENT = 'stiff_flop'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        '--output', type=Path, default=Path('out') / 'demo', help='folder (default: %(default)s)'
+        'robot', nargs='?', default=EXPERIMENT, help=f'name or file (default: {EXPERIMENT})'
+    )
+    parser.add_argument('--output', type=Path, help='folder (default: out/demo/<robot>)')
+    parser.add_argument(
+        '--no-experiment', action='store_true', help='stiff_flop: without the experiment (90 s)'
     )
     parser.add_argument('--json', action='store_true', help='print the summary as JSON')
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from dataclasses import asdict
     import json
 
-    from soro_cli.demo import run_demo
-    from soro_cli.demo_plot import plot_demo
+    from soro_cli.bag_reader import BagReader
+    from soro_cli.demo_report import photograph, PICTURE, write_report
+    from soro_cli.demo_tour import NAMESPACE, run_tour
+    from soro_cli.recording.run_data import RunData
+    from soro_cli.recording.run_figures import draw_all
+    from soro_cli.recording.run_player import write_player
     from soro_cli.tables import note, print_json
 
-    folder = arguments.output
+    name = Path(arguments.robot).stem
+    folder = arguments.output or Path('out') / 'demo' / name
     folder.mkdir(parents=True, exist_ok=True)
-    result = run_demo(folder, note)
-    table, picture = folder / 'stiff_flop.csv', folder / 'stiff_flop.png'
-    result.recording.write_csv(table)
-    plot_demo(result.recording, 'STIFF-FLOP, Experiment 1: triangular pressure patterns', picture)
-    summary = {
-        'start_seconds': result.start_seconds, 'answers': result.answers,
-        'rows': [asdict(row) for row in result.rows],
-    }  # fmt: skip
+    tour = run_tour(arguments.robot, folder, note)
+    with BagReader(tour.bag) as bag:
+        recorded = RunData(bag, f'/{NAMESPACE}')
+        figures = [one.save(folder) for one in draw_all(recorded)]
+        player = folder / 'player.html'
+        write_player(recorded, player)
+    links = [player, tour.bag]
+    if photograph(player, folder / PICTURE):
+        figures.insert(0, folder / PICTURE)
+    summary: dict[str, Any] = {'robot': tour.robot.name, **tour.numbers}
+    if name == EXPERIMENT and not arguments.no_experiment:
+        table, picture, summary['experiment'] = _experiment(folder, tour)
+        figures.append(picture)
+        links.append(table)
+    report = write_report(tour, folder, figures, links)
     (folder / 'summary.json').write_text(json.dumps(summary, indent=2) + '\n')
     if arguments.json:
-        print_json(summary)
+        print_json({**summary, 'report': str(report)})
     else:
-        _show(result)
-        print(f'{table}  {picture}  {folder / "summary.json"}')
+        print(report)
     return 0
 
 
-def _show(result: object) -> None:
-    from soro_cli.people_units import shown
-    from soro_cli.tables import print_table
+def _experiment(folder: Path, tour: Any) -> tuple[Path, Path, dict[str, Any]]:
+    """Play the published experiment and note its results in the tour."""
+    from dataclasses import asdict
 
-    rows = [
-        (r.label, shown(r.bending_plant, 'rad'), shown(r.bending_model, 'rad'),
-         shown(r.elongation_plant, 'm'), shown(r.elongation_model, 'm'),
-         shown(r.position_rmse, 'm'), shown(r.pressure_rmse, 'Pa'))
-        for r in result.rows
-    ]  # fmt: skip
-    columns = (
-        'pattern', 'bending: plant', 'model', 'elongation: plant', 'model', 'tip RMSE',
-        'pressure RMSE',
-    )  # fmt: skip
-    print_table('largest values, and model against plant', columns, rows)
-    for answer in result.answers:
-        print(answer)
+    from soro_cli.demo import run_demo
+    from soro_cli.demo_plot import plot_demo
+    from soro_cli.people_units import shown
+    from soro_cli.tables import note
+
+    result = run_demo(folder, note)
+    table, picture = folder / 'experiment.csv', folder / 'experiment.png'
+    result.recording.write_csv(table)
+    plot_demo(result.recording, 'STIFF-FLOP, Experiment 1: triangular pressure patterns', picture)
+    for row in result.rows:
+        bending = f'bending {shown(row.bending_plant, "rad")} of {shown(row.bending_model, "rad")}'
+        longer = f'{shown(row.elongation_plant, "m")} of {shown(row.elongation_model, "m")}'
+        apart = shown(row.position_rmse, 'm')
+        text = f'{bending}, elongation {longer} (plant of model), tip RMSE {apart}'
+        tour.add(note, row.label, text)
+    return table, picture, {'rows': [asdict(row) for row in result.rows],
+                            'start_seconds': result.start_seconds}  # fmt: skip

@@ -1,0 +1,73 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The one page a demo ends with: what was done, the figures of the recording, a picture."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import tempfile
+
+from soro_cli.demo_tour import Tour
+
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
+PICTURE = 'player.png'
+PATIENCE = 90.0  # s, for a browser without a GPU on a busy machine
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 60em; margin: 2em auto; }}
+td {{ padding: 2px 18px 2px 0; vertical-align: top; }} img {{ max-width: 100%; margin: 8px 0; }}
+</style></head><body><h1>{title}</h1><p>{reference}</p><table>{rows}</table>
+<p>{files}</p>{figures}</body></html>
+"""
+
+
+def photograph(player: Path, picture: Path) -> bool:
+    """Take a picture of the player in a headless browser; False without a browser."""
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if browser is None or not player.exists():
+        return False
+    with tempfile.TemporaryDirectory(
+        prefix='soro_browser_', ignore_cleanup_errors=True
+    ) as profile:
+        try:
+            subprocess.run(
+                [browser, '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run',
+                 '--host-resolver-rules=MAP * ~NOTFOUND', f'--user-data-dir={profile}',
+                 '--window-size=1280,720', '--hide-scrollbars', '--virtual-time-budget=2000',
+                 f'--screenshot={picture.resolve()}', f'{player.resolve().as_uri()}#middle'],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE,
+                check=False, env={**os.environ, 'HOME': profile},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False
+    return picture.exists()
+
+
+def write_report(tour: Tour, folder: Path, figures: Sequence[Path], links: Sequence[Path]) -> Path:
+    """Write report.html: one file with every figure in it."""
+    rows = ''.join(
+        f'<tr><td>{escape(what)}</td><td>{escape(result)}</td></tr>' for what, result in tour.lines
+    )
+    pictures = ''.join(
+        f'<img alt="{escape(f.stem)}" src="data:image/png;base64,'
+        f'{base64.b64encode(f.read_bytes()).decode()}">'
+        for f in figures
+    )
+    files = ', '.join(
+        f'<a href="{escape(os.path.relpath(p, folder))}">{escape(p.name)}</a>' for p in links
+    )
+    path = folder / 'report.html'
+    path.write_text(
+        PAGE.format(
+            title=escape(tour.robot.title), reference=escape(tour.robot.reference), rows=rows,
+            files=files, figures=pictures,
+        ),
+        encoding='utf-8',
+    )  # fmt: skip
+    return path

@@ -1,0 +1,264 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A tour of any launchable robot: started, asked, moved along a curve, recorded, stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+import math
+from pathlib import Path
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file import read_robot_file, RobotDescription
+
+from soro_cli.action_client import run_action
+from soro_cli.bag_reader import BagReader
+from soro_cli.demo import Player
+from soro_cli.errors import CliError
+from soro_cli.mechanics_online import OnlineMechanics, pose_message
+from soro_cli.motion import MotionWatch
+from soro_cli.people_units import shown, shown_position
+from soro_cli.robot_choice import RunningRobot
+from soro_cli.robot_process import RobotProcess
+from soro_cli.ros_session import RosSession
+from soro_msgs.action import TrackTrajectory
+
+Array = NDArray[np.float64]
+Say = Callable[[str], None]
+NAMESPACE = 'demo'
+START_PATIENCE = 150.0  # s: the very first start compiles kernels
+MOTION = 30.0  # s: the slowest actuators cross a third of their range in some seconds
+SENDS = 3  # the planner refuses targets until it has heard of the driver
+NEAR = 0.15  # of an actuator's range: a visit is no measurement, and muscles are coarse
+SHARES = (0.35, 0.15, 0.45)  # of the range above rest, of postures that are visited
+MODULE_BY_MODULE = 12  # more actuators than this stand in threes, module after module
+EXTENT = (0.12, 0.06, 0.03, 0.015, 0.008)  # of the tip's distance from the base: curves tried
+# Planes of the curve that are tried: its normal along z, x, y of base_link (quaternions).
+PLANES = ((0.0, 0.0, 0.0, 1.0), (0.0, 0.5**0.5, 0.0, 0.5**0.5), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))
+LEAST_REACH = 0.05  # m, of a robot whose tip rests in the origin of its base
+BODY = 'emulator/configuration'  # what the tracking error is measured with
+RECORD_PATIENCE = 40.0  # s
+
+
+@dataclass
+class Tour:
+    """What happened, line by line, and where the recording is.
+
+    Attributes
+    ----------
+    lines : list of (str, str)
+        What was done, and with which result.
+    bag : path
+    numbers : dict
+        The same for scripts, SI.
+    """
+
+    robot: RobotDescription
+    bag: Path
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, say: Say, what: str, result: str, **numbers: Any) -> None:
+        """Note one step and say it."""
+        self.lines.append((what, result))
+        self.numbers |= numbers
+        say(f'{what}: {result}')
+
+
+def run_tour(robot: str, output: Path, say: Say) -> Tour:
+    """Run the tour; the robot is stopped whatever happens.
+
+    Raises
+    ------
+    CliError
+        The robot does not start, move, follow, answer or stop in order.
+    """
+    description = read_robot_file(find_robot_file(robot))
+    log, bag = output / 'launch.txt', output / 'bag'
+    if bag.exists():
+        shutil.rmtree(bag)  # of an earlier tour into the same folder
+    tour = Tour(description, bag)
+    say(f'starting {description.title} on its emulator (what it prints: {log})')
+    words = [robot, f'namespace:={NAMESPACE}']
+    if 'haptic' in description.structure:
+        words.append('haptics:=off')  # a device in somebody's hand follows no curve
+    begin = time.monotonic()
+    with RobotProcess(words, log) as process, RosSession() as session:
+        running = RunningRobot(f'/{NAMESPACE}', description, session)
+        process.wait_ready(session, running, START_PATIENCE)
+        seconds = time.monotonic() - begin
+        tour.add(say, 'ready after', f'{seconds:.1f} s', start_seconds=seconds)
+        with _recording(bag, session):
+            _visit(tour, running, say)
+        code = process.stop()
+    if code != 0:
+        raise CliError(f'the robot ended with exit code {code}; see {log}')
+    with BagReader(bag) as recorded:
+        tour.add(
+            say, 'recorded',
+            f'{recorded.count} messages in {recorded.duration:.0f} s, '
+            f'{recorded.size / 1e6:.1f} MB', messages=recorded.count,
+        )  # fmt: skip
+    return tour
+
+
+@contextmanager
+def _recording(folder: Path, session: RosSession) -> Iterator[None]:
+    command = [sys.executable, '-m', 'soro_cli.main', 'record', '-n', NAMESPACE, '-o', str(folder)]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            heard = session.spin_until(
+                lambda: (
+                    process.poll() is not None
+                    or session.node.count_subscribers(f'/{NAMESPACE}/workspace') > 0
+                ),
+                RECORD_PATIENCE,
+            )
+            if not heard:
+                raise CliError(f'the recorder did not start within {RECORD_PATIENCE:g} s')
+            yield
+            session.spin_until(lambda: False, 0.5)  # what is under way gets into the bag
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=RECORD_PATIENCE)
+    if process.returncode != 0:
+        raise CliError(f'soro record ended with {process.returncode}: {said.decode().strip()}')
+
+
+def _visit(tour: Tour, robot: RunningRobot, say: Say) -> None:
+    player, watch = Player(robot), MotionWatch(robot)
+    mechanics = OnlineMechanics(robot)
+    rest = np.array([a.rest for a in tour.robot.actuators])
+    try:
+        for share in SHARES:
+            _go(robot, player, watch, _posture(tour.robot, share, lopsided=True))
+        tour.add(say, 'visited', f'{len(SHARES)} postures')
+        _ask(tour, mechanics, watch, say)
+        centre = _posture(tour.robot, SHARES[0], lopsided=False)
+        _go(robot, player, watch, centre)
+        _follow(tour, robot, watch, say)
+        _go(robot, player, watch, rest)
+    finally:
+        watch.close()
+
+
+def _posture(robot: RobotDescription, share: float, lopsided: bool) -> Array:
+    """Return a posture away from rest: all actuators alike, or one after the other less."""
+    rest = np.array([a.rest for a in robot.actuators])
+    high = np.array([a.maximum for a in robot.actuators])
+    low = np.array([a.minimum for a in robot.actuators])
+    two_sided = np.any(rest > low + 1e-9 * (high - low))
+    threes = len(rest) > MODULE_BY_MODULE
+    if two_sided and not lopsided and not threes:
+        return rest  # the middle of its travel
+    weights = np.ones(len(rest))
+    if threes:
+        # a backbone at its full length reaches no curve: one of every three muscles does more
+        weights[np.arange(len(rest)) % 3 != 0] = 0.3
+    elif lopsided:
+        weights = np.linspace(1.0, 0.3, len(rest))
+    # Two-sided actuators have half the way, and act against each other when all move alike.
+    reach = (high - rest) * share * weights * (0.4 if two_sided else 1.0)
+    for limit in robot.coupled_limits:
+        total = float(limit.coefficients @ (rest + reach))
+        if total > limit.maximum:
+            reach *= 0.9 * limit.maximum / total
+    return rest + reach
+
+
+def _go(robot: RunningRobot, player: Player, watch: MotionWatch, target: Array) -> None:
+    for _ in range(SENDS):
+        player.send(target)
+        if watch.wait(lambda: watch.near_actuation(target.tolist(), NEAR), MOTION / SENDS):
+            return
+    raise CliError(f'the robot does not follow: {"; ".join(watch.reasons())}')
+
+
+def _ask(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, say: Say) -> None:
+    tip = list(watch.tip)
+    mechanics.inverse(tip, None, 0, [0.0] * 6, '')  # finds the service; the next one is timed
+    mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
+    begin = time.monotonic()
+    inverse = mechanics.inverse(tip, None, 0, [0.0] * 6, '')
+    seconds = time.monotonic() - begin
+    if inverse.error_code != 0:
+        raise CliError(f'solve_inverse: {inverse.error_message}', inverse.error_code)
+    tour.add(
+        say, 'inverse kinematics', f'of {shown_position(tip)}: {1e3 * seconds:.1f} ms',
+        inverse_seconds=seconds,
+    )  # fmt: skip
+    begin = time.monotonic()
+    compliance = mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
+    seconds = time.monotonic() - begin
+    if compliance.error_code != 0:
+        raise CliError(f'compute_compliance: {compliance.error_message}', compliance.error_code)
+    values = [float(c) for c in compliance.points[0].principal_compliance]
+    text = ' / '.join(f'{1e3 * c:.3g}' for c in values)
+    tour.add(
+        say, 'compliance there', f'{text} mm/N, {1e3 * seconds:.1f} ms',
+        compliance_seconds=seconds, principal_compliance=values,
+    )  # fmt: skip
+
+
+def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
+    """Have a robot that measures nothing be judged by its emulated body; how to say that."""
+    if not all(math.isnan(value) for value in watch.state.measured):
+        return ''
+    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=BODY)
+    request = SetParameters.Request(parameters=[Parameter(name='feedback', value=value)])
+    service = f'{robot.namespace}/trajectory_planner/set_parameters'
+    (result,) = robot.session.call(SetParameters, service, request).results
+    if not result.successful:
+        raise CliError(f'trajectory_planner: {result.reason}')
+    return ', by the emulated body: the robot has no sensors'
+
+
+def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> None:
+    judged = _by_the_body(robot, watch)
+    centre = list(watch.tip)
+    reach = max(float(np.linalg.norm(centre)), LEAST_REACH)
+    action = f'{robot.namespace}/trajectory_planner/track_trajectory'
+
+    def run(size: float, plane: tuple[float, ...], plan_only: bool) -> Any:
+        goal = TrackTrajectory.Goal(
+            curve='circle', curve_pose=pose_message(centre, plane).pose, size=size,
+            plan_only=plan_only, speed=size,  # a turn takes two pi seconds
+            spacing=0.1 * size,
+        )  # fmt: skip
+        return run_action(robot.session, TrackTrajectory, action, goal, lambda _: None)
+
+    why = ''
+    for share in EXTENT:
+        for plane in PLANES:
+            plan = run(share * reach, plane, True)
+            if plan.error_code == 0:
+                size = share * reach
+                result = run(size, plane, False)
+                if result.error_code != 0:
+                    raise CliError(f'track_trajectory: {result.error_message}', result.error_code)
+                tour.add(
+                    say, f'circle of {shown(size, "m")}',
+                    f'RMSE {shown(result.rms_error, "m")}, peak {shown(result.peak_error, "m")}, '
+                    f'{result.relative_error:.2%} of the workspace{judged}',
+                    size=size, rms_error=float(result.rms_error),
+                    peak_error=float(result.peak_error),
+                    relative_error=float(result.relative_error),
+                )  # fmt: skip
+                return
+            why = plan.error_message
+    raise CliError(f'no circle around {shown_position(centre)} can be followed: {why}')

@@ -1,0 +1,150 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of a beam network: units, mass, F L^2 / (E I), slenderness, reach, strain, mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from soro_mechanics.errors import SoroError
+from soro_mechanics.robot_file import RobotDescription
+
+from soro_cli.findings import fail, Finding, ok, warn
+
+if TYPE_CHECKING:
+    from soro_mechanics.network.schema import NetworkSpec
+    from soro_mechanics.robot import Robot
+
+# Outside, a unit was probably mistaken.
+YOUNG = (1e3, 1e12)  # Pa
+DENSITY = (50.0, 2.5e4)  # kg/m^3
+SLENDER = 10.0  # length over thickness below which a rod is no beam
+LIMP = 10.0  # weight L^2 / (E I) above which a rod hangs like a chain
+MESH = 1e-3  # of a rod's length: motion of the tip on a finer mesh
+LOST = 1e4  # condition of the Jacobian
+
+
+def check_network(robot: RobotDescription) -> Iterator[Finding]:
+    """Check the section ``network`` of a robot file; nothing where there is none."""
+    if 'network' not in robot.models:
+        return
+    from soro_mechanics.robot import Robot  # loads the solvers
+
+    try:
+        model = Robot(robot, 'network')
+    except SoroError as error:
+        yield fail('network', str(error), 'correct it; docs/network.md')
+        return
+    spec = model.engine.spec  # type: ignore[attr-defined]
+    yield from _materials(spec)
+    yield from _loads(robot, spec)
+    yield from _rest(model)
+    yield from _reach(model)
+
+
+def _materials(spec: NetworkSpec) -> Iterator[Finding]:
+    from soro_mechanics.network.layout import radius_at
+
+    bad = False
+    for rod in spec.rods:
+        section = rod.section
+        young = getattr(section, 'young', None)
+        density = getattr(section, 'density', 0.0)
+        thick = 2.0 * max(radius_at(rod, 0.0), radius_at(rod, 1.0))
+        if young is not None and not YOUNG[0] <= young <= YOUNG[1]:
+            yield warn(rod.name, f'Young modulus {young:.3g} Pa', 'is the unit right?')
+        elif density and not DENSITY[0] <= density <= DENSITY[1]:
+            yield warn(rod.name, f'density {density:.3g} kg/m^3', 'is the unit right?')
+        elif rod.length < SLENDER * thick:
+            text = f'{rod.length / thick:.3g} times as long as thick'
+            yield warn(rod.name, text, 'a beam is slender; expect errors of that order squared')
+        else:
+            continue
+        bad = True
+    if not bad:
+        yield ok('rods', f'{len(spec.rods)}, moduli, densities and slenderness plausible')
+
+
+def _loads(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
+    from soro_mechanics.network.layout import section_at
+
+    sections = [section_at(rod, 0.5) for rod in spec.rods]
+    rods = sum(s.mass * r.length for s, r in zip(sections, spec.rods, strict=True))
+    bodies = sum(b.mass for b in spec.bodies)
+    text = f'rods {rods * 1e3:.3g} g, bodies {bodies * 1e3:.3g} g'
+    g = float(np.linalg.norm(robot.gravity))
+    if g and not rods + bodies:
+        yield warn('mass', 'none, but there is gravity', 'write density, mass, or no gravity')
+    else:
+        yield ok('mass', text)
+    bending = [float(s.stiffness[3:5].min()) for s in sections]
+    unit = [k / r.length**2 for k, r in zip(bending, spec.rods, strict=True)]
+    total = sum(unit)
+    yield ok('F L^2 / (E I)', f'1 at a tip force of {total:.3g} N; expect branches above 10')
+    limp = [
+        r.name
+        for s, r, k in zip(sections, spec.rods, bending, strict=True)
+        if s.mass * g * r.length**3 / k > LIMP
+    ]
+    if limp:
+        yield warn('weight', f'{", ".join(limp)} hang like chains', 'is the stiffness right?')
+    if bodies * g > LIMP * total:
+        text = f'bodies weigh {bodies * g:.3g} N, {bodies * g / total:.3g} E I / L^2'
+        yield warn('weight', text, 'are mass and stiffness right?')
+
+
+def _rest(model: Robot) -> Iterator[Finding]:
+    rest = np.array([a.rest for a in model.actuators])
+    q = model.forward(rest)
+    if not q.status.converged:
+        yield fail('rest', 'no equilibrium', 'do the rods fit between their bodies?')
+        return
+    if not q.status.stable:
+        yield warn('rest', q.status.message, 'another shape is stable: move the rest actuation')
+    guard = model.validity(q)
+    if guard.remark:
+        yield warn('rest', guard.remark, 'see `validity` in docs/network.md')
+    else:
+        text = f'strained {100.0 * max(guard.surface_strain):.2g} %'
+        if math.isfinite(guard.clearance):
+            text += f', rods {guard.clearance * 1e3:.3g} mm apart ({" and ".join(guard.closest)})'
+        yield ok('rest', text)
+    length = float(np.mean([r.length for r in model.engine.spec.rods]))
+    moved, _ = model.refinement(q)
+    text = f'the tip moves {moved * 1e3:.2g} mm on a mesh twice as fine'
+    if moved <= MESH * length:
+        yield ok('mesh', text)
+    else:
+        yield warn('mesh', text, 'raise steps or mesh, or write a tolerance')
+    if model.actuators and q.status.stable:
+        condition = model.conditioning(q, length).condition
+        text = f'condition {condition:.3g} at a length of {length:.3g} m'
+        many = len(model.actuators) >= 6
+        if many and condition > LOST:
+            yield warn('jacobian', text, 'a direction of the tip can hardly be moved from rest')
+        else:
+            yield ok('jacobian', text)
+
+
+def _reach(model: Robot) -> Iterator[Finding]:
+    from soro_mechanics.network.meshing import extremes
+
+    tips, bad = [], []
+    for name, actuation in extremes(model.description).items():
+        q = model.forward(actuation)
+        if q.status.stable:
+            tips.append(q.tip[:3, 3])
+        else:
+            bad.append(name)
+    if tips:
+        span = np.ptp(tips, axis=0) * 1e3
+        text = 'tip within ' + ' x '.join(f'{x:.3g}' for x in span) + ' mm at the limits'
+        if not span.max() > 0.0:
+            yield warn('reach', 'the tip never moves', 'does every actuator drive a rod?')
+        else:
+            yield ok('reach', text)
+    if bad:
+        yield warn('reach', f'no stable equilibrium: {", ".join(bad)}', 'are the limits right?')

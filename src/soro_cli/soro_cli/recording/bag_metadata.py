@@ -1,0 +1,134 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""metadata.yaml of a bag, version 9, and the QoS of publishers, as rosbag2 writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+METADATA = 'metadata.yaml'
+VERSION = 9
+ROOT = 'rosbag2_bagfile_information'
+FOREVER = {'sec': 9223372036, 'nsec': 854775807}  # how rmw writes "no deadline"
+Qos = dict[str, Any]
+
+
+@dataclass
+class TopicEntry:
+    """A topic of a bag."""
+
+    name: str
+    kind: str
+    type_hash: str
+    qos: list[Qos] = field(default_factory=list)
+    count: int = 0
+
+
+def qos_entry(profile: Any) -> Qos:
+    """Return an rclpy QoSProfile as rosbag2 writes it."""
+    return {
+        'history': _policy(profile.history, 'keep_last'), 'depth': int(profile.depth),
+        'reliability': _policy(profile.reliability, 'reliable'),
+        'durability': _policy(profile.durability, 'volatile'),
+        'deadline': _duration(profile.deadline), 'lifespan': _duration(profile.lifespan),
+        'liveliness': _policy(profile.liveliness, 'automatic'),
+        'liveliness_lease_duration': _duration(profile.liveliness_lease_duration),
+        'avoid_ros_namespace_conventions': bool(profile.avoid_ros_namespace_conventions),
+    }  # fmt: skip
+
+
+def qos_text(profiles: Sequence[Qos]) -> str:
+    """Return offered QoS profiles as the text in a channel's metadata."""
+    return yaml.safe_dump(list(profiles), sort_keys=False).rstrip() if profiles else ''
+
+
+def write_metadata(
+    folder: Path,
+    file_name: str,
+    topics: Sequence[TopicEntry],
+    start: int | None,
+    end: int | None,
+    distribution: str,
+) -> None:
+    """Write metadata.yaml; a reader never finds half of it."""
+    count = sum(topic.count for topic in topics)
+    begin = {'nanoseconds_since_epoch': start or 0}
+    duration = {'nanoseconds': (end or 0) - (start or 0)}
+    content = {
+        ROOT: {
+            'version': VERSION,
+            'storage_identifier': 'mcap',
+            'duration': duration,
+            'starting_time': begin,
+            'message_count': count,
+            'topics_with_message_count': [_topic(topic) for topic in topics],
+            'compression_format': '',
+            'compression_mode': '',
+            'relative_file_paths': [file_name],
+            'files': [
+                {
+                    'path': file_name, 'starting_time': begin, 'duration': duration,
+                    'message_count': count,
+                },
+            ],
+            'custom_data': None,
+            'ros_distro': distribution,
+        },
+    }  # fmt: skip
+    part = folder / f'.{METADATA}.part'
+    part.write_text(yaml.dump(content, Dumper=_Dumper, sort_keys=False), encoding='utf-8')
+    os.replace(part, folder / METADATA)
+
+
+def read_files(folder: Path) -> list[str]:
+    """Return the names of a bag's files in their order; empty where metadata.yaml is missing.
+
+    Raises
+    ------
+    ValueError
+        metadata.yaml is there and is not that of a bag.
+    """
+    path = folder / METADATA
+    if not path.is_file():
+        return []
+    try:
+        content = yaml.safe_load(path.read_text(encoding='utf-8'))
+        return [str(name) for name in content[ROOT]['relative_file_paths']]
+    except (yaml.YAMLError, RecursionError, TypeError, KeyError, ValueError) as error:
+        raise ValueError(f'{path} is not the metadata of a bag: {error}') from None
+
+
+def _topic(topic: TopicEntry) -> dict[str, Any]:
+    return {
+        'topic_metadata': {
+            'name': topic.name, 'type': topic.kind, 'serialization_format': 'cdr',
+            'offered_qos_profiles': topic.qos, 'type_description_hash': topic.type_hash,
+        },
+        'message_count': topic.count,
+    }  # fmt: skip
+
+
+def _policy(value: Any, unknown: str) -> str:
+    # What the middleware cannot tell (history over the network) is written as its default.
+    name = value.name.lower()
+    return unknown if name in ('unknown', 'system_default', 'best_available') else name
+
+
+def _duration(value: Any) -> dict[str, int]:
+    nanoseconds = int(value.nanoseconds)
+    if nanoseconds <= 0 or nanoseconds >= 2**63 - 1:
+        return dict(FOREVER)
+    return {'sec': nanoseconds // 10**9, 'nsec': nanoseconds % 10**9}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes equal objects out every time: rosbag2's reader knows no YAML anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True

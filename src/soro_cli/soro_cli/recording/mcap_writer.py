@@ -1,0 +1,216 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes an MCAP file whose every flushed byte is readable whatever happens next.
+
+Messages are gathered in memory and written as one uncompressed chunk by `flush`. Between two
+flushes the file always ends with a whole record; when a write fails it is cut back to there. The
+summary that `finish` adds makes reading faster; nothing needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import contextlib
+from dataclasses import dataclass
+import io
+import struct
+import zlib
+
+from soro_cli.recording import mcap_format as mcap
+from soro_cli.recording.mcap_format import blob, number_map, record, text, text_map
+
+
+@dataclass(frozen=True)
+class _ChunkPlace:
+    start_time: int
+    end_time: int
+    offset: int
+    length: int
+    index_offsets: dict[int, int]
+    index_length: int
+    size: int
+
+
+class McapWriter:
+    """An MCAP file under construction; not for use from several threads.
+
+    Parameters
+    ----------
+    file : binary file, unbuffered
+        Empty, writable and seekable. A write that fails raises OSError out of every method.
+    profile, library : str
+        Of the header.
+    """
+
+    def __init__(self, file: io.RawIOBase, profile: str, library: str) -> None:
+        self._file = file
+        self._size = 0  # of what is whole in the file
+        self._records = bytearray()
+        self._index: dict[int, bytearray] = {}
+        self._times: tuple[int, int] | None = None
+        self._schemas: dict[int, bytes] = {}
+        self._channels: dict[int, bytes] = {}
+        self._chunks: list[_ChunkPlace] = []
+        self._attachments: list[bytes] = []
+        self._metadata: list[bytes] = []
+        self.counts: dict[int, int] = {}
+        self.start_time: int | None = None
+        self.end_time: int | None = None
+        self._append(mcap.MAGIC + record(mcap.HEADER, text(profile), text(library)))
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file."""
+        return self._size
+
+    @property
+    def pending(self) -> int:
+        """Bytes of messages that the next `flush` writes."""
+        return len(self._records)
+
+    def add_schema(self, name: str, encoding: str, data: bytes) -> int:
+        """Write a schema and return its id."""
+        number = len(self._schemas) + 1
+        content = struct.pack('<H', number) + text(name) + text(encoding) + blob(data)
+        self._append(record(mcap.SCHEMA, content))
+        self._schemas[number] = record(mcap.SCHEMA, content)
+        return number
+
+    def add_channel(
+        self, number: int, schema: int, topic: str, encoding: str, metadata: Mapping[str, str]
+    ) -> None:
+        """Write a channel under an id that the caller chooses."""
+        content = struct.pack('<HH', number, schema) + text(topic) + text(encoding)
+        whole = record(mcap.CHANNEL, content, text_map(metadata))
+        self._append(whole)
+        self._channels[number] = whole
+        self.counts[number] = 0
+
+    def add_message(self, channel: int, time: int, data: bytes) -> None:
+        """Gather a message; `time` is in ns since 1970."""
+        index = self._index.get(channel)
+        if index is None:
+            index = self._index[channel] = bytearray()
+        index += mcap.INDEX_ENTRY.pack(time, len(self._records))
+        sequence = self.counts[channel]
+        self.counts[channel] = sequence + 1
+        self._records += mcap.MESSAGE_HEAD.pack(
+            mcap.MESSAGE, len(data) + 22, channel, sequence & 0xFFFFFFFF, time, time
+        )
+        self._records += data
+        low, high = self._times or (time, time)
+        self._times = (min(low, time), max(high, time))
+
+    def add_attachment(self, name: str, media_type: str, data: bytes, time: int) -> None:
+        """Write a file into the file."""
+        content = struct.pack('<QQ', time, time) + text(name) + text(media_type)
+        content += struct.pack('<Q', len(data)) + data
+        whole = record(mcap.ATTACHMENT, content, struct.pack('<I', zlib.crc32(content)))
+        place = struct.pack('<QQQQQ', self._size, len(whole), time, time, len(data))
+        self._append(whole)
+        self._attachments.append(
+            record(mcap.ATTACHMENT_INDEX, place, text(name), text(media_type))
+        )
+
+    def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
+        """Write a named map of texts."""
+        whole = record(mcap.METADATA, text(name), text_map(values))
+        place = struct.pack('<QQ', self._size, len(whole))
+        self._append(whole)
+        self._metadata.append(record(mcap.METADATA_INDEX, place, text(name)))
+
+    def flush(self) -> None:
+        """Write the gathered messages as one chunk with its indexes.
+
+        Raises
+        ------
+        OSError
+            The messages of this chunk are lost, those before are not.
+        """
+        if self._times is None:
+            return
+        (start, end), records, index = self._times, bytes(self._records), self._index
+        self._times, self._records, self._index = None, bytearray(), {}
+        head = mcap.CHUNK_HEAD.pack(start, end, len(records), zlib.crc32(records))
+        head += text('') + struct.pack('<Q', len(records))
+        chunk = mcap.RECORD_HEAD.pack(mcap.CHUNK, len(head) + len(records)) + head
+        length = len(chunk) + len(records)
+        offsets, parts, at = {}, [], self._size + length
+        for channel, entries in index.items():
+            offsets[channel] = at
+            part = record(mcap.MESSAGE_INDEX, struct.pack('<H', channel), blob(bytes(entries)))
+            parts.append(part)
+            at += len(part)
+        place = _ChunkPlace(
+            start, end, self._size, length, offsets, sum(map(len, parts)), len(records)
+        )
+        try:
+            self._append(b''.join((chunk, records, *parts)))
+        except OSError:
+            for channel, entries in index.items():
+                self.counts[channel] -= len(entries) // mcap.INDEX_ENTRY.size
+            raise
+        self._chunks.append(place)
+        self.start_time = start if self.start_time is None else min(start, self.start_time)
+        self.end_time = end if self.end_time is None else max(end, self.end_time)
+
+    def finish(self) -> None:
+        """Write what is gathered, and the summary."""
+        self.flush()
+        start = self._size + len(_DATA_END)
+        groups = {
+            mcap.SCHEMA: list(self._schemas.values()),
+            mcap.CHANNEL: list(self._channels.values()),
+            mcap.STATISTICS: [self._statistics()],
+            mcap.CHUNK_INDEX: [_chunk_index(place) for place in self._chunks],
+            mcap.ATTACHMENT_INDEX: self._attachments,
+            mcap.METADATA_INDEX: self._metadata,
+        }
+        summary, offsets = b'', b''
+        for opcode, records in groups.items():
+            body = b''.join(records)
+            if body:
+                place = struct.pack('<BQQ', opcode, start + len(summary), len(body))
+                offsets += record(mcap.SUMMARY_OFFSET, place)
+            summary += body
+        footer = mcap.RECORD_HEAD.pack(mcap.FOOTER, 20)
+        footer += struct.pack('<QQ', start, start + len(summary))
+        checksum = zlib.crc32(summary + offsets + footer)
+        self._append(
+            _DATA_END + summary + offsets + footer + struct.pack('<I', checksum) + mcap.MAGIC
+        )
+
+    def _statistics(self) -> bytes:
+        return record(
+            mcap.STATISTICS,
+            struct.pack(
+                '<QHIIIIQQ', sum(self.counts.values()), len(self._schemas), len(self._channels),
+                len(self._attachments), len(self._metadata), len(self._chunks),
+                self.start_time or 0, self.end_time or 0,
+            ),
+            number_map(self.counts),
+        )  # fmt: skip
+
+    def _append(self, data: bytes) -> None:
+        try:
+            written = 0
+            while written < len(data):
+                written += self._file.write(memoryview(data)[written:])
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file.truncate(self._size)
+                self._file.seek(self._size)
+            raise
+        self._size += len(data)
+
+
+def _chunk_index(place: _ChunkPlace) -> bytes:
+    return record(
+        mcap.CHUNK_INDEX,
+        struct.pack('<QQQQ', place.start_time, place.end_time, place.offset, place.length),
+        number_map(place.index_offsets), struct.pack('<Q', place.index_length), text(''),
+        struct.pack('<QQ', place.size, place.size),
+    )  # fmt: skip
+
+
+_DATA_END = record(mcap.DATA_END, struct.pack('<I', 0))  # 0: no checksum over the data

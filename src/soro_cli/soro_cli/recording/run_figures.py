@@ -1,0 +1,223 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a recorded run: actuation, shape, path, stiffness, timing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+import numpy as np
+from soro_mechanics.robot import Robot
+
+from soro_cli.people_units import SHOWN, shown
+from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
+
+COLOURS = ('#1f6feb', '#d1570a', '#117a65', '#7d3c98', '#b7950b', '#555555')
+SHAPES_DRAWN = 25
+STIFFNESS_SAMPLES = 60
+STREAMS = ('actuator_state', 'actuator_command', 'tip_pose', 'configuration')
+MM, MS = 1e3, 1e3
+NOISE = 1e-4  # m: a smaller step of the tip is no motion
+DPI = 110
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was made, and what it says in numbers (SI)."""
+
+    name: str
+    figure: Figure
+    numbers: dict[str, float]
+
+    def save(self, folder: Path) -> Path:
+        """Write the PNG."""
+        path = folder / f'{self.name}.png'
+        self.figure.savefig(path, dpi=DPI)
+        return path
+
+
+def draw_all(run: RunData) -> list[Drawn]:
+    """Draw every figure that the recording has the data for."""
+    shapes = run.shapes(PRESENT)
+    drawn = [_actuation(run), _timing(run, shapes)]
+    if shapes is not None:
+        drawn += [_shape(run, shapes), _stiffness(run, shapes)]
+    if run.paths():
+        drawn.append(_path(run))
+    if run.has('tip_pose'):
+        drawn.append(_tip(run))
+    return drawn
+
+
+def _figure(run: RunData, title: str, size: tuple[float, float]) -> Figure:
+    figure = Figure(figsize=size, layout='constrained')
+    figure.suptitle(f'{run.description.title}: {title}', fontsize=11)
+    return figure
+
+
+def _actuation(run: RunData) -> Drawn:
+    data = run.actuation()
+    figure = _figure(run, 'actuation', (10.0, 5.5))
+    ax = figure.subplots()
+    numbers = {}
+    unit, size = SHOWN[run.actuators[0].unit]
+    for i, actuator in enumerate(run.actuators):
+        colour = COLOURS[i % len(COLOURS)]
+        ax.plot(data.time, data.commanded[:, i] / size, ':', color=colour, lw=1.0)
+        ax.plot(data.time, data.present[:, i] / size, color=colour, lw=1.0, label=actuator.name)
+        off = data.present[:, i] - data.commanded[:, i]
+        if np.isfinite(off).any():
+            numbers[f'{actuator.name}_rmse'] = float(np.sqrt(np.nanmean(off**2)))
+    limits = {x for a in run.actuators for x in (a.minimum, a.maximum)}
+    for limit in sorted(limits):
+        ax.axhline(limit / size, color='#c0392b', ls='--', lw=0.8)
+    ax.plot([], [], color='#c0392b', ls='--', lw=0.8, label='limit')
+    ax.plot([], [], ':', color='black', lw=1.0, label='commanded')
+    _finish(ax, 'time [s]', f'{run.actuators[0].quantity.replace("_", " ")} [{unit}]')
+    return Drawn('actuation', figure, numbers)
+
+
+def _tip(run: RunData) -> Drawn:
+    time, pose = run.tip()
+    figure = _figure(run, 'position of the tip', (10.0, 5.5))
+    axes = figure.subplots(3, 1, sharex=True)
+    numbers = {}
+    curves = {'measured': (time, pose)}
+    for label, topic in (('commanded', COMMANDED), ('emulated plant', TRUTH)):
+        other = run.shapes(topic)
+        if other is not None:
+            curves[label] = (other.time, other.tip)
+            there = _at(other.time, other.tip[:, :3], time)
+            off = np.linalg.norm(there - pose[:, :3], axis=1)
+            numbers[f'rmse_to_{label.split()[-1]}'] = float(np.sqrt(np.nanmean(off**2)))
+    for i, ax in enumerate(axes):
+        for (label, (t, p)), colour in zip(curves.items(), COLOURS, strict=False):
+            ax.plot(t, MM * p[:, i], color=colour, lw=1.0, label=label)
+        _finish(ax, 'time [s]' if i == 2 else '', f'{"xyz"[i]} [mm]', legend=i == 0)
+    return Drawn('tip', figure, numbers)
+
+
+def _shape(run: RunData, shapes: Shapes) -> Drawn:
+    figure = _figure(run, f'shape over time, model {shapes.model}', (12.0, 5.5))
+    chosen = _along_the_way(shapes)
+    scale = Normalize(shapes.time[0], shapes.time[-1])
+    colours = colormaps['viridis'](scale(shapes.time[chosen]))
+    space = figure.add_subplot(1, 3, 1, projection='3d')
+    flat = [figure.add_subplot(1, 3, n) for n in (2, 3)]
+    for n, colour in zip(chosen, colours, strict=True):
+        for line in shapes.backbones:
+            points = MM * line[n].T
+            space.plot(*points, color=colour, lw=1.0)
+            for ax, (i, j) in zip(flat, ((0, 2), (1, 2)), strict=True):
+                ax.plot(points[i], points[j], color=colour, lw=1.0)
+    space.set_aspect('equal')
+    space.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
+    for ax, name in zip(flat, 'xy', strict=True):
+        ax.set_aspect('equal', adjustable='datalim')
+        _finish(ax, f'{name} [mm]', 'z [mm]', legend=False)
+    import matplotlib.cm
+
+    figure.colorbar(
+        matplotlib.cm.ScalarMappable(scale, 'viridis'), ax=flat, label='time [s]', shrink=0.8
+    )
+    lengths = sum(_lengths(line) for line in shapes.backbones)
+    return Drawn('shape', figure, {'shortest_backbone': float(np.min(lengths)),
+                                   'longest_backbone': float(np.max(lengths))})  # fmt: skip
+
+
+def _path(run: RunData) -> Drawn:
+    figure = _figure(run, 'desired and actual path', (12.0, 5.5))
+    left, middle, right = figure.subplots(1, 3)
+    numbers = {}
+    for n, path in enumerate(run.paths()):
+        colour = COLOURS[n % len(COLOURS)]
+        for ax, (i, j) in ((left, (0, 1)), (middle, (0, 2))):
+            ax.plot(MM * path.desired[:, i], MM * path.desired[:, j], 'k--', lw=1.0)
+            ax.plot(MM * path.actual[:, i], MM * path.actual[:, j], color=colour, lw=1.2)
+        label = f'path {n + 1}: RMSE {shown(path.rmse, "m")}'
+        right.plot(np.linspace(0, 100, len(path.distances)), MM * path.distances, color=colour,
+                   lw=1.0, label=label)  # fmt: skip
+        numbers[f'path_{n + 1}_rmse'] = path.rmse
+        numbers[f'path_{n + 1}_peak'] = float(path.distances.max())
+    for ax, (i, j) in ((left, 'xy'), (middle, 'xz')):
+        ax.set_aspect('equal', adjustable='datalim')
+        _finish(ax, f'{i} [mm]', f'{j} [mm]', legend=False)
+    left.set_title('dashed: desired', fontsize=9)
+    _finish(right, 'share of the path [%]', 'distance from the desired path [mm]')
+    return Drawn('path', figure, numbers)
+
+
+def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
+    robot = Robot(run.description, shapes.model)
+    chosen = np.unique(np.linspace(0, len(shapes.time) - 1, STIFFNESS_SAMPLES).astype(int))
+    values, guess = np.full((len(chosen), 3), np.nan), None
+    for row, n in enumerate(chosen):
+        q = robot.forward(shapes.actuation[n], wrench=shapes.wrench[n], guess=guess)
+        if q.status.code == 0:
+            guess = q
+            symmetric = robot.compliance(q)[:3, :3]
+            values[row] = np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))
+    figure = _figure(run, f'stiffness of the tip along the run, model {shapes.model}', (10.0, 4.5))
+    ax = figure.subplots()
+    stiffness = 1.0 / np.where(values > 0.0, values, np.nan)
+    for i, label in enumerate(('stiffest direction', 'middle', 'softest direction')):
+        ax.semilogy(shapes.time[chosen], stiffness[:, i], color=COLOURS[i], lw=1.2, label=label)
+    _finish(ax, 'time [s]', 'principal stiffness [N/m]')
+    return Drawn('stiffness', figure, {'softest': float(np.nanmin(stiffness)),
+                                       'stiffest': float(np.nanmax(stiffness))})  # fmt: skip
+
+
+def _timing(run: RunData, shapes: Shapes | None) -> Drawn:
+    figure = _figure(run, "loop timing, by the senders' stamps", (10.0, 5.0))
+    left, right = figure.subplots(1, 2)
+    numbers: dict[str, float] = {}
+    for topic, colour in zip(STREAMS, COLOURS, strict=False):
+        periods = np.diff(run.stamps(topic)) if run.has(topic) else np.zeros(0)
+        if len(periods) < 2:
+            continue
+        middle, late = np.median(periods), np.percentile(periods, 99)
+        numbers |= {f'{topic}_period': float(middle), f'{topic}_period_p99': float(late)}
+        ordered = np.sort(periods)
+        left.semilogx(
+            MS * np.maximum(ordered, 1e-5), 100.0 * np.arange(1, len(ordered) + 1) / len(ordered),
+            color=colour, label=f'{topic}: {shown(middle, "s")}, p99 {shown(late, "s")}',
+        )  # fmt: skip
+    left.xaxis.set_minor_formatter(NullFormatter())
+    _finish(left, 'period [ms]', 'share of the periods below [%]')
+    if shapes is not None and np.isfinite(shapes.solve_time).any():
+        right.plot(shapes.time, MS * shapes.solve_time, '.', ms=2, color=COLOURS[0])
+        numbers['solve_time'] = float(np.nanmedian(shapes.solve_time))
+    _finish(right, 'time [s]', 'solving time of the model [ms]', legend=False)
+    return Drawn('timing', figure, numbers)
+
+
+def _finish(ax: Axes, x: str, y: str, legend: bool = True) -> None:
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.grid(alpha=0.3)
+    if legend and ax.get_legend_handles_labels()[0]:
+        ax.legend(fontsize=8, loc='best')
+
+
+def _along_the_way(shapes: Shapes) -> Array:
+    """Return moments between which the tip goes equally far: a robot at rest is drawn once."""
+    steps = np.linalg.norm(np.diff(shapes.tip[:, :3], axis=0), axis=1)
+    way = np.concatenate([[0.0], np.cumsum(np.where(steps > NOISE, steps, 0.0))])
+    wanted = np.linspace(0.0, way[-1], SHAPES_DRAWN)
+    return np.unique(np.searchsorted(way, wanted))
+
+
+def _lengths(line: Array) -> Array:
+    return np.linalg.norm(np.diff(line, axis=1), axis=2).sum(axis=1)
+
+
+def _at(time: Array, values: Array, wanted: Array) -> Array:
+    columns: Any = [np.interp(wanted, time, v, left=np.nan, right=np.nan) for v in values.T]
+    return np.column_stack(columns)

@@ -1,0 +1,81 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run as one HTML page that plays it: no server, no network, no library."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soro_cli.people_units import SHOWN
+from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
+
+FRAMES = 1500  # at most; the page stays below some megabytes
+STATIONS = 24  # points of a backbone that are kept
+
+
+def write_player(run: RunData, path: Path) -> bool:
+    """Write the page; False where the recording holds no shape."""
+    shapes = run.shapes(PRESENT)
+    if shapes is None:
+        return False
+    page = files('soro_cli.recording').joinpath('player.html').read_text(encoding='utf-8')
+    # The only way out of the script element that holds the data.
+    data = json.dumps(_data(run, shapes), allow_nan=False).replace('</', '<\\/')
+    page = page.replace('"RUN_DATA"', data).replace('RUN_TITLE', _escaped(run.description.title))
+    path.write_text(page, encoding='utf-8')
+    return True
+
+
+def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
+    step = max(1, -(-len(shapes.time) // FRAMES))
+    keep = np.arange(0, len(shapes.time), step)
+    time = shapes.time[keep]
+    actuation = run.actuation()
+    unit, size = SHOWN[run.actuators[0].unit]
+    companions = {
+        name: _lines(other, np.searchsorted(other.time, time).clip(0, len(other.time) - 1))
+        for name, topic in (('commanded', COMMANDED), ('plant', TRUTH))
+        if (other := run.shapes(topic)) is not None
+    }
+    paths = run.paths()
+    return {
+        'time': _numbers(time - time[0], 3),
+        'shapes': _lines(shapes, keep),
+        'radii': [_numbers([1e3 * r], 2)[0] for r in shapes.radii],
+        **companions,
+        'desired': [_numbers(1e3 * p.desired, 2) for p in paths],
+        'actuators': [a.name for a in run.actuators],
+        'unit': unit,
+        'limits': [min(a.minimum for a in run.actuators) / size,
+                   max(a.maximum for a in run.actuators) / size],
+        'measured': _series(actuation.time, actuation.present / size, time),
+        'asked': _series(actuation.time, actuation.commanded / size, time),
+        'tip': _numbers(1e3 * shapes.tip[keep, :3], 2),
+    }  # fmt: skip
+
+
+def _lines(shapes: Shapes, keep: Array) -> list[Any]:
+    """Return, per backbone, per frame, the flat list of x, y, z [mm]."""
+    found = []
+    for line in shapes.backbones:
+        stations = np.unique(np.linspace(0, line.shape[1] - 1, STATIONS).astype(int))
+        found.append(_numbers(1e3 * line[keep][:, stations].reshape(len(keep), -1), 2))
+    return found
+
+
+def _series(time: Array, values: Array, wanted: Array) -> list[Any]:
+    filled = np.where(np.isnan(values), 0.0, values)
+    return [_numbers(np.interp(wanted, time, column), 4) for column in filled.T]
+
+
+def _numbers(values: Any, digits: int) -> Any:
+    return np.round(np.nan_to_num(np.asarray(values, dtype=float)), digits).tolist()
+
+
+def _escaped(text: str) -> str:
+    return text.replace('&', '&amp;').replace('<', '&lt;')

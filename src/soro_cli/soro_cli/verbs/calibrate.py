@@ -1,0 +1,86 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro calibrate: move the motors, record the flex sensors, fit, keep."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from soro_cli.robot_choice import add_robot_options
+
+SUMMARY = 'calibrate the flex sensors of a haptic device; the robot moves'
+EPILOG = """\
+Nobody may touch the handle meanwhile. The fit is kept only where it is good enough; what was
+measured is kept in any case and can be fitted again (--recorded).
+
+examples:
+  soro calibrate                     64 extremes of the motors in random order, then fit and keep
+  soro calibrate --poses 16 --try    fewer, and only report
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('sensors', nargs='*', metavar='SENSOR', help='default: all of them')
+    parser.add_argument('--poses', type=int, default=0, help='extremes of the motors to visit')
+    parser.add_argument('--amplitude', type=float, default=0.0, help="part of the motors' range")
+    parser.add_argument('--settle', default='0', help='rest at each extreme, for example 200ms')
+    parser.add_argument('--samples', type=int, default=0, help='readings at each extreme')
+    parser.add_argument('--max-residual', default='0', help='RMS above which a fit is refused')
+    parser.add_argument('--recorded', action='store_true', help='fit the last recording again')
+    parser.add_argument('--try', action='store_true', dest='only_try', help='do not keep the fit')
+    add_robot_options(parser, offline=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli.action_client import progress_bar, run_action
+    from soro_cli.people_units import number
+    from soro_cli.robot_choice import running_robot
+    from soro_msgs.action import CalibrateFlexSensors
+
+    goal = CalibrateFlexSensors.Goal(
+        sensor_name=arguments.sensors, poses=arguments.poses, amplitude=arguments.amplitude,
+        settle_time=number(arguments.settle, 's', '--settle'),
+        samples_per_pose=arguments.samples,
+        max_residual=number(arguments.max_residual, 'm', '--max-residual'),
+        use_recorded=arguments.recorded, keep=not arguments.only_try,
+    )  # fmt: skip
+    with running_robot(arguments) as robot, progress_bar('calibrate') as report:
+
+        def on_feedback(feedback: Any) -> None:
+            report(feedback.progress, feedback.step)
+
+        result = run_action(
+            robot.session, CalibrateFlexSensors,
+            f'{robot.namespace}/flex_calibration/calibrate', goal, on_feedback,
+        )  # fmt: skip
+    return _finish(arguments, result)
+
+
+def _finish(arguments: argparse.Namespace, result: Any) -> int:
+    from soro_cli.people_units import shown
+    from soro_cli.tables import note, print_json, print_table
+    from soro_cli.verbs.mechanics_options import error_name
+
+    columns = ('name', 'offset', 'gain', 'rms_residual', 'max_error')
+    sensors = list(zip(*(list(getattr(result, c)) for c in columns), strict=True))
+    if arguments.json:
+        print_json({
+            'error_code': result.error_code, 'error_message': result.error_message,
+            'samples': result.samples, 'saved_to': result.saved_to,
+            'sensors': [dict(zip(columns, row, strict=True)) for row in sensors],
+        })  # fmt: skip
+    else:
+        rows = [
+            (name, f'{offset:.1f}', f'{1e6 * gain:.3f} um', shown(rms, 'm'), shown(worst, 'm'))
+            for name, offset, gain, rms, worst in sensors
+        ]
+        head = ('sensor', 'offset', 'per count', 'RMS error', 'largest')
+        print_table(f'{result.samples} readings', head, rows)
+        if result.saved_to:
+            print(f'kept in {result.saved_to}')
+    if result.error_code != 0:
+        note(f'soro: {result.error_message or error_name(result.error_code)}')
+    return 0 if result.error_code == 0 else 1

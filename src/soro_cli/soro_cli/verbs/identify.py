@@ -1,0 +1,205 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro identify: numbers of a robot file from a recording, or lambda(P) from a recorded table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+SUMMARY = 'fit a robot file to a recording (bag), or find lambda(P) of legs in a table (CSV)'
+EPILOG = """\
+examples:
+  soro identify bags/run --write my_robot.yaml
+  soro identify bags/run --parameter EI=ancf.EI --parameter leg=ancf.legs.*.stretch:growth
+  soro identify bags/run --fix bending_stiffness --tip tracker/pose
+  soro identify legs.csv --robot soft_parallel
+  soro identify tips.csv --robot soft_parallel --write my_robot.yaml
+  soro launch my_robot.yaml namespace:=mine
+
+A table has one row per leg and measurement (leg, pressure [kPa], length [mm] or stretch), or one
+per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad data is refused.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('recording', help='folder of a bag, an .mcap file, or a CSV table')
+    parser.add_argument('--robot', help='table only: name of the catalogue, or a robot file')
+    parser.add_argument('--write', metavar='FILE', help='robot file that gets the result')
+    parser.add_argument('--knots', type=int, default=7, help='table only: points of each curve')
+    bag = parser.add_argument_group('bag only')
+    bag.add_argument('-n', '--namespace', help='which robot, in a bag of several')
+    bag.add_argument('--model', help="default: the one that ran, else the robot's first")
+    bag.add_argument('--tip', metavar='TOPIC', help='measured poses of the tip (relative name)')
+    bag.add_argument(
+        '--parameter', action='append', default=[], metavar='NAME=PATH',
+        help='number(s) of the robot file to fit; * for every entry; default: by the model',
+    )  # fmt: skip
+    bag.add_argument(
+        '--fix', action='append', default=[], metavar='NAME', help='leave it as it is'
+    )
+    bag.add_argument(
+        '--speed', default='10mm/s', help='faster motion is left out (default: %(default)s)'
+    )
+    bag.add_argument(
+        '--settling', default='1s', help='rest before a posture counts (default: %(default)s)'
+    )
+    bag.add_argument('--hold-out', type=float, default=0.3, help='share of postures kept for test')
+    bag.add_argument('--seed', type=int, default=0, help='which postures are held out')
+    bag.add_argument('-o', '--output', type=Path, help='folder of the picture')
+    parser.add_argument('--json', action='store_true', help='SI units, one line')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    path = Path(arguments.recording)
+    if path.suffix == '.mcap' or path.is_dir() or not path.exists():
+        return _of_bag(arguments, path)
+    return _of_table(arguments)
+
+
+def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
+    from soro_mechanics.identification import identify
+    from soro_mechanics.identification_parameters import ParameterSpace
+    from soro_mechanics.robot import Robot
+
+    from soro_cli import people_units
+    from soro_cli.errors import CliError
+    from soro_cli.recording.identify_bag import (
+        draw_report,
+        measured_tip,
+        postures,
+        save_figure,
+    )
+    from soro_cli.recording.open_bag import open_bag
+    from soro_cli.recording.run_data import choose_namespace, PRESENT, RunData
+    from soro_cli.tables import note
+
+    speed = people_units.number(arguments.speed, 'm/s', '--speed')
+    settling = people_units.number(arguments.settling, 's', '--settling')
+    with open_bag(path) as bag:
+        data = RunData(bag, choose_namespace(bag, arguments.namespace))
+        shapes = data.shapes(PRESENT)
+        model = arguments.model or (shapes.model if shapes else data.description.models[0])
+        robot = Robot(data.description, model)
+        tip = measured_tip(data, arguments.tip)
+        observations = postures(data, tip, speed, settling)
+        space = ParameterSpace(data.description, _parameters(arguments, robot))
+        if not arguments.json:
+            note(f'{len(observations)} postures, measured by {tip.topic}; model {model}')
+        found = identify(
+            space, model, observations, hold_out=arguments.hold_out, seed=arguments.seed
+        )
+        folder = arguments.output or Path('out') / 'identify' / path.resolve().stem
+        figure = draw_report(data, space, model, observations, found)
+        picture = save_figure(figure, folder / 'identification.png')
+        if arguments.write and found.better:
+            space.write(found.factors.tolist(), Path(arguments.write))
+    _report(arguments, space, found, len(observations), picture)
+    if not found.better:
+        raise CliError(
+            'postures that the fit had not seen are met worse than before: nothing is written', 402
+        )
+    return 0
+
+
+def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
+    from soro_mechanics.identification_parameters import default_parameters, parameter_from_text
+
+    from soro_cli.errors import CliError
+
+    chosen = [parameter_from_text(text) for text in arguments.parameter]
+    chosen = chosen or default_parameters(robot)
+    names = [p.name for p in chosen]
+    for name in arguments.fix:
+        if name not in names:
+            raise CliError(f'--fix {name}: no such parameter; there are: {", ".join(names)}')
+    return [p for p in chosen if p.name not in arguments.fix]
+
+
+def _report(
+    arguments: argparse.Namespace, space: Any, found: Any, postures: int, picture: Path
+) -> None:
+    from dataclasses import asdict
+
+    from soro_cli.people_units import shown
+    from soro_cli.tables import print_json, print_table
+
+    if arguments.json:
+        errors = ('before', 'after', 'held_before', 'held_after', 'noise')
+        print_json({
+            'parameters': {
+                name: {'factor': f, 'low': low, 'high': high}
+                for name, f, low, high in zip(
+                    found.names, found.factors.tolist(), found.low.tolist(), found.high.tolist(),
+                    strict=True,
+                )
+            },
+            'level': found.level, 'postures': postures, 'better': found.better,
+            'correlation': found.correlation.tolist(), 'picture': str(picture),
+            **{name: asdict(getattr(found, name)) for name in errors},
+        })  # fmt: skip
+        return
+    rows = [
+        (name, space.shown(i, 1.0), space.shown(i, found.factors[i]), f'{found.factors[i]:.4f}',
+         f'{found.low[i]:.4f} to {found.high[i]:.4f}')
+        for i, name in enumerate(found.names)
+    ]  # fmt: skip
+    columns = ('parameter', 'in the file', 'identified', 'factor', f'{found.level:.0%} interval')
+    print_table('', columns, rows)
+    rows = [
+        (label, shown(before.position, 'm'), shown(after.position, 'm'))
+        for label, before, after in (
+            ('fitted postures', found.before, found.after),
+            ('postures held out', found.held_before, found.held_after),
+        )
+    ]
+    print_table('error of the tip (RMS)', ('', 'before', 'after'), rows)
+    print(picture)
+    if arguments.write and found.better:
+        print(arguments.write)
+
+
+def _of_table(arguments: argparse.Namespace) -> int:
+    from soro_mechanics.ancf import Ancf
+    from soro_mechanics.robot import load_robot
+    from soro_mechanics.stretch_identification import identify_stretch
+    from soro_mechanics.stretch_robot_file import write_identified
+    from soro_mechanics.stretch_table import read_stretch_table
+
+    from soro_cli.errors import CliError
+    from soro_cli.tables import note, print_json, print_table
+
+    if arguments.robot is None:
+        raise CliError('a table does not say which robot it is of: add --robot NAME')
+    robot = load_robot(arguments.robot)
+    if not isinstance(robot.engine, Ancf):
+        raise CliError(f'{robot.name}: its first model is not ancf, it has no lambda(P)')
+    table = read_stretch_table(arguments.recording, robot.engine)
+    fits = identify_stretch(table, robot.limits[:, 1], arguments.knots)
+    if arguments.write:
+        write_identified(robot.engine.description, fits, arguments.write)
+    if arguments.json:
+        print_json({
+            fit.leg: {
+                'pressures': fit.curve.pressures.tolist(), 'stretch': fit.curve.values.tolist(),
+                'points': fit.points, 'rms': fit.rms, 'largest': fit.largest,
+                'hysteresis': fit.hysteresis, 'r_squared': fit.r_squared,
+            }
+            for fit in fits
+        })  # fmt: skip
+        return 0
+    rows = [
+        (
+            fit.leg, f'{fit.curve.values[-1]:.4f}', str(fit.points), f'{fit.rms:.4f}',
+            f'{fit.largest:.4f}', f'{fit.hysteresis:.4f}', f'{fit.r_squared:.5f}',
+        )
+        for fit in fits
+    ]  # fmt: skip
+    header = ('leg', 'largest', 'points', 'rms', 'worst', 'hysteresis', 'R^2')
+    print_table('stretch lambda(P)', header, rows)
+    if arguments.write:
+        note(f'written: {arguments.write}')
+    return 0

@@ -1,0 +1,58 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro plot: the figures of a recording, and a page that plays it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+SUMMARY = 'draw a recording: actuation, shape, path, stiffness, timing; and an HTML player'
+EPILOG = """\
+example:
+  soro plot bags/stiff_flop_2026-11-20_15-50-01
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('bag', type=Path, help='folder of a bag, or an .mcap file')
+    parser.add_argument(
+        '-o', '--output', type=Path, help='folder of the figures (default: out/plots/<bag>)'
+    )
+    parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
+    parser.add_argument('--json', action='store_true', help='print the numbers as JSON')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli.recording.open_bag import open_bag
+    from soro_cli.recording.run_data import choose_namespace, RunData
+    from soro_cli.recording.run_figures import draw_all
+    from soro_cli.recording.run_player import write_player
+    from soro_cli.tables import note, print_json, print_table
+
+    folder = arguments.output or Path('out') / 'plots' / arguments.bag.resolve().stem
+    with open_bag(arguments.bag) as bag:
+        run_data = RunData(bag, choose_namespace(bag, arguments.namespace))
+        if not bag.finished:
+            note('soro: this recording was cut off; drawn is what it holds')
+        folder.mkdir(parents=True, exist_ok=True)
+        drawn = draw_all(run_data)
+        files = [one.save(folder) for one in drawn]
+        player = folder / 'player.html'
+        if write_player(run_data, player):
+            files.append(player)
+    numbers = {one.name: one.numbers for one in drawn}
+    if arguments.json:
+        print_json({'files': [str(f) for f in files], 'numbers': numbers})
+        return 0
+    rows = [
+        (f'{name}: {what.replace("_", " ")}', f'{value:.4g}')
+        for name, values in numbers.items()
+        for what, value in values.items()
+    ]
+    print_table('numbers in SI', ('', ''), rows)
+    for file in files:
+        print(file)
+    return 0

@@ -1,0 +1,82 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro record: record running robots into a bag."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+SUMMARY = 'record everything of the running robots into a bag (MCAP) until Ctrl-C'
+EPILOG = """\
+examples:
+  soro record                            every running robot
+  soro record -n left --duration 60      one robot, one minute
+  soro record --topics 'tip_pose|actuator_state' -o bags/short
+  soro record --everything               all topics, with or without a robot
+
+rosbag2 reads and plays the result: ros2 bag play bags/...
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        '-o', '--output', type=Path, help='folder of the bag (default: bags/<robot>_<time>)'
+    )
+    parser.add_argument(
+        '-n', '--namespace', action='append', default=[],
+        help='record this robot; may be given again (default: all that run)',
+    )  # fmt: skip
+    parser.add_argument('--duration', type=float, metavar='SECONDS', help='stop by itself')
+    parser.add_argument(
+        '--topics', default='', metavar='REGEX', help='only topics whose name contains this'
+    )
+    parser.add_argument(
+        '--exclude', default='', metavar='REGEX', help='no topics whose name contains this'
+    )
+    parser.add_argument(
+        '--everything', action='store_true', help='all topics; no robot needs to run'
+    )
+    parser.add_argument(
+        '--reserve', type=float, default=500.0, metavar='MB',
+        help='stop before less than this is free on the disk (default: %(default)g)',
+    )  # fmt: skip
+    parser.add_argument('--json', action='store_true', help='print the result as JSON')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli.errors import CliError
+    from soro_cli.recording.record_session import record
+    from soro_cli.tables import note, print_json
+
+    if arguments.duration is not None and arguments.duration <= 0.0:
+        raise CliError(f'--duration = {arguments.duration:g}: give more than zero seconds', 2)
+    result = record(
+        output=arguments.output, namespaces=arguments.namespace, duration=arguments.duration,
+        topics=arguments.topics, exclude=arguments.exclude, everything=arguments.everything,
+        reserve=arguments.reserve,
+    )  # fmt: skip
+    if arguments.json:
+        print_json(result.as_json())
+    else:
+        _show(result)
+    if result.failure:
+        note(f'soro: {result.failure}')
+    lost = result.lost + result.dropped
+    if lost:
+        note(f'soro: {lost} messages are missing in {result.folder}')
+    return 1 if result.failure or lost else 0
+
+
+def _show(result: Any) -> None:
+    from soro_cli.tables import print_table
+
+    rows = [(topic, str(count)) for topic, count in sorted(result.counts.items())]
+    print_table(
+        f'{result.seconds:.1f} s, {result.messages} messages, {result.size / 1e6:.2f} MB',
+        ('topic', 'messages'), rows,
+    )  # fmt: skip
+    print(result.folder)

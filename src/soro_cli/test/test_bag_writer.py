@@ -1,0 +1,162 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A bag as rosbag2 wants it, judged by `rosbags`, an independent implementation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+from soro_cli.bag_reader import BagReader
+from soro_cli.recording.bag_metadata import FOREVER, qos_entry
+from soro_cli.recording.bag_writer import BagWriter
+from soro_cli.recording.message_definitions import full_definition, used_types
+
+POINT = 'geometry_msgs/msg/PointStamped'
+TEXTS = {
+    POINT: 'std_msgs/Header header  # where\nPoint point\n',
+    'std_msgs/msg/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',
+    'builtin_interfaces/msg/Time': 'int32 sec\nuint32 nanosec\n',
+    'geometry_msgs/msg/Point': 'float64 x\nfloat64 y\nfloat64 z 0.5\n',
+}
+QOS = {
+    'history': 'keep_last', 'depth': 10, 'reliability': 'reliable', 'durability': 'volatile',
+    'deadline': FOREVER, 'lifespan': FOREVER, 'liveliness': 'automatic',
+    'liveliness_lease_duration': FOREVER, 'avoid_ros_namespace_conventions': False,
+}  # fmt: skip
+HASH = get_typestore(Stores.ROS2_JAZZY).hash_rihs01(POINT)
+
+
+def serialized(i: int) -> bytes:
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = store.types
+    stamp = types['builtin_interfaces/msg/Time'](i, 0)
+    header = types['std_msgs/msg/Header'](stamp, 'base_link')
+    point = types['geometry_msgs/msg/Point'](float(i), 0.0, -1.0)
+    return bytes(store.serialize_cdr(types[POINT](header, point), POINT))
+
+
+def write_bag(folder: Path, count: int = 20, **options: object) -> BagWriter:
+    bag = BagWriter(folder, **options)
+    definition = full_definition(POINT, TEXTS.__getitem__)
+    left = bag.add_topic('/left/point', POINT, definition, [QOS, QOS], HASH)
+    right = bag.add_topic('/right/point', POINT, definition)
+    bag.add_file('/left/robot.yaml', 'application/yaml', b'name: left\n')
+    for i in range(count):
+        bag.write(left if i % 2 else right, 1_000_000_000 + i, serialized(i))
+    return bag
+
+
+def test_rosbags_reads_the_bag_and_its_metadata(tmp_path):
+    write_bag(tmp_path / 'run', distribution='kilted').close()
+    with Reader(tmp_path / 'run') as reader:
+        assert reader.message_count == 20
+        assert reader.ros_distro == 'kilted'
+        assert {c.topic: c.msgcount for c in reader.connections} == {
+            '/left/point': 10, '/right/point': 10,
+        }  # fmt: skip
+        (left,) = (c for c in reader.connections if c.topic == '/left/point')
+        assert left.digest == HASH
+        assert [q.depth for q in left.ext.offered_qos_profiles] == [10, 10]
+        assert left.ext.offered_qos_profiles[0].reliability.name == 'RELIABLE'
+    with AnyReader([tmp_path / 'run']) as reader:
+        found = [reader.deserialize(data, c.msgtype) for c, _, data in reader.messages()]
+    assert [m.point.x for m in found] == [float(i) for i in range(20)]
+
+
+def test_our_reader_agrees_with_rosbags(tmp_path):
+    write_bag(tmp_path / 'run').close()
+    with BagReader(tmp_path / 'run') as bag:
+        found = list(bag.messages())
+        assert [m.message.header.stamp.sec for m in found] == list(range(20))
+        assert found[3].topic == '/left/point'
+        assert found[3].message.header.frame_id == 'base_link'
+        assert bag.namespaces == ['/left']
+        assert bag.topics['/left/point'].type_hash == HASH
+        assert bag.duration == pytest.approx(19e-9)
+
+
+def test_a_disk_that_fills_up_stops_the_recording_and_leaves_a_good_bag(tmp_path):
+    room = iter([10**9] * 3)
+    bag = write_bag(tmp_path / 'run', reserve=10**6, free=lambda _: next(room, 10))
+    while not bag.failure:
+        bag.write(1, 2_000_000_000, serialized(0))
+        bag._wake.set()
+    before = bag.dropped
+    bag.write(1, 3_000_000_000, serialized(0))
+    assert bag.dropped == before + 1
+    bag.close()
+    assert 'MB are free' in bag.failure
+    with Reader(tmp_path / 'run') as reader:
+        assert reader.message_count >= 20
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+sys.path[:0] = [{here!r}]
+import test_bag_writer as t
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+bag = t.write_bag(Path({folder!r}), 5)
+while not bag.failure:
+    bag.write(1, 2_000_000_000, t.serialized(1))
+bag.close()
+print(bag.failure)
+"""
+
+
+def test_a_write_that_the_system_refuses_is_said_and_what_is_there_is_readable(tmp_path):
+    # A limit of the process makes the kernel refuse to write, as a full disk does.
+    folder = tmp_path / 'run'
+    script = FULL.format(here=str(Path(__file__).parent), folder=str(folder))
+    done = subprocess.run(
+        [sys.executable, '-c', script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert 'cannot write' in done.stdout
+    with BagReader(folder) as bag:
+        found = [m.message.point.x for m in bag.messages()]
+    assert sorted(found[:5]) == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert bag.size <= 30_000
+
+
+def test_used_types_are_found_in_every_form_of_field():
+    text = (
+        'uint8 A=1\nstring<=5 name\nfloat64[36] matrix\nPose[] poses\ngeometry_msgs/Wrench w\n'
+        'std_msgs/Header header # Point in_a_comment\nLoad[<=3] loads\nstring text "a b"\n'
+    )
+    assert used_types('soro_msgs/msg/X', text) == [
+        'soro_msgs/msg/Pose', 'geometry_msgs/msg/Wrench', 'std_msgs/msg/Header',
+        'soro_msgs/msg/Load',
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    'kind', ['soro_msgs/msg/Configuration', 'diagnostic_msgs/msg/DiagnosticArray']
+)
+def test_installed_definitions_are_complete(kind):
+    store = get_typestore(Stores.EMPTY)
+    store.register(get_types_from_msg(full_definition(kind), kind))
+    assert kind in store.types
+    assert store.hash_rihs01(kind).startswith('RIHS01_')
+
+
+def test_qos_of_a_publisher_is_written_in_words():
+    from rclpy.duration import Duration
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+
+    entry = qos_entry(
+        QoSProfile(
+            depth=3, durability=DurabilityPolicy.TRANSIENT_LOCAL, deadline=Duration(seconds=2)
+        )
+    )
+    assert entry['durability'] == 'transient_local'
+    assert entry['deadline'] == {'sec': 2, 'nsec': 0}
+    assert entry['lifespan'] == FOREVER
+    assert np.isscalar(entry['depth'])

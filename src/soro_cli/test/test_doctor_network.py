@@ -1,0 +1,48 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+from soro_cli.doctor_network import check_network
+from soro_cli.findings import Level
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file import read_robot_file
+
+CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')
+
+
+def findings(tmp_path, *changes):
+    text = CHAIN.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    file = tmp_path / 'chain.yaml'
+    file.write_text(text)
+    return list(check_network(read_robot_file(file)))
+
+
+def test_a_sound_network_has_nothing_to_complain_of(tmp_path):
+    found = findings(tmp_path)
+    assert [f for f in found if f.level is not Level.OK] == []
+    subjects = {f.subject for f in found}
+    assert {'rods', 'mass', 'F L^2 / (E I)', 'rest', 'mesh', 'jacobian', 'reach'} <= subjects
+    force = next(f.text for f in found if f.subject == 'F L^2 / (E I)')
+    # two strips: 2 E b t^3 / 12 / L^2
+    assert f'{2 * 70e9 * 0.012 * 0.001**3 / 12 / 0.25**2:.3g} N' in force
+
+
+@pytest.mark.parametrize(
+    ('changes', 'level', 'words'),
+    [
+        ([('70 GPa', '70 Pa')], Level.WARN, 'Young modulus 70 Pa'),
+        ([('2700 kg/m^3', '2.7 kg/m^3')], Level.WARN, 'density 2.7'),
+        ([('thickness: 1 mm', 'thickness: 40 mm')], Level.WARN, 'as long as thick'),
+        ([('2700 kg/m^3', '0 kg/m^3'), (', mass: 10 g', '')], Level.WARN, 'there is gravity'),
+        ([('mass: 10 g', 'mass: 10 kg')], Level.WARN, 'bodies weigh'),
+    ],
+)
+def test_what_is_suspicious_is_said(tmp_path, changes, level, words):
+    found = findings(tmp_path, *changes)
+    assert any(f.level is level and words in f'{f.text} {f.remedy}' for f in found), found
+
+
+def test_robots_without_a_network_are_left_alone():
+    assert list(check_network(read_robot_file(find_robot_file('spatial_cc')))) == []

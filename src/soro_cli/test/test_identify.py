@@ -1,0 +1,57 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro identify: from a table to a robot file, and the refusals."""
+
+import json
+
+import numpy as np
+import pytest
+from soro_cli.main import main
+from soro_mechanics.robot import load_robot
+
+HEADER = 'leg,pressure [kPa],stretch'
+
+
+def table(path, heights=(0.6, 0.62, 0.64), count=25):
+    x = np.linspace(0.0, 1.0, count)
+    rows = [
+        f'leg_{i + 1},{180.0 * a:.3f},{1.0 + h * a * a:.5f}'
+        for i, h in enumerate(heights)
+        for a in x
+    ]
+    path.write_text('\n'.join([HEADER, *rows]) + '\n', encoding='utf-8')
+    return str(path)
+
+
+def test_curves_go_into_a_robot_file(tmp_path, capsys):
+    target = tmp_path / 'mine.yaml'
+    words = ['identify', table(tmp_path / 'legs.csv'), '--robot', 'soft_parallel']
+    assert main([*words, '--write', str(target)]) == 0
+    out = capsys.readouterr()
+    assert 'leg_3' in out.out and 'mine.yaml' in out.err
+    curves = load_robot(target).engine.legs.curves
+    highest = [float(c.values[-1]) for c in curves]
+    assert highest == pytest.approx([1.6, 1.62, 1.64], abs=3e-3)
+
+
+def test_json_is_si(tmp_path, capsys):
+    words = ['identify', table(tmp_path / 'legs.csv'), '--robot', 'soft_parallel', '--json']
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer['leg_1']['pressures'][-1] == 180e3
+    assert answer['leg_1']['points'] == 25 and answer['leg_1']['rms'] < 2e-3
+
+
+def test_bad_data_ends_with_its_reason(tmp_path, capsys):
+    file = table(tmp_path / 'legs.csv', heights=(0.6, 0.62, -0.3))
+    target = tmp_path / 'mine.yaml'
+    words = ['identify', file, '--robot', 'soft_parallel', '--write', str(target)]
+    assert main(words) == 1
+    assert 'leg_3' in capsys.readouterr().err
+    assert not target.exists()
+
+
+@pytest.mark.parametrize('robot', ['stiff_flop', 'stewart_gough'])
+def test_robots_without_the_curve_are_refused(tmp_path, capsys, robot):
+    assert main(['identify', table(tmp_path / 'legs.csv'), '--robot', robot]) == 1
+    assert 'lambda' in capsys.readouterr().err

@@ -1,0 +1,188 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder node: nothing lost, several robots, killed at any moment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message
+from rosbags.highlevel import AnyReader
+from soro_cli.bag_reader import BagReader
+from soro_cli.recording.recorder_node import PARAMETERS, Recorder
+from soro_mechanics.errors import InvalidInput
+from soro_node.testing import own_domain, RosSession, undocumented, wait_until
+from std_msgs.msg import String
+
+from soro_msgs.msg import ActuatorState, Configuration
+
+DOCS = Path(__file__).resolve().parents[3] / 'docs'
+RATE = 500.0  # Hz, the fastest loop of any robot
+SECONDS = 2.0
+
+
+def state(i: int) -> ActuatorState:
+    message = ActuatorState(name=['m1', 'm2'], quantity=[3, 3], flags=[0, 64])
+    message.header.stamp.sec = i
+    message.commanded = message.applied = message.measured = [0.5 * i, -1.0]
+    return message
+
+
+def listening(*publishers: object, recorder: Recorder | None = None) -> None:
+    """Wait until both sides know of each other: what is sent before is no loss."""
+    wait_until(lambda: all(p.get_subscription_count() > 0 for p in publishers))
+    if recorder is not None:
+        topics = {p.topic_name for p in publishers}
+        wait_until(lambda: all(recorder.heard(t) for t in topics))
+
+
+def test_nothing_is_lost_at_full_rate(tmp_path, capsys):
+    with RosSession('/left') as ros:
+        recorder = ros.node(Recorder, '/left', output=str(tmp_path / 'run'))
+        publishers = [ros.client.create_publisher(ActuatorState, f's{i}', 10) for i in range(3)]
+        listening(*publishers, recorder=recorder)
+        count = int(RATE * SECONDS)
+        pause, begin = Pause(), time.monotonic()
+        for i in range(count):
+            message = state(i)
+            for publisher in publishers:
+                publisher.publish(message)
+            pause.until(begin + (i + 1) / RATE)
+        taken = time.monotonic() - begin
+        total = len(publishers) * count
+        wait_until(lambda: sum(recorder.bag.counts[f'/left/s{i}'] for i in range(3)) == total)
+        assert (recorder.lost, recorder.bag.dropped) == (0, 0)
+    with BagReader(tmp_path / 'run') as bag:
+        assert bag.finished
+        for i in range(3):
+            found = [m.message.header.stamp.sec for m in bag.messages([f'/left/s{i}'])]
+            assert found == list(range(count))
+        with capsys.disabled():
+            print(f'\n{total} sent in {taken:.2f} s, {total} recorded')
+
+
+class Pause:
+    """Waits for a moment without sleeping through it."""
+
+    def __init__(self) -> None:
+        import threading
+
+        self._event = threading.Event()
+
+    def until(self, moment: float) -> None:
+        self._event.wait(max(0.0, moment - time.monotonic()))
+
+
+def test_two_robots_with_latched_and_foreign_topics(tmp_path):
+    with RosSession() as ros:
+        publish = ros.client.create_publisher
+        left = publish(ActuatorState, '/left/actuator_state', 10)
+        right = publish(Configuration, '/right/configuration', 10)
+        other = publish(String, '/other/text', 10)
+        latched = publish(
+            String, '/right/robot_description',
+            QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+        )  # fmt: skip
+        latched.publish(String(data='<robot/>'))
+        node = ros.node(
+            Recorder, '/left', output=str(tmp_path / 'run'), namespaces=['', '/right'],
+            robot='stiff_flop',
+        )  # fmt: skip
+        listening(left, right, latched, recorder=node)
+        message = Configuration(model='ncm', actuation=[1.0, 2.0])
+        message.tip.position.z = 0.04
+        right.publish(message)
+        left.publish(state(7))
+        wanted = ('/left/actuator_state', '/right/configuration', '/right/robot_description')
+        wait_until(lambda: all(node.bag.counts.get(t) == 1 for t in wanted))
+        assert other.get_subscription_count() == 0
+        missing = undocumented((DOCS / 'nodes' / 'recorder.md').read_text(), node, PARAMETERS)
+        assert [m for m in missing if not m.startswith(('/', 'actuator', 'right'))] == []
+    with BagReader(tmp_path / 'run') as bag:
+        assert '/other/text' not in bag.topics
+        (found,) = bag.messages(['/right/configuration'])
+        assert deserialize_message(found.data, Configuration) == message
+        assert found.message.tip.position.z == 0.04
+        assert list(found.message.actuation) == [1.0, 2.0]
+        assert [r.namespace for r in bag.robots] == ['/left']
+        assert 'name: stiff_flop' in bag.robots[0].text
+        assert 'transient_local' in bag.topics['/right/robot_description'].qos
+    # rosbags checks every type hash against the definition in the file.
+    with AnyReader([tmp_path / 'run']) as reader:
+        assert {c.topic for c in reader.connections} >= set(wanted)
+
+
+def test_a_killed_recorder_leaves_everything_up_to_its_last_flush(tmp_path):
+    folder = tmp_path / 'run'
+    with RosSession('/left') as ros:
+        publisher = ros.client.create_publisher(ActuatorState, 'actuator_state', 10)
+        with subprocess.Popen(
+            [sys.executable, '-m', 'soro_cli.main', 'record', '--everything', '-o', str(folder)],
+            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            try:
+                listening(publisher)
+                sent = 0
+
+                def seen() -> int:
+                    nonlocal sent
+                    publisher.publish(state(sent))
+                    sent += 1
+                    with BagReader(folder) as bag:
+                        topic = bag.topics.get('/left/actuator_state')
+                        return topic is not None and topic.count > 20 and topic.count
+
+                before = wait_until(seen)
+            finally:
+                process.send_signal(signal.SIGKILL)
+    with BagReader(folder) as bag:
+        assert not bag.finished
+        found = [m.message.header.stamp.sec for m in bag.messages(['/left/actuator_state'])]
+    assert before <= len(found) <= sent
+    assert found == list(range(len(found)))
+
+
+def test_topics_are_chosen_by_expression(tmp_path):
+    with RosSession('/left') as ros:
+        kept = ros.client.create_publisher(String, 'kept', 10)
+        left_out = ros.client.create_publisher(String, 'kept_not', 10)
+        foreign = ros.client.create_publisher(String, '/far/kept', 10)
+        node = ros.node(
+            Recorder, '/left', output=str(tmp_path / 'run'), topics='kept', exclude='_not$',
+        )  # fmt: skip
+        listening(kept, foreign, recorder=node)
+        assert left_out.get_subscription_count() == 0
+        assert node.topics == ['/far/kept', '/left/kept']
+
+
+@pytest.mark.parametrize(
+    ('values', 'said'),
+    [({'topics': '('}, 'a regular expression'), ({'output': '.'}, 'a path where nothing is yet')],
+)
+def test_wrong_parameters_are_refused(tmp_path, monkeypatch, values, said):
+    monkeypatch.chdir(tmp_path)
+    with RosSession() as ros, pytest.raises(InvalidInput, match=said):
+        ros.node(Recorder, **values)
+
+
+def test_record_needs_a_robot_and_info_a_bag(tmp_path):
+    def soro(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, '-m', 'soro_cli.main', *words], capture_output=True, text=True,
+            env={**os.environ, 'ROS_DOMAIN_ID': '98'}, timeout=60, check=False,
+        )  # fmt: skip
+
+    done = soro('record', '-n', 'nobody')
+    assert done.returncode == 1
+    assert 'no robot runs under /nobody' in done.stderr
+    done = soro('info', str(tmp_path))
+    assert done.returncode == 1
+    assert 'holds no .mcap file' in done.stderr

@@ -1,0 +1,165 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro plot and soro identify on a recording whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+import re
+import shutil
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+import pytest
+from recorded_run import HOLD, PERIOD, RecordedRun
+from soro_cli.bag_reader import BagReader
+from soro_cli.errors import CliError
+from soro_cli.main import main
+from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
+from soro_mechanics.robot_file import read_robot_file
+
+
+@pytest.fixture(scope='module')
+def recorded(tmp_path_factory) -> RecordedRun:
+    return RecordedRun(tmp_path_factory.mktemp('bags') / 'run')
+
+
+class Done(NamedTuple):
+    """What a call of the command gave."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def soro(tmp_path, monkeypatch, capsys) -> Callable[..., Done]:
+    """Call the command in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> Done:
+        capsys.readouterr()
+        code = main(words)
+        return Done(code, *capsys.readouterr())
+
+    return call
+
+
+def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, soro, tmp_path):
+    done = soro('plot', str(recorded.folder), '-o', 'figures', '--json')
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    names = {Path(f).name for f in answer['files']}
+    assert names == {
+        'actuation.png', 'tip.png', 'shape.png', 'path.png', 'stiffness.png', 'timing.png',
+        'player.html',
+    }  # fmt: skip
+    for name in names - {'player.html'}:
+        with Image.open(tmp_path / 'figures' / name) as image:
+            assert min(image.size) > 400
+            assert len(image.convert('L').getcolors()) > 20  # something is drawn
+    numbers = answer['numbers']
+    # The actual path was written 2 mm beside the desired one, the states every 100 ms.
+    assert numbers['path']['path_1_rmse'] == pytest.approx(2e-3, rel=1e-6)
+    assert numbers['timing']['actuator_state_period'] == pytest.approx(0.1, abs=1e-6)
+    assert numbers['actuation']['actuator_1_rmse'] == 0.0
+    page = (tmp_path / 'figures' / 'player.html').read_text()
+    assert not re.search(r'(src|href)\s*=|https?://|@import|fetch\(|XMLHttp', page)
+    data = json.loads(re.search(r'const run = (\{.*\});\n', page)[1])
+    assert data['actuators'] == ['actuator_1', 'actuator_2', 'actuator_3']
+    assert len(data['time']) == len(data['shapes'][0]) == 24 * HOLD
+
+
+def test_actuators_come_in_the_order_of_the_robot_file(recorded):
+    with BagReader(recorded.folder) as bag:
+        run = RunData(bag, choose_namespace(bag, None))
+        data, shapes = run.actuation(), run.shapes()
+        np.testing.assert_array_equal(data.measured, shapes.actuation)
+        assert data.names == ('actuator_1', 'actuator_2', 'actuator_3')
+        with pytest.raises(CliError, match='recorded: arm'):
+            choose_namespace(bag, 'leg')
+
+
+def test_a_cut_recording_is_still_drawn(recorded, soro, tmp_path):
+    shutil.copytree(recorded.folder, tmp_path / 'cut')
+    (file,) = (tmp_path / 'cut').glob('*.mcap')
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    done = soro('plot', 'cut', '--json')
+    assert done.returncode == 0, done.stderr
+    assert 'cut off' in done.stderr
+    assert (tmp_path / 'out' / 'plots' / 'cut' / 'actuation.png').exists()
+
+
+def test_distance_to_a_path_against_brute_force():
+    random = np.random.default_rng(3)
+    path, points = random.normal(size=(6, 3)), random.normal(size=(9, 3))
+    path[3] = path[2]  # a segment without length
+    share = np.linspace(0.0, 1.0, 4001)[:, None]
+    dense = np.concatenate([a + share * (b - a) for a, b in zip(path, path[1:], strict=False)])
+    brute = np.linalg.norm(points[:, None] - dense, axis=2).min(axis=1)
+    np.testing.assert_allclose(distance_to_path(points, path), brute, atol=1e-3)
+
+
+def test_identify_finds_the_plant_and_writes_its_file(recorded, soro, tmp_path):
+    done = soro('identify', str(recorded.folder), '--write', 'new.yaml', '--json')
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert list(answer['parameters']) == ['linear', 'quadratic', 'actuator_offset']
+    for found, truth in zip(answer['parameters'].values(), recorded.truth, strict=True):
+        assert found['low'] < truth < found['high']
+        assert found['high'] - found['low'] < 0.1
+    assert answer['held_after']['position'] < 0.1 * answer['held_before']['position']
+    assert Path(tmp_path / answer['picture']).stat().st_size > 10_000
+    written = read_robot_file(tmp_path / 'new.yaml').structure['constant_curvature']
+    old = recorded.robot.description.structure['constant_curvature']
+    ratio = written.offset / old.offset
+    assert ratio == pytest.approx(answer['parameters']['actuator_offset']['factor'], rel=1e-6)
+    # Nothing but the three numbers is different: comments and layout stay.
+    before = Path(recorded.robot.description.file).read_text().splitlines()
+    after = (tmp_path / 'new.yaml').read_text().splitlines()
+    assert sum(a != b for a, b in zip(before, after, strict=True)) == 3
+
+
+def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
+    twice = ['--parameter', 'a=constant_curvature.actuator_offset',
+             '--parameter', 'b=constant_curvature.actuator_offset']  # fmt: skip
+    done = soro('identify', str(recorded.folder), *twice, '--write', 'n.yaml')
+    assert done.returncode == 1
+    assert 'the data cannot tell: a and b apart' in done.stderr
+    done = soro(
+        'identify', str(recorded.folder), '--parameter', 'k=constant_curvature.axial_stiffness',
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert 'the data cannot tell: k (without effect)' in done.stderr
+    assert not (tmp_path / 'n.yaml').exists()
+
+
+@pytest.mark.parametrize(
+    ('words', 'said'),
+    [
+        (['--tip', 'tracker/pose'], 'holds no /arm/tracker/pose'),
+        (['--fix', 'stiffness'], 'there are: linear, quadratic'),
+        (['--parameter', 'x'], 'name=path'),
+        (['--parameter', 'x=constant_curvature.nothing'], 'leads to no number'),
+    ],
+)
+def test_identify_says_what_is_wrong(recorded, soro, tmp_path, words, said):
+    done = soro('identify', str(recorded.folder), *words)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_the_example_of_the_documentation_runs(recorded, capsys):
+    page = (Path(__file__).resolve().parents[3] / 'docs' / 'recording.md').read_text()
+    (example,) = re.findall(r'```python\n(.*?)```', page, re.DOTALL)
+    example = re.sub(r"BagReader\('[^']*'\)", f'BagReader({str(recorded.folder)!r})', example)
+    exec(example.replace('/stiff_flop/', '/arm/'))  # noqa: S102 - the page is ours
+    lines = capsys.readouterr().out.splitlines()
+    namespaces, duration, closed = lines[0].split()
+    assert (namespaces, closed) == ("['/arm']", 'True')
+    assert float(duration) == pytest.approx((24 * HOLD - 1) * PERIOD * 1e-9)
+    assert len(lines) == 1 + 24 * HOLD

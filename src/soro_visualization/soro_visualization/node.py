@@ -1,0 +1,313 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``visualization``: what people see of a robot, and the targets they drag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Path
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState, PointCloud2
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.frames import frames_for
+from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.main import run
+from soro_node.parameters import Parameter, ParameterTable
+from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+from soro_msgs.msg import ActuatorState, Configuration
+from soro_visualization.cloud import read_cloud
+from soro_visualization.description_file import expand, find_description
+from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
+from soro_visualization.inbox import Inbox
+from soro_visualization.interactive_target import interactive_server, InteractiveTarget
+from soro_visualization.link_transforms import link_transforms
+from soro_visualization.markers import Markers
+from soro_visualization.readout import readout_from_message, Snapshot
+from soro_visualization.rigid_parts import read_urdf, RigidParts
+from soro_visualization.robot_requests import RobotRequests
+from soro_visualization.shape import Shape, shape_from_message
+
+LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+REPORTS = QoSProfile(depth=50)
+LOOPBACK = '127.0.0.1'
+GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes
+
+PARAMETERS = (
+    autostart_parameter(),
+    *(p for p in ROBOT_PARAMETERS if p.name in ('robot', 'frame_prefix')),
+    Parameter('viewer', True, '', 'serve the browser viewer', read_only=True),
+    Parameter(
+        'host', LOOPBACK, '', 'address the viewer binds to; any other than loopback lets everyone '
+        'on the network move the robot', read_only=True,
+    ),
+    Parameter(
+        'port', 0, '', 'TCP port of the viewer; 0: derived from namespace, domain and user; where '
+        'it is taken, the next free one', minimum=0, maximum=65535, read_only=True,
+    ),
+    Parameter(
+        'rate', 30.0, 'Hz', 'pictures per second in the viewer',
+        minimum=1.0, maximum=60.0, read_only=True,
+    ),
+    Parameter(
+        'marker_rate', 15.0, 'Hz', 'rate of markers, while somebody listens',
+        minimum=1.0, maximum=60.0, read_only=True,
+    ),
+    Parameter(
+        'compliance_period', 0.5, 's', 'between two requests for compliance ellipsoids, while '
+        'they are looked at', minimum=0.05, maximum=60.0, read_only=True,
+    ),
+    Parameter(
+        'state_timeout', 0.5, 's', 'an actuator_state older than this is shown as silence',
+        minimum=0.01, read_only=True,
+    ),
+    Parameter(
+        'history', 30.0, 's', 'length of the plots', minimum=1.0, maximum=600.0, read_only=True
+    ),
+    Parameter(
+        'urdf', '', '', 'xacro file of the rigid parts; where it does not exist, the one of the '
+        'robot, if any', read_only=True,
+    ),
+    Parameter(
+        'publish_description', True, '', 'publish robot_description and the transforms of fixed '
+        'and driven links; false where robot_state_publisher does', read_only=True,
+    ),
+)  # fmt: skip
+
+
+class Visualization(GuardedLifecycleNode):
+    """Shows one robot: markers, description, interactive target, browser viewer."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('visualization', **kwargs)
+        self.table = ParameterTable(self, PARAMETERS)
+        self.diagnostics = Diagnostics(self)
+        self._markers_out = self.create_publisher(MarkerArray, 'markers', 5)
+        self._urdf_out = self.create_publisher(String, 'robot_description', LATCHED)
+        self._tf = self.create_publisher(TFMessage, '/tf', 50)
+        self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
+        self._viewer: Any = None
+        self._requests: RobotRequests | None = None
+        self._target: InteractiveTarget | None = None
+        self._inbox = Inbox(self)
+        self._timer: Any = None
+
+    @property
+    def address(self) -> str:
+        """Of the viewer; empty where none is served."""
+        return '' if self._viewer is None else self._viewer.address
+
+    def configure(self) -> None:
+        """Read the robot file and the rigid parts."""
+        self._description = read_description(self.table)
+        self._frames = frames_for(self.get_namespace(), self.table.frame_prefix)
+        self._markers = Markers(self._frames.base_link)
+        self._parts: RigidParts | None = None
+        self._urdf = ''
+        file = find_description(self._description.name, self.table.urdf)
+        if file is not None:
+            self._urdf = expand(file, self._frames.prefix)
+            self._parts = read_urdf(self._urdf, self._frames.prefix)
+        self._snapshot = Snapshot()
+        self._ellipsoids: Ellipsoids | None = None
+        self._state_at = self._ghost_at = -np.inf
+        self._stamp: Any = None
+        self._markers_due = self._compliance_due = 0.0
+        self.diagnostics.report('viewer', Level.OK, 'inactive')
+
+    def activate(self) -> None:
+        """Listen, serve the viewer, and begin to draw."""
+        self._requests = RobotRequests(self, self._description, self._frames, self._answered)
+        for kind, topic, qos in (
+            (Configuration, 'configuration', LOSSY),
+            (ActuatorState, 'actuator_state', LOSSY),
+            (JointState, 'joint_states', LOSSY),
+            (PointCloud2, 'workspace', LATCHED),
+            (Path, 'desired_path', LATCHED),
+            (Path, 'actual_path', LOSSY),
+            (DiagnosticArray, '/diagnostics', REPORTS),
+        ):
+            self._inbox.open(kind, topic, qos)
+        if self.table.publish_description and self._urdf:
+            self._urdf_out.publish(String(data=self._urdf))
+            self._publish_links('fixed', self._tf_static)
+        server = interactive_server(self)
+        if server is not None:
+            self._target = InteractiveTarget(
+                server, self._frames.base_link,
+                lambda pose: self._requests.move_to(pose, 'position', True),
+            )  # fmt: skip
+        if self.table.viewer:
+            self._serve()
+        self._timer = self.create_timer(
+            1.0 / self.table.rate, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def deactivate(self) -> None:
+        """Close the viewer and stop drawing."""
+        self.stop_outputs()
+        self.diagnostics.report('viewer', Level.OK, 'inactive')
+
+    def stop_outputs(self) -> None:
+        """Close the viewer and stop drawing."""
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+        viewer, self._viewer = self._viewer, None
+        if viewer is not None:
+            viewer.close()
+        target, self._target = self._target, None
+        if target is not None:
+            target.close()
+        self._inbox.close_all()
+        requests, self._requests = self._requests, None
+        if requests is not None:
+            requests.destroy()
+
+    def _serve(self) -> None:
+        from soro_visualization.viewer import port_for, Viewer
+
+        port = port_for(self.table.port, self.get_namespace())
+        self._viewer = Viewer(
+            self._description, self.table.host, port, self._requests, self._parts,
+            self.table.history,
+        )  # fmt: skip
+        self.get_logger().info(f'viewer: {self.address}')
+        self.diagnostics.report('viewer', Level.OK, f'serving {self.address}')
+        if self.table.host != LOOPBACK:
+            self.get_logger().warning(
+                f'the viewer is open to the network ({self.table.host}): '
+                'whoever reaches it can move the robot'
+            )
+
+    def _on_timer(self) -> None:
+        now = self.get_clock().now()
+        seconds = now.nanoseconds * 1e-9
+        self._requests.send_waiting()
+        fresh = self._read(seconds)
+        shape, viewer = self._snapshot.shape, self._viewer
+        if viewer is not None:
+            self._read_rare(viewer)
+            if viewer.watched or not viewer.scene.started:
+                viewer.show(self._snapshot)
+        if shape is None:
+            return
+        self._ask_compliance(seconds, shape)
+        # The timer's grid: due when it is nearer to now than to the next tick.
+        if fresh and seconds >= self._markers_due - 0.5 / self.table.rate:
+            self._markers_due = seconds + 1.0 / self.table.marker_rate
+            self._publish_markers(shape)
+
+    def _read(self, now: float) -> bool:
+        """Take the newest of the streams; whether there is a new shape."""
+        snapshot, inbox = self._snapshot, self._inbox
+        snapshot.time = now
+        message = inbox.newest('configuration')
+        fresh = None if message is None else shape_from_message(message)
+        if fresh is not None:
+            snapshot.shape, self._stamp = fresh, message.header.stamp
+        self._read_ghost(now)
+        message = inbox.newest('actuator_state')
+        if message is not None:
+            readout = readout_from_message(self._description.actuators, message)
+            if readout is not None:
+                snapshot.actuators, self._state_at = readout, now
+        elif now - self._state_at > self.table.state_timeout:
+            snapshot.actuators = None
+        message = inbox.newest('joint_states')
+        if message is not None:
+            snapshot.angles = dict(zip(message.name, message.position, strict=True))
+        return fresh is not None
+
+    def _read_ghost(self, now: float) -> None:
+        # Listened to only while it is looked at: the solver solves it only for listeners.
+        looked_at = 'ghost' in self._requests.watched and (
+            (self._viewer is not None and self._viewer.watched)
+            or self._markers_out.get_subscription_count() > 0
+        )
+        if not looked_at:
+            self._inbox.close('commanded_configuration')
+            self._snapshot.ghost = None
+            return
+        self._inbox.open(Configuration, 'commanded_configuration', LOSSY)
+        message = self._inbox.newest('commanded_configuration')
+        if message is not None:
+            self._snapshot.ghost, self._ghost_at = shape_from_message(message), now
+        elif now - self._ghost_at > GHOST_PERIOD:
+            self._snapshot.ghost = None
+
+    def _read_rare(self, viewer: Any) -> None:
+        """Take what comes seldom: reports, cloud, paths."""
+        prefix = self.get_namespace().rstrip('/') + '/'
+        for array in self._inbox.all('/diagnostics'):
+            for status in array.status:
+                if status.name.startswith(prefix):
+                    words = (status.level[0], status.message)
+                    self._snapshot.words[status.name.removeprefix(prefix)] = words
+        self._snapshot.emulated = None
+        if self._snapshot.actuators is not None and self._requests.driven:
+            self._snapshot.emulated = self.count_publishers('emulator/configuration') > 0
+        if not viewer.scene.started:
+            return
+        cloud = self._inbox.newest('workspace')
+        if cloud is not None:
+            try:
+                viewer.show_cloud(*read_cloud(cloud))
+            except ValueError as error:  # anybody may publish a cloud
+                self.get_logger().warning(f'workspace: {error}')
+        for name in ('desired', 'actual'):
+            path = self._inbox.newest(f'{name}_path')
+            if path is not None:
+                positions = [(p.pose.position.x, p.pose.position.y, p.pose.position.z)
+                             for p in path.poses]  # fmt: skip
+                viewer.show_path(name, np.array(positions).reshape(-1, 3))
+
+    def _ask_compliance(self, now: float, shape: Shape) -> None:
+        if 'ellipsoids' not in self._requests.watched:
+            self._ellipsoids = None
+        elif now >= self._compliance_due:
+            self._compliance_due = now + self.table.compliance_period
+            self._requests.ask_compliance(lambda found: self._on_compliance(found, shape))
+
+    def _on_compliance(self, messages: list[Any], shape: Shape) -> None:
+        self._ellipsoids = ellipsoids(chosen(messages), shape.extent, shape.thickest)
+        if self._viewer is not None:
+            self._viewer.show_ellipsoids(self._ellipsoids)
+
+    def _publish_markers(self, shape: Shape) -> None:
+        if self._target is not None:
+            self._target.follow(shape.tip, shape.extent)
+        if self.table.publish_description and self._parts is not None:
+            self._publish_links('revolute', self._tf)
+        if self._markers_out.get_subscription_count() > 0:
+            self._markers_out.publish(
+                self._markers.message(self._stamp, shape, self._snapshot.ghost, self._ellipsoids)
+            )
+
+    def _publish_links(self, kind: str, publisher: Any) -> None:
+        """Publish where the links on fixed or revolute joints are; the solver does the others."""
+        stamp = self._stamp or self.get_clock().now().to_msg()
+        message = link_transforms(
+            self._parts, kind, self._snapshot.angles, self._frames.prefix, stamp
+        )
+        if message.transforms:
+            publisher.publish(message)
+
+    def _answered(self, shape: Shape | None, text: str, good: bool, arrived: bool) -> None:
+        if not good:
+            self.get_logger().info(text, throttle_duration_sec=1.0)
+        if self._viewer is not None:
+            self._viewer.show_solution(shape, text, good, arrived)
+
+
+def main() -> int:
+    """Run the node."""
+    return run(Visualization)

@@ -1,0 +1,158 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a person reads beside the robot: actuators, device, solver, planner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from soro_mechanics.actuators import Actuator
+from soro_mechanics.status import Code
+
+from soro_visualization.display_units import millimetres
+from soro_visualization.shape import Array, Shape
+
+# soro_msgs/ActuatorState device_state -> (name, colour, what to do)
+DEVICE_STATES = {
+    0: ('UNCONFIGURED', '#888888', 'no device answers'),
+    1: ('INACTIVE', '#888888', 'not armed'),
+    2: ('ACTIVE', '#2b8a3e', ''),
+    3: ('SAFE', '#e67700', 'safe action; a new target takes over again'),
+    4: ('FAULT', '#c92a2a', 'latched: clear the fault'),
+    5: ('ESTOP', '#c92a2a', 'latched: release the emergency stop, then clear the fault'),
+}
+FLAGS = (
+    (1, 'at lower limit'), (2, 'at upper limit'), (4, 'slowed'), (8, 'sensor fault'),
+    (16, 'leak'), (32, 'blocked'), (64, 'over limit'),
+)  # fmt: skip
+NO_STATE = -1
+
+
+@dataclass(frozen=True)
+class ActuatorReadout:
+    """The newest ActuatorState in the order of the robot file.
+
+    Attributes
+    ----------
+    commanded, applied, measured : ndarray, shape (m,)
+        SI; NaN where not known.
+    flags : tuple of int
+    device_state : int
+        Constant of the message.
+    source : str
+        Who is in control.
+    """
+
+    commanded: Array
+    applied: Array
+    measured: Array
+    flags: tuple[int, ...]
+    device_state: int
+    source: str = ''
+
+    @property
+    def present(self) -> Array:
+        """Measured, applied where there is no sensor."""
+        return np.where(np.isfinite(self.measured), self.measured, self.applied)
+
+
+@dataclass
+class Snapshot:
+    """Everything that is shown at one moment.
+
+    Attributes
+    ----------
+    shape, ghost : Shape, optional
+        Present and commanded.
+    actuators : ActuatorReadout, optional
+        None: nobody speaks for the device.
+    words : dict of str to (int, str)
+        Diagnostics by 'node: status': level and message.
+    emulated : bool, optional
+        None: not known.
+    angles : dict of str to float
+        Of driven joints [rad].
+    time : float [s]
+    """
+
+    shape: Shape | None = None
+    ghost: Shape | None = None
+    actuators: ActuatorReadout | None = None
+    words: dict[str, tuple[int, str]] = field(default_factory=dict)
+    emulated: bool | None = None
+    angles: dict[str, float] = field(default_factory=dict)
+    time: float = 0.0
+
+
+def readout_from_message(actuators: Sequence[Actuator], message: Any) -> ActuatorReadout | None:
+    """Return the readout of a soro_msgs/ActuatorState, None where it is another robot's."""
+    names = list(message.name)
+    if sorted(names) != sorted(a.name for a in actuators):
+        return None
+    order = [names.index(a.name) for a in actuators]
+    return ActuatorReadout(
+        np.array(message.commanded)[order],
+        np.array(message.applied)[order],
+        np.array(message.measured)[order],
+        tuple(int(message.flags[i]) for i in order),
+        int(message.device_state),
+        message.command_source,
+    )
+
+
+def flag_words(flags: int) -> str:
+    """Return the flags of an actuator in words."""
+    return ', '.join(word for bit, word in FLAGS if flags & bit)
+
+
+def badge(emulated: bool | None) -> str:
+    """Return HTML that says whether this is an emulator or hardware."""
+    if emulated is None:
+        text, colour = 'no device', '#888888'
+    elif emulated:
+        text, colour = 'EMULATOR', '#1971c2'
+    else:
+        text, colour = 'HARDWARE', '#c92a2a'
+    return _pill(text, colour)
+
+
+def status_html(snapshot: Snapshot) -> str:
+    """Return the status lines as HTML."""
+    from html import escape
+
+    rows = []
+    readout = snapshot.actuators
+    if readout is None:
+        rows.append(('device', _pill('silent', '#888888') + ' no actuator_state'))
+    else:
+        name, colour, hint = DEVICE_STATES.get(readout.device_state, ('?', '#888888', ''))
+        rows.append(('device', _pill(name, colour) + ' ' + escape(hint)))
+        rows.append(('in control', escape(readout.source.rsplit('/', 1)[-1] or 'nobody')))
+    if snapshot.shape is not None:
+        shape = snapshot.shape
+        code = Code(shape.code) if shape.code in list(Code) else Code.UNKNOWN
+        text = 'solved' if code is Code.NONE else code.name
+        rows.append(('solver', f'{escape(shape.model)}, {text}, residual {shape.residual:.1e}'))
+        rows.append(('tip', millimetres(shape.tip[:3, 3])))
+    for key, label in (('trajectory_planner: stream', 'planner'),
+                       ('trajectory_planner: target', 'last target')):  # fmt: skip
+        if key in snapshot.words:
+            level, text = snapshot.words[key]
+            colour = ('inherit', '#e67700', '#c92a2a', '#888888')[min(level, 3)]
+            rows.append((label, f'<span style="color:{colour}">{escape(text)}</span>'))
+    cells = ''.join(
+        f'<tr><td style="opacity:0.65;padding-right:0.6em;white-space:nowrap">{k}</td>'
+        f'<td>{v}</td></tr>'
+        for k, v in rows
+    )
+    return f'<table style="font-size:0.75em;margin:0 0.5em;border-spacing:0">{cells}</table>'
+
+
+def _pill(text: str, colour: str) -> str:
+    return (
+        f'<span style="background:{colour};color:white;border-radius:0.5em;'
+        f'padding:0.05em 0.5em;font-size:0.9em">{text}</span>'
+    )

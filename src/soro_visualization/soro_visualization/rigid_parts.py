@@ -1,0 +1,237 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rigid parts of a robot from its URDF: boxes, cylinders and spheres on links.
+
+Only what our descriptions use is read: primitive geometry, plain colours, and joints that are
+fixed, floating (the solver knows the pose) or revolute (driven cranks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+from soro_mechanics.errors import SoroError
+
+from soro_visualization.shape import Array
+
+GREY = (0.6, 0.6, 0.62, 1.0)
+
+
+class UrdfError(SoroError):
+    """A description that cannot be read or that uses what is not supported."""
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """One solid on a link.
+
+    Attributes
+    ----------
+    kind : str
+        box, cylinder or sphere.
+    size : tuple of float [m]
+        Edges of a box; radius and length of a cylinder; radius of a sphere.
+    origin : ndarray, shape (4, 4)
+        In the link's frame.
+    rgba : tuple of float
+        0-1.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    origin: Array
+    rgba: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How a link hangs on its parent."""
+
+    name: str
+    kind: str
+    parent: str
+    origin: Array
+    axis: Array
+
+
+@dataclass(frozen=True)
+class RigidParts:
+    """Links with their solids and joints; names without the frame prefix.
+
+    Attributes
+    ----------
+    root : str
+    solids : dict of str to tuple of Primitive
+        By link.
+    joints : dict of str to Joint
+        By child link.
+    """
+
+    root: str
+    solids: dict[str, tuple[Primitive, ...]]
+    joints: dict[str, Joint]
+
+    def pose(self, link: str, bodies: dict[str, Array], angles: dict[str, float]) -> Array | None:
+        """Return the (4, 4) pose of a link in the root's frame, None while it is not known.
+
+        Parameters
+        ----------
+        link : str
+        bodies : dict of str to ndarray, shape (4, 4)
+            Poses of the links on floating joints.
+        angles : dict of str to float [rad]
+            Of the revolute joints, by joint name.
+        """
+        if link == self.root:
+            return np.eye(4)
+        joint = self.joints[link]
+        if joint.kind == 'floating':
+            return bodies.get(link)
+        parent = self.pose(joint.parent, bodies, angles)
+        if parent is None:
+            return None
+        pose = parent @ joint.origin
+        if joint.kind == 'revolute':
+            pose = pose @ turn(joint.axis, angles.get(joint.name, 0.0))
+        return pose
+
+    @property
+    def lowest(self) -> float:
+        """Lowest z of the upright solids of the root [m]; zero where there are none."""
+        heights = [
+            solid.origin[2, 3] - (0.5 if solid.kind != 'sphere' else 1.0) * solid.size[-1]
+            for solid in self.solids[self.root]
+        ]
+        return float(min(heights, default=0.0))
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Every link, the root first."""
+        return (self.root, *self.joints)
+
+
+def turn(axis: Array, angle: float) -> Array:
+    """Return the (4, 4) rotation about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    pose = np.eye(4)
+    pose[:3, :3] += np.sin(angle) * k + (1.0 - np.cos(angle)) * (k @ k)
+    return pose
+
+
+def read_urdf(text: str, prefix: str = '') -> RigidParts:
+    """Return the rigid parts of a URDF.
+
+    Parameters
+    ----------
+    text : str
+        The XML.
+    prefix : str
+        Stands in front of every link's name, which is a frame, and is taken off. Joints have the
+        names of joint_states, without it.
+
+    Raises
+    ------
+    UrdfError
+        Not XML, not a robot, a tree with several roots, or geometry other than primitives.
+    """
+    try:
+        robot = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise UrdfError(f'the robot description is not XML: {error}') from None
+    if robot.tag != 'robot':
+        raise UrdfError(f'the root of a robot description is <robot>, not <{robot.tag}>')
+    materials = {
+        m.get('name', ''): _rgba(m)
+        for m in robot.findall('material')
+        if m.find('color') is not None
+    }
+    solids = {
+        _name(link, prefix): tuple(_solid(v, materials) for v in link.findall('visual'))
+        for link in robot.findall('link')
+    }
+    joints: dict[str, Joint] = {}
+    for element in robot.findall('joint'):
+        child, joint = _joint(element, prefix)
+        if child in joints:
+            raise UrdfError(f'link {child} hangs on two joints')
+        if child not in solids or joint.parent not in solids:
+            raise UrdfError(f'joint {joint.name} names a link that does not exist')
+        joints[child] = joint
+    roots = [name for name in solids if name not in joints]
+    if len(roots) != 1:
+        raise UrdfError(f'a robot description has one root, not {len(roots)}: {roots}')
+    return RigidParts(roots[0], solids, joints)
+
+
+def _name(element: ElementTree.Element, prefix: str, attribute: str = 'name') -> str:
+    name = element.get(attribute, '')
+    if not name.startswith(prefix) or name == prefix:
+        raise UrdfError(f'<{element.tag}> {attribute}={name!r}: expected the prefix {prefix!r}')
+    return name.removeprefix(prefix)
+
+
+def _numbers(text: str, count: int, what: str) -> tuple[float, ...]:
+    try:
+        values = tuple(float(x) for x in text.split())
+    except ValueError:
+        values = ()
+    if len(values) != count or not np.all(np.isfinite(values)):
+        raise UrdfError(f'{what}: {text!r} is not {count} finite numbers')
+    return values
+
+
+def _origin(element: ElementTree.Element) -> Array:
+    origin = element.find('origin')
+    pose = np.eye(4)
+    if origin is not None:
+        roll, pitch, yaw = _numbers(origin.get('rpy', '0 0 0'), 3, 'origin rpy')
+        pose = turn(np.array([0, 0, 1.0]), yaw) @ turn(np.array([0, 1.0, 0]), pitch)
+        pose = pose @ turn(np.array([1.0, 0, 0]), roll)
+        pose[:3, 3] = _numbers(origin.get('xyz', '0 0 0'), 3, 'origin xyz')
+    return pose
+
+
+def _rgba(material: ElementTree.Element) -> tuple[float, ...]:
+    colour = material.find('color')
+    return GREY if colour is None else _numbers(colour.get('rgba', ''), 4, 'color rgba')
+
+
+def _solid(visual: ElementTree.Element, materials: dict[str, tuple[float, ...]]) -> Primitive:
+    material = visual.find('material')
+    rgba = GREY
+    if material is not None:
+        inline = material.find('color') is not None
+        rgba = _rgba(material) if inline else materials.get(material.get('name', ''), GREY)
+    geometry = visual.find('geometry')
+    for shape in () if geometry is None else tuple(geometry):
+        if shape.tag == 'box':
+            size = _numbers(shape.get('size', ''), 3, 'box size')
+        elif shape.tag == 'cylinder':
+            text = f'{shape.get("radius", "")} {shape.get("length", "")}'
+            size = _numbers(text, 2, 'cylinder radius and length')
+        elif shape.tag == 'sphere':
+            size = _numbers(shape.get('radius', ''), 1, 'sphere radius')
+        else:
+            break
+        return Primitive(shape.tag, size, _origin(visual), rgba)
+    raise UrdfError('a visual needs a box, a cylinder or a sphere')
+
+
+def _joint(element: ElementTree.Element, prefix: str) -> tuple[str, Joint]:
+    name, kind = element.get('name', ''), element.get('type', '')
+    if kind not in ('fixed', 'floating', 'revolute'):
+        raise UrdfError(f'joint {name}: type {kind!r} is not fixed, floating or revolute')
+    parent, child = element.find('parent'), element.find('child')
+    if parent is None or child is None:
+        raise UrdfError(f'joint {name} needs a parent and a child')
+    axis = element.find('axis')
+    text = '1 0 0' if axis is None else axis.get('xyz', '')
+    direction = np.array(_numbers(text, 3, 'axis xyz'))
+    length = np.linalg.norm(direction)
+    if length == 0.0:
+        raise UrdfError(f'joint {name}: the axis is zero')
+    joint = Joint(name, kind, _name(parent, prefix, 'link'), _origin(element), direction / length)
+    return _name(child, prefix, 'link'), joint

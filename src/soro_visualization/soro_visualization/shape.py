@@ -1,0 +1,145 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of a robot as arrays: what markers and viewer draw, whoever it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+FORCE_SHOWN = 1e-4  # N; weaker loads are numerical zeros to people
+
+
+@dataclass(frozen=True)
+class Rod:
+    """One backbone.
+
+    Attributes
+    ----------
+    name : str
+    positions : ndarray, shape (n, 3) [m]
+        In base_link.
+    quaternions : ndarray, shape (n, 4)
+        x, y, z, w; local z along the rod.
+    radius : ndarray, shape (n,) [m]
+    arc_length : ndarray, shape (n,) [m]
+        Along the unloaded rod.
+    """
+
+    name: str
+    positions: Array
+    quaternions: Array
+    radius: Array
+    arc_length: Array
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One configuration of a robot, everything in base_link.
+
+    Attributes
+    ----------
+    rods : tuple of Rod
+    bodies : dict of str to ndarray, shape (4, 4)
+        Rigid bodies by name.
+    tip : ndarray, shape (4, 4)
+    wrench : ndarray, shape (6,) [N, N m]
+        At the tip, axes of base_link, force first.
+    actuation : dict of str to float
+        SI, by actuator name.
+    model : str
+    code : int
+        ErrorCode of the solver.
+    residual : float
+    stamp : float
+        Seconds of the header's stamp.
+    """
+
+    rods: tuple[Rod, ...]
+    bodies: dict[str, Array]
+    tip: Array
+    wrench: Array
+    actuation: dict[str, float]
+    model: str = ''
+    code: int = 0
+    residual: float = 0.0
+    stamp: float = 0.0
+
+    @property
+    def extent(self) -> float:
+        """Largest distance of anything drawn from the base's origin [m]."""
+        points = [rod.positions for rod in self.rods]
+        points.append(self.tip[None, :3, 3])
+        points += [pose[None, :3, 3] for pose in self.bodies.values()]
+        return float(np.linalg.norm(np.concatenate(points), axis=1).max())
+
+    @property
+    def thickest(self) -> float:
+        """Radius of the thickest rod [m]."""
+        return max((float(rod.radius.max()) for rod in self.rods), default=0.0)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether a force acts on the tip that is worth an arrow."""
+        return bool(np.linalg.norm(self.wrench[:3]) > FORCE_SHOWN)
+
+
+def rotation_matrix(quaternion: Array) -> Array:
+    """Return the (3, 3) rotation of a unit quaternion x, y, z, w."""
+    x, y, z, w = quaternion
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def pose_matrix(message: Any) -> Array:
+    """Return the (4, 4) pose of a geometry_msgs/Pose."""
+    p, o = message.position, message.orientation
+    pose = np.eye(4)
+    pose[:3, :3] = rotation_matrix(np.array([o.x, o.y, o.z, o.w]))
+    pose[:3, 3] = p.x, p.y, p.z
+    return pose
+
+
+def shape_from_message(message: Any) -> Shape | None:
+    """Return the shape in a soro_msgs/Configuration, or None where a value is not finite."""
+    rods = tuple(_rod(backbone) for backbone in message.backbones)
+    f, t = message.wrench.force, message.wrench.torque
+    stamp = message.header.stamp
+    shape = Shape(
+        rods=rods,
+        bodies={
+            name: pose_matrix(pose)
+            for name, pose in zip(message.body_name, message.body_pose, strict=True)
+        },
+        tip=pose_matrix(message.tip),
+        wrench=np.array([f.x, f.y, f.z, t.x, t.y, t.z]),
+        actuation=dict(zip(message.actuator_name, message.actuation, strict=True)),
+        model=message.model,
+        code=int(message.status.code),
+        residual=float(message.status.residual),
+        stamp=stamp.sec + 1e-9 * stamp.nanosec,
+    )
+    return shape if np.isfinite(shape.extent) else None
+
+
+def _rod(backbone: Any) -> Rod:
+    # One pass over the messages: attribute access is what costs here.
+    rows = np.array(
+        [
+            (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
+            for p, o in ((pose.position, pose.orientation) for pose in backbone.poses)
+        ]
+    )
+    return Rod(
+        backbone.name, rows[:, :3], rows[:, 3:], np.array(backbone.radius),
+        np.array(backbone.arc_length),
+    )  # fmt: skip

@@ -1,0 +1,188 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The browser viewer: one server, one robot, fed with snapshots by a node or by a recording."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import time
+from typing import Any
+import zlib
+
+import numpy as np
+from soro_mechanics.robot_file import RobotDescription
+
+from soro_visualization.controls import Controls, TASKS
+from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
+from soro_visualization.page_origin import only_own_page
+from soro_visualization.readout import Snapshot
+from soro_visualization.rigid_parts import RigidParts
+from soro_visualization.shape import Array, rotation_matrix, Shape
+from soro_visualization.viewer_panel import ViewerPanel
+from soro_visualization.viewer_plots import ViewerPlots
+from soro_visualization.viewer_scene import ViewerScene
+
+LOOPBACK = '127.0.0.1'
+FIRST_PORT, PORTS = 8100, 800
+PANEL_PERIOD = 0.25  # s between two updates of text and sliders
+PLOT_PERIOD = 0.4  # s
+GIZMO = 0.35  # of the robot's extent
+
+
+def derived_port(namespace: str) -> int:
+    """Return the port of the viewer of a namespace: the same at every start."""
+    key = f'{os.getuid()}|{os.environ.get("ROS_DOMAIN_ID", "0")}|{namespace.strip("/")}|viewer'
+    return FIRST_PORT + zlib.crc32(key.encode()) % PORTS
+
+
+class Viewer:
+    """A page with the robot in 3D and a panel.
+
+    Parameters
+    ----------
+    description : RobotDescription
+    host : str
+        Address to bind to.
+    port : int
+        Where it is taken, the next free one is used; see `address`.
+    controls : Controls, optional
+        None: a recording, nothing can be asked for.
+    parts : RigidParts, optional
+    history : float
+        Length of the plots [s].
+    """
+
+    def __init__(
+        self, description: RobotDescription, host: str = LOOPBACK, port: int = 0,
+        controls: Controls | None = None, parts: RigidParts | None = None, history: float = 30.0,
+    ) -> None:  # fmt: skip
+        import viser
+
+        # Viser prints a banner; the address is ours to say.
+        with only_own_page(), contextlib.redirect_stdout(io.StringIO()):
+            self.server: Any = viser.ViserServer(host, port, label=description.name, verbose=False)
+        self.server.gui.configure_theme(
+            show_logo=False, show_share_button=False, control_width='large'
+        )
+        self._controls = controls
+        self.scene = ViewerScene(self.server, parts)
+        self.panel = ViewerPanel(
+            self.server.gui, description.title, description.actuators,
+            description.coupled_limits, controls, self._show_layer,
+        )  # fmt: skip
+        self.plots = ViewerPlots(self.server.gui, description.actuators, history)
+        self.panel.on_task = self._on_task
+        self.panel.on_slider = self._on_slider
+        self._gizmo: Any = None
+        self._dragging, self._touched = False, False
+        self._layers = {'ghost': True, 'ellipsoids': False, 'workspace': True, 'paths': True}
+        self._panel_due = self._plots_due = 0.0
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        host = self.server.get_host()
+        shown = 'localhost' if host in ('0.0.0.0', '::') else host
+        return f'http://{shown}:{self.server.get_port()}'
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody has the page open."""
+        return bool(self.server.get_clients())
+
+    def close(self) -> None:
+        """Stop the server."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show a moment: the scene always, text and plots a few times a second."""
+        now = time.monotonic()
+        self.plots.keep(snapshot)
+        with self.server.atomic():
+            if snapshot.shape is not None:
+                self.scene.show(snapshot.shape, snapshot.angles)
+                self._place_gizmo(snapshot.shape)
+            self.scene.show_ghost(snapshot.ghost if self._layers['ghost'] else None)
+            if now >= self._panel_due:
+                self._panel_due = now + PANEL_PERIOD
+                self.panel.show(snapshot, list(self.scene.legends.values()), now)
+            if now >= self._plots_due:
+                self._plots_due = now + PLOT_PERIOD
+                self.plots.draw(snapshot.time)
+
+    def show_ellipsoids(self, found: Ellipsoids | None) -> None:
+        """Show compliance ellipsoids, or nothing."""
+        self.scene.show_ellipsoids(found if self._layers['ellipsoids'] else None)
+
+    def show_cloud(self, points: Array, compliance: Array | None) -> None:
+        """Show the workspace, see `ViewerScene.show_cloud`."""
+        self.scene.show_cloud(points, compliance)
+        self._show_layer('workspace', self._layers['workspace'])
+
+    def show_path(self, name: str, positions: Array) -> None:
+        """Show 'desired' or 'actual' path (n, 3)."""
+        self.scene.show_path(f'/paths/{name}', positions if self._layers['paths'] else [])
+
+    def show_solution(self, shape: Shape | None, text: str, good: bool, arrived: bool) -> None:
+        """Show the answer of the inverse solver: shape and words.
+
+        Parameters
+        ----------
+        shape : Shape, optional
+            At the solution, or the nearest one that was found.
+        text : str
+        good : bool
+            The target is reachable.
+        arrived : bool
+            The robot goes there by itself: the shape need not be shown.
+        """
+        self.panel.say(text, good)
+        self.scene.show_solution(None if arrived else shape, good)
+
+    def _place_gizmo(self, shape: Shape) -> None:
+        if self._controls is None:
+            return
+        if self._gizmo is None:
+            self._gizmo = self.server.scene.add_transform_controls(
+                '/target', scale=GIZMO, disable_rotations=True, depth_test=False, opacity=0.8
+            )
+            self._gizmo.on_update(self._on_drag)
+        if not self._dragging and not self._touched:
+            self._gizmo.position = shape.tip[:3, 3] * self.scene.zoom
+            self._gizmo.wxyz = quaternions_wxyz(shape.tip[None, :3, :3])[0]
+
+    async def _on_drag(self, event: Any) -> None:
+        assert self._controls is not None
+        self._dragging, self._touched = event.phase != 'end', True
+        if self.panel.sliders is not None:
+            self.panel.sliders.forget_target()
+        w, x, y, z = event.target.wxyz
+        pose = np.eye(4)
+        pose[:3, :3] = rotation_matrix(np.array([x, y, z, w]))
+        pose[:3, 3] = np.asarray(event.target.position) / self.scene.zoom
+        self.plots.target(pose[:3, 3])
+        self._controls.move_to(pose, self.panel.task, self.panel.follow)
+
+    def _on_task(self, task: str) -> None:
+        if self._gizmo is not None:
+            self._gizmo.disable_rotations = task == TASKS[0]
+
+    def _on_slider(self) -> None:
+        # The hand has left the gizmo for a slider: it returns to the tip.
+        self._touched = False
+        self.plots.target(None)
+        self.scene.show_solution(None)
+
+    def _show_layer(self, name: str, on: bool) -> None:
+        self._layers[name] = on
+        for node in {'workspace': ['/workspace'], 'paths': ['/paths/desired', '/paths/actual'],
+                     'ghost': ['/ghost'], 'ellipsoids': ['/ellipsoids']}[name]:  # fmt: skip
+            self.scene.visible(node, on)
+
+
+def port_for(port: int, namespace: str) -> int:
+    """Return the port asked for, or the derived one for zero."""
+    return port or derived_port(namespace)

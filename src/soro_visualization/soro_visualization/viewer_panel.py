@@ -1,0 +1,245 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The panel of the browser viewer: STOP, status, target, actuators, what to show, plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import time
+from typing import Any
+
+import numpy as np
+from soro_mechanics.actuators import Actuator, CoupledLimit
+
+from soro_visualization.controls import Controls, TASKS
+from soro_visualization.display_units import shown, size_of, step_of, unit_of
+from soro_visualization.readout import ActuatorReadout, badge, flag_words, Snapshot, status_html
+from soro_visualization.shape import Array
+
+HANDS_ON = 1.0  # s after a touch in which a slider stays where the hand left it
+FOLDED = 12  # more actuators than this start folded away
+
+
+class ActuatorSliders:
+    """A slider for every actuator, with limits and units.
+
+    Sliders show what is applied, except while a hand is on them. Moving one sends the targets of
+    all: those last sent from here, else what is applied.
+    """
+
+    def __init__(
+        self, gui: Any, actuators: Sequence[Actuator], limits: Sequence[CoupledLimit],
+        send: Callable[[Array], None],
+    ) -> None:  # fmt: skip
+        self._actuators, self._limits, self._send = actuators, limits, send
+        self._sizes = np.array([size_of(a) for a in actuators])
+        self._target: Array | None = None
+        self._applied = np.array([a.rest for a in actuators])
+        self._touched = -np.inf
+        self._values = gui.add_html('')
+        self._note = gui.add_html('')
+        self._sliders = []
+        for i, a in enumerate(actuators):
+            size = size_of(a)
+            slider = gui.add_slider(
+                f'{a.name} [{unit_of(a)}]' if unit_of(a) else a.name,
+                min=round(a.minimum / size, 6), max=round(a.maximum / size, 6), step=step_of(a),
+                initial_value=round(a.rest / size, 6),
+                hint=f'{shown(a.minimum, a.unit)} to {shown(a.maximum, a.unit)}, '
+                f'at most {a.rate / size:g} {unit_of(a)}/s',
+            )  # fmt: skip
+            slider.on_update(self._moved(i))
+            self._sliders.append(slider)
+
+    def forget_target(self) -> None:
+        """Take the next targets from what is applied: something else has moved the robot."""
+        self._target = None
+
+    def rest(self) -> None:
+        """Send every actuator to rest."""
+        self._target = np.array([a.rest for a in self._actuators])
+        self._send(self._target.copy())
+
+    def show(self, readout: ActuatorReadout | None, now: float) -> None:
+        """Show a state: numbers, flags, and the sliders where no hand is on them."""
+        if readout is None:
+            return
+        self._values.content = self._table(readout)
+        applied = np.where(np.isfinite(readout.applied), readout.applied, readout.present)
+        if np.all(np.isfinite(applied)):
+            self._applied = applied
+        if now - self._touched < HANDS_ON:
+            return
+        for slider, value, a in zip(self._sliders, applied / self._sizes, self._actuators,
+                                    strict=True):  # fmt: skip
+            if np.isfinite(value) and abs(slider.value - value) > 2.0 * step_of(a):
+                slider.value = round(float(np.clip(value, slider.min, slider.max)), 6)
+
+    def _moved(self, index: int) -> Callable[[Any], Any]:
+        async def moved(event: Any) -> None:
+            if event.client_id is None:
+                return  # set by us
+            self._touched = time.monotonic()
+            base = self._applied if self._target is None else self._target
+            target = base.copy()
+            target[index] = event.target.value * self._sizes[index]
+            self._target = target
+            broken = [x.name for x in self._limits if x.coefficients @ target > x.maximum]
+            self._note.content = (
+                f'<small style="color:#e67700">&nbsp; beyond {broken[0]}: not sent</small>'
+                if broken
+                else ''
+            )
+            if not broken:
+                self._send(target.copy())
+
+        return moved
+
+    def _table(self, readout: ActuatorReadout) -> str:
+        if len(self._actuators) > FOLDED:
+            shares = readout.present
+            low, high = float(np.nanmin(shares)), float(np.nanmax(shares))
+            unit = self._actuators[0].unit
+            return f'<small>&nbsp; measured {shown(low, unit)} to {shown(high, unit)}</small>'
+        rows = ''.join(
+            f'<tr><td style="padding-right:0.8em">{a.name}</td>'
+            f'<td style="padding-right:0.8em">{shown(float(m), a.unit)}</td>'
+            f'<td style="padding-right:0.8em;opacity:0.65">{shown(float(p), a.unit)}</td>'
+            f'<td style="color:#e67700">{flag_words(f)}</td></tr>'
+            for a, m, p, f in zip(
+                self._actuators, readout.measured, readout.applied, readout.flags, strict=True
+            )
+        )
+        head = '<tr style="opacity:0.65"><td></td><td>measured</td><td>applied</td><td></td></tr>'
+        return f'<table style="font-size:0.75em;margin:0 0.5em">{head}{rows}</table>'
+
+
+class ViewerPanel:
+    """Everything beside the scene.
+
+    Parameters
+    ----------
+    gui : viser.GuiApi
+    title : str
+    actuators, limits
+        Of the robot file.
+    controls : Controls, optional
+        None: a recording is shown, nothing can be asked for.
+    show : callable
+        ``show(name, on)``: shows or hides something in the scene.
+    """
+
+    def __init__(
+        self, gui: Any, title: str, actuators: Sequence[Actuator],
+        limits: Sequence[CoupledLimit], controls: Controls | None,
+        show: Callable[[str, bool], None],
+    ) -> None:  # fmt: skip
+        self._controls, self._show = controls, show
+        self.task, self.follow = TASKS[0], True
+        self.on_task: Callable[[str], None] = lambda task: None
+        self.on_slider: Callable[[], None] = lambda: None
+        self._head = gui.add_html('')
+        self._title = title
+        if controls is not None:
+            self._stop = gui.add_button('STOP', color='red', hint='driver/stop: vents, now')
+            self._stop.on_click(self._on_stop)
+        self._status = gui.add_html('')
+        self.sliders: ActuatorSliders | None = None
+        if controls is not None:
+            self._add_target(gui, controls)
+            self._add_actuators(gui, actuators, limits, controls)
+        self._add_layers(gui, controls)
+
+    def show(self, snapshot: Snapshot, legends: Sequence[str], now: float) -> None:
+        """Show a moment; called a few times a second."""
+        self._head.content = (
+            f'<div style="margin:0.3em 0.5em"><b>{self._title}</b><br>'
+            f'{badge(snapshot.emulated)}</div>'
+        )
+        self._status.content = status_html(snapshot)
+        self._legend.content = ''.join(legends)
+        if self.sliders is not None:
+            self.sliders.show(snapshot.actuators, now)
+
+    def say(self, text: str, good: bool = True) -> None:
+        """Show the outcome of the last request."""
+        colour = 'inherit' if good else '#e67700'
+        self._answer.content = f'<small style="color:{colour}">&nbsp; {text}</small>'
+
+    def _add_target(self, gui: Any, controls: Controls) -> None:
+        with gui.add_folder('Target'):
+            follow = gui.add_checkbox(
+                'robot follows', initial_value=True,
+                hint='off: the solution is only shown, nothing moves',
+            )  # fmt: skip
+            task = gui.add_dropdown('must be met', TASKS, initial_value=TASKS[0])
+            self._answer = gui.add_html('<small>&nbsp; drag the arrows at the tip</small>')
+
+        @follow.on_update
+        async def _(event: Any) -> None:
+            self.follow = bool(event.target.value)
+
+        @task.on_update
+        async def _(event: Any) -> None:
+            self.task = event.target.value
+            self.on_task(self.task)
+
+    def _add_actuators(
+        self, gui: Any, actuators: Sequence[Actuator], limits: Sequence[CoupledLimit],
+        controls: Controls,
+    ) -> None:  # fmt: skip
+        def send(target: Array) -> None:
+            self.on_slider()
+            controls.actuate(target)
+
+        with gui.add_folder('Actuators', expand_by_default=len(actuators) <= FOLDED):
+            self.sliders = ActuatorSliders(gui, actuators, limits, send)
+            rest = gui.add_button('All to rest')
+            release = gui.add_button('Release', hint='the planner commands nothing any more')
+            clear = gui.add_button('Clear fault', hint='driver/clear_fault: moves nothing')
+
+        @rest.on_click
+        async def _(event: Any) -> None:
+            self.sliders.rest()
+
+        @release.on_click
+        async def _(event: Any) -> None:
+            controls.release()
+
+        @clear.on_click
+        async def _(event: Any) -> None:
+            controls.clear_fault()
+
+    def _add_layers(self, gui: Any, controls: Controls | None) -> None:
+        with gui.add_folder('Show'):
+            self._legend = gui.add_html('')
+            layers = {'ghost': ('commanded shape (ghost)', True)}
+            if controls is not None:
+                layers['ellipsoids'] = ('compliance ellipsoids', False)
+            layers['workspace'] = ('workspace', True)
+            layers['paths'] = ('desired and actual path', True)
+            for name, (label, on) in layers.items():
+                gui.add_checkbox(label, initial_value=on).on_update(self._layer(name))
+            if controls is not None:
+                analyze = gui.add_button(
+                    'Compute the workspace', hint='compliance/analyze_workspace, uses all cores'
+                )
+
+                @analyze.on_click
+                async def _(event: Any) -> None:
+                    controls.analyze_workspace()
+
+    def _layer(self, name: str) -> Callable[[Any], Any]:
+        async def changed(event: Any) -> None:
+            on = bool(event.target.value)
+            self._show(name, on)
+            if self._controls is not None:
+                self._controls.watch(name, on)
+
+        return changed
+
+    async def _on_stop(self, event: Any) -> None:
+        assert self._controls is not None
+        self._controls.stop()
+        if self.sliders is not None:
+            self.sliders.forget_target()

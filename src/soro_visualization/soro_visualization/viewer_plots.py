@@ -1,0 +1,102 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Small plots of the last seconds: actuators, and how far the tip is from what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from soro_mechanics.actuators import Actuator
+
+from soro_visualization.display_units import size_of, unit_of
+from soro_visualization.history import History
+from soro_visualization.readout import Snapshot
+from soro_visualization.shape import Array
+
+COLOURS = ('#1c7ed6', '#e8590c', '#2f9e44', '#9c36b5', '#c2255c', '#0c8599')
+RATE = 10.0  # rows kept per second
+HEIGHT = 150
+
+
+class ViewerPlots:
+    """Two plots: the actuators measured (and commanded, faint), and the error of the tip.
+
+    Parameters
+    ----------
+    gui : viser.GuiApi
+    actuators : sequence of Actuator
+        The first six are drawn.
+    duration : float [s]
+    """
+
+    def __init__(self, gui: Any, actuators: Sequence[Actuator], duration: float) -> None:
+        from viser import uplot
+
+        self._drawn = tuple(actuators[: len(COLOURS)])
+        self._sizes = np.array([size_of(a) for a in self._drawn])
+        count = len(self._drawn)
+        self._values = History(2 * count, duration, RATE)
+        self._errors = History(2, duration, RATE)
+        self._target: Array | None = None
+        time = uplot.Series(label='s')
+        axes = (uplot.Axis(show=True), uplot.Axis(show=True, size=45))
+        unit = unit_of(self._drawn[0])
+        more = '' if len(actuators) == count else f', the first {count} of {len(actuators)}'
+        scales = {'x': uplot.Scale(time=False)}
+        with gui.add_folder('Plots'):
+            measured = [
+                uplot.Series(label=a.name, stroke=c, width=2)
+                for a, c in zip(self._drawn, COLOURS, strict=False)
+            ]
+            commanded = [
+                uplot.Series(label=f'{a.name} asked', stroke=c + '70', width=1)
+                for a, c in zip(self._drawn, COLOURS, strict=False)
+            ]
+            self._actuators = gui.add_uplot(
+                _columns(np.full((2, 1 + 2 * count), np.nan)), (time, *measured, *commanded),
+                title=f'actuators [{unit}]{more}', scales=scales, axes=axes, height=HEIGHT,
+                legend=uplot.Legend(show=False),
+            )  # fmt: skip
+            self._error = gui.add_uplot(
+                _columns(np.full((2, 3), np.nan)),
+                (
+                    time,
+                    uplot.Series(label='to command', stroke=COLOURS[0], width=2),
+                    uplot.Series(label='to target', stroke=COLOURS[1], width=2),
+                ),
+                title='tip: distance to command (blue), to target (orange) [mm]', scales=scales,
+                axes=axes, height=HEIGHT, legend=uplot.Legend(show=False),
+            )  # fmt: skip
+
+    def target(self, position: Array | None) -> None:
+        """Take the position (3,) that was asked for last."""
+        self._target = position
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keep a moment."""
+        readout, shape = snapshot.actuators, snapshot.shape
+        count = len(self._drawn)
+        if readout is not None:
+            values = np.concatenate(
+                [readout.measured[:count] / self._sizes, readout.commanded[:count] / self._sizes]
+            )
+            self._values.add(snapshot.time, values)
+        if shape is not None:
+            tip = shape.tip[:3, 3]
+            ghost = snapshot.ghost
+            command = np.nan if ghost is None else np.linalg.norm(ghost.tip[:3, 3] - tip)
+            target = np.nan if self._target is None else np.linalg.norm(self._target - tip)
+            self._errors.add(snapshot.time, 1e3 * np.array([command, target]))
+
+    def draw(self, now: float) -> None:
+        """Send what was kept; called a few times a second."""
+        for handle, history in ((self._actuators, self._values), (self._error, self._errors)):
+            table = history.table(now)
+            if len(table) >= 2:
+                handle.data = _columns(table)
+
+
+def _columns(table: Array) -> tuple[Array, ...]:
+    return tuple(np.ascontiguousarray(column) for column in table.T)

@@ -1,0 +1,299 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The 3D half of the browser viewer: tubes, ghost, rigid parts, loads, ellipsoids, clouds, paths.
+
+Everything is drawn in units of the robot's own extent, because light, shadows and gizmo of the
+page are made for scenes of about one: robots here are four centimetres or a metre tall.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from soro_visualization.colour_scale import BLUE_TO_RED, ColourScale, PLASMA, rounded
+from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
+from soro_visualization.rigid_parts import Primitive, RigidParts
+from soro_visualization.shape import Array, Shape
+from soro_visualization.tubes import Cylinders, cylinders, unit_box, unit_cylinder, unit_sphere
+
+GHOST = (120, 140, 170)
+THINNEST = 0.004  # of the extent: radius of the thinnest rod drawn
+GHOST_AWAY = 0.02  # of the extent: a ghost nearer to the robot only makes it pale
+FORCE = (200, 40, 40)
+ELLIPSOID = (235, 140, 40)
+DESIRED, ACTUAL = (40, 90, 200), (40, 160, 70)
+ARROW = 0.35  # length of a load's arrow, of the robot's extent
+CAMERA = np.array([1.9, -2.6, 1.0])  # from the point looked at, in extents of the robot
+ASIDE = np.array([0.36, 0.27, 0.1])  # that point, from the middle: the panel hides the right
+WIDE = 1.5
+FIELD_OF_VIEW = 0.75  # rad
+
+
+class ViewerScene:
+    """What stands in the scene of one server.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    parts : RigidParts, optional
+        Rigid parts to draw; bodies without one are drawn as axes.
+    """
+
+    def __init__(self, server: Any, parts: RigidParts | None = None) -> None:
+        self._scene, self._server, self._parts = server.scene, server, parts
+        self._curvature = ColourScale(BLUE_TO_RED)
+        self._cloud_scale = ColourScale(PLASMA)
+        self._handles: dict[str, Any] = {}
+        self._solids: dict[str, list[tuple[Any, Primitive]]] = {}
+        self.zoom = 0.0  # scene units per metre; zero until a shape is known
+        self.most_curved = 1.0  # 1/m, end of the colour scale; only grows, colours do not flicker
+        self.legends: dict[str, str] = {}
+
+    @property
+    def started(self) -> bool:
+        """Whether a shape has been shown."""
+        return self.zoom > 0.0
+
+    def start(self, shape: Shape) -> None:
+        """Set scale, light, ground and camera for a robot, once."""
+        self.zoom = 1.0 / shape.extent
+        # A robot hangs or stands: the ground lies under the lowest thing drawn.
+        low = min([0.0, *(float(rod.positions[:, 2].min()) for rod in shape.rods)])
+        if self._parts is not None:
+            low = min(low, self._parts.lowest)
+        points = np.concatenate([rod.positions for rod in shape.rods]) * self.zoom
+        centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        reach = float(np.linalg.norm(points - centre, axis=1).max())
+        away = max(1.0, WIDE * reach)  # a robot around its origin is twice as wide as its extent
+        cell = rounded(0.3 * shape.extent)
+        self._scene.add_grid(
+            '/ground', width=12.0 * cell * self.zoom, height=12.0 * cell * self.zoom,
+            cell_size=cell * self.zoom, section_size=4.0 * cell * self.zoom,
+            cell_color=(225, 225, 225), section_color=(190, 190, 190), shadow_opacity=0.15,
+            position=(0.0, 0.0, low * self.zoom - 0.02),
+        )  # fmt: skip
+        self._scene.add_frame('/base_link', axes_length=0.15, axes_radius=0.004)
+        camera = self._server.initial_camera
+        camera.look_at = tuple(centre + away * ASIDE)
+        camera.position = tuple(centre + away * (ASIDE + CAMERA))
+        camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
+        self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
+
+    def show(self, shape: Shape, angles: dict[str, float] | None = None) -> None:
+        """Show the present shape."""
+        if not self.started:
+            self.start(shape)
+        tubes = cylinders(shape)
+        self._show_tubes('/robot', tubes, self._colours(tubes), opacity=None)
+        self._frame('/tip', shape.tip, 0.12)
+        self._show_parts(shape, angles or {})
+        self._show_load(shape)
+
+    def show_ghost(self, shape: Shape | None) -> None:
+        """Show what is commanded, or nothing, also where the robot is already there."""
+        if shape is None or not self.started or self._there(shape):
+            self._hide('/ghost')
+        else:
+            self._show_tubes('/ghost', cylinders(shape), GHOST, opacity=0.35)
+
+    def _there(self, ghost: Shape) -> bool:
+        tip = self._handles['/tip'].position
+        away = float(np.linalg.norm(ghost.tip[:3, 3] * self.zoom - tip))
+        return away < GHOST_AWAY
+
+    def show_solution(self, shape: Shape | None, good: bool = True) -> None:
+        """Show where a target would bring the robot, or nothing."""
+        if shape is None:
+            self._hide('/solution')
+        elif self.started:
+            colour = np.array((70, 170, 90) if good else (210, 60, 50), dtype=np.uint8)
+            self._show_tubes('/solution', cylinders(shape), colour, opacity=0.3)
+
+    def show_ellipsoids(self, found: Ellipsoids | None) -> None:
+        """Show compliance ellipsoids, or nothing."""
+        if found is None or not self.started:
+            self._hide('/ellipsoids')
+            self.legends.pop('ellipsoids', None)
+            return
+        self._batch(
+            '/ellipsoids', unit_sphere, found.centres * self.zoom,
+            quaternions_wxyz(found.rotations), found.half_axes * self.zoom, ELLIPSOID, 0.45,
+        )  # fmt: skip
+        self.legends['ellipsoids'] = (
+            f'<small>&nbsp; ellipsoids: where a point goes under {found.force:g} N<br>&nbsp; '
+            f'compliance {1e3 * found.stiffest:.3g} to {1e3 * found.softest:.3g} mm/N</small>'
+        )
+
+    def show_cloud(self, points: Array, compliance: Array | None) -> None:
+        """Show the workspace.
+
+        Parameters
+        ----------
+        points : ndarray, shape (n, 3) [m]
+        compliance : ndarray, shape (n,) [m/N], optional
+            Largest principal compliance; coloured as stiffness in the softest direction.
+        """
+        if not self.started:
+            return
+        colours: Any = (130, 130, 200)
+        self.legends['workspace'] = f'<small>&nbsp; workspace: {len(points)} points</small>'
+        if compliance is not None and len(points):
+            # Stiffness spans decades: equal colour steps are equal ratios.
+            stiffness = np.log10(1.0 / compliance)
+            low, high = float(stiffness.min()), float(stiffness.max())
+            colours = self._cloud_scale.colours(stiffness, low, high)
+            self.legends['workspace'] = self._cloud_scale.legend(
+                f'workspace, {len(points)} points: stiffness in the softest direction (log)',
+                f'{10**low:.3g} N/m', f'{10**high:.3g} N/m',
+            )  # fmt: skip
+        self._scene.add_point_cloud(
+            '/workspace', np.asarray(points) * self.zoom, colours, point_size=0.007,
+            point_shape='circle', precision='float32',
+        )  # fmt: skip
+
+    def show_path(self, name: str, positions: Array) -> None:
+        """Show the desired or the actual path; nothing for fewer than two points."""
+        if not self.started:
+            return
+        if len(positions) < 2:
+            self._hide(name)
+            return
+        points = np.asarray(positions) * self.zoom
+        colour = DESIRED if 'desired' in name else ACTUAL
+        self._handles[name] = self._scene.add_line_segments(
+            name,
+            np.stack([points[:-1], points[1:]], axis=1),
+            colors=colour,
+            thickness=2.5,
+            thickness_units='screen',
+        )
+
+    def visible(self, name: str, on: bool) -> None:
+        """Show or hide something that stands in the scene."""
+        handle = self._scene.get_handle_by_name(name)
+        if handle is not None:
+            handle.visible = on
+
+    def _colours(self, tubes: Cylinders) -> Any:
+        most = float(tubes.curvature.max(initial=0.0))
+        if most > self.most_curved:
+            self.most_curved = most * 1.1
+        self.legends['curvature'] = self._curvature.legend(
+            'curvature', '0', f'{self.most_curved:.3g} 1/m'
+        )
+        return self._curvature.colours(tubes.curvature, 0.0, self.most_curved)
+
+    def _show_tubes(self, name: str, tubes: Cylinders, colours: Any, opacity: Any) -> None:
+        # A rod of a millimetre in a robot of half a metre would be a line of less than a pixel.
+        scales = tubes.scales * self.zoom
+        scales[:, :2] = np.maximum(scales[:, :2], THINNEST)
+        # A ghost without caps: one would see through its skin onto the cuts between the pieces.
+        self._batch(
+            name, lambda: unit_cylinder(caps=opacity is None), tubes.positions * self.zoom,
+            tubes.quaternions, scales, colours, opacity,
+        )  # fmt: skip
+
+    def _batch(
+        self, name: str, mesh: Any, positions: Array, quaternions: Array, scales: Array,
+        colours: Any, opacity: float | None,
+    ) -> None:  # fmt: skip
+        rows = np.asarray(colours, dtype=np.uint8)
+        if rows.ndim == 1:
+            rows = np.broadcast_to(rows, (len(positions), 3)).copy()
+        handle = self._handles.get(name)
+        if handle is None or len(handle.batched_positions) != len(positions):
+            vertices, faces = mesh()
+            self._handles[name] = self._scene.add_batched_meshes_simple(
+                name, vertices, faces, batched_wxyzs=quaternions, batched_positions=positions,
+                batched_scales=scales, batched_colors=rows, opacity=opacity, lod='off',
+                cast_shadow=opacity is None, receive_shadow=False,
+            )  # fmt: skip
+            return
+        handle.batched_positions = positions.astype(np.float32)
+        handle.batched_wxyzs = quaternions.astype(np.float32)
+        handle.batched_scales = scales.astype(np.float32)
+        if not np.array_equal(handle.batched_colors, rows):
+            handle.batched_colors = rows
+        if not handle.visible:
+            handle.visible = True
+
+    def _hide(self, name: str) -> None:
+        handle = self._handles.get(name)
+        if handle is not None and handle.visible:
+            handle.visible = False
+
+    def _frame(self, name: str, pose: Array, length: float) -> None:
+        handle = self._handles.get(name)
+        if handle is None:
+            handle = self._handles[name] = self._scene.add_frame(
+                name, axes_length=length, axes_radius=length * 0.04
+            )
+        self._place(handle, pose)
+
+    def _place(self, handle: Any, pose: Array) -> None:
+        handle.position = pose[:3, 3] * self.zoom
+        handle.wxyz = quaternions_wxyz(pose[None, :3, :3])[0]
+
+    def _show_parts(self, shape: Shape, angles: dict[str, float]) -> None:
+        drawn: set[str] = set()
+        if self._parts is not None:
+            for link in self._parts.links:
+                if not self._parts.solids[link]:
+                    continue
+                pose = self._parts.pose(link, {**shape.bodies, 'tip': shape.tip}, angles)
+                if pose is None:
+                    continue
+                drawn.add(link)
+                if link not in self._solids:
+                    self._solids[link] = [
+                        (self._solid(f'/parts/{link}/{i}', solid), solid)
+                        for i, solid in enumerate(self._parts.solids[link])
+                    ]
+                    # A part that never moves is placed once.
+                elif self._parts.root == link or self._parts.joints[link].kind == 'fixed':
+                    continue
+                for handle, solid in self._solids[link]:
+                    self._place(handle, pose @ solid.origin)
+        for name, pose in shape.bodies.items():
+            if name not in drawn:
+                self._frame(f'/bodies/{name}', pose, 0.08)
+
+    def _solid(self, name: str, solid: Primitive) -> Any:
+        colour = tuple(round(255 * c) for c in solid.rgba[:3])
+        opacity = None if solid.rgba[3] >= 1.0 else solid.rgba[3]
+        # Our own meshes: which axis a cylinder of the page has is not ours to know.
+        if solid.kind == 'box':
+            vertices, faces = unit_box()
+            scales = np.array(solid.size)
+        elif solid.kind == 'cylinder':
+            vertices, faces = unit_cylinder(sides=40)
+            scales = np.array([solid.size[0], solid.size[0], solid.size[1]])
+        else:
+            vertices, faces = unit_sphere()
+            scales = np.full(3, solid.size[0])
+        return self._scene.add_mesh_simple(
+            name, vertices * scales * self.zoom, faces, color=colour, opacity=opacity,
+            flat_shading=solid.kind == 'box', receive_shadow=False,
+        )  # fmt: skip
+
+    def _show_load(self, shape: Shape) -> None:
+        if not shape.loaded:
+            self._hide('/load')
+            self.legends.pop('load', None)
+            return
+        force = shape.wrench[:3]
+        size = float(np.linalg.norm(force))
+        end = shape.tip[:3, 3] * self.zoom
+        # The arrow ends where the force acts, as engineers draw it.
+        points = np.array([[end - ARROW * force / size, end]])
+        handle = self._handles.get('/load')
+        if handle is None:
+            self._handles['/load'] = self._scene.add_arrows(
+                '/load', points, FORCE, shaft_radius=0.012, head_radius=0.03, head_length=0.08
+            )
+        else:
+            handle.points = points.astype(np.float32)
+            handle.visible = True
+        self.legends['load'] = f'<small>&nbsp; load at the tip: {size:.3g} N</small>'

@@ -1,0 +1,32 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes whose geometry is known without a model: arcs of a circle."""
+
+from __future__ import annotations
+
+import numpy as np
+from soro_visualization.shape import Rod, Shape
+
+
+def arc(angle: float, length: float = 0.04, radius: float = 0.0125, count: int = 21) -> Rod:
+    """Return a rod bent about y by an angle, from the origin along z."""
+    at = np.linspace(0.0, angle, count)
+    if angle:
+        bend = length / angle
+        x, z = bend * (1.0 - np.cos(at)), bend * np.sin(at)
+    else:
+        x, z = np.zeros(count), np.linspace(0.0, length, count)
+    quaternions = np.stack([0 * at, np.sin(at / 2), 0 * at, np.cos(at / 2)], axis=1)
+    positions = np.stack([x, 0 * x, z], axis=1)
+    stations = np.linspace(0.0, length, count)
+    return Rod('segment', positions, quaternions, np.full(count, radius), stations)
+
+
+def shape(angle: float = 0.5, force: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Shape:
+    """Return a robot of one such rod."""
+    rod = arc(angle)
+    tip = np.eye(4)
+    c, s = np.cos(angle), np.sin(angle)
+    tip[:3, :3] = [[c, 0, s], [0, 1, 0], [-s, 0, c]]
+    tip[:3, 3] = rod.positions[-1]
+    return Shape((rod,), {}, tip, np.array([*force, 0.0, 0.0, 0.0]), {'pair_1': 0.0}, 'arc')

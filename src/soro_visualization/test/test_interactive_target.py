@@ -1,0 +1,84 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The target for RViz, against a stand-in of interactive_markers (installed only with RViz)."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from soro_visualization.interactive_target import (
+    interactive_server,
+    InteractiveTarget,
+    NAME,
+    target_marker,
+)
+from soro_visualization.shape import rotation_matrix
+from visualization_msgs.msg import InteractiveMarkerControl, InteractiveMarkerFeedback
+
+
+class StandIn:
+    """Has the methods of interactive_markers.InteractiveMarkerServer that we call."""
+
+    def __init__(self, *arguments):
+        self.arguments, self.inserted, self.poses, self.applied = arguments, [], [], 0
+
+    def insert(self, marker):
+        self.inserted.append(marker)
+
+    def setCallback(self, name, callback):  # noqa: N802 - their name
+        assert name == NAME
+        self.callback = callback
+
+    def setPose(self, name, pose):  # noqa: N802
+        self.poses.append(pose)
+
+    def applyChanges(self):  # noqa: N802
+        self.applied += 1
+
+
+def tip(z):
+    pose = np.eye(4)
+    pose[2, 3] = z
+    return pose
+
+
+def test_it_follows_the_tip_until_a_hand_takes_it():
+    server, moved = StandIn(), []
+    target = InteractiveTarget(server, 'arm/base_link', moved.append)
+    target.follow(tip(0.04), 0.04)
+    target.follow(tip(0.05), 0.04)
+    assert len(server.inserted) == 1 and server.poses[-1].position.z == pytest.approx(0.05)
+    feedback = InteractiveMarkerFeedback(event_type=InteractiveMarkerFeedback.POSE_UPDATE)
+    feedback.pose.position.x, feedback.pose.orientation.w = 0.01, 1.0
+    server.callback(feedback)
+    assert moved[-1][:3, 3].tolist() == [0.01, 0.0, 0.0]
+    target.follow(tip(0.06), 0.04)
+    assert len(server.poses) == 1
+    target.let_go()
+    target.follow(tip(0.06), 0.04)
+    assert len(server.poses) == 2
+
+
+def test_its_arrows_lie_along_the_three_axes():
+    marker = target_marker('arm/base_link', tip(0.04), 0.04)
+    assert marker.header.frame_id == 'arm/base_link'
+    arrows = {}
+    for control in marker.controls:
+        if control.interaction_mode == InteractiveMarkerControl.MOVE_AXIS:
+            o = control.orientation
+            # A control acts along its own x.
+            direction = rotation_matrix(np.array([o.x, o.y, o.z, o.w]))[:, 0]
+            arrows[control.name] = np.abs(direction).round(9).tolist()
+    assert arrows == {'move_x': [1, 0, 0], 'move_y': [0, 1, 0], 'move_z': [0, 0, 1]}
+
+
+def test_without_the_package_there_is_no_server(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'interactive_markers', None)
+    assert interactive_server(object()) is None
+    monkeypatch.setitem(
+        sys.modules, 'interactive_markers', SimpleNamespace(InteractiveMarkerServer=StandIn)
+    )
+    assert interactive_server('node').arguments == ('node', 'target')

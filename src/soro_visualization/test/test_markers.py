@@ -1,0 +1,60 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Markers: what RViz gets."""
+
+from __future__ import annotations
+
+from builtin_interfaces.msg import Time
+from fixed_shapes import arc, shape
+import numpy as np
+import pytest
+from soro_visualization.ellipsoids import Ellipsoids
+from soro_visualization.markers import Markers, tube
+from visualization_msgs.msg import Marker
+
+STAMP = Time(sec=3)
+
+
+def names(message):
+    return {(m.ns, m.id): m for m in message.markers}
+
+
+def test_a_thick_rod_is_spheres_that_touch_and_a_thin_one_a_line():
+    thick = tube(arc(1.0), 0, 'backbone', Marker().color)
+    assert thick.type == Marker.SPHERE_LIST
+    points = np.array([(p.x, p.y, p.z) for p in thick.points])
+    assert np.linalg.norm(np.diff(points, axis=0), axis=1).max() <= 0.0125
+    np.testing.assert_allclose(points[[0, -1]], arc(1.0).positions[[0, -1]], atol=1e-12)
+    thin = tube(arc(1.0, length=0.4, radius=0.65e-3), 1, 'backbone', Marker().color)
+    assert thin.type == Marker.LINE_STRIP and thin.scale.x == pytest.approx(1.3e-3)
+    assert len(thin.points) == 21
+
+
+def test_what_is_gone_is_deleted_once():
+    markers = Markers('a/base_link')
+    loaded, free = shape(force=(0.0, 0.0, -0.3)), shape()
+    first = names(markers.message(STAMP, loaded, ghost=free))
+    assert set(first) == {('backbone', 0), ('command', 0), ('load', 0), ('load', 1)}
+    assert all(m.header.frame_id == 'a/base_link' for m in first.values())
+    second = names(markers.message(STAMP, free))
+    gone = {k for k, m in second.items() if m.action == Marker.DELETE}
+    assert gone == {('command', 0), ('load', 0), ('load', 1)}
+    assert set(names(markers.message(STAMP, free))) == {('backbone', 0)}
+
+
+def test_the_arrow_ends_at_the_tip_and_points_with_the_force():
+    loaded = shape(force=(0.0, 0.4, -0.3))
+    arrow = names(Markers('base_link').message(STAMP, loaded))['load', 0]
+    start, end = (np.array([p.x, p.y, p.z]) for p in arrow.points)
+    np.testing.assert_allclose(end, loaded.tip[:3, 3])
+    np.testing.assert_allclose(np.cross(end - start, loaded.wrench[:3]), 0.0, atol=1e-15)
+    assert (end - start) @ loaded.wrench[:3] > 0.0
+
+
+def test_ellipsoids_are_spheres_with_diameters():
+    found = Ellipsoids(
+        np.array([[0.0, 0.0, 0.1]]), np.eye(3)[None], np.array([[1e-3, 2e-3, 3e-3]]), 0.1, 1.0, 0.1
+    )
+    marker = names(Markers('b').message(STAMP, shape(), ellipsoids=found))['compliance', 0]
+    assert (marker.scale.x, marker.scale.y, marker.scale.z) == pytest.approx((2e-3, 4e-3, 6e-3))
+    assert marker.pose.orientation.w == pytest.approx(1.0)

@@ -1,0 +1,105 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of other sites, and names that lead here from outside, do not reach the robot."""
+
+from __future__ import annotations
+
+import http.client
+from urllib.parse import urlsplit
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+import pytest
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file import read_robot_file
+from soro_visualization.page_origin import only_own_page, refusal
+from soro_visualization.viewer import derived_port, Viewer
+import viser
+from websockets.asyncio import server as websocket_server
+from websockets.datastructures import Headers
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+FOREIGN = [
+    'http://evil.example', 'https://evil.example', 'null', 'file://', 'http://localhost:1',
+    'http://127.0.0.1', 'http://127.0.0.1.evil.example:{port}', 'https://127.0.0.1:{port}',
+    'http://evil.example:{port}', 'http://127.0.0.1:{port}@evil.example', 'http://[', '',
+]  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def address():
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    viewer = Viewer(description, port=derived_port('test_page_origin'))
+    yield viewer.address
+    viewer.close()
+
+
+def open_socket(address: str, **options: object):
+    return connect(
+        address.replace('http', 'ws', 1), subprotocols=[f'viser-v{viser.__version__}'], **options
+    )
+
+
+@pytest.mark.parametrize('origin', FOREIGN)
+def test_the_page_of_another_site_is_refused(address, origin):
+    origin = origin.format(port=urlsplit(address).port)
+    with pytest.raises(InvalidStatus) as caught:
+        open_socket(address, additional_headers={'Origin': origin}).close()
+    assert caught.value.response.status_code == 403
+
+
+def test_its_own_page_and_a_program_are_let_in(address):
+    for origin in (address, None):
+        with open_socket(address, origin=origin) as connection:
+            assert connection.recv(timeout=10.0)
+
+
+@pytest.mark.parametrize('host', ['evil.example', 'evil.example:80', '127.0.0.1.evil.example', ''])
+def test_a_name_that_leads_here_from_outside_is_refused(address, host):
+    parts = urlsplit(address)
+    for path in ('/', '/index.html'):
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10.0)
+        connection.request('GET', path, headers={'Host': host})
+        assert connection.getresponse().status == 403
+        connection.close()
+
+
+def test_the_page_itself_is_served_under_every_name_of_loopback(address):
+    parts = urlsplit(address)
+    for host in ('127.0.0.1', 'localhost', '[::1]'):
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10.0)
+        connection.request('GET', '/', headers={'Host': f'{host}:{parts.port}'})
+        answer = connection.getresponse()
+        assert answer.status == 200 and b'<html' in answer.read()
+        connection.close()
+
+
+def test_servers_made_elsewhere_are_left_alone():
+    before = websocket_server.serve
+    with only_own_page():
+        assert websocket_server.serve is not before
+    assert websocket_server.serve is before
+
+
+printable = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=40)
+
+
+@given(printable, printable)
+@example('[', 'http://[')
+@example('127.0.0.1:x', 'http://127.0.0.1:x')
+@example('[::1', 'http://[::1')
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_only_equal_places_pass(host, origin):
+    headers = Headers([('Host', host), ('Origin', origin)])
+    if not refusal(headers):
+        assert origin.lower() == f'http://{host}'.lower() or origin.startswith('http://')
+        assert urlsplit(origin).netloc.lower() == host.lower()
+
+
+def test_headers_that_stand_twice_or_not_at_all_are_refused():
+    assert refusal(Headers())
+    assert refusal(Headers([('Host', 'localhost'), ('Host', 'localhost')]))
+    twice = [('Host', 'localhost'), ('Origin', 'http://localhost'), ('Origin', 'http://x')]
+    assert refusal(Headers(twice))
+    assert not refusal(Headers([('Host', 'localhost')]))

@@ -1,0 +1,189 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The viewer over its websocket, without a browser and without ROS."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+
+from fixed_shapes import shape
+import numpy as np
+import pytest
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file import read_robot_file
+from soro_visualization.page_client import PageClient
+from soro_visualization.readout import ActuatorReadout, Snapshot
+from soro_visualization.viewer import derived_port, Viewer
+
+STATE = ActuatorReadout(
+    np.array([0.0, np.nan, 0.0]), np.zeros(3), np.array([1.0e4, 0.0, np.nan]), (0, 4, 8), 2,
+    '/arm/trajectory_planner',
+)  # fmt: skip
+
+
+class Noted:
+    """Controls that note what they are asked for."""
+
+    def __init__(self):
+        self.calls = []
+        self.called = threading.Event()
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            self.calls.append((name, *arguments))
+
+        return call
+
+    def of(self, name):
+        return [c[1:] for c in self.calls if c[0] == name]
+
+
+@pytest.fixture
+def arm():
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    noted = Noted()
+    viewer = Viewer(description, port=derived_port('test_viewer'), controls=noted)
+    try:
+        viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=1.0))
+        with PageClient(viewer.address) as page:
+            page.wait(lambda: '/target' in page.scene and 'STOP' in page.gui, 10.0, 'page')
+            yield viewer, page, noted
+    finally:
+        viewer.close()
+
+
+def test_it_is_bound_to_loopback_and_nothing_in_the_page_leads_elsewhere(arm):
+    viewer, page, _ = arm
+    host, port = re.fullmatch(r'http://(.+):(\d+)', viewer.address).groups()
+    assert host == '127.0.0.1'
+    with socket.socket() as other, pytest.raises(OSError):
+        other.settimeout(2.0)
+        other.connect(('127.0.0.2', int(port)))  # what is bound to 0.0.0.0 answers here too
+    html = page.html()
+    assert '<script' in html
+    assert not re.search(r'(src|href)="(https?:)?//', html)
+
+
+def test_the_robot_is_drawn_in_units_of_its_extent(arm):
+    viewer, page, _ = arm
+    tubes = page.scene['/robot']
+    positions = tubes['batched_positions'].reshape(-1, 3)
+    assert positions.shape == (20, 3)
+    assert np.linalg.norm(positions, axis=1).max() == pytest.approx(1.0, abs=0.05)
+    assert tubes['batched_colors'].reshape(-1, 3).shape == (20, 3)
+    viewer.show(Snapshot(shape=shape(1.0), ghost=shape(1.2), actuators=STATE, time=2.0))
+    page.wait(lambda: '/ghost' in page.scene, 5.0, 'ghost')
+    moved = page.scene['/robot']['batched_positions'].reshape(-1, 3)
+    assert np.abs(moved - positions).max() > 0.05
+    viewer.show(Snapshot(shape=shape(1.0), actuators=STATE, time=3.0))
+    page.wait(lambda: page.scene['/ghost'].get('visible') is False, 5.0, 'end of the ghost')
+
+
+def test_the_panel_says_what_the_device_does(arm):
+    _, page, _ = arm
+    page.wait(lambda: 'ACTIVE' in page.text(), 5.0, 'status')
+    text = page.text()
+    assert 'trajectory_planner' in text and '0.100 bar' in text
+    assert 'slowed' in text and 'sensor fault' in text
+    slider = page.gui['pair_1 [bar]']
+    assert (slider['min'], slider['max']) == (0.0, 1.5)
+
+
+def test_a_slider_sends_all_actuators_in_si_and_coupled_limits_hold(arm):
+    viewer, page, noted = arm
+    page.set('pair_1 [bar]', 0.8)
+    page.wait(lambda: noted.of('actuate'), 5.0, 'actuation')
+    np.testing.assert_allclose(noted.of('actuate')[-1][0], [0.8e5, 0.0, 0.0])
+    page.set('pair_2 [bar]', 0.5)
+    page.wait(lambda: len(noted.of('actuate')) == 2, 5.0, 'second actuation')
+    np.testing.assert_allclose(noted.of('actuate')[-1][0], [0.8e5, 0.5e5, 0.0])
+    # 1.5 bar in one pair only: 1.5 + 0.25 * 0.5 is too much
+    page.set('pair_1 [bar]', 1.5)
+    page.wait(lambda: 'not sent' in page.text(), 5.0, 'refusal')
+    assert len(noted.of('actuate')) == 2
+    page.press('All to rest')
+    page.wait(lambda: len(noted.of('actuate')) == 3, 5.0, 'rest')
+    np.testing.assert_allclose(noted.of('actuate')[-1][0], 0.0)
+
+
+def test_a_slider_follows_what_is_applied_and_sends_nothing_by_itself(arm):
+    viewer, page, noted = arm
+    viewer._panel_due = 0.0
+    applied = np.array([3.0e4, 0.0, 0.0])
+    state = ActuatorReadout(applied, applied, applied, (0, 0, 0), 2)
+    viewer.show(Snapshot(shape=shape(0.5), actuators=state, time=2.0))
+    page.wait(lambda: page.gui['pair_1 [bar]']['value'] == pytest.approx(0.3), 5.0, 'slider')
+    assert not noted.of('actuate')
+
+
+def test_dragging_asks_for_a_pose_in_metres(arm):
+    viewer, page, noted = arm
+    tip = shape(0.5).tip[:3, 3]
+    place = tuple((tip * viewer.scene.zoom + [0.1, 0.0, -0.1]).tolist())
+    page.drag('/target', place)
+    page.wait(lambda: len(noted.of('move_to')) >= 6, 5.0, 'targets')
+    pose, task, follow = noted.of('move_to')[-1]
+    np.testing.assert_allclose(
+        pose[:3, 3], tip + np.array([0.1, 0.0, -0.1]) / viewer.scene.zoom, atol=1e-9
+    )
+    assert (task, follow) == ('position', True)
+    page.set('robot follows', False)
+    page.set('must be met', 'pose')
+    page.wait(lambda: page.scene['/target'].get('disable_rotations') is False, 5.0, 'rings')
+    page.drag('/target', place)
+    page.wait(lambda: noted.of('move_to')[-1][1:] == ('pose', False), 5.0, 'pose target')
+
+
+def test_stop_is_asked_for_at_once(arm):
+    _, page, noted = arm
+    page.press('STOP')
+    page.wait(lambda: noted.of('stop'), 5.0, 'stop')
+
+
+def test_layers_are_switched(arm):
+    viewer, page, noted = arm
+    points = np.array([[0.0, 0.0, 0.04], [0.01, 0.0, 0.03], [0.0, 0.01, 0.03]])
+    viewer.show_cloud(points, np.array([0.1, 0.01, 0.05]))
+    page.wait(lambda: '/workspace' in page.scene, 5.0, 'cloud')
+    assert 'stiffness in the softest direction' in viewer.scene.legends['workspace']
+    assert '10 N/m' in viewer.scene.legends['workspace']
+    page.set('compliance ellipsoids', True)
+    page.wait(lambda: ('ellipsoids', True) in noted.of('watch'), 5.0, 'wish for ellipsoids')
+    page.set('workspace', False)
+    page.wait(lambda: page.scene['/workspace'].get('visible') is False, 5.0, 'hidden cloud')
+    viewer.show_path('desired', points)
+    page.wait(lambda: '/paths/desired' in page.scene, 5.0, 'path')
+    viewer.show_path('desired', points[:1])
+    page.wait(lambda: page.scene['/paths/desired'].get('visible') is False, 5.0, 'no path')
+
+
+def test_a_load_is_an_arrow_with_its_size(arm):
+    viewer, page, _ = arm
+    viewer.show(Snapshot(shape=shape(0.5, (0.0, 0.0, -0.25)), actuators=STATE, time=2.0))
+    page.wait(lambda: '/load' in page.scene, 5.0, 'arrow')
+    assert '0.25 N' in viewer.scene.legends['load']
+    viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=3.0))
+    page.wait(lambda: page.scene['/load'].get('visible') is False, 5.0, 'no arrow')
+
+
+def test_a_taken_port_is_stepped_over_and_the_address_is_the_real_one(arm):
+    viewer, _, _ = arm
+    description = read_robot_file(find_robot_file('soft_parallel'))
+    second = Viewer(description, port=viewer.server.get_port())
+    try:
+        assert second.address != viewer.address
+        second.show(Snapshot(shape=shape(0.5)))
+        with PageClient(second.address) as page:
+            page.wait(lambda: '/robot' in page.scene, 10.0, 'robot')
+            # nothing to ask for without controls
+            assert 'STOP' not in page.gui and '/target' not in page.scene
+    finally:
+        second.close()
+
+
+def test_ports_differ_between_namespaces_and_stay(monkeypatch):
+    assert derived_port('/left') == derived_port('left/') != derived_port('/right')
+    monkeypatch.setenv('ROS_DOMAIN_ID', '99')
+    assert 8100 <= derived_port('left') < 8900

@@ -1,0 +1,206 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The node between topics and page, with stand-ins for driver, solver and compliance."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from soro_node.testing import RosSession, wait_until
+from soro_visualization.node import Visualization
+from soro_visualization.page_client import PageClient
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+from soro_msgs.msg import ActuatorCommand, ActuatorState, Backbone, Configuration
+from soro_msgs.srv import ComputeCompliance, SolveInverse
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+NAMES = ['pair_1', 'pair_2', 'pair_3']
+
+
+def straight(tip_z=0.04):
+    """Return a configuration of an upright rod."""
+    message = Configuration(model='ncm', actuator_name=NAMES, actuation=[0.0] * 3)
+    message.header.frame_id = 'arm/base_link'
+    backbone = Backbone(name='segment_1', arc_length=[0.0, 0.02, 0.04], radius=[0.0125] * 3)
+    from geometry_msgs.msg import Pose
+
+    for z in (0.0, 0.5 * tip_z, tip_z):
+        pose = Pose()
+        pose.position.z = z
+        pose.orientation.w = 1.0
+        backbone.poses.append(pose)
+    message.backbones = [backbone]
+    message.tip = backbone.poses[-1]
+    return message
+
+
+class Bench:
+    """The node, and everything it talks to."""
+
+    def __init__(self, ros, **parameters):
+        self.node = ros.node(Visualization, '/arm', robot='stiff_flop', **parameters)
+        assert ros.start(self.node)
+        client = ros.client
+        self.configuration = client.create_publisher(Configuration, '/arm/configuration', 5)
+        self.state = client.create_publisher(ActuatorState, '/arm/actuator_state', 10)
+        self.poses = ros.listen(PoseStamped, '/arm/target_pose')
+        self.actuations = ros.listen(ActuatorCommand, '/arm/target_actuation')
+        self.stops, self.requests = [], []
+        client.create_service(Trigger, '/arm/driver/stop', self._stop)
+        client.create_service(SolveInverse, '/arm/kinematics_solver/solve_inverse', self._solve)
+        client.create_service(
+            ComputeCompliance, '/arm/compliance/compute_compliance', self._compliance
+        )
+        self.compliance_asked = 0
+        self.timer = client.create_timer(0.05, self._speak)
+        self.tip_z = 0.04
+
+    def _speak(self):
+        self.configuration.publish(straight(self.tip_z))
+        self.state.publish(
+            ActuatorState(
+                name=NAMES[::-1], quantity=[1] * 3, commanded=[0.0] * 3, applied=[1e4, 0.0, 0.0],
+                measured=[1e4, 0.0, 0.0], flags=[0] * 3, device_state=2,
+            )
+        )  # fmt: skip
+
+    def _stop(self, request, response):
+        self.stops.append(request)
+        response.success, response.message = True, 'venting'
+        return response
+
+    def _solve(self, request, response):
+        self.requests.append(request)
+        response.error_code, response.at_limit = 202, ['pair_2']
+        response.position_error = 0.0025
+        response.configuration = straight(0.03)
+        return response
+
+    def _compliance(self, request, response):
+        self.compliance_asked += request.along_backbone
+        return response
+
+
+@pytest.fixture(scope='module')
+def bench():
+    with RosSession() as ros:
+        yield Bench(ros)
+
+
+@pytest.fixture
+def page(bench):
+    with PageClient(bench.node.address) as page:
+        page.wait(lambda: '/target' in page.scene and 'STOP' in page.gui, 20.0, 'robot')
+        yield page
+
+
+def test_the_page_shows_what_the_topics_say(bench, page):
+    page.wait(lambda: 'ACTIVE' in page.text(), 10.0, 'state')
+    # names came in another order than the robot file has
+    page.wait(lambda: page.gui['pair_3 [bar]']['value'] == pytest.approx(0.1), 10.0, 'sliders')
+    bench.tip_z = 0.05
+    scale = bench.node._viewer.scene.zoom
+    page.wait(
+        lambda: page.scene['/tip']['position'][2] == pytest.approx(0.05 * scale), 10.0, 'motion'
+    )
+    bench.tip_z = 0.04
+
+
+def test_a_slider_becomes_a_target_of_all_actuators(bench, page):
+    bench.actuations.clear()
+    page.set('pair_2 [bar]', 0.5)
+    wait_until(lambda: bench.actuations)
+    message = bench.actuations[-1]
+    assert list(message.name) == NAMES and list(message.quantity) == [1, 1, 1]
+    assert message.value[1] == pytest.approx(5e4)
+    assert message.source == '/arm/visualization'
+
+
+def test_dragging_solves_shows_and_sends(bench, page):
+    bench.poses.clear()
+    bench.requests.clear()
+    scale = bench.node._viewer.scene.zoom
+    page.drag('/target', (0.2, 0.0, 0.8))
+    wait_until(lambda: bench.poses and bench.requests)
+    wait_until(lambda: bench.poses[-1].pose.position.x == pytest.approx(0.2 / scale))
+    assert bench.poses[-1].header.frame_id == 'arm/base_link'
+    page.wait(lambda: 'AT_LIMIT (pair_2)' in page.text(), 10.0, 'answer')
+    assert '2.5 mm' in page.text()
+    page.wait(lambda: '/solution' in page.scene, 5.0, 'nearest shape')
+
+
+def test_without_following_nothing_is_sent(bench, page):
+    page.set('robot follows', False)
+    page.receive(0.3)
+    bench.poses.clear()
+    bench.requests.clear()
+    page.drag('/target', (0.1, 0.1, 0.8))
+    wait_until(lambda: bench.requests)
+    page.receive(0.3)
+    assert not bench.poses
+    page.set('robot follows', True)
+
+
+def test_stop_calls_the_driver(bench, page):
+    page.press('STOP')
+    wait_until(lambda: bench.stops)
+    page.wait(lambda: 'venting' in page.text(), 10.0, 'answer')
+
+
+def test_ellipsoids_are_asked_for_only_while_looked_at(bench, page):
+    assert bench.compliance_asked == 0
+    page.set('compliance ellipsoids', True)
+    page.wait(lambda: bench.compliance_asked >= 2, 20.0, 'requests')
+    page.set('compliance ellipsoids', False)
+    page.receive(1.0)
+    asked = bench.compliance_asked
+    page.receive(1.0)
+    assert bench.compliance_asked == asked
+
+
+def test_markers_and_description_are_published():
+    with RosSession() as ros:
+        bench = Bench(ros, viewer=False)
+        assert bench.node.address == ''
+        arrays = ros.listen(MarkerArray, '/arm/markers')
+        wait_until(lambda: arrays)
+        assert {m.header.frame_id for m in arrays[-1].markers} == {'arm/base_link'}
+        assert {m.ns for m in arrays[-1].markers} == {'backbone'}
+        texts = ros.listen(String, '/arm/robot_description', LATCHED)
+        fixed = ros.listen(TFMessage, '/tf_static', LATCHED)
+        wait_until(lambda: texts)
+        assert '<link name="arm/base_link">' in texts[0].data
+        for transform in (t for m in fixed for t in m.transforms):
+            assert transform.header.frame_id.startswith('arm/')
+
+
+def test_a_cloud_is_read_whatever_else_is_in_it():
+    from sensor_msgs.msg import PointCloud2, PointField
+    from soro_visualization.cloud import read_cloud
+
+    rows = np.array(
+        [[1, 2, 3, 9, 0.5], [4, 5, 6, 9, np.nan], [np.nan, 0, 0, 9, 1], [7, 8, 9, 9, -1]], '<f4'
+    )
+    message = PointCloud2(height=1, width=4, point_step=20, row_step=80)
+    message.fields = [
+        PointField(name=n, offset=o, datatype=7, count=1)
+        for n, o in (('x', 0), ('y', 4), ('z', 8), ('max_compliance', 16))
+    ]
+    message.data.frombytes(rows.tobytes())
+    points, compliance = read_cloud(message)
+    assert points.tolist() == [[1.0, 2.0, 3.0]] and compliance.tolist() == [0.5]
+    message.fields = message.fields[:3]
+    points, compliance = read_cloud(message)
+    assert len(points) == 3 and compliance is None
+    message.width = 5
+    with pytest.raises(ValueError, match='too few'):
+        read_cloud(message)
+    message.fields = message.fields[:2]
+    with pytest.raises(ValueError, match='x, y and z'):
+        read_cloud(message)
