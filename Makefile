@@ -12,7 +12,7 @@ in_jazzy := SORO_WORKSPACE='$(CURDIR)'; SORO_VENV='$(CURDIR)/.venv-jazzy'; \
   SORO_BUILD_ROOT='$(CURDIR)/.jazzy'; . scripts/env.sh;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-jazzy lint format bench validate pictures clean
+.PHONY: help setup run demo test test-jazzy lint format bench validate reliability soak pictures clean
 
 help:  ## this list
 	@echo 'make TARGET [ROBOT=stiff_flop] [ARGS="..."]'
@@ -25,9 +25,9 @@ run:  ## start a robot on its emulator: make run ROBOT=name-or-file ARGS="namesp
 	@python3 scripts/setup_workspace.py --warm '$(ROBOT)'
 	@$(in_workspace) exec soro launch '$(ROBOT)' $(ARGS)
 
-demo:  ## move the STIFF-FLOP robot through published patterns; results in out/
-	@python3 scripts/setup_workspace.py --warm stiff_flop
-	@$(in_workspace) exec soro demo $(ARGS)
+demo:  ## a tour of a robot on its emulator, with bag, figures and report in out/demo: make demo ROBOT=name
+	@python3 scripts/setup_workspace.py --warm '$(ROBOT)'
+	@$(in_workspace) exec soro demo '$(ROBOT)' $(ARGS)
 
 test:  ## all tests; some packages: make test ARGS="soro_node soro_driver -- -x"
 	@python3 scripts/setup_workspace.py $(if $(ARGS),,--warm stiff_flop)
@@ -48,6 +48,12 @@ bench: setup  ## benchmarks, one core, with median and 99th percentile
 
 validate: setup  ## published numbers beside ours
 	@$(in_workspace) exec python -m soro_mechanics.validation $(ARGS)
+
+reliability: setup  ## every injected fault against every device, into docs/reliability.md (half an hour)
+	@$(in_workspace) exec python -m soro_system_tests.fault_matrix $(ARGS)
+
+soak: setup  ## robots under load with faults, into docs/reliability.md: make soak ARGS="--minutes 30"
+	@$(in_workspace) exec python -m soro_system_tests.soak $(ARGS)
 
 pictures: setup  ## draw the pictures of the documentation from the models
 	@$(in_workspace) exec python scripts/draw_pictures.py $(ARGS)

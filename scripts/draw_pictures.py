@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from draw_stewart_gough import draw_stewart_gough
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 import numpy as np
@@ -70,7 +71,22 @@ def draw_stiff_flop(file: Path) -> None:
     figure.savefig(file, dpi=130)
 
 
-PICTURES = {'stiff_flop.png': draw_stiff_flop}
+def draw_viewer(file: Path) -> None:
+    """Photograph the browser viewer with a robot in it; needs Chromium, takes a minute."""
+    from draw_viewer import draw
+
+    draw(file.stem.removeprefix('viewer_'), file)
+
+
+ROBOTS = (
+    'stiff_flop', 'stiff_flop_two_segment', 'soft_parallel', 'spatial_cc', 'pam_continuum',
+    'haptic_5dof', 'stewart_gough',
+)  # fmt: skip
+PICTURES = {
+    'stiff_flop.png': draw_stiff_flop,
+    'stewart_gough.png': draw_stewart_gough,
+    **{f'viewer_{robot}.png': draw_viewer for robot in ROBOTS},
+}
 
 
 def main() -> None:
@@ -78,9 +94,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('names', nargs='*', help=f'of {", ".join(PICTURES)}; default all')
     IMAGES.mkdir(parents=True, exist_ok=True)
-    for name in parser.parse_args().names or PICTURES:
+    names = parser.parse_args().names
+    for name in names or PICTURES:
         PICTURES[name](IMAGES / name)
         print(f'docs/img/{name}')
+    if not names:
+        import check_viewer
+
+        if check_viewer.main():
+            raise SystemExit('the viewer did not pass its check with mouse and keyboard')
 
 
 if __name__ == '__main__':

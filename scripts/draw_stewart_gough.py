@@ -30,7 +30,7 @@ def ellipsoid(block: np.ndarray, centre: np.ndarray, sides: int = 24) -> np.ndar
     return np.einsum('ij,jkl->ikl', block, unit) + centre[:, None, None]
 
 
-def main() -> None:
+def draw_stewart_gough(file: Path) -> None:
     """Solve and draw."""
     robot = load_robot('stewart_gough')
     targets = {
@@ -57,9 +57,9 @@ def main() -> None:
         axes.set_zlim(0.0, 0.5)
         axes.set_box_aspect((0.35, 0.35, 0.5))
         axes.tick_params(labelsize=6)
-    FILE.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FILE, dpi=130)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, dpi=130)
 
 
 if __name__ == '__main__':
-    main()
+    draw_stewart_gough(FILE)

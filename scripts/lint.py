@@ -15,6 +15,7 @@ from pathlib import Path
 import subprocess
 import sys
 
+import dependency_audit
 import house_rules
 import launch_rules
 import package_rules
@@ -94,6 +95,7 @@ CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'package.xml': package_rules.check,
     'launch files': launch_rules.check,
     'house rules': house_rules.check,
+    'dependencies': dependency_audit.check,
 }
 
 

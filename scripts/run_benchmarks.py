@@ -4,7 +4,9 @@
 """Run every src/*/benchmark/bench_*.py, or those whose path contains an argument, one by one.
 
 Called by `make bench`. Each benchmark prints its own rows (median, p99) and runs on one core. What
-it printed becomes its section of docs/performance.md; sections of others stay.
+it printed becomes its section of docs/performance.md; sections of others stay. With --check
+nothing is written; rows that have become slower fail the run (see benchmark_check). --store keeps
+the ratios.
 """
 
 import datetime
@@ -14,6 +16,10 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
+
+import benchmark_check
+from soro_mechanics.benchmark_rows import ROWS_FILE
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / 'docs' / 'performance.md'
@@ -30,39 +36,58 @@ under each table says how busy. Benchmarks run one after the other, each on one 
 
 
 def main() -> int:
-    """Run the benchmarks; return 1 when one failed or none was found."""
+    """Run the benchmarks; return 1 when one failed, is slower, or none was found."""
+    words = [a for a in sys.argv[1:] if not a.startswith('--')]
+    check, keep = '--check' in sys.argv, '--store' in sys.argv
     files = sorted(ROOT.glob('src/*/benchmark/bench_*.py'))
-    chosen = [f for f in files if not sys.argv[1:] or any(a in str(f) for a in sys.argv[1:])]
+    chosen = [f for f in files if not words or any(w in str(f) for w in words)]
+    if check:
+        known = benchmark_check.read_baseline()
+        chosen = [f for f in chosen if f.stem in known]
     if not chosen:
-        print('no benchmark' + (f' matches {sys.argv[1:]}' if files else ' found'))
+        print('no benchmark' + (f' matches {words}' if files else ' found'))
         return 1
-    failed = []
+    failed, ratios = [], {}
     sections = read_sections()
     for file in chosen:
         name = str(file.relative_to(ROOT))
         print(f'\n--- {name}', flush=True)
-        code, text = run(file)
+        code, text, rows = run(file)
         if code:
             failed.append(name)
             continue
+        if rows:
+            ratios[file.stem] = rows
         sections[name] = f'{datetime.date.today()}, {machine()}\n\n```\n{text.strip()}\n```\n'
-        write_sections(sections)
+        if not check:
+            write_sections(sections)
+    if keep:
+        benchmark_check.store(ratios)
+    worse = benchmark_check.slower(ratios, known) if check else []
+    print('\n'.join(worse) if worse or not check else 'nothing has become slower')
     if failed:
         print('FAILED: ' + ' '.join(failed))
-    return 1 if failed else 0
+    return 1 if failed or worse else 0
 
 
-def run(file: Path) -> tuple[int, str]:
-    """Run one benchmark, showing what it prints; return its exit code and its output."""
-    environment = {**os.environ, **dict.fromkeys(THREADS, '1'), 'PYTHONUNBUFFERED': '1'}
+def run(file: Path) -> tuple[int, str, dict[str, float]]:
+    """Run one benchmark, showing what it prints; return exit code, output, ratios of its rows."""
     lines = []
-    with subprocess.Popen(
-        [sys.executable, str(file)], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
-        for line in process.stdout or ():
-            print(line, end='', flush=True)
-            lines.append(line.rstrip())
-    return process.returncode, '\n'.join(lines)
+    with tempfile.TemporaryDirectory(prefix='soro_bench_') as folder:
+        rows = Path(folder, 'rows.json')
+        environment = {
+            **os.environ, **dict.fromkeys(THREADS, '1'), 'PYTHONUNBUFFERED': '1',
+            ROWS_FILE: str(rows),
+        }  # fmt: skip
+        with subprocess.Popen(
+            [sys.executable, str(file)], cwd=ROOT, env=environment, stdout=subprocess.PIPE,
+            text=True,
+        ) as process:  # fmt: skip
+            for line in process.stdout or ():
+                print(line, end='', flush=True)
+                lines.append(line.rstrip())
+        ratios = benchmark_check.ratios(rows) if rows.is_file() else {}
+    return process.returncode, '\n'.join(lines), ratios
 
 
 def machine() -> str:

@@ -50,13 +50,13 @@ class LaunchedRobot:
 
     def __init__(
         self, process: RobotProcess, session: RosSession, robot: RunningRobot, log: Path,
-        started: float,
+        started: float, patience: float = START,
     ) -> None:  # fmt: skip
         self.process = process
         self.session = session
         self.robot = robot
         self.log = log
-        process.wait_ready(session, robot, START)
+        process.wait_ready(session, robot, patience)
         self.ready_after = time.monotonic() - started
         self.start_work = cpu_seconds(process.process.pid)
         self.watch = MotionWatch(robot)
@@ -149,8 +149,9 @@ class DiagnosticsWatch:
 
 @contextmanager
 def launched_robot(
-    words: Sequence[str], folder: Path, namespace: str = '', robot: str = 'stiff_flop'
-) -> Iterator[LaunchedRobot]:
+    words: Sequence[str], folder: Path, namespace: str = '', robot: str = 'stiff_flop',
+    patience: float = START,
+) -> Iterator[LaunchedRobot]:  # fmt: skip
     """Launch a robot and stop it at the end, whatever happens in between.
 
     Parameters
@@ -163,6 +164,8 @@ def launched_robot(
         Default: the robot's name. Given to the launch as namespace:= when it is not empty.
     robot : str
         Name or file, to know its actuators.
+    patience : float
+        Longest time for the start [s].
     """
     space = namespace or robot
     log = folder / f'{space}.jsonl'
@@ -177,7 +180,7 @@ def launched_robot(
         RosSession() as session,
     ):
         running = RunningRobot(f'/{space}', description, session)
-        yield LaunchedRobot(process, session, running, log, started)
+        yield LaunchedRobot(process, session, running, log, started, patience)
 
 
 def cpu_seconds(pid: int) -> float:

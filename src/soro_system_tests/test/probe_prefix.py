@@ -24,6 +24,8 @@ ROBOT_PACKAGES = {
     'soro_kinematics': 'kinematics_solver',
     'soro_compliance': 'compliance',
     'soro_trajectory': 'trajectory_planner',
+    'soro_haptics': 'haptic_renderer',
+    'soro_flex_calibration': 'flex_calibration',
     'soro_visualization': 'visualization',
     'soro_cli': 'recorder',
 }

@@ -50,6 +50,10 @@ VARIANTS = {
         LAUNCH_FILES / 'stiff_flop_two_segment.launch.xml',
         {'use_emulator': 'false', 'autostart': 'false'},
     ),
+    'haptic_5dof': (LAUNCH_FILES / 'haptic_5dof.launch.xml', {}),
+    'haptic_5dof_over_topics': (
+        LAUNCH_FILES / 'haptic_5dof.launch.xml', {'haptics': 'topics', 'use_emulator': 'false'},
+    ),
     'robot_file': (
         LAUNCH_FILES / 'robot.launch.xml', {'robot': '/somewhere/mine.yaml', 'namespace': 'mine'},
     ),

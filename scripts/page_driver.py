@@ -1,0 +1,229 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A page in headless Chromium, driven over its DevTools protocol: look, drag, take a picture.
+
+Only the browser itself is needed (Debian: apt install chromium), no driver program and no
+package beyond the websockets that the viewer uses anyway. The browser runs without a network but
+loopback: every host name but localhost is unknown to it, and every request is noted.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+import json
+from pathlib import Path
+import shutil
+import subprocess
+import tempfile
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from websockets.sync.client import connect
+
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
+START = 60.0  # s, for the browser
+LOCAL = ('127.0.0.1', 'localhost', '')
+# Software rendering: the pictures look the same on every machine, with or without a GPU.
+FLAGS = (
+    '--headless=new', '--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+    '--ignore-gpu-blocklist', '--hide-scrollbars', '--mute-audio', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync',
+    '--disable-default-apps', '--disable-extensions', '--disable-domain-reliability',
+    '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
+    '--remote-debugging-port=0',
+)  # fmt: skip
+
+
+def find_browser() -> str | None:
+    """Return the path of a Chromium on this machine, or None."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+class Page:
+    """One page.
+
+    Parameters
+    ----------
+    browser : str
+        Path of the program.
+    address : str
+    size : tuple of int
+        Width and height in pixels.
+    niceness : int
+        Of the browser, which takes all cores where it renders in software.
+    """
+
+    def __init__(
+        self, browser: str, address: str, size: tuple[int, int] = (1280, 800), niceness: int = 0
+    ) -> None:  # fmt: skip
+        self._folder = tempfile.TemporaryDirectory(prefix='soro-page-', ignore_cleanup_errors=True)
+        self._process = subprocess.Popen(
+            ['nice', '-n', str(niceness), browser, *FLAGS, f'--user-data-dir={self._folder.name}',
+             f'--window-size={size[0]},{size[1]}', 'about:blank'],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self._number = 0
+        self.requests: list[str] = []
+        self.problems: list[str] = []
+        self._socket = connect(self._page_socket(), max_size=None)
+        for domain in ('Page', 'Runtime', 'Network', 'Log'):
+            self.call(f'{domain}.enable')
+        self.call(
+            'Emulation.setDeviceMetricsOverride', width=size[0], height=size[1],
+            deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+        self.call('Page.navigate', url=address)
+
+    def __enter__(self) -> Page:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the browser."""
+        self._socket.close()
+        self._process.terminate()
+        try:
+            self._process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
+
+    @property
+    def strangers(self) -> list[str]:
+        """Requests that would have left this machine."""
+        return [
+            url for url in self.requests
+            if urlsplit(url).scheme in ('http', 'https', 'ws', 'wss')
+            and (urlsplit(url).hostname or '') not in LOCAL
+        ]  # fmt: skip
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        """Call a method of the protocol and return its result."""
+        self._number += 1
+        number = self._number
+        self._socket.send(json.dumps({'id': number, 'method': method, 'params': parameters}))
+        while True:
+            message = json.loads(self._socket.recv(timeout=120.0))
+            if message.get('id') == number:
+                if 'error' in message:
+                    raise RuntimeError(f'{method}: {message["error"]["message"]}')
+                return message['result']
+            self._note(message)
+
+    def evaluate(self, script: str) -> Any:
+        """Return the value of a JavaScript expression."""
+        result = self.call(
+            'Runtime.evaluate', expression=script, returnByValue=True, awaitPromise=True
+        )
+        if 'exceptionDetails' in result:
+            raise RuntimeError(f'{script[:80]}: {result["exceptionDetails"]}')
+        return result['result'].get('value')
+
+    def wait(self, condition: Callable[[], Any], timeout: float, what: str) -> Any:
+        """Wait for something on the page, or outside of it."""
+        end = time.monotonic() + timeout
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > end:
+                raise TimeoutError(f'no {what} within {timeout:g} s; {self.problems[-3:]}')
+            self.pause(0.1)
+
+    def pause(self, seconds: float) -> None:
+        """Let the page draw, and note what it says meanwhile."""
+        end = time.monotonic() + seconds
+        while (rest := end - time.monotonic()) > 0.0:
+            try:
+                self._note(json.loads(self._socket.recv(timeout=rest)))
+            except TimeoutError:
+                return
+
+    def settle(self, frames: int = 12, timeout: float = 60.0) -> None:
+        """Wait until so many frames are drawn: a software renderer compiles shaders for long."""
+        self.evaluate(
+            'window.__frames = 0; (function f() { window.__frames++; requestAnimationFrame(f) })()'
+        )
+        self.wait(lambda: self.evaluate('window.__frames') >= frames, timeout, 'pictures')
+
+    def mouse(self, kind: str, x: float, y: float, pressed: bool = False) -> None:
+        """Send a mouse event: mouseMoved, mousePressed or mouseReleased."""
+        button = 'left' if pressed or kind != 'mouseMoved' else 'none'
+        self.call(
+            'Input.dispatchMouseEvent', type=kind, x=x, y=y, button=button,
+            buttons=1 if pressed else 0, clickCount=0 if kind == 'mouseMoved' else 1,
+            pointerType='mouse',
+        )  # fmt: skip
+
+    def click(self, x: float, y: float) -> None:
+        """Press and release at a point."""
+        self.mouse('mouseMoved', x, y)
+        self.mouse('mousePressed', x, y, True)
+        self.mouse('mouseReleased', x, y)
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 12) -> None:
+        """Press, move in steps, release; a hand rests a moment before it grasps."""
+        self.mouse('mouseMoved', *start)
+        self.pause(0.4)
+        self.mouse('mousePressed', *start, True)
+        for i in range(1, steps + 1):
+            x, y = (a + (b - a) * i / steps for a, b in zip(start, end, strict=True))
+            self.mouse('mouseMoved', x, y, True)
+            self.pause(0.1)
+        self.pause(0.3)
+        self.mouse('mouseReleased', *end)
+
+    def key(self, name: str, code: int) -> None:
+        """Press and release a key."""
+        for kind in ('rawKeyDown', 'keyUp'):
+            self.call('Input.dispatchKeyEvent', type=kind, key=name, code=name,
+                      windowsVirtualKeyCode=code)  # fmt: skip
+
+    def place_of(self, script: str) -> tuple[float, float]:
+        """Return the middle of the element that a JavaScript expression gives."""
+        box = self.evaluate(
+            f'(() => {{ const e = {script}; if (!e) return null; '
+            'e.scrollIntoView({block: "center"}); const b = e.getBoundingClientRect(); '
+            'return [b.x + b.width / 2, b.y + b.height / 2] })()'
+        )
+        if box is None:
+            raise LookupError(f'nothing on the page is {script}')
+        return box[0], box[1]
+
+    def picture(self, file: Path) -> None:
+        """Save what is shown as PNG."""
+        data = self.call('Page.captureScreenshot', format='png')['data']
+        file.write_bytes(base64.b64decode(data))
+
+    def _page_socket(self) -> str:
+        """Return the address of the page's socket, once the browser has written it down."""
+        from urllib.request import urlopen
+
+        port_file, end = Path(self._folder.name) / 'DevToolsActivePort', time.monotonic() + START
+        while time.monotonic() < end:
+            if self._process.poll() is not None:
+                raise RuntimeError(f'the browser ended with {self._process.returncode}')
+            lines = port_file.read_text().splitlines() if port_file.exists() else []
+            if len(lines) >= 2:
+                with urlopen(f'http://127.0.0.1:{lines[0]}/json/list', timeout=10.0) as answer:
+                    pages = [p for p in json.load(answer) if p['type'] == 'page']
+                if pages:
+                    return str(pages[0]['webSocketDebuggerUrl'])
+            time.sleep(0.05)
+        raise TimeoutError('the browser does not start')
+
+    def _note(self, message: dict[str, Any]) -> None:
+        method, content = message.get('method', ''), message.get('params', {})
+        if method == 'Network.requestWillBeSent':
+            self.requests.append(content['request']['url'])
+        elif method == 'Network.webSocketCreated':
+            self.requests.append(content['url'])
+        elif method == 'Runtime.exceptionThrown':
+            self.problems.append(str(content['exceptionDetails'].get('text', '')))
+        elif method == 'Log.entryAdded' and content['entry']['level'] == 'error':
+            self.problems.append(content['entry']['text'])

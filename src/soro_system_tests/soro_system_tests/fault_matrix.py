@@ -1,0 +1,94 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Run the fault matrix, and write docs/reliability.md from what it and the soak have seen.
+
+`make reliability` runs every test that is marked with an injection, those of `make test` and the
+long ones (src/soro_emulation/test/matrix_*.py): driver and emulator are processes. A test that
+failed is run again, because a busy computer may trip a robot; how often is in the document.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from soro_system_tests.reliability_page import EVIDENCE, read_evidence, write_page
+
+TESTS = Path('src/soro_emulation/test')  # from the workspace's folder
+DOMAIN = 59
+AGAIN = 2  # more attempts of a test that failed
+
+
+def matrix_files() -> list[str]:
+    """Return every file with marked tests, for pytest."""
+    files = [*TESTS.glob('test_*.py'), *TESTS.glob('matrix_*.py')]
+    return sorted(str(f) for f in files if 'mark.injection' in f.read_text(encoding='utf-8'))
+
+
+def covered_cells() -> set[tuple[str, int]]:
+    """Return (device, number) of every cell that a test is marked with, without running any."""
+    with tempfile.TemporaryDirectory(prefix='soro_cells_') as folder:
+        file = Path(folder, 'cells.json')
+        subprocess.run(
+            [sys.executable, '-m', 'pytest', '-q', '--collect-only', '-m', 'injection',
+             *matrix_files()],
+            env={**os.environ, 'SORO_CELLS': str(file)}, check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        return {(device, number) for device, number in json.loads(file.read_text())}
+
+
+def run_tests(words: Sequence[str], domain: int) -> None:
+    """Run pytest; tests append their evidence, failed or not."""
+    environment = {
+        **os.environ, 'SORO_EVIDENCE': str(EVIDENCE.resolve()), 'ROS_DOMAIN_ID': str(domain),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+    }  # fmt: skip
+    subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-m', 'injection', '--no-header', *words],
+        env=environment, check=False,
+    )  # fmt: skip
+
+
+def failed(attempts: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the tests whose last attempt did not pass."""
+    return [test for test, runs in attempts.items() if runs[-1]['outcome'] != 'passed']
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run, write, and say with the exit code whether every test passed at last."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--only', default='', help='a filter of tests, as of pytest -k')
+    parser.add_argument('--keep', action='store_true', help='add to the evidence of before')
+    parser.add_argument('--page', action='store_true', help='write the document only')
+    parser.add_argument('--again', type=int, default=AGAIN, help='attempts of failed tests')
+    parser.add_argument('--domain', type=int, default=DOMAIN)
+    arguments = parser.parse_args(words)
+    if not arguments.page:
+        EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
+        if not arguments.keep:
+            EVIDENCE.unlink(missing_ok=True)
+        began = time.monotonic()
+        filters = ['-k', arguments.only] if arguments.only else []
+        run_tests([*matrix_files(), *filters], arguments.domain)
+        for _ in range(arguments.again):
+            again = failed(read_evidence())
+            if again:
+                run_tests(again, arguments.domain)
+        print(f'{time.monotonic() - began:.0f} s', flush=True)
+    write_page()
+    bad = failed(read_evidence())
+    for test in bad:
+        print(f'FAILED {test}', flush=True)
+    return int(bool(bad))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,121 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The fault matrix: 26 injections, four devices, and where one does not apply to the other.
+
+Which tests cover a cell is said where the tests stand, by `@pytest.mark.injection` in
+src/soro_emulation/test; what they saw is in docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+DEVICES = {
+    'nidaq': 'NI cards over gRPC',
+    'dspace': 'dSPACE box over a serial line',
+    'stm32': 'STM32 valve board over Bluetooth serial',
+    'can': 'CAN motor board',
+}
+
+
+@dataclass(frozen=True)
+class Injection:
+    """One row of the matrix.
+
+    Attributes
+    ----------
+    title : str
+    expected : str
+        The reaction.
+    without : dict of str to str
+        Devices that it does not apply to, and why.
+    owed : str
+        What no test injects yet.
+    """
+
+    title: str
+    expected: str
+    without: dict[str, str] = field(default_factory=dict)
+    owed: str = ''
+
+
+STREAM = 'gRPC over TCP: the kernel keeps order and checksums, frames are not ours'
+PNEUMATIC = 'no pressure'
+INJECTIONS: dict[int, Injection] = {
+    1: Injection(
+        'Cable pulled, peer gone',
+        'outputs safe by the device within its time to live; ERROR; nothing resumes',
+    ),
+    2: Injection('Peer alive but silent, or frozen', 'the same, by age; old commands stay old'),
+    3: Injection(
+        'Damaged frames', 'none applied, all counted; survived or tripped, never wrong',
+        {'nidaq': STREAM, 'can': 'the controllers discard them: lost frames (5)'},
+    ),
+    4: Injection('Garbage', 'no exception, no measurement of it'),
+    5: Injection(
+        'Lost frames, bursts', 'short ones survived, long ones trip and are noticed',
+        {'nidaq': STREAM},
+    ),
+    6: Injection('Repeated frames', 'carried out once', {'nidaq': STREAM}),
+    7: Injection(
+        'Late and reordered frames', 'stale commands are dropped',
+        {'nidaq': 'what is answered after the deadline of 50 ms counts as silence (2)'},
+    ),
+    8: Injection('Device restarted while active', 'disarmed; armed again by a person only'),
+    9: Injection('Another protocol, device, channel count', 'refused with what is wrong'),
+    10: Injection('Driver killed (SIGKILL)', 'device safe by itself'),
+    11: Injection(
+        'SIGINT, SIGTERM', 'outputs safe, then the process ends with 0',
+        owed='the events executor of rclpy: the drivers use the single-threaded one',
+    ),
+    12: Injection('Source of commands ends', 'safe action; a new first command, no jump'),
+    13: Injection('NaN, infinity, wrong size, name, quantity', 'whole message refused, counted'),
+    14: Injection('Commands beyond range and slew', 'limited and flagged'),
+    15: Injection(
+        'Feedback that stands still', 'found, by values or by sequence number',
+        {
+            'stm32': 'without length sensors there are no values; repeated frames are (6)',
+            'can': 'an encoder at rest repeats its count for ever; a board that stops is (2)',
+        },
+    ),
+    16: Injection(
+        'Sensor out of range or open', 'that channel is flagged, safe policy',
+        {'stm32': 'the robot of the catalogue has no length sensors'},
+        owed='length sensors of the valve board',
+    ),
+    17: Injection(
+        'Leak, burst, blocked line, supply lost', 'found, and of which kind',
+        {'can': PNEUMATIC},
+        owed='the false alarms in ten minutes without a fault are those of the soak, if any',
+    ),
+    18: Injection(
+        'Regulator stuck open', 'dumped',
+        {'can': PNEUMATIC, 'stm32': 'no pressure is measured; the budget bounds what enters'},
+    ),
+    19: Injection(
+        'Bus off, babbling node', 'trips within the time to live; recovery by a person',
+        dict.fromkeys(('nidaq', 'dspace', 'stm32'), 'no CAN'),
+        owed='a storm of error-passive frames',
+    ),
+    20: Injection(
+        'Motor stalls, turns the wrong way, draws too much; encoder jumps', 'FAULT',
+        dict.fromkeys(('nidaq', 'dspace', 'stm32'), 'no motors'),
+        owed='a slack tendon: nothing on the wire measures its tension',
+    ),
+    21: Injection(
+        'Both valves of a muscle, 65535 ms, budget used up, 30 muscles at once', 'NACK as a whole',
+        dict.fromkeys(('nidaq', 'dspace', 'can'), 'no valves'),
+    ),
+    22: Injection('Peer does not read', 'writing ends in time; safe'),
+    23: Injection('Loop stalled', 'short: counted; long: FAULT, no burst of old set-points'),
+    24: Injection(
+        'Wall clock steps by an hour', 'nothing trips',
+        owed='the system\'s own clock is not set: the driver\'s view of it is; drift and wrap of '
+        'the device\'s clock are unit tests',
+    ),
+    25: Injection('Two masters', 'the second is refused, the first goes on'),
+    26: Injection(
+        'Emergency stop in every state; error codes of cards', 'latched; clearing moves nothing',
+        owed='for the valve board any state but ACTIVE',
+    ),
+}  # fmt: skip

@@ -1,0 +1,61 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Memory, threads and open files of the processes of a robot, from /proc (proc(5))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import os
+from pathlib import Path
+import re
+
+STARTED = re.compile(r'^\[launch\] \[(\w+)\] started, pid (\d+)', re.MULTILINE)
+PAGE = os.sysconf('SC_PAGE_SIZE')
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One look at one process: resident memory [byte], threads, open files."""
+
+    memory: int
+    threads: int
+    files: int
+
+
+def figures_of(pid: int) -> Figures | None:
+    """Return the figures of a process; None: it has ended."""
+    folder = Path('/proc', str(pid))
+    try:
+        memory = int((folder / 'statm').read_text().split()[1]) * PAGE
+        threads = len(os.listdir(folder / 'task'))
+        return Figures(memory, threads, len(os.listdir(folder / 'fd')))
+    except OSError:
+        return None
+
+
+def processes_below(pid: int, output: str) -> dict[str, int]:
+    """Return the processes below a launcher by name.
+
+    Parameters
+    ----------
+    pid : int
+        Of the launcher, which is called ``launch``.
+    output : str
+        What it printed; it names its nodes. A node's own children are called after it.
+    """
+    names = {int(number): name for name, number in STARTED.findall(output)}
+    children: dict[int, list[int]] = {}
+    for entry in Path('/proc').glob('[0-9]*'):
+        try:
+            parent = int((entry / 'stat').read_text().rsplit(')', 1)[1].split()[1])
+        except OSError:
+            continue  # it has just ended
+        children.setdefault(parent, []).append(int(entry.name))
+    found, rest = {'launch': pid}, [('launch', pid)]
+    while rest:
+        name, this = rest.pop()
+        for i, child in enumerate(sorted(children.get(this, []))):
+            known = names.get(child, f'{name} child {i + 1}')
+            found[known] = child
+            rest.append((known, child))
+    return found

@@ -1,0 +1,50 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The robot of thirty muscles on its emulated valve board: launched, asked, moved, stopped."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+from soro_system_tests.launched_robot import launched_robot
+
+TARGET = (0.15, 0.0, 0.93)  # m
+
+
+def soro(*words: str, code: int = 0) -> dict:
+    """Run a verb against the running robot; return its JSON answer."""
+    done = subprocess.run(
+        [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'pam_continuum', '--json'],
+        capture_output=True, text=True, timeout=110, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_robot_answers_moves_and_is_vented_at_the_end(tmp_path):
+    with launched_robot(['pam_continuum'], tmp_path, robot='pam_continuum') as robot:
+        robot.wait(lambda: robot.watch.tip is not None, 5.0, 'a tip')
+        assert robot.watch.tip[2] > 0.999  # vented: straight
+        inverse = robot.mechanics.inverse(TARGET, None, 0, [0.0] * 6, '')
+        assert inverse.error_code == 0
+        soro('move', '--pose', '150mm', '0', '930mm', '--tolerance', '10mm', '--timeout', '60')
+        robot.spin(0.5)
+        assert math.dist(robot.watch.tip, TARGET) < 0.012
+        truth = robot.shapes['emulator/configuration'].tip.position
+        # What the valves did is not exactly what was wanted, but the robot is bent to +x.
+        assert math.dist((truth.x, truth.y, truth.z), TARGET) < 0.08
+        jacobian = robot.mechanics.jacobian(None, [0.0] * 6, '')
+        assert jacobian.error_code == 0 and np.shape(jacobian.matrix) == (6, 30)
+        compliance = robot.mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
+        assert compliance.error_code == 0
+        assert robot.process.stop() == 0, robot.process.output
+        events = [e['event'] for e in robot.events()]
+        assert 'pressurised' in events
+        # At the end everything is being deflated, and no valve ever fed a deflating muscle.
+        last = max(i for i, e in enumerate(events) if e in ('vent', 'pressurised'))
+        assert events[last] == 'vent'
+        assert 'short_circuit' not in events and 'refused' not in events

@@ -1,0 +1,44 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Robots without hardware run by their file alone: one of the catalogue, and somebody's own."""
+
+import math
+import signal
+
+import numpy as np
+import pytest
+from soro_driver.device import DeviceState
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot import load_robot
+from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
+
+
+def test_stewart_gough_answers_moves_and_holds_when_its_actuators_go(tmp_path):
+    library = load_robot('stewart_gough')
+    with launched_robot(['stewart_gough'], tmp_path, robot='stewart_gough') as robot:
+        inverse = robot.mechanics.inverse((0.0, 0.02, 0.42), None, 0, [0.0] * 6, '')
+        assert inverse.error_code == 0
+        tip = library.forward(np.array(inverse.actuation)).tip[:3, 3]
+        assert tip == pytest.approx((0.0, 0.02, 0.42), abs=2e-5)
+        robot.move(inverse.actuation)
+        assert math.dist(robot.watch.tip, tip) < 1e-3
+        robot.wait(lambda: len(robot.shapes) == 2, 30.0, 'model and ground truth')
+        diagnostics = DiagnosticsWatch(robot)
+        robot.kill('emulator', signal.SIGKILL)
+        robot.wait(lambda: robot.state() != DeviceState.ACTIVE, 5.0, 'reaction')
+        robot.wait(lambda: 'lost' in diagnostics.messages.get('driver: device', ''), 5.0, 'words')
+        assert robot.process.stop() == 128 + signal.SIGKILL, robot.process.output
+
+
+def test_a_robot_file_of_ones_own_moves_at_once(tmp_path):
+    folder = find_robot_file('stewart_gough').parent
+    file = str(folder / 'examples' / 'planar_chain.yaml')
+    with launched_robot([file], tmp_path, namespace='mine', robot=file) as robot:
+        actuators = robot.robot.description.actuators
+        goal = [a.rest + 0.1 * (a.maximum - a.rest) for a in actuators]
+        robot.move(goal)
+        tip = load_robot(file).forward(np.array(goal)).tip[:3, 3]
+        assert math.dist(robot.watch.tip, tip) < 2e-3
+        assert robot.call('driver/stop').success
+        robot.wait(lambda: robot.state() == DeviceState.SAFE, 5.0, 'stop')
+        assert robot.process.stop() == 0, robot.process.output
