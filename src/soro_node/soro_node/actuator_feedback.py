@@ -17,6 +17,7 @@ from soro_msgs.msg import ActuatorState
 from soro_node.conversions import HasActuators
 
 NANOSECONDS = 1_000_000_000
+FIRST = 3.0  # s; driver and node start together, and discovery takes its time on a busy machine
 
 
 class NoState(SoroError):
@@ -108,13 +109,15 @@ class LatestFeedback:
         self.timeout = timeout
         self._robot = robot
         self._feedback: ActuatorFeedback | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._patience_ends: float | None = None
 
     def update(self, message: ActuatorState) -> ActuatorFeedback:
         """Take a message; InvalidInput when it is not from this robot."""
         feedback = feedback_from_message(self._robot, message, time.monotonic())
         with self._lock:
             self._feedback = feedback
+            self._lock.notify_all()
         return feedback
 
     def age(self) -> float:
@@ -131,15 +134,31 @@ class LatestFeedback:
             return None
         return feedback
 
+    def first(self) -> ActuatorFeedback | None:
+        """Return what `fresh` does, but let the very first feedback of all arrive.
+
+        Whoever asks a node that has just started waits for it, at most `FIRST` after the first
+        question; not for the thread that receives the messages.
+        """
+        with self._lock:
+            if self._feedback is None:
+                now = time.monotonic()
+                if self._patience_ends is None:
+                    self._patience_ends = now + FIRST
+                self._lock.wait_for(
+                    lambda: self._feedback is not None, max(0.0, self._patience_ends - now)
+                )
+        return self.fresh()
+
     def actuation(self) -> Array:
-        """Return the present actuation (m,).
+        """Return the present actuation (m,), of `first`.
 
         Raises
         ------
         NoState
             Nothing fresh is known.
         """
-        feedback = self.fresh()
+        feedback = self.first()
         if feedback is None:
             raise NoState(f'no actuator_state within {self.timeout:g} s: is the driver running?')
         if not feedback.known:

@@ -125,6 +125,16 @@ class GuardedLifecycleNode(LifecycleNode):
         good = safe == released == TransitionCallbackReturn.SUCCESS
         return TransitionCallbackReturn.SUCCESS if good else TransitionCallbackReturn.FAILURE
 
+    def destroy_node(self) -> None:
+        """Destroy the node, its state machine included.
+
+        rclpy leaves that to the garbage collector. Whatever still refers to the node then, a
+        thread for one, keeps its participant: it ends without taking leave of the others, who
+        believe in it for 20 s more, and leaves its shared memory behind.
+        """
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     def _release(self) -> None:
         self.cleanup()
 

@@ -5,12 +5,13 @@
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
+from rclpy.context import Context
 from rclpy.lifecycle import TransitionCallbackReturn
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode, NotActive
-from soro_node.testing import RosSession, wait_until
+from soro_node.testing import own_domain, RosSession, wait_until
 
 SUCCESS, FAILURE, ERROR = (
     TransitionCallbackReturn.SUCCESS,
@@ -159,3 +160,15 @@ def test_diagnostics_go_out_on_change_and_every_second(ros, node):
     # and again by itself
     count = len(messages)
     wait_until(lambda: len(messages) >= count + 2, timeout=5.0)
+
+
+def test_a_destroyed_node_takes_leave_though_something_still_refers_to_it(ros):
+    context = Context()
+    context.init(args=[], domain_id=own_domain())
+    node = Clumsy(context=context, namespace=ros.namespace)
+    names = ros.client.get_node_names
+    wait_until(lambda: 'clumsy' in names())
+    node.destroy_node()
+    wait_until(lambda: 'clumsy' not in names())  # else after 20 s, when its lease ends
+    context.try_shutdown()
+    assert node.calls == []  # referred to until here

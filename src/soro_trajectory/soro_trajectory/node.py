@@ -198,7 +198,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
         robot = self._binding.robot
         actuation = self._stream.setpoint
         if actuation is None:
-            feedback = self._feedback.fresh()
+            feedback = self._feedback.first()
             actuation = feedback.present if feedback is not None and feedback.known else None
         if actuation is None:
             return None, self._wrench.at_tip(np.eye(4))
@@ -213,7 +213,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
         """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now."""
         if self._estop:
             raise StreamError(Code.DEVICE_FAULT, 'emergency stop is pressed')
-        self._stream.go_to(target, self._feedback.fresh(), time.monotonic())
+        self._stream.go_to(target, self._feedback.first(), time.monotonic())
 
     def _check(self, values: dict[str, Any]) -> None:
         if self._binding is not None:
