@@ -18,7 +18,6 @@ from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
-from soro_node.warm_up import warm_up
 
 from soro_compliance.services import Services
 from soro_compliance.workspace_action import WorkspaceAction
@@ -63,7 +62,7 @@ class Compliance(GuardedLifecycleNode):
         self._timer: Any = None
 
     def configure(self) -> None:
-        """Load the robot and warm every model of it."""
+        """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         self._binding = RobotBinding(self, self.table)
         self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
@@ -71,7 +70,7 @@ class Compliance(GuardedLifecycleNode):
             self._binding, self._feedback, lambda: self.get_clock().now().to_msg()
         )
         robot = self._binding.robot
-        seconds = sum(warm_up(self._binding.robot_with(m)) for m in robot.models)
+        seconds = self._binding.prepare()
         self.get_logger().info(
             f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
         )

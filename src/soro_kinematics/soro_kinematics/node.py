@@ -30,7 +30,6 @@ from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
-from soro_node.warm_up import warm_up
 from tf2_msgs.msg import TFMessage
 
 from soro_kinematics import outputs
@@ -102,7 +101,7 @@ class KinematicsSolver(GuardedLifecycleNode):
         self._timer: Any = None
 
     def configure(self) -> None:
-        """Load the robot and warm every model of it."""
+        """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         self._binding = RobotBinding(self, self.table)
         self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
@@ -116,7 +115,7 @@ class KinematicsSolver(GuardedLifecycleNode):
             lambda: (self.table.position_tolerance, self.table.orientation_tolerance),
             lambda: self.get_clock().now().to_msg(),
         )  # fmt: skip
-        seconds = sum(warm_up(self._binding.robot_with(m)) for m in self._binding.robot.models)
+        seconds = self._binding.prepare()
         self.get_logger().info(
             f'{self._binding.robot.name}, model {self._binding.robot.model}: '
             f'kernels ready in {seconds:.1f} s'
@@ -174,8 +173,7 @@ class KinematicsSolver(GuardedLifecycleNode):
     def _apply(self, changed: set[str]) -> None:
         if self._binding_or_none() is not None and changed & {'model', 'gravity'}:
             self._binding.apply(self.table)
-            for model in self._binding.description.models:
-                warm_up(self._binding.robot_with(model))
+            self._binding.prepare()
             self._tracker = ConfigurationTracker(self._binding.robot)
             self._commanded = ConfigurationTracker(self._binding.robot)
 

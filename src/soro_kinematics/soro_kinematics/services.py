@@ -14,7 +14,7 @@ from soro_mechanics.configuration import Array, Configuration, InverseSolution, 
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
-from soro_node.actuator_feedback import LatestFeedback, NoState
+from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import (
     actuation_from_names,
     configuration_to_message,
@@ -142,11 +142,10 @@ class Services:
         near = self._near(robot)
         if near is not None:
             return near
-        try:
-            present = self._feedback.actuation()
-        except NoState:
+        present = self._feedback.fresh()
+        if present is None or not present.known:
             return None
-        return robot.forward(present, wrench, None, loads)
+        return robot.forward(present.present, wrench, None, loads)
 
     def _near(self, robot: Robot) -> Configuration | None:
         """Return the newest configuration when it was made by this robot's model."""

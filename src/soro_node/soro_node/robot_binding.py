@@ -15,8 +15,10 @@ from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
 from soro_mechanics.status import Code
 
+from soro_node.background_compilation import BackgroundCompilation
 from soro_node.frames import Frames, frames_for, FROM_NAMESPACE
 from soro_node.parameters import Parameter
+from soro_node.warm_up import is_compiled, warm_up
 
 ROBOT_PARAMETERS = (
     Parameter(
@@ -66,6 +68,7 @@ class RobotBinding:
         self._robots: dict[str, Robot] = {}
         self._gravity: Array | None = None
         self._model = self.description.models[0]
+        self._compilation: BackgroundCompilation | None = None
         self.apply(values)
 
     @property
@@ -80,8 +83,31 @@ class RobotBinding:
         ------
         UnknownName
             UNKNOWN_MODEL, with the robot's models.
+        ModelCompiling
+            Its kernels are not ready yet, see `prepare`.
         """
-        name = model or self._model
+        robot = self._robot(model or self._model)
+        if self._compilation is not None:
+            self._compilation.require(robot)
+        return robot
+
+    def prepare(self) -> float:
+        """Make the kernels ready: those of the node's model, and of others compiled before.
+
+        What has never been compiled for other models is compiled beside the node; until then
+        `robot_with` refuses them. Return how long the node has worked on it [s].
+        """
+        seconds = warm_up(self.robot)
+        others = [self._robot(m) for m in self.description.models if m != self._model]
+        waiting = self._compilation.models if self._compilation is not None else set()
+        ready = [r for r in others if r.model not in waiting and is_compiled(r)]
+        seconds += sum(warm_up(robot) for robot in ready)
+        if self._compilation is None:
+            missing = {r.model for r in others} - {r.model for r in ready}
+            self._compilation = BackgroundCompilation(self.description.file, missing)
+        return seconds
+
+    def _robot(self, name: str) -> Robot:
         if name not in self._robots:
             robot = Robot(self.description, name)
             if self._gravity is not None:
@@ -94,6 +120,8 @@ class RobotBinding:
         model, models = values['model'], self.description.models
         if model and model not in models:
             raise UnknownName('model', model, models, Code.UNKNOWN_MODEL)
+        if model and self._compilation is not None:
+            self._compilation.require(self._robot(model))
 
     def apply(self, values: Mapping[str, Any]) -> None:
         """Take over the model and the gravity of the parameters."""

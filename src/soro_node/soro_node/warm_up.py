@@ -5,16 +5,21 @@
 The nodes of one robot start together. Where nothing is compiled yet, one of them compiles, under a
 file lock, and the others wait for its result instead of doing the same work beside it; once a
 mark stands in the cache folder, nobody waits.
+
+As a program it compiles some models of a robot and ends:
+
+    python -m soro_node.warm_up FILE MODEL ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import fcntl
 import hashlib
 import os
 from pathlib import Path
+import sys
 import time
 from typing import IO
 
@@ -24,6 +29,10 @@ from soro_mechanics.errors import SoroError
 from soro_mechanics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
 
+import soro_mechanics
+from soro_mechanics import load_robot
+
+LEAST_PRIORITY = 19
 LOCK_TIMEOUT = 300.0  # s, several times the longest compilation seen
 
 
@@ -61,14 +70,15 @@ def _actions(robot: Robot, q: Configuration) -> tuple[Callable[[], object], ...]
     )
 
 
+def is_compiled(robot: Robot) -> bool:
+    """Whether a robot's kernels were compiled before, so that `warm_up` only loads them."""
+    return _mark(robot).exists()
+
+
 @contextlib.contextmanager
 def _compiled_once(robot: Robot) -> Iterator[None]:
-    use_kernel_cache()
-    folder = Path(os.environ['NUMBA_CACHE_DIR'])
-    # The same model of another robot runs other kernels (loads, bodies): one mark for each file.
-    key = f'{robot.model}\0{Path(robot.description.file).resolve()}'
-    mark = folder / f'warm-{hashlib.sha256(key.encode()).hexdigest()[:16]}'
-    lock = None if mark.exists() else _open_lock(folder)
+    mark = _mark(robot)
+    lock = None if mark.exists() else _open_lock(mark.parent / f'warm-{robot.model}.lock')
     if lock is None:
         yield
         return
@@ -78,11 +88,24 @@ def _compiled_once(robot: Robot) -> Iterator[None]:
         mark.touch()
 
 
-def _open_lock(folder: Path) -> IO[str] | None:
+def _mark(robot: Robot) -> Path:
+    """Return the file that stands where a robot's kernels have been compiled.
+
+    One for each robot file: the same model of another robot runs other kernels (loads, bodies);
+    and for each path of the library, because Numba keeps one cache per path of a source.
+    """
+    use_kernel_cache()
+    files = (Path(robot.description.file).resolve(), Path(soro_mechanics.__file__))
+    key = '\0'.join((robot.model, *map(str, files)))
+    name = f'warm-{hashlib.sha256(key.encode()).hexdigest()[:16]}'
+    return Path(os.environ['NUMBA_CACHE_DIR']) / name
+
+
+def _open_lock(file: Path) -> IO[str] | None:
     """Open the lock file; None where the folder cannot be written, which only costs time."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return (folder / 'warm.lock').open('w')
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file.open('w')
     except OSError:
         return None
 
@@ -96,3 +119,17 @@ def _wait_for(descriptor: int) -> None:
             return
         except BlockingIOError:
             time.sleep(0.1)
+
+
+def main(file: str, models: Sequence[str]) -> None:
+    """Compile at low priority, and end with the process that asked for it."""
+    from soro_node.main import die_with_parent
+
+    die_with_parent()
+    os.nice(LEAST_PRIORITY)
+    for model in models:
+        warm_up(load_robot(file, model))
+
+
+if __name__ == '__main__':
+    main(sys.argv[1], sys.argv[2:])

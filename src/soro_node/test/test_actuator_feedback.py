@@ -10,10 +10,11 @@ import pytest
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.robot_file import read_robot_file
-from soro_node import actuator_feedback
 from soro_node.actuator_feedback import LatestFeedback, NoState
+from soro_node.testing import wait_until
 
 from soro_msgs.msg import ActuatorState
+from soro_node import actuator_feedback
 
 
 @pytest.fixture(scope='module')
@@ -35,8 +36,8 @@ def test_values_come_in_the_order_of_the_robot_file_and_grow_old(robot):
     latest = LatestFeedback(robot, 0.05)
     latest.update(state_of(robot, [1e4, float('nan'), 3e4]))
     np.testing.assert_array_equal(latest.actuation(), [1e4, 1.0, 3e4])  # applied where unmeasured
-    time.sleep(0.06)
-    assert latest.fresh() is None and latest.age() > 0.05
+    wait_until(lambda: latest.fresh() is None)
+    assert latest.age() > 0.05
     began = time.monotonic()
     with pytest.raises(NoState, match='is the driver running'):
         latest.actuation()

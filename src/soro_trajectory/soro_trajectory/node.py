@@ -25,7 +25,6 @@ from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
-from soro_node.warm_up import warm_up
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -134,7 +133,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
             robot, self._source, 1.0 / self.table.rate, self.table.slew,
             self.table.takeover_timeout,
         )  # fmt: skip
-        seconds = warm_up(robot)
+        seconds = self._binding.prepare()
         self.get_logger().info(
             f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
         )
@@ -222,7 +221,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
     def _apply(self, changed: set[str]) -> None:
         if self._binding is not None and changed & {'model', 'gravity'}:
             self._binding.apply(self.table)
-            warm_up(self._binding.robot)
+            self._binding.prepare()
             self._near = None
 
     def _tick(self, now: float) -> None:
