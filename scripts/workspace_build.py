@@ -13,6 +13,8 @@ import subprocess
 
 from workspace_layout import digest, INSTALLED_DATA, SetupError, Workspace
 
+PROGRESS_PERIOD = 20.0  # s between two lines about something that says nothing itself
+
 
 class Build:
     """Builds of one workspace, stamped package by package."""
@@ -159,7 +161,7 @@ class Build:
 
         What goes wrong here is reported and left to the nodes: they say it better.
         """
-        self.say(f'compiling the kernels of {robot}, once, half a minute or more')
+        self.say(f'compiling the kernels of {robot}, once, one to three minutes')
         state = self._kernel_state(robot)
         environment = self.environment()
         # Under the paths that the nodes import from: Numba keeps one cache per path of a source.
@@ -169,14 +171,27 @@ class Build:
             'import sys; from soro_mechanics import load_robot;'
             'from soro_node.warm_up import warm_up; warm_up(load_robot(sys.argv[1]))'
         )
-        done = subprocess.run(
+        child = subprocess.Popen(
             [str(self.workspace.python), '-c', command, robot],
             env=environment,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
         )
-        if done.returncode:
-            self.say('not compiled: ' + (done.stderr.strip().splitlines() or ['?'])[-1])
+        complaints = self._wait_for_compiler(child)
+        if child.returncode:
+            self.say('not compiled: ' + (complaints.strip().splitlines() or ['?'])[-1])
             return
         stamps = {**self._read_stamps(), f'.kernels {robot}': state}
         self.stamps.write_text(json.dumps(stamps, indent=2))
+
+    def _wait_for_compiler(self, child: subprocess.Popen[str]) -> str:
+        """Wait, say now and then that it goes on, and return what it complained about."""
+        while True:
+            try:
+                return child.communicate(timeout=PROGRESS_PERIOD)[1]
+            except subprocess.TimeoutExpired:
+                self.say('still compiling')
+            except BaseException:
+                child.kill()
+                raise
