@@ -1,0 +1,229 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The muscle-driven backbone: least energy through a point, against independent rods."""
+
+from dataclasses import replace
+
+from kirchhoff_cases import CALM, changed, pose_at
+import numpy as np
+import pytest
+from scipy.integrate import solve_bvp
+from soro_mechanics.kirchhoff import Kirchhoff
+from soro_mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
+from soro_mechanics.kirchhoff_reach_kernels import make_rod_work
+from soro_mechanics.kirchhoff_rod_kernels import rod_system
+
+from soro_mechanics import Code, InvalidInput, load_robot, Stability, Task
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('pam_continuum')
+
+
+@pytest.fixture(scope='module')
+def model(robot):
+    return Kirchhoff(robot.description)
+
+
+@pytest.mark.parametrize(
+    ('load', 'along', 'side'),
+    [(1.0, 0.9435668, 0.3017208), (3.0, 0.7455798, 0.6032534), (10.0, 0.4450044, 0.8106090)],
+)
+def test_reaction_of_the_elastica(model, load, along, side):
+    """The rod through the end of a loaded cantilever needs exactly that load."""
+    found = model.reach(pose_at([side, 0.0, along]), Task.POSITION, np.zeros(6), (), CALM)
+    assert found.status.code is Code.NONE
+    unit = model.backbone.stiffness[0]
+    np.testing.assert_allclose(found.reaction / unit, [load, 0.0, 0.0], atol=2e-3 * load)
+    assert found.minimum
+
+
+def _bvp_rod(stiffness, weight, target, first, arc):
+    """Solve a hanging rod through a point by solve_bvp: (p, quaternion, body moment), reaction."""
+    a, _, c = stiffness
+
+    def rate(s, y, reaction):
+        w, x, yy, z = y[3:7]
+        tangent = np.array([2 * (x * z + w * yy), 2 * (yy * z - w * x), 1 - 2 * (x * x + yy * yy)])
+        spin = np.array([y[7] / a, y[8] / a, y[9] / c])
+        side = np.zeros_like(s)
+        force = np.array([reaction[0] + side, reaction[1] + side, reaction[2] + weight * (1 - s)])
+        rows = np.array(
+            [
+                [1 - 2 * (yy * yy + z * z), 2 * (x * yy + w * z), 2 * (x * z - w * yy)],
+                [2 * (x * yy - w * z), 1 - 2 * (x * x + z * z), 2 * (yy * z + w * x)],
+            ]
+        )
+        in_body = np.einsum('ijn,jn->in', rows, force)
+        moment = y[7:10]
+        turn = -np.cross(spin.T, moment.T).T
+        turn[0] += in_body[1]
+        turn[1] -= in_body[0]
+        return np.vstack([
+            tangent,
+            0.5 * (-spin[0] * x - spin[1] * yy - spin[2] * z),
+            0.5 * (spin[0] * w + spin[2] * yy - spin[1] * z),
+            0.5 * (spin[1] * w + spin[0] * z - spin[2] * x),
+            0.5 * (spin[2] * w + spin[1] * x - spin[0] * yy),
+            turn,
+        ])  # fmt: skip
+
+    def ends(start, end, reaction):
+        return np.array(
+            [*start[:3], *(start[3:7] - [1, 0, 0, 0]), *(end[:3] - target), *end[7:10]]
+        )
+
+    solution = solve_bvp(rate, ends, arc, first[0], p=first[1], tol=1e-8, max_nodes=20000)
+    assert solution.success
+    return solution
+
+
+def test_spatial_shape_converges_to_an_independent_rod(robot):
+    """Hanging rod bent out of its plane by a tip force, through a point: second order in h."""
+    target = np.array([0.25, 0.2, 0.8])
+    wrench = np.zeros(6)
+    errors, forces = [], []
+    truth = None
+    for elements in (200, 100, 60):
+        model = Kirchhoff(changed(robot, elements=elements, stations_per_module=1).description)
+        found = model.reach(pose_at(target), Task.POSITION, wrench, (), robot.gravity)
+        arc = np.linspace(0.0, 1.0, elements + 1)
+        if truth is None:
+            points = np.empty((elements + 1, 3))
+            from soro_mechanics.kirchhoff_rod_kernels import positions
+
+            positions(found.quaternions, model.rod.element, points)
+            first = np.vstack([points.T, found.quaternions.T, np.zeros((3, elements + 1))])
+            weight = model.backbone.mass * 9.81
+            truth = _bvp_rod(
+                model.backbone.stiffness, weight, target, (first, found.reaction), arc
+            )
+        wanted = truth.sol(arc)[3:7].T
+        errors.append(np.abs(found.quaternions - wanted).max())
+        forces.append(np.abs(found.reaction - truth.p).max())
+    assert errors[0] < 1e-4
+    assert forces[0] < 2e-3
+    assert errors[1] / errors[0] == pytest.approx(4.0, rel=0.15)
+    assert forces[2] / forces[1] == pytest.approx((100 / 60) ** 2, rel=0.15)
+
+
+def test_the_shape_is_a_minimum_on_its_constraint(model, robot):
+    """Project the dense Hessian on the null space of the end-point rows: all positive."""
+    found = model.reach(pose_at([0.3, 0.1, 0.8]), Task.POSITION, np.zeros(6), (), robot.gravity)
+    dead, _ = model._loads(np.zeros(6), (), robot.gravity)
+    count = len(found.quaternions)
+    gradient, diagonal, coupling, lever, _, _ = make_rod_work(count)
+    rod_system(
+        found.quaternions,
+        model.backbone.stiffness,
+        model.rod.element,
+        dead,
+        found.reaction.reshape(1, 3),
+        gradient,
+        diagonal,
+        coupling,
+        lever,
+    )
+    assert np.abs(gradient[1:]).max() < 1e-9
+    hessian = np.zeros((3 * (count - 1), 3 * (count - 1)))
+    for n in range(1, count):
+        at = 3 * (n - 1)
+        hessian[at : at + 3, at : at + 3] = diagonal[n]
+        if n + 1 < count:
+            hessian[at : at + 3, at + 3 : at + 6] = coupling[n]
+            hessian[at + 3 : at + 6, at : at + 3] = coupling[n].T
+    rows = lever[1:].reshape(-1, 3)
+    null = np.linalg.svd(rows.T)[2][3:].T
+    reduced = np.linalg.eigvalsh(null.T @ hessian @ null)
+    assert reduced[0] > 0.0
+    assert found.minimum
+    # the bare Hessian need not be positive: here the reaction pushes
+    pushed = model.reach(pose_at([0.02, 0.0, 0.4]), Task.POSITION, np.zeros(6), (), CALM)
+    assert pushed.minimum
+
+
+def test_prescribed_attitude_is_kept(robot):
+    base = robot.inverse([0.3, 0.0, 0.85]).configuration.tip
+    target = base.copy()
+    angle = 0.4
+    turn = np.array(
+        [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]]
+    )
+    target[:3, :3] = base[:3, :3] @ turn
+    full = robot.inverse(target)
+    assert full.status.code is Code.NONE
+    np.testing.assert_allclose(full.configuration.tip, target, atol=1e-5)
+    axis = robot.inverse(target, task=Task.POSITION_AND_AXIS)
+    assert axis.status.code is Code.NONE
+    np.testing.assert_allclose(axis.configuration.tip[:3, 2], target[:3, 2], atol=1e-5)
+    assert np.abs(axis.configuration.tip[:3, 0] - target[:3, 0]).max() > 1e-4
+
+
+def test_unreachable_targets_are_said_to_be(robot):
+    far = robot.inverse([0.9, 0.0, 0.8])
+    assert far.status.code is Code.UNREACHABLE
+    assert far.position_error > 0.2
+    tip = far.configuration.tip[:3, 3]
+    assert 0.97 < np.linalg.norm(tip) <= 1.0
+    assert np.linalg.norm(tip / np.linalg.norm(tip) - np.array([0.9, 0.0, 0.8]) / 1.2042) < 0.1
+
+
+def test_nearly_straight_targets_are_reached(robot):
+    for target in ([0.0, 0.0, 1.0], [0.03, 0.01, 0.9985]):
+        s = robot.inverse(target, guess=robot.forward(np.full(30, 0.1)))
+        assert s.status.code is Code.NONE
+        assert s.position_error < 1e-6
+
+
+def test_a_lifted_robot_is_called_unstable(robot):
+    """Bent up to the height of its base the robot twists down: muscles do not hold torsion."""
+    lifted = robot.inverse([0.53, 0.0, 0.025])
+    assert lifted.status.code is Code.UNSTABLE
+    assert lifted.configuration.status.stability is Stability.UNSTABLE
+
+
+def test_published_moduli_make_a_chain(robot):
+    printed = load_robot('pam_continuum', model='kirchhoff_published')
+    model = printed._model
+    bending = model.backbone.stiffness[0]
+    assert bending == pytest.approx(1.19e-5, rel=0.01)
+    assert (bending / 4.0) ** (1 / 3) == pytest.approx(0.0144, abs=1e-4)
+    default = robot.description.structure['kirchhoff'].stiffness[0]
+    assert (default / 4.0) ** (1 / 3) == pytest.approx(0.310, abs=1e-3)
+    found = model.reach(pose_at([0.3, 0.0, 0.8]), Task.POSITION, np.zeros(6), (), printed.gravity)
+    assert found.status.code is Code.NONE
+
+
+def test_least_squares_with_reaction_finds_the_same_rod(model, robot):
+    target = np.array([0.3, 0.05, 0.85])
+    wrench = np.array([0.0, 0.0, 0.5, 0.0, 0.0, 0.0])
+    exact = model.reach(pose_at(target), Task.POSITION, wrench, (), robot.gravity)
+    weight = model.backbone.mass * robot.gravity
+    force = np.outer(1.0 - np.linspace(0, 1, 201), weight) + wrench[:3]
+    problem = LeastSquaresProblem(model.backbone.stiffness, 1.0, force, target, None, True)
+    rough = exact.quaternions + 0.01 * np.random.default_rng(2).normal(size=(201, 4))
+    rough[0] = exact.quaternions[0]
+    found = solve_least_squares(problem, rough)
+    assert found.cost < 1e-18
+    assert found.missed < 1e-10
+    np.testing.assert_allclose(found.reaction, exact.reaction, atol=1e-3)
+    np.testing.assert_allclose(found.quaternions, exact.quaternions, atol=1e-4)
+    # as published the reaction is missing: end point and equilibrium cannot both hold
+    plain = solve_least_squares(replace(problem, with_reaction=False), exact.quaternions)
+    assert 1e-5 < plain.missed < 5e-3
+    assert plain.equilibrium > 1.0
+    assert plain.norm < 1e-4
+    with pytest.raises(InvalidInput):
+        solve_least_squares(problem, exact.quaternions[:-1])
+
+
+def test_least_squares_keeps_a_prescribed_attitude(model, robot):
+    target = np.array([0.1, 0.0, 0.97])
+    exact = model.reach(pose_at(target), Task.POSE, np.zeros(6), (), CALM)
+    problem = LeastSquaresProblem(
+        model.backbone.stiffness, 1.0, np.zeros((201, 3)), target, np.eye(3), True
+    )
+    found = solve_least_squares(problem, exact.quaternions, exact.reaction)
+    assert found.missed < 1e-5
+    np.testing.assert_allclose(found.quaternions[-1][1:], 0.0, atol=1e-4)

@@ -1,0 +1,82 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The muscle-driven backbone: Jacobian and compliance against differences."""
+
+from kirchhoff_cases import twist_between, WRENCH
+import numpy as np
+import pytest
+from soro_mechanics.kirchhoff import Kirchhoff
+from soro_mechanics.kirchhoff_compliance import full_system, station_port
+
+from soro_mechanics import Code, Load, load_robot
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('pam_continuum')
+
+
+@pytest.fixture(scope='module')
+def model(robot):
+    return Kirchhoff(robot.description)
+
+
+def test_jacobian_and_compliance_match_differences(robot):
+    lengths = robot.inverse([0.3, 0.1, 0.8]).actuation
+    q = robot.forward(lengths, WRENCH)
+    assert q.status.code is Code.NONE
+    jacobian = robot.jacobian(q)
+    for j in (0, 1, 2, 13, 29):
+        shift = 1e-6 * np.eye(30)[j]
+        plus = robot.forward(lengths + shift, WRENCH, guess=q)
+        minus = robot.forward(lengths - shift, WRENCH, guess=q)
+        np.testing.assert_allclose(
+            twist_between(plus.tip, minus.tip, 1e-6),
+            jacobian[:, j],
+            atol=1e-6 * np.abs(jacobian).max(),
+        )
+    compliance = robot.compliance(q)
+    for j in range(6):
+        shift = 1e-4 * np.eye(6)[j]
+        plus = robot.forward(lengths, WRENCH + shift, guess=q)
+        minus = robot.forward(lengths, WRENCH - shift, guess=q)
+        np.testing.assert_allclose(
+            twist_between(plus.tip, minus.tip, 1e-4), compliance[:, j],
+            atol=1e-6 * np.abs(compliance).max(),
+        )  # fmt: skip
+
+
+def test_compliance_symmetry_and_the_asymmetry_of_a_dead_moment(robot):
+    lengths = robot.inverse([0.3, 0.1, 0.8]).actuation
+    free = robot.compliance(robot.forward(lengths, [0.2, -0.3, 0.1, 0, 0, 0]))
+    assert np.abs(free - free.T).max() < 1e-9 * np.abs(free).max()
+    stiffness = np.linalg.inv(robot.compliance(robot.forward(lengths, WRENCH)))
+    m = WRENCH[3:]
+    want = np.zeros((6, 6))
+    want[3:, 3:] = -np.array([[0, -m[2], m[1]], [m[2], 0, -m[0]], [-m[1], m[0], 0]])
+    np.testing.assert_allclose(stiffness - stiffness.T, want, atol=1e-6 * np.abs(stiffness).max())
+
+
+def test_compliance_along_the_backbone(robot, model):
+    lengths = robot.inverse([0.3, 0.1, 0.8]).actuation
+    q = robot.forward(lengths, WRENCH)
+    along = robot.compliance_along(q)[0]
+    assert along.shape == (41, 6, 6)
+    assert np.abs(along[0]).max() == 0.0
+    np.testing.assert_allclose(along[-1], robot.compliance(q), rtol=1e-8, atol=1e-10)
+    for station in (12, 22):
+        arc = q.arc_lengths[0][station]
+        for j in range(3):
+            force = 1e-4 * np.eye(6)[j]
+            plus = robot.forward(lengths, WRENCH, q, [Load(force, 'backbone', arc)])
+            minus = robot.forward(lengths, WRENCH, q, [Load(-force, 'backbone', arc)])
+            twist = twist_between(plus.backbones[0][station], minus.backbones[0][station], 1e-4)
+            np.testing.assert_allclose(
+                twist, along[station][:, j], atol=1e-5 * np.abs(along[station]).max()
+            )
+    state = q.state
+    shape = (state.q, state.force, state.bend)
+    full = full_system(shape, model.rod.rod_data, state.dead, state.moment)
+    turns = np.array([g[:3, :3] for g in q.backbones[0]])
+    assert full.shape == (680, 680)
+    assert station_port(0, turns, 0.005, 10).any() == np.False_
