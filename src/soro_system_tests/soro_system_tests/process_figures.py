@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Memory, threads and open files of the processes of a robot, from /proc (proc(5))."""
+"""Memory, threads, open files and shared memory of a robot's processes, from /proc (proc(5))."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import re
 
 STARTED = re.compile(r'^\[launch\] \[(\w+)\] started, pid (\d+)', re.MULTILINE)
 PAGE = os.sysconf('SC_PAGE_SIZE')
+SHARED = '/dev/shm/'
+# Fast DDS: beside each segment a file of this ending, open in the process that made the segment.
+OWNED = re.compile(rf'{SHARED}(fastdds_\w+)_el')
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,33 @@ def processes_below(pid: int, output: str) -> dict[str, int]:
             found[known] = child
             rest.append((known, child))
     return found
+
+
+def segments_of(pid: int) -> set[str]:
+    """Return the segments of shared memory of the middleware that a process owns, by name."""
+    folder = Path('/proc', str(pid), 'fd')
+    found = set()
+    try:
+        for entry in os.listdir(folder):
+            try:
+                match = OWNED.fullmatch(os.readlink(folder / entry))
+            except FileNotFoundError:
+                continue  # closed meanwhile
+            if match:
+                found.add(match.group(1))
+    except OSError:
+        pass  # the process has ended, or is another user's
+    return found
+
+
+def left_segments(segments: set[str]) -> list[str]:
+    """Return those of some segments that are still there although no process owns them, sorted.
+
+    A segment that stands for a port has the port's number in its name, so another process may
+    own it by now.
+    """
+    there = {name for name in segments if Path(SHARED, name).exists()}
+    if there:
+        for entry in Path('/proc').glob('[0-9]*'):
+            there -= segments_of(int(entry.name))
+    return sorted(there)

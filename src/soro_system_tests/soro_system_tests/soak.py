@@ -24,11 +24,14 @@ import tempfile
 import time
 
 from soro_cli.launch_runner.parent_death import die_with_parent
+from soro_driver.settings import read_driver_settings
 from soro_mechanics.catalogue import robot_files
 from soro_mechanics.robot_file import read_robot_file
 
 from soro_system_tests.launched_robot import launched_robot
+from soro_system_tests.process_figures import left_segments
 from soro_system_tests.reliability_page import write_page
+from soro_system_tests.soak_faults import FAULTS
 from soro_system_tests.soak_page import RESULT
 from soro_system_tests.soak_robot import RobotSoak
 
@@ -36,13 +39,13 @@ START_WITHIN = 300.0  # s; two robots that start at once on a busy computer
 FIRST_DOMAIN = 60  # ROS domains: robots that run together do not hear each other
 
 
-def robots_with_device() -> list[str]:
-    """Return the robots of the catalogue that have a driver, sorted."""
-    found = []
-    for name, file in robot_files().items():
-        if 'driver' in read_robot_file(file).foreign:
-            found.append(name)
-    return sorted(found)
+def robots() -> list[str]:
+    """Return the robots of the catalogue whose device the soak can break, sorted."""
+    return sorted(
+        name
+        for name, file in robot_files().items()
+        if read_driver_settings(read_robot_file(file)).device in FAULTS
+    )
 
 
 def soak_one(name: str, minutes: float, seed: int, target: Path) -> int:
@@ -67,9 +70,12 @@ def soak_one(name: str, minutes: float, seed: int, target: Path) -> int:
                     print(robot.process.output[-4000:], flush=True)
         finally:
             os.chdir(home)
+    # The session of this process has ended too: what is there now nobody will ever remove.
+    result['shared_memory'] = {'seen': len(run.segments), 'left': left_segments(run.segments)}
     result |= {'robot': name, 'seed': seed, 'began': began.isoformat(timespec='seconds')}
     target.write_text(json.dumps(result), encoding='utf-8')
-    return int(bool(result['problems'] or result['exit'] or result['tracebacks']))
+    wrong = (result['problems'], result['exit'], result['tracebacks'])
+    return int(any(wrong) or bool(result['shared_memory']['left']))
 
 
 def start(name: str, number: int, arguments: argparse.Namespace, folder: Path) -> subprocess.Popen:
@@ -153,7 +159,7 @@ def main(words: Sequence[str] | None = None) -> int:
         signal.signal(number, signal.default_int_handler)
     if arguments.one:
         return soak_one(arguments.one, arguments.minutes, arguments.seed, arguments.result)
-    names = robots_with_device() if arguments.robots == 'all' else arguments.robots.split(',')
+    names = robots() if arguments.robots == 'all' else arguments.robots.split(',')
     failed = soak_all(names, arguments)
     if arguments.result == RESULT:
         write_page()

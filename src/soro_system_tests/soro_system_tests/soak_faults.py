@@ -59,6 +59,12 @@ FAULTS: dict[str, tuple[SoakFault, ...]] = {
         SoakFault('babble'),
         SoakFault('link', {'direction': 'both', 'loss': 0.02}, stops=False),
     ),
+    'simulated': (
+        SoakFault('silent', {'duration': 60.0}),
+        SoakFault('disconnect'),
+        SoakFault('reboot'),
+        SoakFault('garbage', {'count': 100}, stops=False),
+    ),
 }
 
 

@@ -55,6 +55,12 @@ def largest(values: list[float | None]) -> str:
     return f'{max(known):.2f} s' if known else '-'
 
 
+def _left_of(robot: dict[str, Any]) -> str:
+    """Say how many segments of shared memory were left behind, of how many."""
+    memory = robot.get('shared_memory')
+    return f'{len(memory["left"])} of {memory["seen"]}' if memory else 'not looked at'
+
+
 def _robot_row(robot: dict[str, Any]) -> str:
     missed = sum(v for k, v in robot['problems'].items() if 'stop' in k)
     faults, stops = robot['faults'], robot['stops']
@@ -65,7 +71,8 @@ def _robot_row(robot: dict[str, Any]) -> str:
         f'| {robot["robot"]} | {robot["seconds"] / 60:.1f} min | {robot["targets"]} '
         f'| {calls} ({1e3 * slowest:.0f} ms) | {len(stops)}, {missed} missed '
         f'| {largest([s["stopped"] for s in stops])} | {len(faults)}, {recovered} recovered '
-        f'| {largest([f["noticed"] for f in faults])} | {robot["exit"]} |'
+        f'| {largest([f["noticed"] for f in faults])} | {robot["exit"]} '
+        f'| {_left_of(robot)} |'
     )
 
 
@@ -122,12 +129,13 @@ def soak_section(result: dict[str, Any] | None, folder: Path) -> list[str]:
         'the other, `driver/stop` against the running stream, and every fault of '
         '`soak_faults.py` in random order, each time recovered as a person would.\n',
         '| Robot | Duration | Targets | Service calls (p99) | Stops | Slowest stop | Faults '
-        '| Slowest notice | Exit |',
-        '|---|---|---|---|---|---|---|---|---|',
+        '| Slowest notice | Exit | Segments left |',
+        '|---|---|---|---|---|---|---|---|---|---|',
         *(_robot_row(r) for r in robots),
         '\nExit 143: after 5 s without an end the launcher sent SIGTERM to a node that computes '
-        'only; the outputs had been made safe before. Times are those of a computer that other '
-        'programs keep busy too.',
+        'only; the outputs had been made safe before. Segments left: shared memory of the '
+        'middleware that processes of the robot had made and that was still there after their '
+        'end. Times are those of a computer that other programs keep busy too.',
         f'\n![Memory and open files of every robot]({PLOT})\n',
         'Medians after the first quarter of the run, and how much they had grown in the last one. '
         f'Flat: less than {MEMORY_LEAST:g} MiB or {100 * MEMORY_PART:g} %, at most {COUNT_GROWTH} '

@@ -28,7 +28,7 @@ from std_msgs.msg import Bool, String
 
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_system_tests.launched_robot import DiagnosticsWatch, LaunchedRobot
-from soro_system_tests.process_figures import figures_of, processes_below
+from soro_system_tests.process_figures import figures_of, processes_below, segments_of
 from soro_system_tests.soak_faults import ESTOP, faults_of, FREEZE, SoakFault, STALL
 
 SAMPLE_PERIOD = 2.0  # s between looks at the processes
@@ -46,6 +46,8 @@ class RobotSoak:
     ----------
     samples : list
         Rows of [s since the start, {process: [byte, threads, files]}].
+    segments : set of str
+        Shared memory of the middleware that its processes, ended or not, have made.
     """
 
     def __init__(self, robot: LaunchedRobot, seed: int, say: Callable[[str], None]) -> None:
@@ -58,6 +60,7 @@ class RobotSoak:
         self._start = time.monotonic()
         self._sampled = self._start
         self.samples: list[tuple[float, dict[str, list[int]]]] = []
+        self.segments: set[str] = set()
         self.calls: dict[str, list[float]] = {}
         self.stops: list[dict[str, Any]] = []
         self.faults: list[dict[str, Any]] = []
@@ -272,6 +275,7 @@ class RobotSoak:
         row = {}
         for name, pid in processes_below(process.process.pid, process.output).items():
             found = figures_of(pid)
+            self.segments |= segments_of(pid)
             if found is not None:
                 row[name] = [found.memory, found.threads, found.files]
         self.samples.append((self._sampled - self._start, row))

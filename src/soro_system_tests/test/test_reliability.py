@@ -7,12 +7,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 import threading
+import uuid
 
 import pytest
 from soro_system_tests.fault_matrix import covered_cells
 from soro_system_tests.injections import DEVICES, INJECTIONS
-from soro_system_tests.process_figures import figures_of, processes_below
+from soro_system_tests.process_figures import (
+    figures_of,
+    left_segments,
+    processes_below,
+    segments_of,
+    SHARED,
+)
 from soro_system_tests.reliability_page import matrix_section
+from soro_system_tests.soak import robots
 from soro_system_tests.soak_faults import FAULTS
 from soro_system_tests.soak_page import growth, soak_section, verdict
 
@@ -30,7 +38,7 @@ def test_every_cell_of_the_fault_matrix_has_a_test_or_a_reason(monkeypatch):
 
 
 def test_the_soak_breaks_every_device():
-    assert set(FAULTS) == set(DEVICES)
+    assert set(FAULTS) == {*DEVICES, 'simulated'}
     assert all(any(f.stops for f in faults) for faults in FAULTS.values())
 
 
@@ -90,6 +98,28 @@ def test_figures_of_a_process_are_those_of_the_kernel(tmp_path):
     assert after.memory - before.memory > 60 * MEBI
     assert (after.threads, after.files) == (before.threads + 1, before.files + 1)
     assert figures_of(2**22 + 1) is None  # above the largest number of a process
+
+
+def test_memory_that_a_process_has_left_behind_is_found():
+    name = f'fastdds_{uuid.uuid4().hex}'
+    segment, lock = Path(SHARED, name), Path(SHARED, f'{name}_el')
+    try:
+        segment.touch()
+        with lock.open('w'):
+            assert name in segments_of(os.getpid())
+            assert left_segments({name}) == []  # in use
+        assert name not in segments_of(os.getpid())
+        assert left_segments({name, 'fastdds_never_made'}) == [name]
+        segment.unlink()
+        assert left_segments({name}) == []
+    finally:
+        segment.unlink(missing_ok=True)
+        lock.unlink(missing_ok=True)
+    assert segments_of(2**22 + 1) == set()  # above the largest number of a process
+
+
+def test_every_robot_of_the_catalogue_that_can_be_broken_is_soaked():
+    assert set(robots()) >= {'pam_continuum', 'stewart_gough', 'stiff_flop_two_segment'}
 
 
 def test_processes_are_called_as_the_launcher_says():
