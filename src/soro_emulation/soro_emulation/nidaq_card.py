@@ -15,9 +15,12 @@ RESERVED = -50103
 ABORTED = -88709
 INVALID_DUTY = -200077
 NO_CHANNELS = -200478
+OUT_OF_MEMORY = -50352
+TASK_RUNNING = -200479  # the operation cannot be performed while the task is running
 
 MODEL = 'USB-6341'
 INPUTS, COUNTERS, LINES = 16, 4, 8
+MOST_TASKS, MOST_CHANNELS = 64, 64  # of all cards, of a task: what is kept must not grow
 
 
 class CardError(Exception):
@@ -73,8 +76,15 @@ class Cards:
         self._tasks: dict[str, Task] = {}
         self._counted = 0
 
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """All tasks that exist."""
+        return tuple(self._tasks.values())
+
     def create(self, name: str) -> Task:
         """Make a task; an empty name gets one."""
+        if len(self._tasks) >= MOST_TASKS:
+            raise CardError(OUT_OF_MEMORY, f'There are {MOST_TASKS} tasks already.')
         if not name:
             self._counted += 1
             name = f'_unnamedTask<{self._counted}>'
@@ -108,9 +118,15 @@ class Cards:
         """Refuse a terminal that the card does not have."""
         card, _, rest = terminal.partition('/')
         self.check_card(card)
-        number = rest.removeprefix(kind)
-        if not (rest.startswith(kind) and number.isdigit() and int(number) < count):
-            raise CardError(NO_SUCH_CHANNEL, f'Physical channel does not exist: {terminal}')
+        if rest not in {f'{kind}{i}' for i in range(count)}:
+            raise CardError(NO_SUCH_CHANNEL, f'Physical channel does not exist: {terminal[:80]}')
+
+    def check_changeable(self, task: Task) -> None:
+        """Refuse another channel for a task that runs, or that has very many."""
+        if task.running:
+            raise CardError(TASK_RUNNING, 'Channels cannot be added while the task is running.')
+        if len(task.inputs) >= MOST_CHANNELS:
+            raise CardError(OUT_OF_MEMORY, f'The task has {MOST_CHANNELS} channels already.')
 
     def start(self, task: Task) -> None:
         """Start a task; a counter begins its pulses."""
@@ -140,6 +156,8 @@ class Cards:
         """Write a digital line; such a task starts by itself."""
         if task.aborted:
             raise CardError(ABORTED, 'Task was aborted by a device reset.')
+        if not task.line:
+            raise CardError(NO_CHANNELS, 'There are no digital lines in the task.')
         task.running = True
         self._line(task.line, level)
 

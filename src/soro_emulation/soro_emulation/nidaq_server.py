@@ -161,7 +161,9 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     @_call
     def CreateAIVoltageChan(self, request: Any) -> Any:  # noqa: N802, D102
         self._cards.check_terminal(request.physical_channel, 'ai', INPUTS)
-        self._cards.task(request.task.name).inputs.append(request.physical_channel)
+        task = self._cards.task(request.task.name)
+        self._cards.check_changeable(task)
+        task.inputs.append(request.physical_channel)
         return pb.CreateAIVoltageChanResponse()
 
     @_call
@@ -169,13 +171,16 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         self._cards.check_terminal(request.counter, 'ctr', COUNTERS)
         self._cards.check_duty(request.duty_cycle)
         task = self._cards.task(request.task.name)
+        self._cards.check_changeable(task)
         task.counter, task.duty = request.counter, request.duty_cycle
         return pb.CreateCOPulseChanFreqResponse()
 
     @_call
     def CreateDOChan(self, request: Any) -> Any:  # noqa: N802, D102
         self._cards.check_terminal(request.lines, 'port0/line', LINES)
-        self._cards.task(request.task.name).line = request.lines
+        task = self._cards.task(request.task.name)
+        self._cards.check_changeable(task)
+        task.line = request.lines
         return pb.CreateDOChanResponse()
 
     # Samples --------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 import os
 from pathlib import Path
@@ -81,7 +82,7 @@ def segments_of(pid: int) -> set[str]:
     return found
 
 
-def left_segments(segments: set[str]) -> list[str]:
+def left_segments(segments: Iterable[str]) -> list[str]:
     """Return those of some segments that are still there although no process owns them, sorted.
 
     A segment that stands for a port has the port's number in its name, so another process may

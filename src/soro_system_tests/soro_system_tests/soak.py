@@ -71,7 +71,10 @@ def soak_one(name: str, minutes: float, seed: int, target: Path) -> int:
         finally:
             os.chdir(home)
     # The session of this process has ended too: what is there now nobody will ever remove.
-    result['shared_memory'] = {'seen': len(run.segments), 'left': left_segments(run.segments)}
+    left = [f'{run.segments[s]}: {s}' for s in left_segments(run.segments)]
+    result['shared_memory'] = {'seen': len(run.segments), 'left': left}
+    for line in left:
+        print(f'{name}: left shared memory, {line}', flush=True)
     result |= {'robot': name, 'seed': seed, 'began': began.isoformat(timespec='seconds')}
     target.write_text(json.dumps(result), encoding='utf-8')
     wrong = (result['problems'], result['exit'], result['tracebacks'])

@@ -21,7 +21,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_cli.errors import CliError
 from soro_cli.motion import ACTIVE
 from soro_driver.device import DeviceState
-from soro_driver.settings import read_driver_settings
+from soro_driver.settings import read_driver_settings, RELEASE
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.virtual_environment import published_environment
 from std_msgs.msg import Bool, String
@@ -46,8 +46,8 @@ class RobotSoak:
     ----------
     samples : list
         Rows of [s since the start, {process: [byte, threads, files]}].
-    segments : set of str
-        Shared memory of the middleware that its processes, ended or not, have made.
+    segments : dict
+        Shared memory of the middleware that its processes, ended or not, have made: whose it was.
     """
 
     def __init__(self, robot: LaunchedRobot, seed: int, say: Callable[[str], None]) -> None:
@@ -56,11 +56,12 @@ class RobotSoak:
         description = robot.robot.description
         settings = read_driver_settings(description)
         self._faults = list(faults_of(settings.device))
+        self._releases = settings.safe_action == RELEASE
         self._actuators = description.actuators
         self._start = time.monotonic()
         self._sampled = self._start
         self.samples: list[tuple[float, dict[str, list[int]]]] = []
-        self.segments: set[str] = set()
+        self.segments: dict[str, str] = {}
         self.calls: dict[str, list[float]] = {}
         self.stops: list[dict[str, Any]] = []
         self.faults: list[dict[str, Any]] = []
@@ -215,6 +216,8 @@ class RobotSoak:
         while self._recover() and time.monotonic() < end:
             if self._haptic and self._robot.state() != ACTIVE:
                 self._feel_nothing()
+            elif self._releases and self._robot.state() == DeviceState.SAFE:
+                self._arm_anew()
             self._robot.send(self._target())
             if self._until(lambda: self._robot.state() == ACTIVE, 1.5) is not None:
                 self._spin(0.3)
@@ -246,6 +249,12 @@ class RobotSoak:
     def _driver(self) -> str:
         return 'haptic_renderer' if self._haptic else 'driver'
 
+    def _arm_anew(self) -> None:
+        """Arm actuators that were released: no target ends that, clearing does."""
+        self._robot.call('driver/clear_fault')  # inactive with this
+        self._until(lambda: self._robot.state() != DeviceState.SAFE, STOP_WITHIN)
+        self._recover()
+
     def _feel_nothing(self) -> None:
         """Arm a haptic device as a person does: by giving it something to render."""
         objects = [object_to_message(o) for o in published_environment('free', np.eye(4))]
@@ -275,7 +284,7 @@ class RobotSoak:
         row = {}
         for name, pid in processes_below(process.process.pid, process.output).items():
             found = figures_of(pid)
-            self.segments |= segments_of(pid)
+            self.segments |= dict.fromkeys(segments_of(pid), name)
             if found is not None:
                 row[name] = [found.memory, found.threads, found.files]
         self.samples.append((self._sampled - self._start, row))
