@@ -125,6 +125,8 @@ class SocketcandLink:
             if not data:
                 raise DeviceLost(f'{self.place}: the server has closed the connection')
             text += data
+            if len(text) > LONGEST or time.monotonic() > end:  # it may never pause
+                raise DeviceLost(f'{self.place}: this is no socketcand server')
         if text.strip(b'<> ') != word:
             answer = text.strip(b'<> ').decode(errors='replace')
             raise DeviceLost(f'{self.place}: the server says "{answer}"')

@@ -18,7 +18,13 @@ from soro_mechanics.section import Section
 
 from soro_emulation.bus_faults import BUS_FAULTS, BusFaults
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
-from soro_emulation.haptic_plant import Hand, HapticPlantProcess, RELEASED
+from soro_emulation.haptic_plant import (
+    GRIP_TIME,
+    Hand,
+    HapticPlantProcess,
+    read_damping_ratio,
+    RELEASED,
+)
 from soro_emulation.injected_fault import actuator_index, finite
 from soro_emulation.motor_board import MotorBoard
 from soro_emulation.socketcand_server import SocketcandServer
@@ -28,7 +34,8 @@ FAULTS = (
     'encoder_jump', 'protocol', 'flex', 'hand', *BUS_FAULTS,
 )  # fmt: skip
 # What `hand` may be told: five coordinates each, see `haptic_plant.Hand`.
-HAND_KEYS = ('place', 'stiffness', 'force')
+HAND_KEYS = ('place', 'stiffness', 'force', 'damping', 'mass')
+AT_LEAST_ZERO = ('stiffness', 'damping', 'mass')
 MEASURING = (CanId.SYNC, CanId.COMMAND_FD)
 NOTE_PERIOD = 0.01  # s between notes of where the handle is
 
@@ -36,8 +43,9 @@ NOTE_PERIOD = 0.01  # s between notes of where the handle is
 class CanEmulator(DeviceEmulator):
     """Serves the socketcand client; the plant behind it runs in a process of its own.
 
-    Fault ``hand`` is no fault but the hand, with ``place``, ``stiffness`` and ``force`` of five
-    numbers each, or a ``way`` of rows ``[seconds from now, five numbers]`` in place of ``place``.
+    Fault ``hand`` is no fault but the hand, with ``place``, ``stiffness``, ``force``, ``damping``
+    and ``mass`` of five numbers each, or a ``way`` of rows ``[seconds from now, five numbers]`` in
+    place of ``place``. Without ``damping`` it has 0.01 s times its stiffness.
     While there is a hand the log gets ``handle``: its true place and the wrench on it. ``flex``
     takes ``sensor`` and ``kind`` (stuck, open, shorted, drifting).
     """
@@ -46,6 +54,7 @@ class CanEmulator(DeviceEmulator):
         with context.properties as section:
             serial = section.integer('serial', 1, minimum=1)
             self._signals = read_signals(section, context.seed)
+            read_damping_ratio(section)  # refuses here what the plant's process could not say
         parts = zip(*((s.offset, s.gain, s.drift, s.noise) for s in self._signals), strict=True)
         self._together = FlexSignal(*(np.array(part) for part in parts))
         self._wiring, self._log = wiring, context.log
@@ -93,7 +102,7 @@ class CanEmulator(DeviceEmulator):
     def _follow(self, now: float, angle: Array) -> None:
         """Let the plant follow motors and hand."""
         hand = self._hand
-        new = self._plant.update(angle, hand.at(now), self._wrench)
+        new = self._plant.update(angle, hand.at(now), self._wrench, now)
         if new and hand is not RELEASED and now - self._noted >= NOTE_PERIOD:
             self._noted = now
             state = self._plant.state
@@ -228,7 +237,7 @@ def read_signals(section: Section, seed: int) -> tuple[FlexSignal, ...]:
 
 
 def read_hand(values: dict[str, Any], now: float = 0.0) -> Hand:
-    """Read place or way, stiffness and force of the hand; what is missing is zero."""
+    """Read the hand; what is missing is zero, a missing damping that of a firm grip."""
     if not values:
         return RELEASED
     parts = {}
@@ -237,10 +246,13 @@ def read_hand(values: dict[str, Any], now: float = 0.0) -> Hand:
         if not isinstance(numbers, list) or len(numbers) != 5:
             raise InvalidInput(key, numbers, 'five numbers')
         parts[key] = np.array([finite({key: x}, key, 0.0) for x in numbers])
-    if np.any(parts['stiffness'] < 0.0):
-        raise InvalidInput('stiffness', values.get('stiffness'), 'numbers, zero or greater')
+    for key in AT_LEAST_ZERO:
+        if np.any(parts[key] < 0.0):
+            raise InvalidInput(key, values.get(key), 'numbers, zero or greater')
+    if 'damping' not in values:
+        parts['damping'] = GRIP_TIME * parts['stiffness']
     times, way = _read_way(values.get('way', []), now)
-    return Hand(parts['place'], parts['stiffness'], parts['force'], times, way)
+    return Hand(**parts, times=times, way=way)
 
 
 def _read_way(rows: Any, now: float) -> tuple[Array, Array]:

@@ -4,12 +4,17 @@
 
 Motor angles and what the hand does go in, elongations of the flex strips come back. As for
 `body_process`: compiling and solving the model must not hold up the device's wire.
+
+With ``emulator.can.dynamics`` in the robot file handle and legs have mass and damping
+(`soro_mechanics.handle_dynamics`) and move in real time; without it hand and device are in balance
+at every moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+import gc
 from multiprocessing.connection import Connection
 import os
 import signal
@@ -20,13 +25,20 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 from soro_mechanics.errors import SoroError
+from soro_mechanics.section import Section
 
 Array = NDArray[np.float64]
+
+# A plant that was held up for longer than this loses time: it must not run after its host [s].
+LONGEST_STALL = 0.02
+# s: damping over stiffness of a hand that gives no damping; a firm grip's, assumed. A hand that is
+# a spring alone would be steel: no device renders stiff objects to it.
+GRIP_TIME = 0.01
 
 
 @dataclass(frozen=True)
 class Hand:
-    """A hand that is a spring to a place; without stiffness it only presses.
+    """A hand that is a spring and a damper to a place; without them it only presses.
 
     Attributes
     ----------
@@ -34,23 +46,36 @@ class Hand:
         Along x, y, z and about the two axes across the handle.
     stiffness : ndarray, shape (5,) [N/m, N m/rad]
     force : ndarray, shape (5,) [N, N m]
+    damping : ndarray, shape (5,) [N s/m, N m s/rad]
+    mass : ndarray, shape (5,) [kg, kg m^2]
+        Moves with the handle. Damping and mass count where the plant has inertia.
     times : ndarray, shape (n,) [s, CLOCK_MONOTONIC]
         Of a way that the place follows in straight lines; empty: it stays at `place`.
     way : ndarray, shape (n, 5)
+    speed : ndarray, shape (5,) [m/s, rad/s]
+        Of the place.
     """
 
     place: Array
     stiffness: Array
     force: Array
+    damping: Array = field(default_factory=lambda: np.zeros(5))
+    mass: Array = field(default_factory=lambda: np.zeros(5))
     times: Array = field(default_factory=lambda: np.zeros(0))
     way: Array = field(default_factory=lambda: np.zeros((0, 5)))
+    speed: Array = field(default_factory=lambda: np.zeros(5))
 
     def at(self, time: float) -> Hand:
-        """Return the hand that stands still where this one is at a time [s]."""
+        """Return this hand at a time [s]: its place and speed, and no way."""
         if not self.times.size:
             return self
         place = np.array([np.interp(time, self.times, column) for column in self.way.T])
-        return Hand(place, self.stiffness, self.force)
+        speed = np.zeros(5)
+        k = int(np.searchsorted(self.times, time))
+        if 0 < k < self.times.size:
+            span = self.times[k] - self.times[k - 1]
+            speed = (self.way[k] - self.way[k - 1]) / span
+        return Hand(place, self.stiffness, self.force, self.damping, self.mass, speed=speed)
 
 
 RELEASED = Hand(np.zeros(5), np.zeros(5), np.zeros(5))
@@ -66,12 +91,26 @@ class PlantState:
 
 
 class HapticPlant:
-    """The perturbed device in balance with a hand, quasi-static."""
+    """The perturbed device with a hand on it.
+
+    Parameters
+    ----------
+    robot_file : str
+    device : str
+        Name of the emulated device, to read its part of the section ``emulator``.
+
+    Attributes
+    ----------
+    dynamics : HandleDynamics, optional
+        None: hand and device are in balance at every moment.
+    force : ndarray, shape (5,)
+        On the handle [N, N m].
+    """
 
     def __init__(self, robot_file: str, device: str) -> None:
         # Only here, in the process of the plant: scipy and numba.
+        from soro_mechanics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
         from soro_mechanics.haptic_device import HapticDevice
-        from soro_mechanics.lie import so3_log
         from soro_mechanics.robot_file import read_robot_file
 
         from soro_emulation.emulator_settings import read_emulator_settings
@@ -80,28 +119,67 @@ class HapticPlant:
         robot = read_robot_file(robot_file)
         settings = read_emulator_settings(robot, device)
         self._device = HapticDevice(perturbed_robot(robot, settings.body))
-        self._log = so3_log
+        self._place, self._load = handle_place, HandleLoad
         self.force = np.zeros(5)
+        self._last: float | None = None
+        ratio = read_damping_ratio(settings.device)
+        self.dynamics = None if ratio is None else HandleDynamics(self._device, ratio)
 
     def place(self) -> Array:
         """Return where the handle is, in the coordinates of `Hand.place`."""
-        p = self._device.ports
-        return p.axes.T @ np.concatenate([p.pose[:3, 3], self._log(p.pose[:3, :3])])
+        return self._place(self._device) if self.dynamics is None else self.dynamics.place
 
-    def update(self, angle: Array, hand: Hand, wrench: Array | None = None) -> PlantState:
-        """Move to motor angles, shape (6,) [rad], with a hand and a wrench, shape (6,), on it."""
+    def update(
+        self, angle: Array, hand: Hand, wrench: Array | None = None, now: float = 0.0
+    ) -> PlantState:
+        """Move to motor angles with a hand and a wrench on the handle.
+
+        Parameters
+        ----------
+        angle : ndarray, shape (6,) [rad]
+        hand : Hand
+        wrench : ndarray, shape (6,), optional [N, N m]
+        now : float
+            Steady clock [s]; a plant with inertia moves on to this time.
+        """
         p = self._device.ports
         outside = np.zeros(5) if wrench is None else p.axes.T @ wrench
+        if self.dynamics is None:
+            self._balance(angle, hand, outside)
+        else:
+            past = (
+                min(max(0.0, now - self._last), LONGEST_STALL) if self._last == self._last else 0.0
+            )
+            self._last = now
+            load = self._load(
+                hand.place, hand.speed, hand.stiffness, hand.damping, hand.mass,
+                hand.force + outside,
+            )  # fmt: skip
+            self.dynamics.advance(angle, load, min(past, LONGEST_STALL))
+            if past > 0.0:
+                self.force = self.dynamics.hand_force
+        p = self._device.ports
+        return PlantState(p.sensor.copy(), self.place().copy(), p.axes @ self.force)
+
+    def _balance(self, angle: Array, hand: Hand, outside: Array) -> None:
+        """Balance the hand's spring with the device, on the last linearisation."""
+        p = self._device.ports
         jacobian = p.ea @ np.linalg.inv(p.aa)
         held = p.ee - jacobian @ p.ae
         ahead = self.place() + jacobian @ (angle - p.angle)
         grip = np.diag(hand.stiffness)
-        # Balance of the hand's spring with the device, on the last linearisation.
         pull = outside + hand.force + grip @ (hand.place - ahead + held @ p.force)
-        self.force = np.linalg.solve(np.eye(5) + grip @ held, pull)
-        self._device.update(angle, self.force)
-        p = self._device.ports
-        return PlantState(p.sensor.copy(), self.place(), p.axes @ p.force)
+        force = np.linalg.solve(np.eye(5) + grip @ held, pull)
+        self._device.update(angle, force)
+        self.force = p.force
+
+
+def read_damping_ratio(device: Section) -> float | None:
+    """Read ``emulator.can.dynamics``; None where the handle has no inertia."""
+    if 'dynamics' not in device:
+        return None
+    with device.section('dynamics') as item:
+        return float(item.number('damping_ratio', minimum=0.0, maximum=1.0))
 
 
 class HapticPlantProcess:
@@ -125,8 +203,10 @@ class HapticPlantProcess:
         self._answers = Connection(ours[0], writable=False)
         self._questions = Connection(theirs[1], readable=False)
 
-    def update(self, angle: Array, hand: Hand, wrench: Array) -> bool:
+    def update(self, angle: Array, hand: Hand, wrench: Array, now: float) -> bool:
         """Take an answer that has come, and ask again; never waits. Safe from any thread.
+
+        Parameters as those of `HapticPlant.update`.
 
         Returns
         -------
@@ -137,12 +217,12 @@ class HapticPlantProcess:
             if self.error:
                 return False
             try:
-                return self._exchange(angle, hand, wrench)
+                return self._exchange(angle, hand, wrench, now)
             except (EOFError, OSError):
                 self.error = 'the process of the plant has ended'
                 return False
 
-    def _exchange(self, angle: Array, hand: Hand, wrench: Array) -> bool:
+    def _exchange(self, angle: Array, hand: Hand, wrench: Array, now: float) -> bool:
         new = False
         if self._waiting and self._answers.poll():
             answer = self._answers.recv()
@@ -152,7 +232,7 @@ class HapticPlantProcess:
             self.state, self.ready = PlantState(*answer), True
             self._waiting, new = False, True
         if not self._waiting:
-            self._questions.send((angle, hand, wrench))
+            self._questions.send((angle, hand, wrench, now))
             self._waiting = True
         return new
 
@@ -168,6 +248,8 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
     """Load the plant, answer once for the rest shape, then whatever is asked."""
     plant = HapticPlant(robot_file, device)
     answers.send(_parts(plant.update(np.zeros(6), RELEASED)))
+    gc.collect()
+    gc.freeze()  # the collector does not walk through the libraries while time is real
     while True:
         answers.send(_parts(plant.update(*questions.recv())))
 

@@ -242,8 +242,8 @@ class MotorBoard:
             self._session, self.host_at = value, now
             return self.boot_id
         if index in (Parameter.MINIMUM_ANGLE, Parameter.MAXIMUM_ANGLE, Parameter.MAXIMUM_SPEED):
-            if motor >= MOTORS:
-                return Abort.OUT_OF_RANGE
+            if motor >= MOTORS or (index == Parameter.MAXIMUM_SPEED and value <= 0):
+                return Abort.OUT_OF_RANGE  # a negative speed would turn motors at rest
             table = {
                 Parameter.MINIMUM_ANGLE: self.minimum,
                 Parameter.MAXIMUM_ANGLE: self.maximum,

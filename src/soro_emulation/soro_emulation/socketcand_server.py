@@ -21,6 +21,7 @@ Wire = Iterable[tuple[int, bytes]]
 
 POLL = 0.002  # s between calls of `idle` while the client is silent
 SEND_TIMEOUT = 2.0  # s, for a client that reads nothing
+PATIENCE = 5.0  # s, for a client that does not open the bus
 LARGEST = 65536  # bytes of a client that never closes a bracket
 SEND = re.compile(rb'send\s+([0-9A-Fa-f]{1,8})\s+([0-9A-Fa-f]{1,2})((?:\s+[0-9A-Fa-f]{1,2})*)\s*')
 
@@ -36,11 +37,18 @@ class SocketcandServer:
         Gets identifier and data of a frame, returns frames to send back.
     idle : callable
         Called every few milliseconds, returns frames to send.
+    patience : float
+        A client that has not opened the bus by then keeps others out no longer [s].
     """
 
     def __init__(
-        self, port: int, receive: Callable[[int, bytes], Wire], idle: Callable[[], Wire]
+        self,
+        port: int,
+        receive: Callable[[int, bytes], Wire],
+        idle: Callable[[], Wire],
+        patience: float = PATIENCE,
     ) -> None:
+        self._patience = patience
         self._wanted, self._receive, self._idle = port, receive, idle
         self._listener: socket.socket | None = None
         self._stopping = threading.Event()
@@ -113,8 +121,9 @@ class SocketcandServer:
         waiting = select.poll()
         waiting.register(client, select.POLLIN)
         waiting.register(self._listener, select.POLLIN)
-        pending, greeted = b'', False
-        while not self._stopping.is_set():
+        pending, greeted, opened = b'', False, False
+        end = time.monotonic() + self._patience
+        while not self._stopping.is_set() and (opened or time.monotonic() < end):
             ready = [number for number, _ in waiting.poll(1e3 * POLL)]
             if self._listener.fileno() in ready:
                 self._turn_others_away(client)
@@ -123,7 +132,9 @@ class SocketcandServer:
                 if not data:
                     return
                 *texts, pending = (pending + data).split(b'>')
-                answers = [self._answer(text.partition(b'<')[2].strip()) for text in texts]
+                texts = [text.partition(b'<')[2].strip() for text in texts]
+                opened = opened or any(text.startswith(b'open') for text in texts)
+                answers = [self._answer(text) for text in texts]
                 answer = b''.join(text for text, _ in answers)
                 greeted = greeted or any(sent for _, sent in answers)
                 if answer and not self.silent:

@@ -269,6 +269,8 @@ class Stm32Board:
         return answer
 
     def _set_bitmap(self, body: SetBitmap, seq: int) -> Body:
+        if not self.session.number:
+            return Nack(seq, SetBitmap.type, Reason.SESSION)
         after = self.valves.coils & ~body.mask | body.value & body.mask
         muscle = both_open(after)
         if muscle is not None:
