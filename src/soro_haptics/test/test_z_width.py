@@ -11,9 +11,7 @@ from soro_haptics.studies.moving_bench import (
     FINGERTIP,
     FIRM_GRIP,
     hand,
-    handle_mass,
     LIGHT_GRIP,
-    modal_damping,
     MovingBench,
     NO_HAND,
 )
@@ -26,6 +24,7 @@ from soro_haptics.studies.z_width_theory import (
     spectral_radius,
     STIFFEST,
 )
+from soro_mechanics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.rendering import natural_stiffness
 from soro_mechanics.virtual_environment import Shape, VirtualObject

@@ -18,8 +18,7 @@ import numpy as np
 from soro_mechanics.configuration import Array
 from soro_mechanics.flex_calibration import FlexCalibration
 from soro_mechanics.flex_signal import FlexSignal
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.network.frequencies import condensed_mass
+from soro_mechanics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.rendering import natural_stiffness
 from soro_mechanics.robot import Robot
 from soro_mechanics.virtual_environment import VirtualObject
@@ -148,22 +147,3 @@ class MovingBench(VirtualBench):
         """Where the handle would rest with these motors and nobody there."""
         p = self.plant.ports
         return self.place - np.linalg.solve(self.stiffness(), p.force)
-
-
-def handle_mass(plant: HapticDevice) -> Array:
-    """Return the mass that moves with the handle in its five directions, shape (5, 5)."""
-    network, ports = plant.network, plant.ports
-    rest = network.forward(ports.angle, np.zeros(6), (), plant.gravity, None)
-    linear = network.linearise(rest)
-    turn = linear.axes(1)
-    mass = ports.axes.T @ turn @ condensed_mass(linear) @ turn.T @ ports.axes
-    return np.asarray(0.5 * (mass + mass.T))
-
-
-def modal_damping(mass: Array, stiffness: Array, ratio: float) -> Array:
-    """Return the damping that gives every mode the same part of critical damping, symmetric."""
-    root = np.linalg.cholesky(mass)
-    inverse = np.linalg.inv(root)
-    values, shapes = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
-    part = root @ shapes
-    return np.asarray(2.0 * ratio * part @ np.diag(np.sqrt(values)) @ part.T)
