@@ -8,6 +8,7 @@ times known factors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,9 +45,14 @@ class EmulatedRun:
 
 def record(
     space: ParameterSpace, model: str, factors: np.ndarray, seed: int, reach: float,
-    count: int = 25, hysteresis: float = 0.0,
+    count: int = 25, hysteresis: float = 0.0, zeros: Sequence[float] = (),
+    marker: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> tuple[EmulatedRun, Measured]:  # fmt: skip
-    """Return a recording of postures that are approached slowly and held."""
+    """Return a recording of postures that are approached slowly and held.
+
+    The monitors say `zeros` [Pa] more than there is, and the tracker sees a marker at `marker`
+    [m] in the frame of the tip.
+    """
     random = np.random.default_rng(seed)
     actuators = space.description.actuators
     low = np.array([a.minimum for a in actuators])
@@ -55,6 +61,7 @@ def record(
     body.robot = space.robot(factors.tolist(), model)
     bank = RegulatorBank(len(span), RegulatorProperties(), random)
     inputs = AnalogInputs(len(span), AnalogProperties(), random)
+    more = np.array(zeros) if len(zeros) else np.zeros(len(span))
     here, rows = low.copy(), []
     for _ in range(count):
         goal = low + reach * span * random.uniform(size=len(span))
@@ -65,8 +72,9 @@ def record(
             bank.advance(command, 1.0 / RATE)
             tip = body.configuration(bank.pressure.copy()).tip
             seen = tip[:3, :3] @ so3_exp(TURN_NOISE * random.standard_normal(3))
-            place = tip[:3, 3] + POSITION_NOISE * random.standard_normal(3)
-            measured = inputs.convert(bank.pressure / PA_PER_VOLT) * PA_PER_VOLT
+            place = tip[:3, 3] + tip[:3, :3] @ marker + POSITION_NOISE * random.standard_normal(3)
+            monitors = (bank.pressure + more) / PA_PER_VOLT
+            measured = inputs.convert(monitors) * PA_PER_VOLT
             rows.append((command, measured, [*place, *Rotation.from_matrix(seen).as_quat()]))
         here = goal
     commanded, measured, poses = (np.array(column) for column in zip(*rows, strict=True))

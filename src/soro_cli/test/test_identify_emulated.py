@@ -13,6 +13,7 @@ from soro_cli.errors import CliError
 from soro_cli.recording.identify_bag import held, postures, SETTLING, WINDOW
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.identification import identify
+from soro_mechanics.identification_offsets import Offsets
 from soro_mechanics.identification_parameters import default_parameters, ParameterSpace
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file
@@ -43,6 +44,41 @@ def test_known_numbers_lie_in_their_intervals(robot, model, reach):
         found = identify(space, model, postures(run, tip, SPEED), seed=seed)
         assert found.better
         inside.append(bool(((found.low <= truth) & (truth <= found.high)).all()))
+    assert np.mean(inside) >= 0.95, inside
+
+
+# Which numbers of the file are fitted beside the offsets; sensors and gains are not both told.
+OFFSETS = [
+    ('spatial_cc', 'constant_curvature', 0.8, (), True, True),
+    ('spatial_cc', 'constant_curvature', 0.8, None, False, True),
+    ('soft_parallel', 'ancf', 0.8, (), True, True),
+    ('stiff_flop', 'ncm', 0.6, (), True, True),
+    ('stiff_flop', 'ncm', 0.6, None, False, True),
+]  # fmt: skip
+
+
+@pytest.mark.timeout(3600 if SEEDS > 1 else 240)
+@pytest.mark.parametrize(('robot', 'model', 'reach', 'kept', 'sensors', 'marker'), OFFSETS)
+def test_known_offsets_lie_in_their_intervals(robot, model, reach, kept, sensors, marker):
+    space, inside = space_of(robot, model), []
+    if kept is not None:
+        space = ParameterSpace(space.description, [p for p in space.parameters if p.name in kept])
+    body = Robot(space.description, model)
+    names = [a.name for a in body.actuators] if sensors else []
+    offsets = Offsets(body, names, marker)
+    for seed in range(SEEDS):
+        random = np.random.default_rng(2000 + seed)
+        truth = 1.0 + random.uniform(-SPREAD, SPREAD, len(space.names))
+        known = offsets.scales * random.uniform(0.2, 0.5, len(offsets))
+        run, tip = record(
+            space, model, truth, seed, reach, hysteresis=HYSTERESIS,
+            zeros=known[: offsets.sensors], marker=known[offsets.sensors :],
+        )  # fmt: skip
+        found = identify(space, model, postures(run, tip, SPEED), offsets=offsets, seed=seed)
+        assert found.better
+        right = ((found.low <= truth) & (truth <= found.high)).all()
+        right &= all(o.low <= x <= o.high for o, x in zip(found.offsets, known, strict=True))
+        inside.append(bool(right))
     assert np.mean(inside) >= 0.95, inside
 
 

@@ -123,6 +123,22 @@ def test_identify_finds_the_plant_and_writes_its_file(recorded, soro, tmp_path):
     assert sum(a != b for a, b in zip(before, after, strict=True)) == 3
 
 
+def test_identify_finds_offsets_of_a_recording_too(recorded, soro, tmp_path):
+    # The recording has none: its intervals must hold zero, beside the numbers of the plant.
+    done = soro('identify', str(recorded.folder), '--marker-offset', '--json')
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert list(answer['offsets']) == ['marker_x', 'marker_y', 'marker_z']
+    for found in answer['offsets'].values():
+        assert found['low'] < 0.0 < found['high'] and found['high'] - found['low'] < 1e-3
+    for found, truth in zip(answer['parameters'].values(), recorded.truth, strict=True):
+        assert found['low'] < truth < found['high']
+    assert len(answer['correlation']) == 6
+    done = soro('identify', str(recorded.folder), '--marker-offset', '--fix', 'quadratic')
+    assert done.returncode == 0, done.stderr
+    assert re.search(r'marker_z +-?[0-9.]+ mm +-?[0-9.]+ mm to [0-9.]+ mm', done.stdout)
+
+
 def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
     twice = ['--parameter', 'a=constant_curvature.actuator_offset',
              '--parameter', 'b=constant_curvature.actuator_offset']  # fmt: skip
@@ -143,6 +159,9 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
         (['--tip', 'tracker/pose'], 'holds no /arm/tracker/pose'),
         (['--fix', 'stiffness'], 'there are: linear, quadratic'),
         (['--parameter', 'x'], 'name=path'),
+        (['--sensor-offset', 'pump'], 'actuator_1'),
+        (['--offsets-only'], '--sensor-offset or --marker-offset'),
+        (['--offsets-only', '--marker-offset', '--write', 'x.yaml'], 'leaves the robot file'),
         (['--parameter', 'x=constant_curvature.nothing'], 'leads to no number'),
     ],
 )

@@ -57,15 +57,15 @@ class ParameterSpace:
     RobotFileError
         A path leads nowhere, or to no number.
     InvalidInput
-        No parameters, or one name twice.
+        One name twice.
     """
 
     def __init__(self, description: RobotDescription, parameters: Sequence[FitParameter]) -> None:
         self.description = description
         self.parameters = tuple(parameters)
         names = [p.name for p in parameters]
-        if not names or len(set(names)) != len(names):
-            raise InvalidInput('parameters', names, 'at least one, each name once')
+        if len(set(names)) != len(names):
+            raise InvalidInput('parameters', names, 'each name once')
         self._text = Path(description.file).read_text(encoding='utf-8')
         self._tree: Any = yaml.safe_load(self._text)
         self._places = [

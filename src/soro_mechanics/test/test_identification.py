@@ -11,6 +11,7 @@ import pytest
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.identification import identify, NotIdentifiable, Observations, split
+from soro_mechanics.identification_offsets import Offsets
 from soro_mechanics.identification_parameters import (
     Change,
     default_parameters,
@@ -116,6 +117,101 @@ def test_positions_alone_are_enough():
     )  # fmt: skip
     assert np.all((found.low < 1.0) & (found.high > 1.0))
     assert np.isnan(found.after.orientation)
+
+
+ZEROS = (4e3, -3e3, 5e3)  # Pa
+MARKER = (2e-3, -1e-3, 4e-3)  # m, in the tip's frame
+
+
+def off(data: Observations, zeros=ZEROS, marker=MARKER) -> Observations:
+    """Return what sensors that are off and a marker beside the tip would have said."""
+    poses = data.poses.copy()
+    poses[:, :3, 3] += np.einsum('nij,j->ni', poses[:, :3, :3], marker)
+    return Observations(data.actuation + np.array(zeros), poses, data.wrenches, data.oriented)
+
+
+def arm_offsets(sensors=True, marker=True) -> Offsets:
+    robot = Robot(description('spatial_cc'), 'constant_curvature')
+    return Offsets(robot, [a.name for a in robot.actuators] if sensors else (), marker)
+
+
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize(
+    ('kept', 'sensors', 'marker'),
+    [((), True, True), (('linear', 'quadratic', 'actuator_offset'), False, True)],
+)
+def test_known_offsets_lie_in_their_intervals(kept, sensors, marker, seed):
+    space, data = arm_data(seed, 30)
+    space = ParameterSpace(space.description, [p for p in space.parameters if p.name in kept])
+    offsets = arm_offsets(sensors, marker)
+    measured = off(data, zeros=ZEROS if sensors else (0.0, 0.0, 0.0))
+    found = identify(space, 'constant_curvature', measured, offsets=offsets, seed=seed)
+    zeros = [(f'sensor_actuator_{i}', 'Pa') for i in (1, 2, 3)] if sensors else []
+    assert [(o.name, o.unit) for o in found.offsets] == [
+        *zeros, *((f'marker_{axis}', 'm') for axis in 'xyz')
+    ]  # fmt: skip
+    for offset, truth in zip(found.offsets, (*(ZEROS if sensors else ()), *MARKER), strict=True):
+        assert offset.low < truth < offset.high, offset
+        assert not offset.low < 0.0 < offset.high, 'told from none'
+    assert np.all((found.low < 1.0) & (found.high > 1.0))
+    assert found.correlation.shape == (len(kept) + len(offsets),) * 2
+    assert found.held_after.position < 0.2 * found.held_before.position
+
+
+def test_zeros_of_sensors_and_the_slope_of_the_pressure_map_are_not_told_apart():
+    space, data = arm_data(0, 30)
+    with pytest.raises(NotIdentifiable, match='sensor_actuator_3 apart.* Pa'):
+        identify(space, 'constant_curvature', off(data), offsets=arm_offsets())
+
+
+def test_offsets_left_out_go_into_the_numbers_of_the_file():
+    space, data = arm_data(1, 30)
+    found = identify(space, 'constant_curvature', off(data, zeros=(3e3, 3e3, 3e3)))
+    assert not np.all((found.low < 1.0) & (found.high > 1.0))
+
+
+def test_intervals_of_offsets_are_as_wide_as_their_scatter():
+    rows, promised = [], []
+    for seed in range(12):
+        _, data = arm_data(seed, 16)
+        space = ParameterSpace(description('spatial_cc'), [])
+        found = identify(space, 'constant_curvature', off(data), offsets=arm_offsets(), seed=seed)
+        rows.append([o.value for o in found.offsets])
+        # 99 % over six parameters is 3.14 standard deviations on each side.
+        promised.append([(o.high - o.value) / 3.14 for o in found.offsets])
+    scatter, width = np.std(rows, axis=0), np.median(promised, axis=0)
+    assert np.all(scatter < 2.0 * width) and np.all(width < 2.0 * scatter)
+    assert np.all(np.abs(np.mean(rows, axis=0) - [*ZEROS, *MARKER]) < 4.0 * width / 12**0.5)
+
+
+def test_offsets_that_cannot_be_told_apart_are_named():
+    # One straight posture: an arm bent or stretched a little, or a marker a little elsewhere.
+    space, data = arm_data()
+    low, high = (0.3e5, 0.301e5)
+    straight = np.linspace(low, high, len(data))[:, None] * np.ones(3)
+    robot = space.robot([1.0] * 3, 'constant_curvature')
+    random = np.random.default_rng(5)
+    poses = np.array([robot.forward(a).tip for a in straight])
+    poses[:, :3, 3] += 1e-4 * random.standard_normal((len(poses), 3))
+    flat = Observations(straight, poses, data.wrenches, oriented=False)
+    nothing = ParameterSpace(space.description, [])
+    with pytest.raises(NotIdentifiable, match='sensor_actuator_1.* and marker_y apart') as error:
+        identify(nothing, 'constant_curvature', flat, offsets=arm_offsets())
+    assert min(error.value.deviations) > 1.0  # farther off than a tenth of range and length
+    # With the marker known the sensors can be told.
+    identify(nothing, 'constant_curvature', flat, offsets=arm_offsets(marker=False))
+
+
+def test_bad_offsets_are_refused():
+    robot = Robot(description('spatial_cc'), 'constant_curvature')
+    with pytest.raises(UnknownName, match='actuator_1'):
+        Offsets(robot, ['actuator_9'])
+    with pytest.raises(InvalidInput, match='each actuator once'):
+        Offsets(robot, ['actuator_1', 'actuator_1'])
+    space, data = arm_data()
+    nothing = ParameterSpace(space.description, [])
+    with pytest.raises(InvalidInput, match='at least one'):
+        identify(nothing, 'constant_curvature', data)
 
 
 def test_bad_observations_are_refused():

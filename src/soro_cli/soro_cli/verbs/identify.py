@@ -13,7 +13,8 @@ EPILOG = """\
 examples:
   soro identify bags/run --write my_robot.yaml
   soro identify bags/run --parameter EI=ancf.EI --parameter leg=ancf.legs.*.stretch:growth
-  soro identify bags/run --fix bending_stiffness --tip tracker/pose
+  soro identify bags/run --fix bending_stiffness --tip tracker/pose --marker-offset
+  soro identify bags/run --offsets-only --sensor-offset pair_1 --sensor-offset pair_2
   soro identify legs.csv --robot soft_parallel
   soro identify tips.csv --robot soft_parallel --write my_robot.yaml
   soro launch my_robot.yaml namespace:=mine
@@ -39,6 +40,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     bag.add_argument(
         '--fix', action='append', default=[], metavar='NAME', help='leave it as it is'
+    )
+    bag.add_argument(
+        '--sensor-offset', action='append', default=[], metavar='ACTUATOR',
+        help='fit the zero of its sensor too; all for every actuator',
+    )  # fmt: skip
+    bag.add_argument(
+        '--marker-offset',
+        action='store_true',
+        help="fit where the marker is in the tip's frame too",
+    )
+    bag.add_argument(
+        '--offsets-only', action='store_true', help='leave all numbers of the file as they are'
     )
     bag.add_argument(
         '--speed', default='10mm/s', help='faster motion is left out (default: %(default)s)'
@@ -87,15 +100,17 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         tip = measured_tip(data, arguments.tip)
         observations = postures(data, tip, speed, settling)
         space = ParameterSpace(data.description, _parameters(arguments, robot))
+        offsets = _offsets(arguments, robot)
         if not arguments.json:
             note(f'{len(observations)} postures, measured by {tip.topic}; model {model}')
         found = identify(
-            space, model, observations, hold_out=arguments.hold_out, seed=arguments.seed
-        )
+            space, model, observations, offsets=offsets, hold_out=arguments.hold_out,
+            seed=arguments.seed,
+        )  # fmt: skip
         folder = arguments.output or Path('out') / 'identify' / path.resolve().stem
-        figure = draw_report(data, space, model, observations, found)
+        figure = draw_report(data, space, model, observations, found, offsets)
         picture = save_figure(figure, folder / 'identification.png')
-        if arguments.write and found.better:
+        if arguments.write and found.better and found.names:
             space.write(found.factors.tolist(), Path(arguments.write))
     _report(arguments, space, found, len(observations), picture)
     if not found.better:
@@ -110,6 +125,15 @@ def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
 
     from soro_cli.errors import CliError
 
+    if arguments.offsets_only:
+        if arguments.parameter or arguments.fix or arguments.write:
+            raise CliError(
+                '--offsets-only leaves the robot file as it is: '
+                '--parameter, --fix and --write say nothing then'
+            )
+        if not (arguments.sensor_offset or arguments.marker_offset):
+            raise CliError('--offsets-only: which? add --sensor-offset or --marker-offset')
+        return []
     chosen = [parameter_from_text(text) for text in arguments.parameter]
     chosen = chosen or default_parameters(robot)
     names = [p.name for p in chosen]
@@ -117,6 +141,18 @@ def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
         if name not in names:
             raise CliError(f'--fix {name}: no such parameter; there are: {", ".join(names)}')
     return [p for p in chosen if p.name not in arguments.fix]
+
+
+def _offsets(arguments: argparse.Namespace, robot: Any) -> Any:
+    """Return the offsets that are asked for, or None."""
+    from soro_mechanics.identification_offsets import Offsets
+
+    sensors = arguments.sensor_offset
+    if 'all' in sensors:
+        sensors = [a.name for a in robot.actuators]
+    if not (sensors or arguments.marker_offset):
+        return None
+    return Offsets(robot, sensors, arguments.marker_offset)
 
 
 def _report(
@@ -137,6 +173,9 @@ def _report(
                     strict=True,
                 )
             },
+            'offsets': {
+                o.name: {'value': o.value, 'low': o.low, 'high': o.high} for o in found.offsets
+            },
             'level': found.level, 'postures': postures, 'better': found.better,
             'correlation': found.correlation.tolist(), 'picture': str(picture),
             **{name: asdict(getattr(found, name)) for name in errors},
@@ -147,8 +186,15 @@ def _report(
          f'{found.low[i]:.4f} to {found.high[i]:.4f}')
         for i, name in enumerate(found.names)
     ]  # fmt: skip
-    columns = ('parameter', 'in the file', 'identified', 'factor', f'{found.level:.0%} interval')
-    print_table('', columns, rows)
+    interval = f'{found.level:.0%} interval'
+    if rows:
+        print_table('', ('parameter', 'in the file', 'identified', 'factor', interval), rows)
+    rows = [
+        (o.name, shown(o.value, o.unit), f'{shown(o.low, o.unit)} to {shown(o.high, o.unit)}')
+        for o in found.offsets
+    ]
+    if rows:
+        print_table('offsets of the recording', ('offset', 'identified', interval), rows)
     rows = [
         (label, shown(before.position, 'm'), shown(after.position, 'm'))
         for label, before, after in (
