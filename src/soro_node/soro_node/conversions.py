@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+import functools
 import math
 from typing import Any, Protocol
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
+from geometry_msgs.msg import Pose, Quaternion, Transform, Vector3, Wrench
 import numpy as np
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.array_input import finite_array
@@ -25,10 +26,14 @@ from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.msg import Load as LoadMessage
 from soro_msgs.msg import SolverStatus as SolverStatusMessage
 
-# Of a backbone in a message. A rod bent by 180 degrees is drawn within 0.2 % of its radius;
+# Of a backbone in a message. A rod bent by 180 degrees is drawn within 0.1 % of its length;
 # every further pose costs sender and receiver 10 microseconds.
 MOST_STATIONS = 26
+FEWEST_STATIONS = 6
 UNIT_TOLERANCE = 1e-3  # of a quaternion's norm: typed by hand, still meant as unit
+# Of a (3, 3) matrix as 9 numbers: what gives x, y, z of the axis, one minus the other; and all of
+# them in the order of the transpose.
+_PLUS, _MINUS, _TRANSPOSED = [7, 2, 3], [5, 6, 1], [0, 3, 6, 1, 4, 7, 2, 5, 8]
 
 
 class HasActuators(Protocol):
@@ -41,27 +46,19 @@ class HasActuators(Protocol):
 
 def quaternion_to_message(rotation: Array) -> Quaternion:
     """Return the quaternion of a rotation matrix, (3, 3) or (4, 4); NaN where there is none."""
-    if not np.isfinite(rotation[:3, :3]).all():
-        return Quaternion(x=math.nan, y=math.nan, z=math.nan, w=math.nan)
-    matrix = np.eye(4)
-    matrix[:3, :3] = rotation[:3, :3]
-    x, y, z, w = tf_transformations.quaternion_from_matrix(matrix)
-    return Quaternion(x=float(x), y=float(y), z=float(z), w=float(w))
+    x, y, z, w = quaternions_of(rotation[None, :3, :3])[0].tolist()
+    return Quaternion(x=x, y=y, z=z, w=w)
 
 
 def pose_to_message(pose: Array) -> Pose:
     """Return a Pose of a (4, 4) pose."""
-    x, y, z = pose[:3, 3]
-    return Pose(
-        position=Point(x=float(x), y=float(y), z=float(z)), orientation=quaternion_to_message(pose)
-    )
+    return poses_to_messages(pose[None])[0]
 
 
 def transform_to_message(pose: Array) -> Transform:
     """Return a Transform of a (4, 4) pose."""
-    x, y, z = pose[:3, 3]
-    translation = Vector3(x=float(x), y=float(y), z=float(z))
-    return Transform(translation=translation, rotation=quaternion_to_message(pose))
+    x, y, z = pose[:3, 3].tolist()
+    return Transform(translation=Vector3(x=x, y=y, z=z), rotation=quaternion_to_message(pose))
 
 
 def poses_to_messages(poses: Array) -> list[Pose]:
@@ -79,26 +76,37 @@ def poses_to_messages(poses: Array) -> list[Pose]:
 def quaternions_of(rotations: Array) -> Array:
     """Return unit quaternions (n, 4), x y z w with w >= 0, of rotation matrices (n, 3, 3).
 
-    Each is the row of the matrix ``4 q q^T`` with the largest diagonal element, normalised: well
-    conditioned at every angle (Bar-Itzhack 2000 without the eigenvalue problem, as the
-    matrices are exact rotations).
+    Each is a row of the matrix ``4 q q^T``, normalised: the last one below 120 degrees, where a
+    backbone mostly is, else the one with the largest diagonal element. The norm of that row is 2
+    or more at every angle: well conditioned (Bar-Itzhack 2000 without the eigenvalue problem, as
+    the matrices are exact rotations). NaN for a matrix that is not finite.
     """
-    r = np.asarray(rotations, dtype=float)
-    n = len(r)
-    outer = np.empty((n, 4, 4))
-    d0, d1, d2 = r[:, 0, 0], r[:, 1, 1], r[:, 2, 2]
-    outer[:, 0, 0] = 1.0 + d0 - d1 - d2
-    outer[:, 1, 1] = 1.0 - d0 + d1 - d2
-    outer[:, 2, 2] = 1.0 - d0 - d1 + d2
-    outer[:, 3, 3] = 1.0 + d0 + d1 + d2
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        outer[:, i, j] = outer[:, j, i] = r[:, i, j] + r[:, j, i]
-    for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0))):
-        outer[:, k, 3] = outer[:, 3, k] = r[:, i, j] - r[:, j, i]
-    best = np.argmax(np.einsum('nii->ni', outer), axis=1)
-    q = outer[np.arange(n), best]
-    q /= np.linalg.norm(q, axis=1, keepdims=True)
-    return np.where(q[:, 3:] < 0.0, -q, q)
+    r = np.asarray(rotations, dtype=float).reshape(-1, 9)
+    q = np.empty((len(r), 4))
+    with np.errstate(invalid='ignore'):
+        trace = r[:, 0] + r[:, 4] + r[:, 8]
+        q[:, :3] = r[:, _PLUS] - r[:, _MINUS]
+        q[:, 3] = 1.0 + trace
+        turned = trace <= 0.0
+        if turned.any():
+            q[turned] = _rows_beyond_120_degrees(r[turned], q[turned])
+        q /= np.sqrt(np.einsum('ni,ni->n', q, q))[:, None]
+    q[~np.isfinite(r).all(axis=1)] = np.nan
+    return q
+
+
+def _rows_beyond_120_degrees(r: Array, last: Array) -> Array:
+    """Return that row of the first three of ``4 q q^T`` with the largest diagonal element, (n, 4).
+
+    Of rotations (n, 9); `last` is the fourth row, (n, 4).
+    """
+    outer = np.empty((len(r), 3, 4))
+    outer[:, :, :3] = (r + r[:, _TRANSPOSED]).reshape(-1, 3, 3)
+    outer[:, :, 3] = last[:, :3]
+    outer[:, range(3), range(3)] += (2.0 - last[:, 3])[:, None]
+    best = outer[:, range(3), range(3)].argmax(axis=1)
+    rows = outer[range(len(r)), best]
+    return np.where(rows[:, 3:] < 0.0, -rows, rows)
 
 
 def pose_from_message(message: Pose, field: str = 'pose') -> Array:
@@ -214,7 +222,8 @@ def configuration_to_message(
     """Return the message of a configuration.
 
     Of a backbone with more than `MOST_STATIONS` stations, that many are taken: both ends and
-    evenly many between them.
+    evenly many between them. What answers a request, and so is no part of a series, has fewer of
+    them where the rod is bent less.
 
     Parameters
     ----------
@@ -236,8 +245,9 @@ def configuration_to_message(
     )  # fmt: skip
     message.header.frame_id = frame_id
     message.header.stamp = stamp
+    answer = origin == ConfigurationMessage.FROM_REQUEST
     message.backbones = [
-        _backbone(name, *arrays)
+        _backbone(name, *arrays, answer)
         for name, *arrays in zip(
             q.backbone_names, q.arc_lengths, q.backbones, q.radii, strict=True
         )
@@ -245,15 +255,38 @@ def configuration_to_message(
     return message
 
 
-def _backbone(name: str, arc_lengths: Array, poses: Array, radii: Array) -> Backbone:
-    count = len(poses)
-    if count > MOST_STATIONS:
-        taken = np.linspace(0, count - 1, MOST_STATIONS).round().astype(int)
+def _backbone(
+    name: str, arc_lengths: Array, poses: Array, radii: Array, as_few_as_needed: bool
+) -> Backbone:
+    most = _needed(poses) if as_few_as_needed else MOST_STATIONS
+    if len(poses) > most:
+        taken = _taken(len(poses), most)
         arc_lengths, poses, radii = arc_lengths[taken], poses[taken], radii[taken]
     return Backbone(
         name=name, arc_length=arc_lengths.tolist(), poses=poses_to_messages(poses),
         radius=radii.tolist(),
     )  # fmt: skip
+
+
+def _needed(poses: Array) -> int:
+    """Return how many stations draw a rod within the share of its length that the most do at pi.
+
+    A chord of the length c is ``c^2 kappa / 8`` away from its arc: for n chords along a rod of
+    length L the share ``kappa L / (8 n^2)``, with the largest curvature that the rod has.
+    """
+    tangents = poses[:, :3, 2]
+    turns = np.square(tangents[1:] - tangents[:-1]).sum(axis=1)
+    angle = math.sqrt(turns.max()) * (len(poses) - 1)
+    if not angle < math.pi:
+        return MOST_STATIONS
+    chords = math.ceil((MOST_STATIONS - 1) * math.sqrt(angle / math.pi))
+    return max(chords + 1, FEWEST_STATIONS)
+
+
+@functools.cache
+def _taken(count: int, most: int) -> Array:
+    """Return which of the stations of a backbone go into its message."""
+    return np.linspace(0, count - 1, most).round().astype(int)
 
 
 @dataclass(frozen=True)

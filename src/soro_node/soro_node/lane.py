@@ -3,8 +3,9 @@
 """Work that takes time, on threads of its own beside the one that spins the node.
 
 The thread that spins handles what is short: measurements, timers, stop requests. Requests that
-solve something are put on a lane: the service callback is a coroutine, suspended until the lane
-has the answer, so that the executor stays single-threaded. rclpy's MultiThreadedExecutor is no
+solve something are put on a lane, which also sends the answer: the executor, which stays
+single-threaded, is done with a request once it has handed it over. Goals of actions are
+coroutines, suspended until the lane has their result. rclpy's MultiThreadedExecutor is no
 alternative: it submits a callback again and again until a thread of its pool takes it, which costs
 a whole core and delays everything else by tens of milliseconds.
 """
@@ -12,13 +13,17 @@ a whole core and delays everything else by tens of milliseconds.
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
+from dataclasses import dataclass
 from queue import SimpleQueue
 import threading
+import time
 import traceback
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.service import Service
@@ -28,6 +33,14 @@ from soro_mechanics.status import Code
 from soro_node.replies import fill_code
 
 MOST_WAITING = 32
+
+
+@dataclass(frozen=True)
+class _Accepted:
+    """What a service callback returns instead of a response that the lane will send."""
+
+    request: Any
+    response: Any
 
 
 class Lane:
@@ -62,17 +75,32 @@ class Lane:
         A request that finds `MOST_WAITING` others is answered with the code BUSY.
         """
 
-        async def callback(request: Any, response: Any) -> Any:
-            if self._inside >= self._most:
-                sentence = f'{MOST_WAITING} requests are waiting already; ask again later'
-                return fill_code(response, Code.BUSY, sentence)
-            return await self._run(answer, request, response)
+        def callback(request: Any, response: Any) -> Any:
+            if self._enter(self._most):
+                return _Accepted(request, response)
+            sentence = f'{MOST_WAITING} requests are waiting already; ask again later'
+            return fill_code(response, Code.BUSY, sentence)
+
+        def send_or_submit(response: Any, header: Any) -> None:
+            if isinstance(response, _Accepted):
+                self._submit(self._answer, answer, response, send, header)
+                # Gives the interpreter lock to the lane; else the executor keeps it for most of
+                # its next turn, and the request waits as long as that.
+                time.sleep(0)
+            else:
+                send(response, header)
 
         # Deeper than rclpy's 10, so that a burst is refused rather than lost.
         qos = QoSProfile(depth=2 * self._most)
-        return self._node.create_service(
-            kind, name, callback, qos_profile=qos, callback_group=self._group
-        )
+        # A callback is not told whose request it has; `send_response` is, which the executor calls
+        # with what the callback returned. The lock keeps a callback from returning before that is
+        # replaced.
+        with self._lock:
+            service: Any = self._node.create_service(
+                kind, name, callback, qos_profile=qos, callback_group=self._group
+            )
+            send, service.send_response = service.send_response, send_or_submit
+        return service
 
     def create_action(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
         """Offer an action whose goals are executed on this lane; every cancel is accepted."""
@@ -111,15 +139,41 @@ class Lane:
         for _ in range(self._threads):
             self._calls.put(None)
 
+    def _enter(self, most: float = float('inf')) -> bool:
+        with self._lock:
+            if self._inside >= most:
+                return False
+            self._inside += 1
+            return True
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+
+    def _answer(
+        self,
+        answer: Callable[[Any, Any], Any],
+        accepted: _Accepted,
+        send: Callable[[Any, Any], None],
+        header: Any,
+    ) -> None:
+        try:
+            response = answer(accepted.request, accepted.response)
+        finally:
+            self._leave()
+        # rcl sends from any thread. A service that was withdrawn meanwhile has nobody to answer.
+        with contextlib.suppress(InvalidHandle):
+            send(response, header)
+
     async def _run(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a call returns, or raise what it raises, without holding the executor up."""
         future: Future = Future()
-        self._inside += 1  # only the thread that spins changes it
+        self._enter()
         try:
             self._submit(self._execute, future, call, arguments)
             return await future
         finally:
-            self._inside -= 1
+            self._leave()
 
     def _execute(self, future: Future, call: Callable[..., Any], arguments: Any) -> None:
         try:

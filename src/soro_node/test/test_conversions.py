@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages and arrays: there and back, and nothing wrong gets in."""
 
+import dataclasses
 import math
 
 from builtin_interfaces.msg import Time
@@ -62,6 +63,23 @@ def test_many_quaternions_are_those_of_tf_transformations(angle, axis):
     assert np.linalg.norm(own) == pytest.approx(1.0, abs=1e-15)
     back = tf_transformations.quaternion_matrix(own)
     assert back[:3, :3] == pytest.approx(rotation[:3, :3], abs=1e-12)
+
+
+def test_what_is_not_finite_has_no_quaternion_and_leaves_the_others_alone():
+    angles = [0.1, 2.0, 2.2, math.pi]  # on either side of 120 degrees
+    good = np.array([lie.so3_exp(a * np.array([0.6, 0.0, -0.8])) for a in angles])
+    expected = c.quaternions_of(good)
+    assert 2.0 * np.arccos(expected[:, 3]) == pytest.approx(angles, abs=1e-7)
+    for place in np.ndindex(4, 3, 3):
+        for value in (math.nan, math.inf):
+            rotations = good.copy()
+            rotations[place] = value
+            found = c.quaternions_of(rotations)
+            assert np.isnan(found[place[0]]).all()
+            others = np.arange(4) != place[0]
+            assert np.array_equal(found[others], expected[others])
+    message = c.quaternion_to_message(np.full((4, 4), math.nan))
+    assert all(map(math.isnan, (message.x, message.y, message.z, message.w)))
 
 
 def test_many_poses_are_each_pose():
@@ -143,7 +161,7 @@ def test_actuation_by_name(robot):
 def test_a_configuration_survives_the_wire(robot, bent):
     stamp = Time(sec=12, nanosec=34)
     message = c.configuration_to_message(
-        bent, robot, 'arm/base_link', stamp, Configuration.FROM_REQUEST
+        bent, robot, 'arm/base_link', stamp, Configuration.FROM_MEASUREMENT
     )
     back = deserialize_message(serialize_message(message), Configuration)
     assert back == message
@@ -160,6 +178,47 @@ def test_a_configuration_survives_the_wire(robot, bent):
         assert poses == pytest.approx(bent.backbones[k][taken], abs=1e-12)
         assert list(backbone.radius) == pytest.approx(bent.radii[k][taken])
     assert back.status.residual == bent.status.residual
+
+
+def arc(angle, count=101, length=0.2):
+    """Return arc lengths and poses of a rod bent evenly."""
+    arc_lengths = np.linspace(0.0, length, count)
+    poses = np.tile(np.eye(4), (count, 1, 1))
+    k = angle / length
+    for pose, s in zip(poses, arc_lengths, strict=True):
+        pose[:3, :3] = lie.so3_exp(np.array([0.0, k * s, 0.0]))
+        pose[:3, 3] = [(1 - math.cos(k * s)) / k, 0, math.sin(k * s) / k] if k else [0, 0, s]
+    return arc_lengths, poses
+
+
+@pytest.mark.parametrize('half', [False, True])
+@pytest.mark.parametrize('angle', [0.0, 0.05, 0.5, 1.5, 3.0, 6.0])
+def test_an_answer_has_as_many_stations_as_the_bend_needs(robot, bent, angle, half):
+    arc_lengths, poses = arc(angle)
+    if half:  # all of the bend in the first half of the rod, the other half straight
+        poses = np.concatenate([poses, poses[-1] @ arc(0.0)[1][1:]])
+        arc_lengths = np.concatenate([arc_lengths, arc_lengths[-1] + arc_lengths[1:]])
+    q = dataclasses.replace(
+        bent, backbone_names=('rod',), arc_lengths=(arc_lengths,), backbones=(poses,),
+        radii=(np.full(len(poses), 0.01),),
+    )  # fmt: skip
+    (series,), (answer,) = (
+        c.configuration_to_message(q, robot, '', Time(), origin).backbones
+        for origin in (Configuration.FROM_MEASUREMENT, Configuration.FROM_REQUEST)
+    )
+    assert len(series.poses) == c.MOST_STATIONS
+    assert c.FEWEST_STATIONS <= len(answer.poses) <= c.MOST_STATIONS
+    sharpest = angle * (1 + half)  # were the whole rod bent as much as its most bent part
+    if sharpest > math.pi:
+        assert answer == series
+        return
+    drawn = np.array([[p.position.x, p.position.y, p.position.z] for p in answer.poses])
+    between = [np.interp(arc_lengths, answer.arc_length, x) for x in drawn.T]
+    miss = np.linalg.norm(poses[:, :3, 3] - np.transpose(between), axis=1).max()
+    assert miss < 1e-3 * arc_lengths[-1]
+    if sharpest < 0.6:
+        assert len(answer.poses) <= 11
+    assert answer.poses[-1] == series.poses[-1]
 
 
 def spring(seed):

@@ -17,6 +17,8 @@ from std_msgs.msg import Int32
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeJacobian
 
+FAULT = [13.0]
+
 
 class Slow(Node):
     """Everything on its lane waits until it is let go."""
@@ -27,7 +29,7 @@ class Slow(Node):
         self.started = threading.Semaphore(0)
         self.lane = Lane(self, 'work')
         goals = Lane(self, 'goals', threads=2)
-        self.lane.create_service(ComputeJacobian, '~/ask', self.answer)
+        self.service = self.lane.create_service(ComputeJacobian, '~/ask', self.answer)
         self.action = goals.create_action(AnalyzeWorkspace, '~/act', self.execute)
         self.create_subscription(Int32, 'take', self.lane.newest(self.take), 10)
         self.create_subscription(Int32, 'quick', lambda m: self.quick.append(m.data), 10)
@@ -41,6 +43,8 @@ class Slow(Node):
     def answer(self, request, response):
         """Answer a request."""
         self.wait()
+        if list(request.actuation) == FAULT:
+            raise RuntimeError('not foreseen')
         response.matrix = [float(len(request.actuation))]
         return response
 
@@ -107,6 +111,65 @@ def test_requests_beyond_the_queue_are_refused_at_once_and_the_others_answered(s
         wait_for(answer)
     assert sum(a.result().error_code == Code.BUSY for a in answers) == extra
     assert wait_for(client.call_async(ComputeJacobian.Request())).error_code == Code.NONE
+
+
+def test_answers_come_in_the_order_of_the_requests_each_to_its_own_client(slow):
+    clients, order = [client_of(slow), client_of(slow)], []
+    answers = []
+    for n in range(10):
+        request = ComputeJacobian.Request(actuation=[0.0] * n)
+        answers.append(clients[n % 2].call_async(request))
+        answers[-1].add_done_callback(lambda _, n=n: order.append(n))
+        wait_until(lambda n=n: slow.lane._inside == n + 1)
+    slow.go.set()
+    assert [list(wait_for(a).matrix) for a in answers] == [[float(n)] for n in range(10)]
+    # two clients of one executor: the order is that of each of them
+    wait_until(lambda: len(order) == 10)
+    assert (order_of(order, 0), order_of(order, 1)) == ([0, 2, 4, 6, 8], [1, 3, 5, 7, 9])
+
+
+def order_of(order, parity):
+    return [n for n in order if n % 2 == parity]
+
+
+def test_an_answer_does_not_wait_for_the_thread_that_spins(slow):
+    held, release = threading.Event(), threading.Event()
+    answer = client_of(slow).call_async(ComputeJacobian.Request(actuation=[1.0]))
+    assert slow.started.acquire(timeout=10.0)
+
+    def hold():
+        held.set()
+        return release.wait(20.0)
+
+    thread = threading.Thread(target=slow.ros.do, args=(slow, hold))
+    thread.start()
+    assert held.wait(10.0)
+    try:
+        slow.go.set()
+        assert list(wait_for(answer).matrix) == [1.0]
+    finally:
+        release.set()
+        thread.join()
+
+
+def test_a_service_that_is_withdrawn_while_it_works_is_no_fault(slow, capfd):
+    client_of(slow).call_async(ComputeJacobian.Request())
+    assert slow.started.acquire(timeout=10.0)
+    slow.ros.do(slow, slow.destroy_service, slow.service)
+    slow.go.set()
+    publisher_of(slow, 'take').publish(Int32(data=5))
+    wait_until(lambda: slow.taken == [5])
+    assert 'Traceback' not in capfd.readouterr().err
+
+
+def test_an_answer_that_raises_is_logged_and_the_lane_goes_on(slow, capfd):
+    slow.go.set()
+    client = client_of(slow)
+    client.call_async(ComputeJacobian.Request(actuation=FAULT))
+    answer = client.call_async(ComputeJacobian.Request(actuation=[1.0, 2.0, 3.0]))
+    assert list(wait_for(answer).matrix) == [3.0]
+    assert 'RuntimeError: not foreseen' in capfd.readouterr().err
+    assert slow.lane._inside == 0
 
 
 def test_of_waiting_messages_the_newest_is_taken(slow):
