@@ -15,6 +15,12 @@ from soro_mechanics.flex_calibration import CalibrationReport
 from soro_mechanics.robot import Robot
 from soro_mechanics.virtual_environment import Control, VirtualObject
 
+from soro_haptics.studies.compliant_wall_section import (
+    compliant_section,
+    CompliantWalls,
+    press_compliant_walls,
+)
+from soro_haptics.studies.moving_bench import HandImpedance, MovingBench
 from soro_haptics.studies.rendering_experiments import (
     angle_limit,
     box,
@@ -51,6 +57,7 @@ class Findings:
 
     report: CalibrationReport
     curves: list[Rendered]
+    walls: CompliantWalls
     followed: list[Followed]
     contacts: list[Contact]
     errors: list[SensingErrors]
@@ -66,9 +73,15 @@ def run_experiments(robot: Robot) -> Findings:
     def make(objects: Sequence[VirtualObject], setup: BenchSetup | None) -> VirtualBench:
         return VirtualBench(robot, calibration, signals, objects, setup)
 
+    def make_moving(
+        objects: Sequence[VirtualObject], setup: BenchSetup, hand: HandImpedance
+    ) -> MovingBench:
+        return MovingBench(robot, calibration, signals, objects, setup, hand)
+
     paths = [f(make, c) for f in (line, circle) for c in Control]
     return Findings(
-        report, stiffness_curves(make, SPRINGS), [angle_limit(make), box(make), *paths],
+        report, stiffness_curves(make, SPRINGS), press_compliant_walls(make, make_moving),
+        [angle_limit(make), box(make), *paths],
         [contact(make, speed) for speed in SPEEDS],
         [sensing_errors(make, held) for held in (False, True)], force_ellipsoid(make),
     )  # fmt: skip
@@ -80,7 +93,8 @@ def write_rendering_page(robot: Robot, page: Path, picture: Path) -> None:
     draw(found, picture)
     text = '\n\n'.join([
         _head(robot, page, picture), _calibration(found.report), _stiffness(found.curves),
-        _followed(found.followed), _contacts(found.contacts), _energy(found),
+        compliant_section(found.walls), _followed(found.followed), _contacts(found.contacts),
+        _energy(found),
         _errors(found.errors), _ellipsoid(found.ellipsoid),
     ])  # fmt: skip
     page.write_text(text + '\n', encoding='utf-8')
