@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 import time
 from typing import Any
@@ -37,6 +39,7 @@ FAULTS = (
 HAND_KEYS = ('place', 'stiffness', 'force', 'damping', 'mass')
 AT_LEAST_ZERO = ('stiffness', 'damping', 'mass')
 MEASURING = (CanId.SYNC, CanId.COMMAND_FD)
+SWITCH_INTERVAL = 2e-5  # s, between threads of the emulator's process
 NOTE_PERIOD = 0.01  # s between notes of where the handle is
 
 
@@ -81,6 +84,11 @@ class CanEmulator(DeviceEmulator):
 
     def start(self) -> None:
         """Listen."""
+        # A board answers in microseconds: its thread must not wait for a walk through the
+        # libraries' objects, nor long for the interpreter.
+        gc.collect()
+        gc.freeze()
+        sys.setswitchinterval(SWITCH_INTERVAL)
         self._server.start()
         self._log.write('listening', address=self._address)
 

@@ -147,15 +147,13 @@ class HapticPlant:
         if self.dynamics is None:
             self._balance(angle, hand, outside)
         else:
-            past = (
-                min(max(0.0, now - self._last), LONGEST_STALL) if self._last == self._last else 0.0
-            )
-            self._last = now
+            past = 0.0 if self._last is None else min(now - self._last, LONGEST_STALL)
+            self._last = now if self._last is None else max(now, self._last)
             load = self._load(
                 hand.place, hand.speed, hand.stiffness, hand.damping, hand.mass,
                 hand.force + outside,
             )  # fmt: skip
-            self.dynamics.advance(angle, load, min(past, LONGEST_STALL))
+            self.dynamics.advance(angle, load, past)
             if past > 0.0:
                 self.force = self.dynamics.hand_force
         p = self._device.ports

@@ -22,6 +22,7 @@ from soro_emulation.simulated_bank import SimulatedBank
 
 TIME_CONSTANT = 0.05  # s, assumed: that of a brisk drive
 RATE = 250.0  # states per second
+MOST_NOTED = 100  # malformed packets in the log
 FAULTS = ('none', 'blocked', 'silent', 'disconnect', 'reboot', 'garbage')
 
 
@@ -48,6 +49,7 @@ class SimulatedEmulator(DeviceEmulator):
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._silent_until, self._next = 0.0, 0.0
+        self.malformed = 0
 
     @classmethod
     def create(cls, context: EmulatorContext, now: float) -> SimulatedEmulator:
@@ -173,7 +175,9 @@ class SimulatedEmulator(DeviceEmulator):
         try:
             answer = self._bank.receive(unpack(data), now)
         except PacketError as error:
-            self._log.write('malformed', now, error=str(error))
+            self.malformed += 1
+            if self.malformed <= MOST_NOTED:  # a log must not fill up with them
+                self._log.write('malformed', now, error=str(error), count=self.malformed)
             return
         if answer is not None:
             self._send(answer.pack())

@@ -24,6 +24,7 @@ from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.robot_file import read_robot_file
 
 pytestmark = pytest.mark.timeout(900)  # the plant compiles its model at its first start
+STILL = 5e-5  # m, rad: what a handle at rest moves by
 
 
 class Bench:
@@ -66,8 +67,18 @@ class Bench:
             self.stopping.wait(0.002)
         return reading
 
+    def settle(self, values, patience=30.0):
+        """Drive until the handle has come to rest."""
+        end = time.monotonic() + patience
+        places = [self.emulator._plant.state.place]
+        while len(places) < 10 or np.ptp(places[-10:], axis=0).max() > STILL:
+            assert time.monotonic() < end, places[-10:]
+            self.drive(values, 0.03)
+            places.append(self.emulator._plant.state.place)
+
     def mean_counts(self, values, seconds=0.6):
         self.drive(values, 0.4)
+        self.settle(values)
         end, counts = time.monotonic() + seconds, []
         while time.monotonic() < end:
             counts.append(self.drive(values, 0.01).sensors.raw)

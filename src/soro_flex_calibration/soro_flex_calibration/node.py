@@ -213,6 +213,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         stored = self.path.with_name(RECORDING)
         if goal.use_recorded:
             raw = RawRecording.load(stored)
+            if raw.names != self._strips or raw.angles.shape[1] != len(self._robot.actuators):
+                raise InvalidInput('use_recorded', str(stored), 'a recording of this robot')
         else:
             raw = self._move_and_record(handle, goal)
             raw.save(stored)

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 import threading
+from zipfile import BadZipFile
 
 import numpy as np
 from soro_mechanics.configuration import Array
@@ -18,6 +19,10 @@ from soro_mechanics.status import Code
 
 LONGEST_STEP = 0.05  # rad, of a motor: two or three assemblies at the published device
 MORE_STEPS = 10  # updates where one does not converge
+# What NumPy raises for files that are no archive of arrays, or lack some.
+UNREADABLE = (
+    OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, BadZipFile,
+)  # fmt: skip
 WAITING = 50  # halves of a sample whose other half has not come yet
 
 
@@ -47,12 +52,26 @@ class RawRecording:
 
     @classmethod
     def load(cls, path: Path) -> RawRecording:
-        """Read a file that `save` wrote; InvalidInput (NO_STATE) when there is none."""
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        InvalidInput
+            There is none (code NO_STATE), or it is no recording.
+        """
         if not path.is_file():
             raise InvalidInput('use_recorded', str(path), 'a recording; move first', Code.NO_STATE)
-        with np.load(path, allow_pickle=False) as data:
-            names = tuple(str(n) for n in data['names'])
-            return cls(names, data['angles'], data['counts'])
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                names = tuple(str(n) for n in data['names'])
+                angles, counts = (np.asarray(data[k], float) for k in ('angles', 'counts'))
+        except UNREADABLE as error:
+            expected = f'a recording that can be read ({error}); move again'
+            raise InvalidInput('use_recorded', str(path), expected) from None
+        good = angles.ndim == 2 and len(angles) and counts.shape == (len(angles), len(names))
+        if not (good and np.isfinite(angles).all() and np.isfinite(counts).all()):
+            raise InvalidInput('use_recorded', str(path), 'a whole recording; move again')
+        return cls(names, angles, counts)
 
     def with_model(self, device: HapticDevice) -> FlexRecording:
         """Solve the model at every sample and return rotations of the nodes with the counts.

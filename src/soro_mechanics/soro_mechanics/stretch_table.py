@@ -29,6 +29,7 @@ from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
 
+LARGEST = 2**23  # bytes of a file: a hundred thousand measurements
 _CELL = re.compile(r'([\w.]+)\s*(?:\[(.+)\])?$')
 _SI = {'pressure': 'Pa', 'length': 'm', 'stretch': '1', 'x': 'm', 'y': 'm', 'z': 'm'}
 
@@ -65,8 +66,12 @@ def read_stretch_table(file: str | os.PathLike[str], model: Ancf) -> StretchTabl
     """
     path = Path(file)
     try:
-        rows = list(csv.reader(path.read_text(encoding='utf-8').splitlines()))
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open('rb') as stream:
+            data = stream.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise InvalidInput('table', str(path), f'a file of at most {LARGEST} bytes')
+        rows = list(csv.reader(data.decode('utf-8').splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput('table', str(path), f'a readable CSV file ({error})') from None
     numbered = [
         (i, [c.strip() for c in row])
@@ -177,9 +182,9 @@ def _cell(file: str, line: int, cells: list[str], index: int) -> str:
 def _number(file: str, line: int, cells: list[str], column: tuple[int, float]) -> float:
     text = _cell(file, line, cells, column[0])
     try:
-        value = float(text)
+        value = float(text) * column[1]
     except ValueError:
         value = float('nan')
     if not np.isfinite(value):
         raise InvalidInput(f'{file}, line {line}', text, 'a finite number', Code.NOT_FINITE)
-    return value * column[1]
+    return value

@@ -8,7 +8,7 @@ Everything a system test needs stands here: nothing waits without a limit, nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 import os
 from pathlib import Path
 import signal
@@ -20,6 +20,7 @@ from soro_cli.motion import level_of, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
+from soro_driver.device import DeviceState
 from soro_emulation.event_log import read_events
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file
@@ -30,6 +31,8 @@ from soro_msgs.msg import ActuatorCommand, Configuration
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
 MOTION = 5.0  # s; a motion takes one
 SENDS = 3
+CLEAR_PERIOD = 2.0  # s
+TRIPPED = (DeviceState.FAULT, DeviceState.INACTIVE)
 
 
 class LaunchedRobot:
@@ -46,17 +49,21 @@ class LaunchedRobot:
         From the launch to a driver that is active and services that answer [s].
     start_work : float
         Processor time that launcher and nodes had used by then [s].
+    start_clearings : int
+        How often a fault was cleared before the robot was ready.
     """
 
     def __init__(
         self, process: RobotProcess, session: RosSession, robot: RunningRobot, log: Path,
-        started: float, patience: float = START,
+        started: float, patience: float = START, clearing: bool = False,
     ) -> None:  # fmt: skip
         self.process = process
         self.session = session
         self.robot = robot
         self.log = log
-        process.wait_ready(session, robot, patience)
+        self.start_clearings = 0
+        with self._clearing_faults() if clearing else nullcontext():
+            process.wait_ready(session, robot, patience)
         self.ready_after = time.monotonic() - started
         self.start_work = cpu_seconds(process.process.pid)
         self.watch = MotionWatch(robot)
@@ -70,6 +77,26 @@ class LaunchedRobot:
             )
         self.wait(lambda: self._target.get_subscription_count() > 0, 5.0, 'a listening planner')
         self.wait(lambda: self.watch.state is not None, 5.0, 'actuator_state')
+
+    @contextmanager
+    def _clearing_faults(self) -> Iterator[None]:
+        """Clear faults while the robot starts, as a person in front of a busy computer would."""
+        watch, node = MotionWatch(self.robot), self.session.node
+        client = node.create_client(Trigger, f'{self.robot.namespace}/driver/clear_fault')
+
+        def look() -> None:
+            tripped = watch.state is not None and watch.state.device_state in TRIPPED
+            if tripped and client.service_is_ready():
+                self.start_clearings += 1
+                client.call_async(Trigger.Request())
+
+        timer = node.create_timer(CLEAR_PERIOD, look)
+        try:
+            yield
+        finally:
+            node.destroy_timer(timer)
+            node.destroy_client(client)
+            watch.close()
 
     def wait(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
         """Spin until a condition holds, else fail with what was waited for."""
@@ -150,7 +177,7 @@ class DiagnosticsWatch:
 @contextmanager
 def launched_robot(
     words: Sequence[str], folder: Path, namespace: str = '', robot: str = 'stiff_flop',
-    patience: float = START,
+    patience: float = START, clearing: bool = False,
 ) -> Iterator[LaunchedRobot]:  # fmt: skip
     """Launch a robot and stop it at the end, whatever happens in between.
 
@@ -166,6 +193,8 @@ def launched_robot(
         Name or file, to know its actuators.
     patience : float
         Longest time for the start [s].
+    clearing : bool
+        Whether a robot that trips while its nodes load is cleared, and started so all the same.
     """
     space = namespace or robot
     log = folder / f'{space}.jsonl'
@@ -180,7 +209,7 @@ def launched_robot(
         RosSession() as session,
     ):
         running = RunningRobot(f'/{space}', description, session)
-        yield LaunchedRobot(process, session, running, log, started, patience)
+        yield LaunchedRobot(process, session, running, log, started, patience, clearing)
 
 
 def cpu_seconds(pid: int) -> float:

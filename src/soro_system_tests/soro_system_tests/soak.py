@@ -57,13 +57,16 @@ def soak_one(name: str, minutes: float, seed: int, target: Path) -> int:
         words = [name, 'record:=true', 'viewer:=true']
         try:
             space = f'soak_{name}'
-            with launched_robot(words, Path(folder), space, name, START_WITHIN) as robot:
+            with launched_robot(
+                words, Path(folder), space, name, START_WITHIN, clearing=True
+            ) as robot:
                 run = RobotSoak(robot, seed, lambda line: print(f'{name}: {line}', flush=True))
                 try:
                     run.run(60.0 * minutes)
                 except KeyboardInterrupt:
                     print(f'{name}: interrupted', flush=True)
                 result = run.summary()
+                result['start'] = {'took': robot.ready_after, 'cleared': robot.start_clearings}
                 result['exit'] = robot.process.stop()
                 result['tracebacks'] = robot.process.output.count('Traceback')
                 if result['exit'] or result['tracebacks']:

@@ -61,6 +61,15 @@ def _left_of(robot: dict[str, Any]) -> str:
     return f'{len(memory["left"])} of {memory["seen"]}' if memory else 'not looked at'
 
 
+def _starts(robots: list[dict[str, Any]]) -> list[str]:
+    """Say which robots tripped while they started."""
+    cleared = {r['robot']: r.get('start', {}).get('cleared', 0) for r in robots}
+    words = [f'{name} ({count} times)' for name, count in cleared.items() if count]
+    if not words:
+        return []
+    return [f'\nTripped while their nodes loaded, and cleared then: {", ".join(words)}.']
+
+
 def _robot_row(robot: dict[str, Any]) -> str:
     missed = sum(v for k, v in robot['problems'].items() if 'stop' in k)
     faults, stops = robot['faults'], robot['stops']
@@ -132,6 +141,7 @@ def soak_section(result: dict[str, Any] | None, folder: Path) -> list[str]:
         '| Slowest notice | Exit | Segments left |',
         '|---|---|---|---|---|---|---|---|---|---|',
         *(_robot_row(r) for r in robots),
+        *_starts(robots),
         '\nExit 143: after 5 s without an end the launcher sent SIGTERM to a node that computes '
         'only; the outputs had been made safe before. Segments left: shared memory of the '
         'middleware that processes of the robot had made and that was still there after their '

@@ -1,0 +1,262 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs and whether it loses anything: haptic_5dof, every tick of its device loop.
+
+    python -m soro_system_tests.recording_load --minutes 10 --write docs/recording.md
+
+Launches the robot as a user does and runs `soro record` beside it. The driver counts its ticks and
+publishes one state in each; its count, which is in the bag too, says what should be there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+import json
+import os
+from pathlib import Path
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from soro_cli.bag_reader import BagReader
+from soro_cli.launch_runner.parent_death import die_with_parent
+
+from soro_system_tests.launched_robot import cpu_seconds, launched_robot
+from soro_system_tests.soft_parallel_real_time import replace_section
+
+ROBOT, SPACE = 'haptic_5dof', 'recorded'
+STATE, REPORTS = f'/{SPACE}/actuator_state', '/diagnostics'
+LOOP = f'{SPACE}/driver: loop'
+START = 300.0  # s, kernels compiled anew included
+LISTENING = 60.0  # s, until the recorder has found the topics
+WARM = 1.0  # s it has to find the others
+END = 60.0  # s more than asked for, to finish the file
+LIMIT = 0.15  # of a core
+SHOWN = 8  # busiest topics
+# The report and the states around it are not in step: ticks between the two ends of a recording.
+BOUNDARY = 25
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """The driver's count against the bag, between its first and last report in the bag.
+
+    Attributes
+    ----------
+    done : int
+        Ticks, each with one state published.
+    missed : int
+        Slots that passed without a tick.
+    recorded : int
+        States in the bag.
+    seconds : float
+    rate : float
+        Of the loop [1/s].
+    """
+
+    done: int
+    missed: int
+    recorded: int
+    seconds: float
+    rate: float
+
+    @property
+    def lost(self) -> int:
+        """States that are not in the bag, beyond what the ends leave open."""
+        return max(0, self.done - self.recorded - BOUNDARY)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What was measured.
+
+    Attributes
+    ----------
+    seconds, work : float
+        Between two looks at the recorder, and the processor time it used in between [s].
+    start_work : float
+        Processor time before: interpreter, libraries, subscriptions [s].
+    counts : dict
+        Messages by topic.
+    size : int [byte]
+    lost, dropped : int
+        As the recorder says.
+    ticks : Ticks
+    haptics : str
+    """
+
+    seconds: float
+    work: float
+    start_work: float
+    counts: dict[str, int]
+    size: int
+    lost: int
+    dropped: int
+    ticks: Ticks
+    haptics: str
+
+    @property
+    def share(self) -> float:
+        """Of a core."""
+        return self.work / self.seconds
+
+    @property
+    def good(self) -> bool:
+        """Nothing lost, and below the limit."""
+        return self.share < LIMIT and not (self.lost or self.dropped or self.ticks.lost)
+
+
+def count_ticks(bag: BagReader) -> Ticks:
+    """Compare the driver's count with what was recorded.
+
+    Raises
+    ------
+    RuntimeError
+        Fewer than two reports, or a driver that has begun to count anew in between.
+    """
+    reports: list[tuple[int, dict[str, str]]] = []
+    for entry in bag.messages([REPORTS]):
+        for status in entry.message.status:
+            if status.name.strip('/') == LOOP:
+                reports.append((entry.stamp, {v.key: v.value for v in status.values}))
+    if len(reports) < 2:
+        raise RuntimeError(f'{len(reports)} reports of {LOOP} in {bag.path}: record longer')
+    counts = [int(values['ticks']) for _, values in reports]
+    if counts != sorted(counts):
+        raise RuntimeError('the driver lost its device in between: choose a quieter computer')
+    (begin, first), (end, last) = reports[0], reports[-1]
+    return Ticks(
+        counts[-1] - counts[0], int(last['missed']) - int(first['missed']),
+        sum(1 for _ in bag.messages([STATE], begin, end)), 1e-9 * (end - begin),
+        float(last['rate_hz']),
+    )  # fmt: skip
+
+
+@contextmanager
+def recorder(bag: Path, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `soro record` for so long; it is ended with this process."""
+    command = [
+        sys.executable, '-m', 'soro_cli.main', 'record', '-n', SPACE, '-o', str(bag),
+        '--duration', str(seconds), '--json',
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=die_with_parent
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], None]) -> Load:
+    """Launch the robot, record it for so long [s], and look at what it cost and what is there."""
+    bag = folder / 'bag'
+    words = [ROBOT, f'haptics:={haptics}']
+    with launched_robot(words, folder, SPACE, ROBOT, START) as robot:
+        node = robot.session.node
+        before = node.count_subscribers(STATE)
+        say(f'{ROBOT} is ready after {robot.ready_after:.0f} s; recording {seconds:g} s')
+        with recorder(bag, seconds) as process:
+            robot.wait(lambda: node.count_subscribers(STATE) > before, LISTENING, 'recorder')
+            robot.spin(WARM)
+            start, start_work = time.monotonic(), cpu_seconds(process.pid)
+            # The last look is taken while it still records: then it is gone from /proc.
+            robot.spin(seconds - 2.0 * WARM)
+            work, passed = cpu_seconds(process.pid) - start_work, time.monotonic() - start
+            answer = json.loads(process.communicate(timeout=END + seconds)[0])
+        code = robot.process.stop()
+        if code:
+            say(f'the robot ended with {code}')
+    with BagReader(bag) as reader:
+        ticks = count_ticks(reader)
+    return Load(
+        passed, work, start_work, answer['counts'], answer['size'], answer['lost'],
+        answer['dropped'], ticks, haptics,
+    )  # fmt: skip
+
+
+def machine() -> str:
+    """Name the processor, its cores in use, the system and Python."""
+    model = platform.machine()
+    for line in Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
+        if line.startswith('model name'):
+            model = line.partition(':')[2].strip()
+            break
+    cores = len(os.sched_getaffinity(0))
+    return (
+        f'{model}, {cores} cores, Linux {platform.release()}, Python {platform.python_version()}'
+    )
+
+
+def section(load: Load, minutes: float) -> str:
+    """Write what was found as a section of a page."""
+    ticks, total = load.ticks, sum(load.counts.values())
+    busiest = sorted(load.counts.items(), key=lambda item: -item[1])[:SHOWN]
+    waiting = sum(os.getloadavg()[1:2])
+    said = 'Nothing is missing' if not ticks.lost else f'{ticks.lost} are missing'
+    lines = [
+        '## What recording costs', '',
+        f'Written on {date.today()} by `python -m soro_system_tests.recording_load --minutes '
+        f'{minutes:g} --haptics {load.haptics}` on {machine()}; processes that ran or waited in '
+        f'the last five minutes, those of the robot included: {waiting:.1f}. {ROBOT} with its '
+        f'device loop at {ticks.rate:.0f} Hz and one state published in every tick, `soro record` '
+        'beside it.', '',
+        '| | |', '|---|---|',
+        f'| recorder, share of a core | {load.share:.1%} (wanted: below {LIMIT:.0%}) |',
+        f'| its start, once | {load.start_work:.1f} s of processor time |',
+        f'| recorded | {total} messages, {load.size / 1e6:.1f} MB |',
+        f'| lost by the middleware, dropped by the recorder | {load.lost}, {load.dropped} |',
+        f'| ticks the driver counted in {ticks.seconds:.0f} s | {ticks.done} (and {ticks.missed} '
+        'slots missed) |',
+        f'| states in the bag in that time | {ticks.recorded} |', '',
+        f'{said}: driver and bag may differ by {BOUNDARY} ticks at the ends. The busiest topics:',
+        '', '| Topic | Messages | Rate |', '|---|---|---|',
+        *(
+            f'| `{topic.removeprefix(f"/{SPACE}/")}` | {count} | {count / (60 * minutes):.0f} Hz |'
+            for topic, count in busiest
+        ),
+    ]  # fmt: skip
+    return '\n'.join(lines) + '\n'
+
+
+def parse(words: Sequence[str] | None) -> Any:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--minutes', type=float, default=10.0)
+    parser.add_argument(
+        '--haptics', choices=('off', 'topics', 'direct'), default='off',
+        help='off: every tick of the driver is published; direct: copies at 100 Hz',
+    )  # fmt: skip
+    parser.add_argument('--write', metavar='FILE', help='page whose section is renewed')
+    parser.add_argument('--folder', help='where the bag goes for that time (default: /tmp)')
+    arguments = parser.parse_args(words)
+    if not arguments.minutes * 60.0 > 6.0 * WARM:
+        parser.error(f'--minutes {arguments.minutes:g}: six seconds say nothing')
+    return arguments
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and write; 1 when something was lost or it cost too much."""
+    arguments = parse(words)
+    with tempfile.TemporaryDirectory(prefix='soro_recording_', dir=arguments.folder) as folder:
+        load = measure(
+            60.0 * arguments.minutes, arguments.haptics, Path(folder),
+            lambda line: print(line, flush=True),
+        )  # fmt: skip
+    text = section(load, arguments.minutes)
+    print(text)
+    if arguments.write:
+        replace_section(Path(arguments.write), text)
+    return 0 if load.good else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
