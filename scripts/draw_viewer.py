@@ -22,12 +22,12 @@ import time
 from typing import Any
 
 import numpy as np
-from page_driver import find_browser, Page
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from robot_alone import without_driver
+from soro_cli.page_driver import find_browser, Page
 from soro_cli.robot_process import RobotProcess
 from soro_mechanics.kernel_cache import use_kernel_cache
 from soro_visualization.node import Visualization

@@ -27,6 +27,7 @@ from soro_msgs.msg import ActuatorCommand
 
 ROBOT, NAMESPACE = 'stiff_flop', 'demo'
 START_PATIENCE = 90.0  # s: the very first start compiles kernels
+LISTENING = 60.0  # s; the planner comes last, and late on a busy computer
 SENDS = 3  # the planner refuses targets until it has heard of the driver
 PROBE = (
     0.7 * BAR,
@@ -96,7 +97,9 @@ class Player:
         self._publisher = node.create_publisher(
             ActuatorCommand, f'{robot.namespace}/target_actuation', 1
         )
-        if not robot.session.spin_until(lambda: self._publisher.get_subscription_count() > 0, 5.0):
+        if not robot.session.spin_until(
+            lambda: self._publisher.get_subscription_count() > 0, LISTENING
+        ):
             raise CliError('the trajectory planner does not listen to target_actuation')
 
     def send(self, pressures: Any) -> None:

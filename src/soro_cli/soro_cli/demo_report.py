@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from html import escape
 import os
 from pathlib import Path
-import shutil
 import subprocess
 import tempfile
 
 from soro_cli.demo_tour import Tour
+from soro_cli.page_driver import find_browser
 
-BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
-PICTURE = 'player.png'
+PICTURE, SHAPE = 'player.png', 'shape'
 PATIENCE = 90.0  # s, for a browser without a GPU on a busy machine
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
@@ -29,7 +28,7 @@ td {{ padding: 2px 18px 2px 0; vertical-align: top; }} img {{ max-width: 100%; m
 
 def photograph(player: Path, picture: Path) -> bool:
     """Take a picture of the player in a headless browser; False without a browser."""
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    browser = find_browser()
     if browser is None or not player.exists():
         return False
     with tempfile.TemporaryDirectory(
@@ -47,6 +46,22 @@ def photograph(player: Path, picture: Path) -> bool:
         except subprocess.TimeoutExpired:
             return False
     return picture.exists()
+
+
+def in_order(tour: Tour, figures: Sequence[Path], player: Path | None) -> list[Path]:
+    """Return the figures of the page: the viewer first, or the shape where it has no picture.
+
+    Parameters
+    ----------
+    tour : Tour
+    figures : sequence of path
+        Of the recording.
+    player : path, optional
+        Picture of the player.
+    """
+    rest = sorted(figures, key=lambda figure: figure.stem != SHAPE)  # stable: the shape first
+    seen = [picture for picture in (tour.view, player) if picture is not None]
+    return seen + list(figures) if tour.view is not None else rest[:1] + seen + rest[1:]
 
 
 def write_report(tour: Tour, folder: Path, figures: Sequence[Path], links: Sequence[Path]) -> Path:

@@ -22,24 +22,30 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.status import Code
+from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action
 from soro_cli.bag_reader import BagReader
 from soro_cli.demo import Player
+from soro_cli.demo_questions import ask_mechanics
+from soro_cli.demo_viewer import photograph_viewer, viewer_address, WITHOUT
 from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics, pose_message
-from soro_cli.motion import MotionWatch
+from soro_cli.motion import ACTIVE, MotionWatch
+from soro_cli.page_driver import find_browser
 from soro_cli.people_units import shown, shown_position
 from soro_cli.robot_choice import RunningRobot
-from soro_cli.robot_process import RobotProcess
+from soro_cli.robot_process import RobotProcess, serves
 from soro_cli.ros_session import RosSession
 from soro_msgs.action import TrackTrajectory
 
 Array = NDArray[np.float64]
 Say = Callable[[str], None]
 NAMESPACE = 'demo'
-START_PATIENCE = 150.0  # s: the very first start compiles kernels
+START_PATIENCE = 300.0  # s: the very first start compiles kernels, on a busy computer too
 MOTION = 30.0  # s: the slowest actuators cross a third of their range in some seconds
+REST = 3.0  # s a driver has to arm by itself, before it is asked to
 SENDS = 3  # the planner refuses targets until it has heard of the driver
 NEAR = 0.15  # of an actuator's range: a visit is no measurement, and muscles are coarse
 SHARES = (0.35, 0.15, 0.45)  # of the range above rest, of postures that are visited
@@ -48,8 +54,10 @@ EXTENT = (0.12, 0.06, 0.03, 0.015, 0.008)  # of the tip's distance from the base
 # Planes of the curve that are tried: its normal along z, x, y of base_link (quaternions).
 PLANES = ((0.0, 0.0, 0.0, 1.0), (0.0, 0.5**0.5, 0.0, 0.5**0.5), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))
 LEAST_REACH = 0.05  # m, of a robot whose tip rests in the origin of its base
+LOST = (Code.NOT_ACTIVE, Code.DEVICE_FAULT, Code.NO_STATE)
 BODY = 'emulator/configuration'  # what the tracking error is measured with
 RECORD_PATIENCE = 40.0  # s
+VIEW, PICTURE = 'viewer.png', 'picture of the browser viewer'
 
 
 @dataclass
@@ -61,12 +69,15 @@ class Tour:
     lines : list of (str, str)
         What was done, and with which result.
     bag : path
+    view : path or None
+        Picture of the browser viewer.
     numbers : dict
         The same for scripts, SI.
     """
 
     robot: RobotDescription
     bag: Path
+    view: Path | None = None
     lines: list[tuple[str, str]] = field(default_factory=list)
     numbers: dict[str, Any] = field(default_factory=dict)
 
@@ -91,17 +102,19 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
         shutil.rmtree(bag)  # of an earlier tour into the same folder
     tour = Tour(description, bag)
     say(f'starting {description.title} on its emulator (what it prints: {log})')
-    words = [robot, f'namespace:={NAMESPACE}']
+    words = [robot, f'namespace:={NAMESPACE}', 'viewer:=true']
     if 'haptic' in description.structure:
         words.append('haptics:=off')  # a device in somebody's hand follows no curve
     begin = time.monotonic()
     with RobotProcess(words, log) as process, RosSession() as session:
         running = RunningRobot(f'/{NAMESPACE}', description, session)
-        process.wait_ready(session, running, START_PATIENCE)
+        _wait_ready(tour, running, process, say)
         seconds = time.monotonic() - begin
         tour.add(say, 'ready after', f'{seconds:.1f} s', start_seconds=seconds)
         with _recording(bag, session):
             _visit(tour, running, say)
+        # Not recorded: a browser without a GPU takes the processor from everybody.
+        _look(tour, running, process, output / VIEW, say)
         code = process.stop()
     if code != 0:
         raise CliError(f'the robot ended with exit code {code}; see {log}')
@@ -114,6 +127,43 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
     return tour
 
 
+def _wait_ready(tour: Tour, robot: RunningRobot, process: RobotProcess, say: Say) -> None:
+    """Wait for the robot; a device that a busy computer has lost is armed again."""
+    session, watch = robot.session, MotionWatch(robot)
+    try:
+        session.spin_until(
+            lambda: not process.running or (watch.tip is not None and serves(session, robot)),
+            START_PATIENCE,
+        )
+        if process.running and watch.state is not None:
+            _armed(tour, robot, watch, say)
+    finally:
+        watch.close()
+    process.wait_ready(session, robot, START_PATIENCE)
+
+
+def _armed(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> None:
+    """Arm a device that is lost, as a person would, and tell it in the report.
+
+    A computer that is busy with other work loses an emulated device as it would a real one. What
+    is really broken is lost again at once.
+    """
+
+    def active() -> bool:
+        return watch.state is not None and bool(watch.state.device_state == ACTIVE)
+
+    name = f'{robot.namespace}/driver/clear_fault'
+    if robot.session.spin_until(active, REST):
+        return
+    why = ''.join(watch.reasons()[:1])
+    for _ in range(SENDS):
+        said = robot.session.call(Trigger, name, Trigger.Request())
+        if robot.session.spin_until(active, MOTION / SENDS):
+            tour.add(say, 'armed the device again', why)
+            return
+    raise CliError(f'the device cannot be armed: {said.message}; {why}')
+
+
 @contextmanager
 def _recording(folder: Path, session: RosSession) -> Iterator[None]:
     command = [sys.executable, '-m', 'soro_cli.main', 'record', '-n', NAMESPACE, '-o', str(folder)]
@@ -122,11 +172,7 @@ def _recording(folder: Path, session: RosSession) -> Iterator[None]:
     ) as process:
         try:
             heard = session.spin_until(
-                lambda: (
-                    process.poll() is not None
-                    or session.node.count_subscribers(f'/{NAMESPACE}/workspace') > 0
-                ),
-                RECORD_PATIENCE,
+                lambda: process.poll() is not None or _is_recorded(session), RECORD_PATIENCE
             )
             if not heard:
                 raise CliError(f'the recorder did not start within {RECORD_PATIENCE:g} s')
@@ -140,19 +186,30 @@ def _recording(folder: Path, session: RosSession) -> Iterator[None]:
         raise CliError(f'soro record ended with {process.returncode}: {said.decode().strip()}')
 
 
+def _is_recorded(session: RosSession) -> bool:
+    """Whether the recorder listens; it finds all topics at once, and others listen too."""
+    topic = f'/{NAMESPACE}/workspace'
+    listeners = session.node.get_subscriptions_info_by_topic(topic)
+    return any(listener.node_name == 'recorder' for listener in listeners)
+
+
 def _visit(tour: Tour, robot: RunningRobot, say: Say) -> None:
     player, watch = Player(robot), MotionWatch(robot)
     mechanics = OnlineMechanics(robot)
     rest = np.array([a.rest for a in tour.robot.actuators])
     try:
         for share in SHARES:
-            _go(robot, player, watch, _posture(tour.robot, share, lopsided=True))
+            _go(tour, robot, player, watch, _posture(tour.robot, share, lopsided=True), say)
         tour.add(say, 'visited', f'{len(SHARES)} postures')
-        _ask(tour, mechanics, watch, say)
+        ask_mechanics(tour, mechanics, watch, say)
         centre = _posture(tour.robot, SHARES[0], lopsided=False)
-        _go(robot, player, watch, centre)
-        _follow(tour, robot, watch, say)
-        _go(robot, player, watch, rest)
+        for _ in range(SENDS):
+            _go(tour, robot, player, watch, centre, say)
+            if _follow(tour, robot, watch, say):
+                break
+        else:
+            raise CliError(f'the device is lost again and again: {"; ".join(watch.reasons())}')
+        _go(tour, robot, player, watch, rest, say)
     finally:
         watch.close()
 
@@ -181,38 +238,49 @@ def _posture(robot: RobotDescription, share: float, lopsided: bool) -> Array:
     return rest + reach
 
 
-def _go(robot: RunningRobot, player: Player, watch: MotionWatch, target: Array) -> None:
+def _go(
+    tour: Tour, robot: RunningRobot, player: Player, watch: MotionWatch, target: Array, say: Say
+) -> None:  # fmt: skip
     for _ in range(SENDS):
+        _armed(tour, robot, watch, say)
         player.send(target)
         if watch.wait(lambda: watch.near_actuation(target.tolist(), NEAR), MOTION / SENDS):
             return
     raise CliError(f'the robot does not follow: {"; ".join(watch.reasons())}')
 
 
-def _ask(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, say: Say) -> None:
-    tip = list(watch.tip)
-    mechanics.inverse(tip, None, 0, [0.0] * 6, '')  # finds the service; the next one is timed
-    mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
+def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, say: Say) -> None:
+    """Take a picture of the viewer while the robot holds a posture; say why there is none."""
+    file.unlink(missing_ok=True)  # of an earlier tour into the same folder
+    browser = find_browser()
+    if browser is None:
+        tour.add(say, PICTURE, WITHOUT.format(robot=tour.robot.name))
+        return
+    player, watch = Player(robot), MotionWatch(robot)
+    posture = _posture(tour.robot, SHARES[-1], lopsided=True)
+
+    def held() -> bool:
+        robot.session.spin_until(lambda: False, 0.5)
+        active = watch.state is not None and watch.state.device_state == ACTIVE
+        return active and watch.near_actuation(posture.tolist(), NEAR)
+
+    def pose() -> None:
+        if not held():
+            _go(tour, robot, player, watch, posture, say)
+
     begin = time.monotonic()
-    inverse = mechanics.inverse(tip, None, 0, [0.0] * 6, '')
-    seconds = time.monotonic() - begin
-    if inverse.error_code != 0:
-        raise CliError(f'solve_inverse: {inverse.error_message}', inverse.error_code)
-    tour.add(
-        say, 'inverse kinematics', f'of {shown_position(tip)}: {1e3 * seconds:.1f} ms',
-        inverse_seconds=seconds,
-    )  # fmt: skip
-    begin = time.monotonic()
-    compliance = mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
-    seconds = time.monotonic() - begin
-    if compliance.error_code != 0:
-        raise CliError(f'compute_compliance: {compliance.error_message}', compliance.error_code)
-    values = [float(c) for c in compliance.points[0].principal_compliance]
-    text = ' / '.join(f'{1e3 * c:.3g}' for c in values)
-    tour.add(
-        say, 'compliance there', f'{text} mm/N, {1e3 * seconds:.1f} ms',
-        compliance_seconds=seconds, principal_compliance=values,
-    )  # fmt: skip
+    try:
+        address = viewer_address(process.output)
+        requests, still = photograph_viewer(browser, address, file, pose, held)
+        text = f'{file.name}, {time.monotonic() - begin:.0f} s; {requests} requests, all local'
+        if not still:
+            text += '; the browser takes so much of this computer that the robot does not hold'
+    except CliError as error:
+        text = f'{file.name if file.exists() else "none"}: {error}'
+    finally:
+        watch.close()
+    tour.view = file if file.exists() else None
+    tour.add(say, PICTURE, text, picture_seconds=time.monotonic() - begin)
 
 
 def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
@@ -228,7 +296,8 @@ def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
     return ', by the emulated body: the robot has no sensors'
 
 
-def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> None:
+def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bool:
+    """Follow the largest circle that can be planned; whether the device was there all the time."""
     judged = _by_the_body(robot, watch)
     centre = list(watch.tip)
     reach = max(float(np.linalg.norm(centre)), LEAST_REACH)
@@ -246,9 +315,13 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> No
     for share in EXTENT:
         for plane in PLANES:
             plan = run(share * reach, plane, True)
+            if plan.error_code in LOST:
+                return False
             if plan.error_code == 0:
                 size = share * reach
                 result = run(size, plane, False)
+                if result.error_code in LOST:
+                    return False
                 if result.error_code != 0:
                     raise CliError(f'track_trajectory: {result.error_message}', result.error_code)
                 tour.add(
@@ -259,6 +332,6 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> No
                     peak_error=float(result.peak_error),
                     relative_error=float(result.relative_error),
                 )  # fmt: skip
-                return
+                return True
             why = plan.error_message
     raise CliError(f'no circle around {shown_position(centre)} can be followed: {why}')

@@ -110,6 +110,10 @@ class OnlineMechanics:
             reply.orientation_spread, reply.hint,
         )  # fmt: skip
 
+    def spin(self, seconds: float) -> None:
+        """Let time pass [s]."""
+        self._robot.session.spin_until(lambda: False, seconds)
+
     def _call(self, kind: Any, name: str, request: Any) -> Any:
         return self._robot.session.call(kind, f'{self._robot.namespace}/{name}', request)
 

@@ -96,7 +96,6 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
             Not within the time, or the launcher has ended; with the last lines it printed.
         """
         watch = MotionWatch(robot)
-        services = {f'{robot.namespace}/{name}' for name in SERVICES}
 
         def ready() -> bool:
             if not self.running:
@@ -105,7 +104,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
                 watch.tip is not None
                 and watch.state is not None
                 and watch.state.device_state == ACTIVE
-                and services <= {n for n, _ in session.node.get_service_names_and_types()}
+                and serves(session, robot)
             )
 
         try:
@@ -120,6 +119,12 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
                 )
         finally:
             watch.close()
+
+
+def serves(session: RosSession, robot: RunningRobot) -> bool:
+    """Whether the services of a robot's nodes are there."""
+    known = {name for name, _ in session.node.get_service_names_and_types()}
+    return {f'{robot.namespace}/{name}' for name in SERVICES} <= known
 
 
 SERVICES = (

@@ -7,14 +7,22 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 import re
+from types import SimpleNamespace
 
 import numpy as np
+from PIL import Image
 import pytest
-from soro_cli.demo_report import photograph, write_report
-from soro_cli.demo_tour import _posture, SHARES, Tour
+from soro_cli.demo_questions import AGAIN, Patience
+from soro_cli.demo_report import in_order, photograph, write_report
+from soro_cli.demo_tour import _look, _posture, SHARES, Tour
+from soro_cli.demo_viewer import photograph_viewer, SIZE, viewer_address
+from soro_cli.errors import CliError
+from soro_cli.page_driver import find_browser
 from soro_mechanics.actuators import limit_violations
 from soro_mechanics.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.status import Code
+import viser
 
 
 @pytest.mark.parametrize('name', sorted(robot_files()))
@@ -47,6 +55,99 @@ def test_the_report_is_one_page_with_everything_in_it(tmp_path):
     assert base64.b64decode(picture) == b'not really a picture'
     assert re.findall(r'href="([^"]+)"', page) == ['bag']
     assert not re.search(r'https?://', page)
+
+
+FIGURES = [Path(name) for name in ('actuation.png', 'shape.png', 'tip.png')]
+PLAYER, VIEWER = Path('player.png'), Path('viewer.png')
+
+
+def tour_of(name, tmp_path):
+    return Tour(read_robot_file(find_robot_file(name)), tmp_path / 'bag')
+
+
+def test_the_viewer_comes_first_and_the_shape_where_it_has_no_picture(tmp_path):
+    tour = tour_of('stiff_flop', tmp_path)
+    assert in_order(tour, FIGURES, PLAYER) == [FIGURES[1], PLAYER, FIGURES[0], FIGURES[2]]
+    assert in_order(tour, FIGURES, None) == [FIGURES[1], FIGURES[0], FIGURES[2]]
+    tour.view = VIEWER
+    assert in_order(tour, FIGURES, PLAYER) == [VIEWER, PLAYER, *FIGURES]
+
+
+def test_without_a_browser_the_report_says_how_to_get_one(tmp_path, monkeypatch):
+    monkeypatch.setenv('PATH', str(tmp_path))
+    tour, old = tour_of('stewart_gough', tmp_path), tmp_path / 'viewer.png'
+    old.write_bytes(b'of an earlier tour')
+    _look(tour, None, None, old, lambda _: None)  # neither robot nor launch is looked at
+    (line,) = tour.lines
+    assert line[0] == 'picture of the browser viewer'
+    assert 'apt-get install chromium' in line[1] and 'launch stewart_gough viewer:=true' in line[1]
+    assert tour.view is None and not old.exists()
+    page = write_report(tour, tmp_path, [], []).read_text()
+    assert 'apt-get install chromium' in page
+
+
+def test_the_address_of_the_viewer_is_what_the_launch_says():
+    said = '[visualization] [INFO] [1.0] [demo.visualization]: viewer: http://127.0.0.1:8732\n'
+    assert viewer_address(f'[launch] x\n{said}[driver] armed\n') == 'http://127.0.0.1:8732'
+    with pytest.raises(CliError, match='viewer'):
+        viewer_address('[launch] x\n')
+
+
+class Node:
+    """Answers one code after the other, and the last one for ever."""
+
+    def __init__(self, *codes):
+        self.codes, self.asked, self.waited = list(codes), 0, 0.0
+
+    def spin(self, seconds):
+        self.waited += seconds
+
+    def question(self):
+        self.asked += 1
+        code = self.codes.pop(0) if len(self.codes) > 1 else self.codes[0]
+        return SimpleNamespace(error_code=code, error_message='kernels are being compiled')
+
+
+def test_a_busy_node_is_asked_again_and_the_wait_is_told(tmp_path):
+    tour, node, said = tour_of('stiff_flop', tmp_path), Node(Code.BUSY, Code.BUSY, 0), []
+    answer, seconds = Patience(tour, node, said.append).ask('compare_models', node.question)
+    assert (answer.error_code, node.asked, node.waited) == (0, 3, 2 * AGAIN)
+    assert seconds < 1.0  # of the last answer alone
+    assert 'compare_models is busy' in said[0]
+    assert tour.lines[0][0] == 'waited for compare_models'
+
+
+def test_a_node_that_stays_busy_is_given_up_and_an_answer_is_not_waited_for(tmp_path):
+    tour, said = tour_of('stiff_flop', tmp_path), []
+    busy, at_once = Node(Code.BUSY), Node(0)
+    with pytest.raises(CliError, match='being compiled') as error:
+        Patience(tour, busy, said.append, wait=0.0).ask('compare_models', busy.question)
+    assert error.value.code == Code.BUSY
+    Patience(tour, at_once, said.append).ask('compare_models', at_once.question)
+    assert at_once.asked == 1 and at_once.waited == 0.0
+    with pytest.raises(CliError, match='solve_inverse'):
+        wrong = Node(Code.UNREACHABLE)
+        Patience(tour, wrong, said.append).ask('solve_inverse', wrong.question)
+    assert wrong.asked == 1
+
+
+@pytest.mark.skipif(find_browser() is None, reason='no Chromium (Debian: apt install chromium)')
+@pytest.mark.timeout(600)
+def test_a_page_is_photographed_again_until_the_robot_holds(tmp_path):
+    server = viser.ViserServer(host='127.0.0.1', port=0, verbose=False)
+    try:
+        address = f'http://127.0.0.1:{server.get_port()}'
+        poses, looks = [], iter([False, True, True])
+        requests, held = photograph_viewer(
+            find_browser(), address, tmp_path / 'viewer.png', lambda: poses.append(1),
+            lambda: next(looks),
+        )  # fmt: skip
+    finally:
+        server.stop()
+    assert (len(poses), held) == (2, True) and requests > 0
+    with Image.open(tmp_path / 'viewer.png') as picture:
+        assert picture.size == SIZE
+        assert len(picture.convert('L').getcolors(256)) > 5  # more than an empty page
 
 
 def test_no_picture_without_a_browser(tmp_path, monkeypatch):

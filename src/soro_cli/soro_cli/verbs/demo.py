@@ -16,8 +16,9 @@ examples:
   soro demo my_robot.yaml
 
 Starts its own robot under the namespace `demo`; takes one to three minutes. Leaves in the output
-folder: report.html (everything on one page), the bag, its figures, player.html, summary.json. For
-stiff_flop the published experiment adds experiment.csv and experiment.png.
+folder: report.html (everything on one page), the bag, its figures, player.html, summary.json, and
+where a Chromium is installed viewer.png, the browser viewer of the running robot. For stiff_flop
+the published experiment adds experiment.csv and experiment.png.
 """
 EXPERIMENT = 'stiff_flop'
 
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     import json
 
     from soro_cli.bag_reader import BagReader
-    from soro_cli.demo_report import photograph, PICTURE, write_report
+    from soro_cli.demo_report import in_order, photograph, PICTURE, write_report
     from soro_cli.demo_tour import NAMESPACE, run_tour
     from soro_cli.recording.run_data import RunData
     from soro_cli.recording.run_figures import draw_all
@@ -56,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
         player = folder / 'player.html'
         write_player(recorded, player)
     links = [player, tour.bag]
-    if photograph(player, folder / PICTURE):
-        figures.insert(0, folder / PICTURE)
+    picture = folder / PICTURE if photograph(player, folder / PICTURE) else None
+    figures = in_order(tour, figures, picture)
     summary: dict[str, Any] = {'robot': tour.robot.name, **tour.numbers}
     if name == EXPERIMENT and not arguments.no_experiment:
-        table, picture, summary['experiment'] = _experiment(folder, tour)
-        figures.append(picture)
+        table, plot, summary['experiment'] = _experiment(folder, tour)
+        figures.append(plot)
         links.append(table)
     report = write_report(tour, folder, figures, links)
     (folder / 'summary.json').write_text(json.dumps(summary, indent=2) + '\n')

@@ -20,7 +20,9 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
+
+from soro_cli.launch_runner.parent_death import die_with_parent
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 START = 60.0  # s, for the browser
@@ -62,11 +64,26 @@ class Page:
         self._process = subprocess.Popen(
             ['nice', '-n', str(niceness), browser, *FLAGS, f'--user-data-dir={self._folder.name}',
              f'--window-size={size[0]},{size[1]}', 'about:blank'],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=die_with_parent,
         )  # fmt: skip
         self._number = 0
         self.requests: list[str] = []
         self.problems: list[str] = []
+        self._socket: ClientConnection | None = None
+        try:
+            self._open(address, size)
+        except BaseException:
+            self.close()  # else the browser would go on
+            raise
+
+    def __enter__(self) -> Page:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _open(self, address: str, size: tuple[int, int]) -> None:
         self._socket = connect(self._page_socket(), max_size=None)
         for domain in ('Page', 'Runtime', 'Network', 'Log'):
             self.call(f'{domain}.enable')
@@ -76,15 +93,10 @@ class Page:
         )  # fmt: skip
         self.call('Page.navigate', url=address)
 
-    def __enter__(self) -> Page:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """End the browser."""
-        self._socket.close()
+        if self._socket is not None:
+            self._socket.close()
         self._process.terminate()
         try:
             self._process.wait(10.0)

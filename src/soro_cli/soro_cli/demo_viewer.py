@@ -1,0 +1,114 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A picture of the browser viewer of a robot that runs, where a Chromium is installed.
+
+A browser without a GPU renders on the processor and takes what it gets, so it runs at the lowest
+priority; on a small computer it may still cost the robot its real time. Nothing is downloaded: the
+page comes from the viewer, and the browser knows no host but this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+from pathlib import Path
+import re
+
+from soro_cli.errors import CliError
+
+ADDRESS = re.compile(r'viewer: (http://\S+)')
+SIZE = (1280, 860)
+NICENESS = 19
+LOOK = 20.0  # s, for the compliance at the tip
+PATIENCE = 240.0  # s, for a renderer without a GPU on a busy computer
+FRAMES, TRIES = 8, 4
+CANVAS = '!!document.querySelector("canvas")'
+# Buttons of the notice about software rendering.
+CLOSE_NOTICES = (
+    'document.querySelectorAll(".mantine-Notification-closeButton").forEach(b => b.click())'
+)
+WITHOUT = (
+    'none: there is no Chromium on this computer (Debian: apt-get install chromium); any browser '
+    'shows the same with soro launch {robot} viewer:=true'
+)
+
+
+def viewer_address(output: str) -> str:
+    """Return the address that a launch has printed.
+
+    Raises
+    ------
+    CliError
+        It has printed none.
+    """
+    found = ADDRESS.search(output)
+    if found is None:
+        raise CliError('the launch has not said where its viewer is')
+    return found.group(1)
+
+
+def photograph_viewer(
+    browser: str, address: str, file: Path, pose: Callable[[], None], held: Callable[[], bool]
+) -> tuple[int, bool]:
+    """Save what the viewer of a running robot shows.
+
+    Opening the page costs most (shaders are compiled); what the robot does meanwhile is its
+    affair. Then it is posed and the picture is taken, again while the robot has not held still.
+
+    Parameters
+    ----------
+    browser : str
+        Path of a Chromium.
+    address : str
+        Of the viewer.
+    file : path
+        PNG.
+    pose : callable
+        Brings the robot into its posture.
+    held : callable
+        Whether it still is.
+
+    Returns
+    -------
+    requests : int
+        That the page made.
+    held : bool
+        Whether the robot held its posture in the picture.
+
+    Raises
+    ------
+    CliError
+        The browser does not start or draw, the page complains, or asks another machine.
+    """
+    from websockets.exceptions import WebSocketException
+
+    from soro_cli.page_driver import Page
+
+    try:
+        _show_ellipsoids(address)
+        with Page(browser, address, SIZE, NICENESS) as page:
+            page.wait(lambda: page.evaluate(CANVAS), PATIENCE, 'canvas')
+            page.settle(FRAMES, PATIENCE)
+            page.evaluate(CLOSE_NOTICES)
+            for _ in range(TRIES):
+                pose()
+                page.pause(1.0)
+                page.settle(FRAMES, PATIENCE)
+                page.picture(file)
+                if held():
+                    break
+            if page.strangers or page.problems:
+                raise CliError(f'the page says {page.problems} and asks {page.strangers}')
+            return len(page.requests), held()
+    except (OSError, RuntimeError, WebSocketException) as error:
+        raise CliError(f'{Path(browser).name}: {error}') from None
+
+
+def _show_ellipsoids(address: str) -> None:
+    """Switch the compliance ellipsoids on, for every page; a picture is one without them too."""
+    from soro_visualization.page_client import PageClient
+
+    with PageClient(address) as page, contextlib.suppress(AssertionError):
+        page.wait(lambda: 'compliance ellipsoids' in page.gui, LOOK, 'panel')
+        page.set('compliance ellipsoids', True)
+        page.wait(lambda: '/ellipsoids' in page.scene, LOOK, 'ellipsoids')
