@@ -28,6 +28,7 @@ from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
 from tf2_msgs.msg import TFMessage
@@ -99,6 +100,8 @@ class KinematicsSolver(GuardedLifecycleNode):
         self._inputs: list[Any] = []
         self._offered: list[Any] = []
         self._timer: Any = None
+        self._events = SeldomGroup()
+        look_seldom(self, self._events)
 
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
@@ -139,6 +142,7 @@ class KinematicsSolver(GuardedLifecycleNode):
             (WrenchStamped, 'external_wrench', self._on_wrench),
         ):
             self._inputs.append(self.create_subscription(kind, topic, callback, LOSSY))
+        look_seldom(self, self._events)
         self._timer = self.create_timer(
             1.0 / self.table.configuration_rate, self._on_timer,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
