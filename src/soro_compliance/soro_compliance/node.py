@@ -118,6 +118,17 @@ class Compliance(GuardedLifecycleNode):
             self._service = self._action = None
         self._binding = None
 
+    def destroy_node(self) -> None:
+        """Withdraw the action before the node goes.
+
+        rclpy leaves that to its owner; the action would keep the participant, which then ends
+        without taking leave and leaves its shared memory behind.
+        """
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
+        super().destroy_node()
+
     def _check(self, values: dict[str, Any]) -> None:
         if self._binding is not None:
             self._binding.check(values)
