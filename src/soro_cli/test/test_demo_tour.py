@@ -10,14 +10,12 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
-from PIL import Image
 import pytest
 from soro_cli.demo_questions import AGAIN, Patience
 from soro_cli.demo_report import in_order, photograph, write_report
 from soro_cli.demo_tour import _look, _posture, SHARES, Tour
-from soro_cli.demo_viewer import photograph_viewer, SIZE, viewer_address
+from soro_cli.demo_viewer import photograph_viewer, SIZE, TRIES, viewer_address
 from soro_cli.errors import CliError
-from soro_cli.page_driver import find_browser
 from soro_mechanics.actuators import limit_violations
 from soro_mechanics.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file import read_robot_file
@@ -131,23 +129,75 @@ def test_a_node_that_stays_busy_is_given_up_and_an_answer_is_not_waited_for(tmp_
     assert wrong.asked == 1
 
 
-@pytest.mark.skipif(find_browser() is None, reason='no Chromium (Debian: apt install chromium)')
-@pytest.mark.timeout(600)
-def test_a_page_is_photographed_again_until_the_robot_holds(tmp_path):
+class FakePage:
+    """A page that draws at once; `strangers` and `problems` are the class's."""
+
+    strangers: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    requests = ('http://127.0.0.1', 'ws://127.0.0.1')
+
+    def __init__(self, browser, address, size, niceness):
+        assert niceness == 19 and size == SIZE
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def evaluate(self, script):
+        return True
+
+    def wait(self, condition, timeout, what):
+        assert condition()
+
+    def pause(self, seconds):
+        pass
+
+    def settle(self, frames, timeout):
+        pass
+
+    def picture(self, file):
+        file.write_bytes(b'picture')
+
+
+@pytest.fixture
+def viewer(monkeypatch):
+    """The address of a viewer without a robot."""
+    monkeypatch.setattr('soro_cli.demo_viewer.LOOK', 0.2)
     server = viser.ViserServer(host='127.0.0.1', port=0, verbose=False)
-    try:
-        address = f'http://127.0.0.1:{server.get_port()}'
-        poses, looks = [], iter([False, True, True])
-        requests, held = photograph_viewer(
-            find_browser(), address, tmp_path / 'viewer.png', lambda: poses.append(1),
-            lambda: next(looks),
-        )  # fmt: skip
-    finally:
-        server.stop()
-    assert (len(poses), held) == (2, True) and requests > 0
-    with Image.open(tmp_path / 'viewer.png') as picture:
-        assert picture.size == SIZE
-        assert len(picture.convert('L').getcolors(256)) > 5  # more than an empty page
+    yield f'http://127.0.0.1:{server.get_port()}'
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ('looks', 'times', 'still'),
+    [([True, True], 1, True), ([False, True, True], 2, True), ([False] * 5, TRIES, False)],
+)
+def test_a_robot_that_does_not_hold_is_posed_again(
+    viewer, tmp_path, monkeypatch, looks, times, still
+):
+    monkeypatch.setattr('soro_cli.page_driver.Page', FakePage)
+    poses, answers, file = [], iter(looks), tmp_path / 'viewer.png'
+    found = photograph_viewer(
+        'chromium', viewer, file, lambda: poses.append(1), lambda: next(answers)
+    )
+    assert found == (2, still) and len(poses) == times
+    assert file.read_bytes() == b'picture'
+
+
+def test_a_page_that_asks_another_machine_is_told(viewer, tmp_path, monkeypatch):
+    class Strange(FakePage):
+        strangers = ('https://fonts.example',)
+
+    monkeypatch.setattr('soro_cli.page_driver.Page', Strange)
+    with pytest.raises(CliError, match='fonts.example'):
+        photograph_viewer('chromium', viewer, tmp_path / 'x', lambda: None, lambda: True)
+
+
+def test_a_browser_that_ends_at_once_is_told(viewer, tmp_path):
+    with pytest.raises(CliError, match='false: the browser ended with 1'):
+        photograph_viewer('/bin/false', viewer, tmp_path / 'x', lambda: None, lambda: True)
 
 
 def test_no_picture_without_a_browser(tmp_path, monkeypatch):
