@@ -59,6 +59,8 @@ class Ticks:
     seconds : float
     rate : float
         Of the loop [1/s].
+    restarts : int
+        How often the driver lost its device and counted anew.
     """
 
     done: int
@@ -66,11 +68,12 @@ class Ticks:
     recorded: int
     seconds: float
     rate: float
+    restarts: int = 0
 
     @property
     def lost(self) -> int:
         """States that are not in the bag, beyond what the ends leave open."""
-        return max(0, self.done - self.recorded - BOUNDARY)
+        return max(0, self.done - self.recorded - BOUNDARY * (1 + self.restarts))
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def count_ticks(bag: BagReader) -> Ticks:
     Raises
     ------
     RuntimeError
-        Fewer than two reports, or a driver that has begun to count anew in between.
+        Fewer than two reports.
     """
     reports: list[tuple[int, dict[str, str]]] = []
     for entry in bag.messages([REPORTS]):
@@ -128,15 +131,20 @@ def count_ticks(bag: BagReader) -> Ticks:
                 reports.append((entry.stamp, {v.key: v.value for v in status.values}))
     if len(reports) < 2:
         raise RuntimeError(f'{len(reports)} reports of {LOOP} in {bag.path}: record longer')
-    counts = [int(values['ticks']) for _, values in reports]
-    if counts != sorted(counts):
-        raise RuntimeError('the driver lost its device in between: choose a quieter computer')
-    (begin, first), (end, last) = reports[0], reports[-1]
-    return Ticks(
-        counts[-1] - counts[0], int(last['missed']) - int(first['missed']),
-        sum(1 for _ in bag.messages([STATE], begin, end)), 1e-9 * (end - begin),
-        float(last['rate_hz']),
-    )  # fmt: skip
+    runs = [[reports[0]]]
+    for report in reports[1:]:
+        if int(report[1]['ticks']) < int(runs[-1][-1][1]['ticks']):
+            runs.append([])  # a device that was lost is found again by a new loop
+        runs[-1].append(report)
+    done = missed = recorded = length = 0
+    for run in runs:
+        (begin, first), (end, last) = run[0], run[-1]
+        done += int(last['ticks']) - int(first['ticks'])
+        missed += int(last['missed']) - int(first['missed'])
+        recorded += sum(1 for _ in bag.messages([STATE], begin, end))
+        length += end - begin
+    rate = float(reports[-1][1]['rate_hz'])
+    return Ticks(done, missed, recorded, 1e-9 * length, rate, len(runs) - 1)
 
 
 @contextmanager
@@ -217,7 +225,8 @@ def section(load: Load, minutes: float) -> str:
         f'| ticks the driver counted in {ticks.seconds:.0f} s | {ticks.done} (and {ticks.missed} '
         'slots missed) |',
         f'| states in the bag in that time | {ticks.recorded} |', '',
-        f'{said}: driver and bag may differ by {BOUNDARY} ticks at the ends. The busiest topics:',
+        f'{said}: driver and bag may differ by {BOUNDARY} ticks at the ends. The driver lost its '
+        f'device {ticks.restarts} times. The busiest topics:',
         '', '| Topic | Messages | Rate |', '|---|---|---|',
         *(
             f'| `{topic.removeprefix(f"/{SPACE}/")}` | {count} | {count / (60 * minutes):.0f} Hz |'

@@ -69,9 +69,16 @@ def test_states_that_are_not_in_the_bag_are_counted(tmp_path):
     assert ticks.lost == pytest.approx(100 - BOUNDARY, abs=1)
 
 
-def test_a_driver_that_counts_anew_and_a_short_recording_say_nothing(tmp_path):
-    with pytest.raises(RuntimeError, match='lost its device'):
-        ticks_of(bag_of(tmp_path / 'new', 2, counts=(1000, 5, 505)))
+def test_a_driver_that_counts_anew_is_compared_before_and_after(tmp_path):
+    counts = (1000, 1500, 5, 505, 1005)
+    ticks = ticks_of(bag_of(tmp_path / 'new', 4, counts=counts))
+    assert (ticks.done, ticks.restarts, ticks.lost) == (1500, 1, 0)
+    assert ticks.seconds == pytest.approx(3.0)
+    holed = ticks_of(bag_of(tmp_path / 'holed', 4, lost=range(1600, 1900), counts=counts))
+    assert holed.lost == pytest.approx(300 - 2 * BOUNDARY, abs=2)
+
+
+def test_a_short_recording_says_nothing(tmp_path):
     with pytest.raises(RuntimeError, match='record longer'):
         ticks_of(bag_of(tmp_path / 'short', 0))
 
