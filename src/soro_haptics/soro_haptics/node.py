@@ -46,7 +46,7 @@ from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
 from soro_haptics.haptic_report import haptic_statuses
 from soro_haptics.haptic_setup import calibration_path, known_calibration, make_haptics
 from soro_haptics.motor_motion import MotorMotion
-from soro_haptics.real_time import favour_threads
+from soro_haptics.real_time import favour_threads, lock_memory
 from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.timed_device import TimedDevice
 from soro_haptics.topic_device import TopicDevice
@@ -134,6 +134,7 @@ class HapticRenderer(DriverNode):
         self._times.clear()
         self._collector.start()
         if self._table.priority:
+            lock_memory()
             favour_threads(self._table.priority - 1)
         return self._control
 

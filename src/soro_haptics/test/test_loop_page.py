@@ -5,12 +5,15 @@
 import os
 import subprocess
 import sys
+import time
 
+import pytest
 from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.studies.__main__ import main
 from soro_haptics.studies.computer_load import LoadMeter
 from soro_haptics.studies.loop_page import keep, read_kept, write_loop_page
 from soro_haptics.studies.loop_study import LoopResult
+from soro_haptics.studies.stall_meter import StallMeter, stalls_in_words
 
 TIMING = {
     'compute_p50_ms': '0.34', 'compute_p99_ms': '0.8', 'compute_p99.9_ms': '1.2',
@@ -83,3 +86,64 @@ def test_pauses_of_the_collector_are_counted_while_asked_for():
     assert times.collection.largest > 0.0
     times.clear()
     assert times.collection.count == 0
+
+
+def test_stalls_of_the_computer_are_said_beside_what_was_missed(tmp_path):
+    page = tmp_path / 'arm_loop.md'
+    found = result(missed=40)
+    found.stalls = ((0, 10.0, 10.051, 0.05), (1, 10.01, 10.02, 0.0), (1, 30.0, 30.0031, 0.0))
+    keep(page.with_suffix('.json'), 'can', found)
+    write_loop_page('arm', page)
+    # 51 ms in slots of 2 ms; the second stall lies within the first.
+    assert 'stood still 3 times, at most 51.0 ms' in page.read_text()
+    assert '1 times because the kernel ran others' in page.read_text()
+    assert 'up to 28 slots from any program; 40 were missed' in page.read_text()
+    found.stalls = ()
+    keep(page.with_suffix('.json'), 'can', found)
+    write_loop_page('arm', page)
+    assert 'never stood still' in page.read_text()
+
+
+def test_a_core_that_is_taken_away_is_noticed():
+    """Somebody of a still higher priority keeps one core for 30 ms."""
+    if not may_use_priorities():
+        pytest.skip('no right to use real-time priorities')
+    meter, core = StallMeter(), min(os.sched_getaffinity(0))
+    hold = (
+        f'import os, time; os.sched_setaffinity(0, {{{core}}}); '
+        'os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(95)); '
+        'e = time.monotonic() + 0.03\nwhile time.monotonic() < e: pass'
+    )
+    meter.start()
+    try:
+        meter.wait_until_watching(30.0)
+        begin = time.monotonic()
+        subprocess.run([sys.executable, '-I', '-S', '-c', hold], check=True)
+        end = time.monotonic()
+    finally:
+        stalls = meter.stop()
+    assert stalls is not None
+    seen = [s for s in stalls.spans if s[0] == core and begin < s[2] < end + 0.01]
+    _, late_from, late_to, queued = max(seen, key=lambda s: s[2] - s[1])
+    assert late_to - late_from > 0.025
+    assert queued > 0.02
+
+
+def may_use_priorities():
+    code = 'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(95))'
+    return subprocess.run([sys.executable, '-c', code], capture_output=True).returncode == 0
+
+
+def test_nobody_watched_nothing_said():
+    assert stalls_in_words(None, 2e-3, 5) == ''
+    assert StallMeter().stop() is None
+
+
+def test_memory_is_kept_where_that_is_allowed():
+    code = (
+        'from soro_haptics.real_time import lock_memory\nallowed = lock_memory()\n'
+        'status = open("/proc/self/status").read()\n'
+        'locked = int(status.partition("VmLck:")[2].split()[0])\n'
+        'raise SystemExit(allowed != (locked > 0))'
+    )
+    assert subprocess.run([sys.executable, '-c', code]).returncode == 0

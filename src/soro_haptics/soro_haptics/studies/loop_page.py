@@ -22,6 +22,7 @@ import time
 from typing import Any
 
 from soro_haptics.studies.loop_study import LoopResult, measure, RUNS, variant_files
+from soro_haptics.studies.stall_meter import stalls_in_words
 
 PARTS = ('p50', 'p99', 'p99.9', 'max')
 ROWS = (
@@ -107,21 +108,21 @@ def write_loop_page(robot: str, page: Path) -> None:
         'board was asked to measure, so it contains the tick of delay of the bus. Asked for: '
         f'computation at most {COMPUTE[0]} ms median and {COMPUTE[1]:g} ms in 99 % of the ticks, '
         f'fewer than {MISSED:.1%} of the slots missed. Observations, no guarantees.',
-        *(_section(RUNS[key].name, kept[key]) for key in RUNS if key in kept),
+        *(_section(key, kept[key]) for key in RUNS if key in kept),
     ]  # fmt: skip
     page.write_text('\n\n'.join(text) + '\n', encoding='utf-8')
 
 
-def _section(name: str, run: dict[str, Any]) -> str:
+def _section(key: str, run: dict[str, Any]) -> str:
     values, slots = run['values'], run['ticks'] + run['missed']
     share = run['missed'] / slots if slots else float('nan')
-    lines = [f'## {name}', '', _circumstances(run), '']
+    lines = [f'## {RUNS[key].name}', '', _circumstances(run), '']
     if run['note']:
         lines += [f'Did not go through: {run["note"]}.', '']
     lines += ['| ms | median | 99 % | 99.9 % | largest |', '|---|---|---|---|---|']
     timing = values.get('timing', {})
-    for key, words in ROWS:
-        cells = [_number(timing.get(f'{key}_{part}_ms')) for part in PARTS]
+    for row, words in ROWS:
+        cells = [_number(timing.get(f'{row}_{part}_ms')) for part in PARTS]
         lines.append(f'| {words} | {" | ".join(cells)} |')
     rendering, sensors = (values.get(k, {}) for k in ('rendering', 'sensors'))
     lines += [
@@ -132,7 +133,8 @@ def _section(name: str, run: dict[str, Any]) -> str:
         f'{_number(rendering.get("energy_lowest_J"))} J, {rendering.get("message", "?")}. '
         f'Scheduling: {values.get("loop", {}).get("scheduling") or "as asked"}.',
     ]
-    return '\n'.join(lines)
+    stood_still = stalls_in_words(run.get('stalls'), 1.0 / RUNS[key].rate, run['missed'])
+    return '\n'.join([*lines, '', stood_still] if stood_still else lines)
 
 
 def _circumstances(run: dict[str, Any]) -> str:

@@ -35,6 +35,7 @@ import yaml
 
 from soro_haptics.environment_messages import object_to_message
 from soro_haptics.studies.computer_load import LoadMeter
+from soro_haptics.studies.stall_meter import StallMeter
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SetVirtualEnvironment
@@ -85,6 +86,8 @@ class LoopResult:
         Status -> key -> text.
     others, stolen : float
         Cores that other processes used meanwhile, and that the hypervisor took.
+    stalls : tuple of (core, begin, end, queued), optional
+        When the computer itself stood still, see `stall_meter`; None: not watched.
     note : str
         What went wrong; empty: nothing.
     """
@@ -96,6 +99,7 @@ class LoopResult:
     values: dict[str, dict[str, str]] = field(default_factory=dict)
     others: float = 0.0
     stolen: float = 0.0
+    stalls: tuple[tuple[int, float, float, float], ...] | None = None
     note: str = ''
 
 
@@ -281,8 +285,16 @@ def measure(
         result.note = result.note or bench.feel('wall')
         bench.hand(seconds + 30.0)
         bench.spin(5.0)
-        bench.clear_timing()
-        _watch(bench, result, say)
+        meter = StallMeter()
+        if priority:
+            meter.start()
+        try:
+            meter.wait_until_watching(START)
+            bench.clear_timing()
+            _watch(bench, result, say)
+        finally:
+            stalls = meter.stop()
+            result.stalls = None if stalls is None else stalls.spans
     except TimeoutError as error:
         result.note = result.note or str(error)
         result.values = dict(bench.statuses)
