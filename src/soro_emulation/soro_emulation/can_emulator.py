@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 import time
 from typing import Any
@@ -33,13 +32,12 @@ from soro_emulation.socketcand_server import SocketcandServer
 
 FAULTS = (
     'none', 'silent', 'unplug', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
-    'encoder_jump', 'protocol', 'flex', 'hand', *BUS_FAULTS,
+    'encoder_jump', 'repeat', 'protocol', 'flex', 'hand', *BUS_FAULTS,
 )  # fmt: skip
 # What `hand` may be told: five coordinates each, see `haptic_plant.Hand`.
 HAND_KEYS = ('place', 'stiffness', 'force', 'damping', 'mass')
 AT_LEAST_ZERO = ('stiffness', 'damping', 'mass')
 MEASURING = (CanId.SYNC, CanId.COMMAND_FD)
-SWITCH_INTERVAL = 2e-5  # s, between threads of the emulator's process
 NOTE_PERIOD = 0.01  # s between notes of where the handle is
 
 
@@ -84,11 +82,10 @@ class CanEmulator(DeviceEmulator):
 
     def start(self) -> None:
         """Listen."""
-        # A board answers in microseconds: its thread must not wait for a walk through the
-        # libraries' objects, nor long for the interpreter.
+        # A board answers in microseconds: its thread must not wait for the collector's walk
+        # through the objects of the libraries.
         gc.collect()
         gc.freeze()
-        sys.setswitchinterval(SWITCH_INTERVAL)
         self._server.start()
         self._log.write('listening', address=self._address)
 
@@ -152,13 +149,15 @@ class CanEmulator(DeviceEmulator):
         board = self._board
         if fault == 'none':
             board.stalled[:] = board.reversed[:] = False
-            board.major = PROTOCOL_MAJOR
+            board.major, board.repeats = PROTOCOL_MAJOR, False
             self._server.silent = False
             self._flex_faults = [FlexFault.NONE] * MOTORS
         elif fault == 'silent':
             self._server.silent = True
         elif fault == 'reboot':
             board.reboot((board.boot_id + 1) & 0xFFFF or 1)
+        elif fault == 'repeat':
+            board.repeats = True
         elif fault == 'flex':
             self._break_sensor(values, now)
         elif fault == 'protocol':
