@@ -13,13 +13,15 @@ import numpy as np
 from soro_mechanics.errors import UnknownName
 
 from soro_emulation.serial_line import SerialLine
+from soro_emulation.socketcand_server import ERROR_FRAME
 
 Wire = Iterable[tuple[int, bytes]]
 
-BUS_FAULTS = ('link', 'deaf', 'garbage', 'babble')
+BUS_FAULTS = ('link', 'deaf', 'garbage', 'babble', 'errors')
 LOOK = 0.002  # s
 RATE = 10**12  # the pace of the bus is that of the host; faults are what is added
 FLOOD_ID = 0x001  # wins every arbitration
+PASSIVE = ERROR_FRAME | 0x004  # CAN_ERR_CRTL: a controller has become error-passive
 FLOOD = 16  # frames at every look, some 8000 per second: 1 Mbit/s is full of them
 
 
@@ -28,7 +30,8 @@ class BusFaults:
 
     Faults: ``link`` (`direction`: to_device, to_host, both; `loss`, `repetition`: parts; `delay`
     [s]; `burst`: frames lost at once), ``deaf`` (nobody reads any more), ``garbage`` (`count`
-    frames that are not of the protocol), ``babble`` (a node floods the bus: nothing else passes).
+    frames that are not of the protocol), ``babble`` (a node floods the bus: nothing else passes),
+    ``errors`` (error frames as often, with what passes between them).
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ class BusFaults:
         self._to_host = SerialLine(RATE, self._random)
         self._hears = threading.Event()
         self._hears.set()
-        self._broken = self._babbling = False
+        self._broken = self._babbling = self._storming = False
         self._garbage = 0
 
     def receive(self, identifier: int, data: bytes) -> Wire:
@@ -68,6 +71,8 @@ class BusFaults:
         frames = list(self._carry())
         if self._babbling:
             frames += [(FLOOD_ID, bytes(8))] * FLOOD
+        if self._storming:
+            frames += [(PASSIVE, bytes(8))] * FLOOD
         count, self._garbage = self._garbage, 0
         for _ in range(count):
             size = int(self._random.integers(0, 9))
@@ -80,7 +85,7 @@ class BusFaults:
         if fault == 'none':
             self._to_device.repair()
             self._to_host.repair()
-            self._babbling = False
+            self._babbling = self._storming = False
             self._hears.set()
         elif fault == 'link':
             lines = {'to_device': (self._to_device,), 'to_host': (self._to_host,)}
@@ -97,6 +102,8 @@ class BusFaults:
             self._garbage = int(values.get('count', 100))
         elif fault == 'babble':
             self._babbling = True
+        elif fault == 'errors':
+            self._storming = True
         else:
             raise UnknownName('fault', fault, BUS_FAULTS)
 

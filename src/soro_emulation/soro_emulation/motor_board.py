@@ -79,6 +79,8 @@ class MotorBoard:
         self.largest_speed = np.full(MOTORS, math.inf)
         self.stalled, self.reversed = np.zeros(MOTORS, bool), np.zeros(MOTORS, bool)
         self.major = PROTOCOL_MAJOR
+        self.repeats = False  # injected: every measurement is the last one again
+        self._measured: list[Frame] = []
         self.status_bits = Status(0)
         self.faults = 0
         self.applied = 0
@@ -187,6 +189,11 @@ class MotorBoard:
         self.applied += 1
 
     def _measure(self, now: float) -> None:
+        if not (self.repeats and self._measured):
+            self._measured = self._measurement(now)
+        self._outbox += self._measured
+
+    def _measurement(self, now: float) -> list[Frame]:
         angles, speeds = whole(self.angle, -32768, 32767), whole(self.speed, -32768, 32767)
         samples = [
             c | FRESH if 0 < c < FLEX_MASK else c | END
@@ -194,28 +201,24 @@ class MotorBoard:
         ]
         status = int(self.state) | int(self.status_bits)
         if self._fd:
-            self._outbox.append(
+            time = int(now * 1e6) & 0xFFFFFFFF
+            return [
                 FeedbackFd(
-                    self._seq,
-                    status,
-                    25,
-                    tuple(angles),
-                    tuple(speeds),
-                    tuple(samples),
-                    int(now * 1e6) & 0xFFFFFFFF,
+                    self._seq, status, 25, tuple(angles), tuple(speeds), tuple(samples), time
                 )
-            )
-            return
+            ]
+        frames: list[Frame] = []
         self._duty_motor = (self._duty_motor + 1) % PER_HALF
         for half in range(2):
             a, b, c = angles[3 * half : 3 * half + 3]
             u, v, w = speeds[3 * half : 3 * half + 3]
             x, y, z = samples[3 * half : 3 * half + 3]
-            self._outbox += [
+            frames += [
                 Position(half, self._seq, status, (a, b, c)),
                 Velocity(half, (u, v, w), self._duty_motor, 0),
                 Flex(half, (x, y, z), self._seq, 25),
             ]
+        return frames
 
     def _parameter(self, request: ParameterFrame, now: float) -> ParameterFrame:
         write = request.access is Access.WRITE

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.errors import UnknownName
+from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_nidaq_driver.wiring import read_wiring, Wiring
 
 from soro_emulation.analog_input import read_analog
@@ -22,7 +22,7 @@ from soro_emulation.safety_relay import read_relay
 
 FAULTS = (
     'none', 'leak', 'blocked', 'stuck_open', 'supply', 'sensor', 'sensor_frozen', 'error',
-    'silent',
+    'silent', 'late',
 )  # fmt: skip
 
 
@@ -81,6 +81,12 @@ class NidaqEmulator(DeviceEmulator):
             self._bench.clear_faults()
             self._service.inject_error('', 0)
             self._service.be_silent(False)
+            self._service.be_late(0.0)
+        elif fault == 'late':
+            delay = finite(values, 'delay', 0.2)
+            if not 0.0 <= delay <= 10.0:
+                raise InvalidInput('delay', delay, 'seconds, 0 to 10')
+            self._service.be_late(delay)
         elif fault == 'silent':
             self._service.be_silent(True)
         elif fault == 'error':

@@ -62,6 +62,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         self._cards = cards
         self._volts = volts
         self._injected: dict[str, int] = {}
+        self._late = 0.0
         self._silent = threading.Event()
         self._silent.set()
 
@@ -79,9 +80,15 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         """Answer nothing at all, or go on."""
         self._silent.clear() if silent else self._silent.set()
 
+    def be_late(self, delay: float) -> None:
+        """Take every call up so much later [s]."""
+        self._late = delay
+
     def wait_while_silent(self) -> None:
-        """Block the answer while silent."""
+        """Block the answer while silent, or for a delay."""
         self._silent.wait()
+        if self._late > 0.0:
+            time.sleep(self._late)
 
     def raise_injected(self, call: str) -> None:
         """Raise the error that was injected for a call."""

@@ -21,6 +21,7 @@ Wire = Iterable[tuple[int, bytes]]
 
 POLL = 0.002  # s between calls of `idle` while the client is silent
 SEND_TIMEOUT = 2.0  # s, for a client that reads nothing
+ERROR_FRAME = 0x20000000  # bit of an identifier, CAN_ERR_FLAG of Linux: an error, no frame
 PATIENCE = 5.0  # s, for a client that does not open the bus
 LARGEST = 65536  # bytes of a client that never closes a bracket
 SEND = re.compile(rb'send\s+([0-9A-Fa-f]{1,8})\s+([0-9A-Fa-f]{1,2})((?:\s+[0-9A-Fa-f]{1,2})*)\s*')
@@ -182,5 +183,8 @@ def as_text(frames: Wire) -> bytes:
     """Return frames as the server writes them."""
     now = time.time()
     return b''.join(
-        f'< frame {i:03X} {now:.6f} {data.hex().upper()} >'.encode() for i, data in frames
+        f'< error {i ^ ERROR_FRAME:03X} {now:.6f} >'.encode()
+        if i & ERROR_FRAME
+        else f'< frame {i:03X} {now:.6f} {data.hex().upper()} >'.encode()
+        for i, data in frames
     )

@@ -22,8 +22,8 @@ from soro_emulation.stm32_board import BoardProperties, Stm32Board
 from soro_emulation.stm32_radio import RadioLine
 
 FAULTS = (
-    'none', 'leak', 'blocked', 'stuck', 'supply', 'sensor', 'reboot', 'protocol', 'channels',
-    *LINK_FAULTS,
+    'none', 'leak', 'blocked', 'stuck', 'supply', 'sensor', 'sensor_frozen', 'reboot', 'protocol',
+    'channels', *LINK_FAULTS,
 )  # fmt: skip
 SENSOR_UNIT = 1e-5  # m
 
@@ -49,6 +49,7 @@ class Stm32Emulator(DeviceEmulator):
         self._log = context.log
         self._names = tuple(a.name for a in context.robot.actuators)
         self._broken = np.zeros(len(self._names), bool)
+        self._frozen: tuple[int, ...] | None = None
         self._lock = threading.Lock()
         self._bank = MuscleBank(wiring.rest, muscles, self._random, now)
         boot_id = int(self._random.integers(1, 0xFFFFFFFF))
@@ -104,9 +105,12 @@ class Stm32Emulator(DeviceEmulator):
         if fault == 'none':
             bank.repair()
             self._broken[:] = False
+            self._frozen = None
             self._board.major, self._board.channels = MAJOR, MUSCLES
         elif fault == 'supply':
             bank.supply = finite(values, 'pressure', 0.0)
+        elif fault == 'sensor_frozen':
+            self._frozen = self._sense()
         elif fault == 'reboot':
             self._board.reboot(self._board.at)
         elif fault == 'protocol':
@@ -137,6 +141,8 @@ class Stm32Emulator(DeviceEmulator):
             return self._board.advance(now)
 
     def _sense(self) -> tuple[int, ...]:
+        if self._frozen is not None:
+            return self._frozen
         noisy = self._bank.lengths + self._random.normal(0.0, self._noise, len(self._names))
         counts = np.rint(noisy / SENSOR_UNIT).astype(int)
         return tuple(int(c) for c in np.where(self._broken, NO_LENGTH, counts))

@@ -9,6 +9,7 @@ import json
 import os
 from pathlib import Path
 
+from bench_robots import make_bench
 import fault_evidence
 import pytest
 from rcl_interfaces.msg import Log
@@ -56,6 +57,26 @@ def robot(robot_):
     """Return the robot, ACTIVE and at rest."""
     robot_.recover()
     return robot_
+
+
+@pytest.fixture(scope='module')
+def bench_(request, tmp_path_factory):
+    """Return the bench of the device that a test is parametrised with."""
+    made = make_bench(request.param, tmp_path_factory.mktemp(request.param))
+    try:
+        made.robot.start()
+        yield made
+    finally:
+        made.robot.close()
+
+
+@pytest.fixture
+def bench(bench_):
+    """Return the bench with its robot ACTIVE and at rest."""
+    bench_.clock.unlink(missing_ok=True)
+    bench_.robot.wall_step = 0
+    bench_.robot.recover()
+    return bench_
 
 
 @pytest.fixture

@@ -87,6 +87,34 @@ def test_a_babbling_node_fills_the_bus(robot):
     stays_down(robot, since + TTL + BUSY)
 
 
+@pytest.mark.injection('can', 19)
+def test_a_storm_of_error_frames_is_counted_and_survived(robot):
+    robot.turn(0.5)
+    robot.inject('errors')
+    robot.target = np.array([0.2, 0.1, 0.0, 0.0, 0.0, 0.0])
+    robot.wait_for(
+        lambda: int(robot.values('device').get('link_error_frames', '0')) > 1000, 10.0, 'counted'
+    )
+    robot.wait_for(lambda: near(robot.state.measured, robot.target), 10.0, 'arrived')
+    assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
+    assert robot.events('state')[-1]['state'] == 'ARMED'
+
+
+def near(measured, target):
+    return bool(np.abs(np.array(measured) - target).max() < 0.02)
+
+
+@pytest.mark.injection('can', 15)
+def test_a_board_that_repeats_its_measurement_is_found_when_it_is_to_move(robot):
+    robot.turn(0.3)
+    since = robot.inject('repeat')
+    robot.target = np.array([-0.3, 0.1, 0.0, 0.0, 0.0, 0.0])
+    robot.wait_state(DeviceState.FAULT, 5.0)
+    assert robot.state.faults & Fault.TRACKING, robot.describe()
+    assert disarmed(robot, since - 0.1) < 1.0 + BUSY
+    stays_down(robot, since + 1.0 + BUSY)
+
+
 @pytest.mark.injection('can', 20)
 @pytest.mark.parametrize(
     ('fault', 'values'),

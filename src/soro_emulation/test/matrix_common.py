@@ -11,7 +11,6 @@ import math
 import signal
 import time
 
-from bench_robots import make_bench
 import numpy as np
 import pytest
 from robot_processes import CLEANUP, CONFIGURE, DEACTIVATE, end, start_node
@@ -30,24 +29,6 @@ def on(*devices, cells):
     """Run a test on the benches of these devices, for these injections."""
     each = [pytest.param(d, marks=pytest.mark.injection(d, *cells)) for d in devices]
     return pytest.mark.parametrize('bench_', each, indirect=True)
-
-
-@pytest.fixture(scope='module')
-def bench_(request, tmp_path_factory):
-    made = make_bench(request.param, tmp_path_factory.mktemp(request.param))
-    try:
-        made.robot.start()
-        yield made
-    finally:
-        made.robot.close()
-
-
-@pytest.fixture
-def bench(bench_):
-    bench_.clock.unlink(missing_ok=True)
-    bench_.robot.wall_step = 0
-    bench_.robot.recover()
-    return bench_
 
 
 @pytest.fixture

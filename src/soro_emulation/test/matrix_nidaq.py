@@ -12,9 +12,19 @@ import socket
 import threading
 
 import pytest
-from robot_processes import BENCH, CLEANUP, CONFIGURE, DEACTIVATE, end, RobotProcesses, start_node
+from robot_processes import (
+    BAR,
+    BENCH,
+    CLEANUP,
+    CONFIGURE,
+    DEACTIVATE,
+    end,
+    RobotProcesses,
+    start_node,
+)
 from soro_driver.device import DeviceState
 from soro_driver.endpoint import derive
+from test_faults_device import assert_lost
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -56,6 +66,24 @@ def test_a_server_that_talks_garbage(tmp_path):
     finally:
         server.close()
         robot.close()
+
+
+BUSY = 1.5  # s that a busy computer may add
+
+
+@pytest.mark.injection('nidaq', 7)
+def test_late_answers_are_a_lost_device_and_late_calls_have_no_effect(robot):
+    robot.move(0.8 * BAR, 0.4 * BAR, 0.0)
+    since = robot.inject('late', delay=0.3)
+    assert assert_lost(robot, since) < 0.3 + BUSY
+    off = robot.outputs_off(since, 3.0)
+    assert off < 0.3 + BUSY
+    robot.spin(1.0)  # the stream goes on, and every call that was late has been taken up by now
+    assert robot.raised_after(since + off) == []
+    robot.inject('none')
+    robot.wait_for(lambda: robot.state.device_state == DeviceState.INACTIVE, 30.0, 'connected')
+    robot.spin(1.0)
+    assert robot.raised_after(since + off) == []
 
 
 @pytest.mark.injection('nidaq', 9)

@@ -59,7 +59,7 @@ INJECTIONS: dict[int, Injection] = {
     6: Injection('Repeated frames', 'carried out once', {'nidaq': STREAM}),
     7: Injection(
         'Late and reordered frames', 'stale commands are dropped',
-        {'nidaq': 'what is answered after the deadline of 50 ms counts as silence (2)'},
+        owed='for the cards only late calls: TCP keeps their order',
     ),
     8: Injection('Device restarted while active', 'disarmed; armed again by a person only'),
     9: Injection('Another protocol, device, channel count', 'refused with what is wrong'),
@@ -73,15 +73,11 @@ INJECTIONS: dict[int, Injection] = {
     14: Injection('Commands beyond range and slew', 'limited and flagged'),
     15: Injection(
         'Feedback that stands still', 'found, by values or by sequence number',
-        {
-            'stm32': 'without length sensors there are no values; repeated frames are (6)',
-            'can': 'an encoder at rest repeats its count for ever; a board that stops is (2)',
-        },
+        owed='for the motor board while nothing is to move: an encoder at rest repeats its count, '
+        'and sequence numbers are not judged',
     ),
     16: Injection(
         'Sensor out of range or open', 'that channel is flagged, safe policy',
-        {'stm32': 'the robot of the catalogue has no length sensors'},
-        owed='length sensors of the valve board',
     ),
     17: Injection(
         'Leak, burst, blocked line, supply lost', 'found, and of which kind',
@@ -95,7 +91,7 @@ INJECTIONS: dict[int, Injection] = {
     19: Injection(
         'Bus off, babbling node', 'trips within the time to live; recovery by a person',
         dict.fromkeys(('nidaq', 'dspace', 'stm32'), 'no CAN'),
-        owed='a storm of error-passive frames',
+        owed='the bit times that error frames cost on a real bus',
     ),
     20: Injection(
         'Motor stalls, turns the wrong way, draws too much; encoder jumps', 'FAULT',
@@ -116,6 +112,6 @@ INJECTIONS: dict[int, Injection] = {
     25: Injection('Two masters', 'the second is refused, the first goes on'),
     26: Injection(
         'Emergency stop in every state; error codes of cards', 'latched; clearing moves nothing',
-        owed='for the valve board any state but ACTIVE',
+        owed='codes of other devices: they have faults of their own (16 to 20)',
     ),
 }  # fmt: skip
