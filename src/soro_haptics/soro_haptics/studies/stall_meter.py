@@ -141,7 +141,8 @@ def stalls_in_words(stalls: Sequence[Sequence[float]] | None, period: float, mis
         f'The computer itself stood still {len(found.spans)} times, at most '
         f'{1e3 * found.longest:.1f} ms: a bare thread of priority {PRIORITY} on the same core '
         f'woke late, {found.queued} times because the kernel ran others, otherwise because '
-        f'nothing ran. That takes up to {found.lost(period)} slots from any program; {missed} were missed.'
+        f'nothing ran. That takes up to {found.lost(period)} slots from any program; {missed} '
+        'were missed.'
     )
 
 
