@@ -127,9 +127,10 @@ def measure() -> None:
     full = SolveForward.Request(actuation=ACTUATION.tolist())
 
     print(f'{"":58s} {"median":>8s} {"p99":>8s}   calls   [ms]')
-    row('solve_inverse, the solve alone, in this process', repeat(
+    alone = repeat(
         lambda: robot.inverse(q.tip[:3, 3], guess=next(guesses), position_tolerance=1e-5)
-    ))  # fmt: skip
+    )
+    row('solve_inverse, the solve alone, in this process', alone)
     stream.reset()
     time.sleep(DURATION)
     row('actuator_state to tip_pose, no calls', stream.delays)
@@ -144,7 +145,10 @@ def measure() -> None:
         def call(service: Any = service, request: Any = request) -> None:
             wait_for(service.call_async(request), 30.0)
 
-        row(f'{name}, round trip', repeat(call))
+        times = repeat(call)
+        row(f'{name}, round trip', times)
+        if request is near:
+            row('   less the median of the solve alone', [t - np.median(alone) for t in times])
         row(f'   actuator_state to tip_pose, meanwhile ({stream.sent} sent)', stream.delays)
 
 
