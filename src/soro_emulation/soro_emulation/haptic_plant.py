@@ -30,7 +30,7 @@ from soro_mechanics.section import Section
 Array = NDArray[np.float64]
 
 # A plant that was held up for longer than this loses time: it must not run after its host [s].
-LONGEST_STALL = 0.02
+LONGEST_STALL = 0.1
 # s: damping over stiffness of a hand that gives no damping; a firm grip's, assumed. A hand that is
 # a spring alone would be steel: no device renders stiff objects to it.
 GRIP_TIME = 0.01
