@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
@@ -265,8 +265,10 @@ def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, sa
         return active and watch.near_actuation(posture.tolist(), NEAR)
 
     def pose() -> None:
+        # A robot that cannot be posed is photographed as it is: the page says why.
         if not held():
-            _go(tour, robot, player, watch, posture, say)
+            with suppress(CliError):
+                _go(tour, robot, player, watch, posture, say)
 
     begin = time.monotonic()
     try:

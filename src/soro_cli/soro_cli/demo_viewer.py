@@ -13,6 +13,7 @@ from collections.abc import Callable
 import contextlib
 from pathlib import Path
 import re
+import time
 
 from soro_cli.errors import CliError
 
@@ -90,12 +91,13 @@ def photograph_viewer(
             page.wait(lambda: page.evaluate(CANVAS), PATIENCE, 'canvas')
             page.settle(FRAMES, PATIENCE)
             page.evaluate(CLOSE_NOTICES)
+            end = time.monotonic() + PATIENCE
             for _ in range(TRIES):
                 pose()
                 page.pause(1.0)
                 page.settle(FRAMES, PATIENCE)
                 page.picture(file)
-                if held():
+                if held() or time.monotonic() > end:
                     break
             if page.strangers or page.problems:
                 raise CliError(f'the page says {page.problems} and asks {page.strangers}')

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+import ctypes
 import json
 from pathlib import Path
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from typing import Any
@@ -26,6 +28,9 @@ from soro_cli.launch_runner.parent_death import die_with_parent
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 START = 60.0  # s, for the browser
+_CAPABILITY_DROP, _CAPABILITY_NICE = 24, 23  # prctl(2) PR_CAPBSET_DROP, capabilities(7)
+# Looked up before any fork: between fork and exec nothing may be loaded.
+_prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 LOCAL = ('127.0.0.1', 'localhost', '')
 # Software rendering: the pictures look the same on every machine, with or without a GPU.
 FLAGS = (
@@ -43,6 +48,16 @@ def find_browser() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
+def _humble() -> None:
+    """End with the parent, and never get ahead of it: without the capability to raise a priority.
+
+    Chromium gives its GPU process a nice value of -8 where it may, as it may for root.
+    """
+    die_with_parent()
+    if _prctl is not None:
+        _prctl(_CAPABILITY_DROP, _CAPABILITY_NICE, 0, 0, 0)  # refused to those who lack it anyway
+
+
 class Page:
     """One page.
 
@@ -54,7 +69,8 @@ class Page:
     size : tuple of int
         Width and height in pixels.
     niceness : int
-        Of the browser, which takes all cores where it renders in software.
+        Of the browser, which takes all cores where it renders in software. Above zero it is the
+        least of all its processes: Chromium is kept from raising their priority.
     """
 
     def __init__(
@@ -65,7 +81,7 @@ class Page:
             ['nice', '-n', str(niceness), browser, *FLAGS, f'--user-data-dir={self._folder.name}',
              f'--window-size={size[0]},{size[1]}', 'about:blank'],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            preexec_fn=die_with_parent,
+            preexec_fn=_humble if niceness > 0 else die_with_parent,
         )  # fmt: skip
         self._number = 0
         self.requests: list[str] = []

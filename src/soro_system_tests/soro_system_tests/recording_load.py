@@ -168,7 +168,7 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
     """Launch the robot, record it for so long [s], and look at what it cost and what is there."""
     bag = folder / 'bag'
     words = [ROBOT, f'haptics:={haptics}']
-    with launched_robot(words, folder, SPACE, ROBOT, START) as robot:
+    with launched_robot(words, folder, SPACE, ROBOT, START, clearing=True) as robot:
         node = robot.session.node
         before = node.count_subscribers(STATE)
         say(f'{ROBOT} is ready after {robot.ready_after:.0f} s; recording {seconds:g} s')
