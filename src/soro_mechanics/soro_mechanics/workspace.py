@@ -16,6 +16,7 @@ from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
 
 if TYPE_CHECKING:
+    from soro_mechanics.model import Batch
     from soro_mechanics.robot import Robot
 
 CHUNK = 64  # samples solved one after the other, each from the one before
@@ -105,10 +106,11 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
         if not np.all(np.isfinite(actuations)):
             raise InvalidInput('samples', samples, 'finite numbers', Code.NOT_FINITE)
     chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]
+    batch = robot.engine.batch(np.zeros(6), robot.gravity, len(actuations))
     if executor is None:
-        parts = [_solve(robot, chunk) for chunk in chunks]
+        parts = [_solve(robot, chunk, batch) for chunk in chunks]
     else:
-        futures = [executor.submit(_solve, robot, chunk) for chunk in chunks]
+        futures = [executor.submit(_solve, robot, chunk, batch) for chunk in chunks]
         parts = [future.result() for future in futures]
     return Workspace(
         actuations,
@@ -117,17 +119,23 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
     )
 
 
-def _solve(robot: Robot, actuations: Array) -> tuple[Array, NDArray[np.int64]]:
+def _solve(
+    robot: Robot, actuations: Array, batch: Batch | None
+) -> tuple[Array, NDArray[np.int64]]:
     tips = np.full((len(actuations), 4, 4), np.nan)
-    codes = np.empty(len(actuations), dtype=np.int64)
+    codes = np.full(len(actuations), int(Code.NONE), dtype=np.int64)
+    left = np.arange(len(actuations))
+    if batch is not None:
+        tips, solved = batch.solve(actuations)
+        left = np.flatnonzero(~solved)
     near = None
-    for i, actuation in enumerate(actuations):
-        q = robot.forward(actuation, guess=near)
+    for i in left:
+        q = robot.forward(actuations[i], guess=near)
         if not q.status.converged and near is not None:
-            q = robot.forward(actuation)
+            q = robot.forward(actuations[i])
         codes[i] = int(q.status.code)
         if q.status.converged:
-            near = q
+            near = None if robot.engine.branches else q
             tips[i] = q.tip
     return tips, codes
 
