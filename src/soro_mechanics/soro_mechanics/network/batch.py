@@ -37,16 +37,17 @@ from soro_mechanics.network.equilibrium import Equilibrium, PATH_STEPS, Problem
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.linearisation import Shape, trace_shape
 
-MOST_TERMS = 60  # of the polynomial
+MOST_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
 MOST_DEGREE = 6
 PER_TERM = 2  # cold solves for every term
+MOST_HARD = 2  # of them that may take more than one leap from the assembled robot
 HELD_BACK = 4  # one of so many cold solves tests what the others predict
 GOOD_FIT = 0.05  # largest error of a prediction there [rad, characteristic lengths]
 NEAR = 0.15  # largest distance of a solution from its prediction, in the same units
 POLISH = 1e-6  # largest step that a solution may still be improved by
 MOST_STEPS = 8
-MOST_PARTS = 4  # of an integrated piece: shorter ones fill the lanes, and Newton's steps are fewer
-REPAID = 4  # a batch must have so many samples for every cold solve of the fit
+MOST_PARTS = 4  # of an integrated piece: they fill the lanes, and Newton's steps are fewer
+REPAID = 2  # a batch must have so many samples for every cold solve of the fit
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Batch:
 
 def make_batch(
     equilibrium: Equilibrium,
-    assembled: State,
+    at_rest: Array,
     actuators: tuple[Actuator, ...],
     wrench: Array,
     gravity: Array,
@@ -122,50 +123,66 @@ def make_batch(
 ) -> Batch | None:
     """Prepare for `count` samples; None where cold solves are better.
 
-    That is where samples are few, where a cold solve takes more than one leap from the assembled
-    robot, and where the state is no smooth function of the actuation.
+    That is where samples are few, where many a cold solve takes more than one leap from the robot
+    assembled `at_rest`, and where the state is no smooth function of the actuation.
     """
-    powers = polynomial_powers(len(actuators))
-    trials = PER_TERM * len(powers)
-    if count < REPAID * trials or not len(actuators):
-        return None
+    assembled = equilibrium.assembled(at_rest)
     low, high = (np.array([getattr(a, k) for a in actuators]) for k in ('minimum', 'maximum'))
-    points = np.random.default_rng(0).random((trials, len(low)))
-    points[0] = 0.5
-    actuations = low + (high - low) * points
+    if not (assembled.converged and len(low) and np.isfinite(high - low).all()):
+        return None
     layout = equilibrium.layout
     fine, parts = divided(layout)
-    states = []
-    for actuation in actuations:
-        problem = Problem(actuation, wrench, (), gravity)
-        x = equilibrium.inputs(problem)
-        leap = equilibrium.newton(x, assembled, PATH_STEPS)
-        if not leap.converged:
-            return None
-        work, _ = equilibrium.scratch
-        shape = trace_shape(layout, x, leap.state, work)
-        states.append(divided_state(layout, fine, leap.state, shape, parts))
-    base = states[0]
-    moves = np.array([move_between(fine, base, state) for state in states])
     ends, _ = driven_many(fine, np.array([low, high]))
     half = 0.5 * np.abs(ends[1] - ends[0])
     half[half == 0.0] = 1.0
-    fit = Fit(0.5 * (ends[0] + ends[1]), half, powers, np.zeros((len(powers), moves.shape[1])))
+    points = np.random.default_rng(0).random((PER_TERM * max(MOST_TERMS), len(low)))
+    points[0] = 0.5
+    actuations = low + (high - low) * points
     driven, _ = driven_many(fine, actuations)
-    kept = np.arange(trials) % HELD_BACK != HELD_BACK - 1
-    trial = fitted(fit, driven[kept], moves[kept])
-    if not misfit(fine, trial.predict(driven[~kept]) - moves[~kept]) <= GOOD_FIT:
+    base: State | None = None
+    moves: list[Array] = []
+    hard = 0
+    for most in MOST_TERMS:
+        powers = polynomial_powers(len(low), most)
+        trials = PER_TERM * len(powers)
+        if count < REPAID * trials or trials <= len(moves):
+            return None
+        for actuation in actuations[len(moves) : trials]:
+            problem = Problem(actuation, wrench, (), gravity)
+            x = equilibrium.inputs(problem)
+            found = equilibrium.newton(x, assembled.state, PATH_STEPS)
+            if not found.converged:
+                hard += 1
+                if hard > MOST_HARD:
+                    return None
+                found = equilibrium.solve(problem, at_rest, None)
+                if not found.converged:
+                    return None
+            shape = trace_shape(layout, x, found.state, equilibrium.scratch[0])
+            state = divided_state(layout, fine, found.state, shape, parts)
+            base = state if base is None else base
+            moves.append(move_between(fine, base, state))
+        empty = Fit(0.5 * (ends[0] + ends[1]), half, powers, np.empty((0, 0)))
+        fit = checked_fit(fine, empty, driven[:trials], np.array(moves))
+        if fit is not None and base is not None:
+            rest = lay.load(fine, lay.rest_inputs(fine), wrench, (), gravity)
+            return Batch(fine, rest, base, drive_table(fine), fit, equilibrium.tolerance)
+    return None
+
+
+def checked_fit(layout: lay.Layout, empty: Fit, driven: Array, moves: Array) -> Fit | None:
+    """Return a fit to all samples; None where a part of them does not predict the others."""
+    kept = np.arange(len(moves)) % HELD_BACK != HELD_BACK - 1
+    trial = fitted(empty, driven[kept], moves[kept])
+    if not misfit(layout, trial.predict(driven[~kept]) - moves[~kept]) <= GOOD_FIT:
         return None
-    rest = lay.load(fine, lay.rest_inputs(fine), wrench, (), gravity)
-    return Batch(
-        fine, rest, base, drive_table(fine), fitted(fit, driven, moves), equilibrium.tolerance
-    )
+    return fitted(empty, driven, moves)
 
 
-def polynomial_powers(variables: int) -> Integers:
-    """Return the powers (terms, m) of all products up to a degree, at most MOST_TERMS of them."""
+def polynomial_powers(variables: int, most: int) -> Integers:
+    """Return the powers (terms, m) of all products up to a degree, `most` of them if that many."""
     degree = 1
-    while degree < MOST_DEGREE and math.comb(variables + degree + 1, variables) <= MOST_TERMS:
+    while degree < MOST_DEGREE and math.comb(variables + degree + 1, variables) <= most:
         degree += 1
     found = []
     for total in range(degree + 1):
@@ -206,9 +223,14 @@ def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
     Every part keeps its share of the steps, so that the discrete equations are the same.
     """
     spec = layout.spec
-    parts = max(k for k in range(1, MOST_PARTS + 1) if spec.steps % k == 0)
-    if parts == 1 or not any(r.macro for r in spec.rods):
+    pieces = int(np.count_nonzero(layout.structure.lane >= 0))
+    fitting = [
+        k for k in range(2, MOST_PARTS + 1)
+        if spec.steps % k == 0 and (k == 2 or k * pieces <= LANES)
+    ]  # fmt: skip
+    if not pieces or not fitting:
         return layout, 1
+    parts = max(fitting)
     rods = tuple(
         replace(r, fractions=lay.cut_fractions(r.fractions, parts)) if r.macro else r
         for r in spec.rods

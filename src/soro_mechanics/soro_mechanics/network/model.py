@@ -72,7 +72,7 @@ class Network(Model):
         self._guards: dict[int, Guard] = {}
         self._lock = threading.Lock()
         self._followers: tuple[Follower | None] | None = None
-        self._batch: tuple[tuple[float, ...], Batch | None] | None = None
+        self._batch: tuple[tuple[float, ...], int, Batch | None] | None = None
 
     def __reduce__(self) -> tuple[type[Network], tuple[RobotDescription]]:
         """Cross a wire as what it is made of: solvers are made again there."""
@@ -111,16 +111,14 @@ class Network(Model):
 
     def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
         """Prepare for many actuations under one load; see `make_batch`. The last one is kept."""
-        key = (count, *wrench.tolist(), *gravity.tolist())
-        if self._batch is None or self._batch[0] != key:
-            equilibrium = self.equilibrium(())
-            base = equilibrium.assembled(self.rest)
-            actuators = self.description.actuators
-            made = None
-            if base.converged:
-                made = make_batch(equilibrium, base.state, actuators, wrench, gravity, count)
-            self._batch = (key, made)
-        return self._batch[1]
+        load = (*wrench.tolist(), *gravity.tolist())
+        kept = self._batch
+        if kept is not None and kept[0] == load and (kept[2] is not None or count <= kept[1]):
+            return kept[2]
+        actuators = self.description.actuators
+        made = make_batch(self.equilibrium(()), self.rest, actuators, wrench, gravity, count)
+        self._batch = (load, count, made)
+        return made
 
     def _adopted(
         self, equilibrium: Equilibrium, problem: Problem, other: Solution | FollowedSolution
