@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from soro_mechanics.model import Batch
     from soro_mechanics.robot import Robot
 
-CHUNK = 64  # samples solved one after the other, each from the one before
+CHUNK = 64  # samples of one task; where a model has no batch, each starts from the one before
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,14 @@ def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
         raise InvalidInput('count', count, 'at least 1')
     low, high = robot.limits.T
     shift = np.random.default_rng(seed).random(len(low))
+    coupled = bool(robot.description.coupled_limits)
     found: list[Array] = []
-    for index in range(1, 10000 * count):
-        point = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
-        if robot.feasible(point):
-            found.append(point)
-            if len(found) == count:
-                return np.array(found)
+    for first in range(1, 10000 * count, count):
+        index = np.arange(first, min(first + count, 10000 * count))
+        points = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
+        found += [point for point in points if not coupled or robot.feasible(point)]
+        if len(found) >= count:
+            return np.array(found[:count])
     raise InvalidInput('count', count, 'limits that leave more than 1 part in 10000 of the box')
 
 
@@ -94,6 +95,8 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
     Returns
     -------
     Workspace
+        With the model network it is that of `Robot.forward` without a guess for every sample,
+        within the solver's tolerance, in whatever order and on however many threads.
     """
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))
@@ -140,19 +143,19 @@ def _solve(
     return tips, codes
 
 
-def _halton(index: int, dimensions: int) -> Array:
-    """Return point `index` of the Halton sequence: its digits in prime bases, mirrored."""
+def _halton(index: NDArray[np.int64], dimensions: int) -> Array:
+    """Return points (n, dimensions) of the Halton sequence: digits in prime bases, mirrored."""
     bases: list[int] = []
     candidate = 2
     while len(bases) < dimensions:
         if all(candidate % b for b in bases):
             bases.append(candidate)
         candidate += 1
-    point = np.zeros(dimensions)
+    points = np.zeros((len(index), dimensions))
     for k, base in enumerate(bases):
         rest, digit = index, 1.0 / base
-        while rest:
-            point[k] += digit * (rest % base)
-            rest //= base
+        while rest.any():
+            points[:, k] += digit * (rest % base)
+            rest = rest // base
             digit /= base
-    return point
+    return points

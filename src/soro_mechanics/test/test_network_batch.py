@@ -179,7 +179,7 @@ def test_robot_and_batch_cross_a_wire(robot, batch):
     )
 
 
-def test_warm_start_of_samples_is_that_of_the_box(robot):
+def test_no_sample_within_the_limits_is_left_over(robot):
     """Every sample of the limits, their corners included, is solved by the batch itself."""
     low, high = robot.limits.T
     corners = np.array(np.meshgrid(*np.array([low, high]).T)).reshape(3, -1).T
