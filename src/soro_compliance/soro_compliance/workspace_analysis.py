@@ -18,12 +18,13 @@ from scipy.spatial import ConvexHull, QhullError
 from soro_mechanics.array_input import finite_array
 from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.model import Batch
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_mechanics.stiffness import ellipsoids
 
 MOST_SAMPLES = 1_000_000
-CHUNK = 32  # samples of one task, each started from the one before
+CHUNK = 32  # samples of one task; where there is no batch, each starts from the one before
 SUFFIXES = ('.npz', '.csv')
 
 
@@ -145,8 +146,12 @@ def analyze(
     ------
     Cancelled
     """
+    # compliances need the whole solution, of which a batch keeps the tip
+    batch = None
+    if not with_compliance:
+        batch = robot.engine.batch(wrench, robot.gravity, len(actuations))
     futures = [
-        executor.submit(_solve, robot, actuations[i : i + CHUNK], wrench, with_compliance)
+        executor.submit(_solve, robot, actuations[i : i + CHUNK], wrench, with_compliance, batch)
         for i in range(0, len(actuations), CHUNK)
     ]
     parts, done, failed = [], 0, 0
@@ -168,20 +173,25 @@ def analyze(
 
 
 def _solve(
-    robot: Robot, actuations: Array, wrench: Array, with_compliance: bool
+    robot: Robot, actuations: Array, wrench: Array, with_compliance: bool, batch: Batch | None
 ) -> tuple[Array, NDArray[np.int64], Array]:
     count = len(actuations)
-    tips, codes = np.full((count, 4, 4), np.nan), np.empty(count, dtype=np.int64)
+    tips = np.full((count, 4, 4), np.nan)
+    codes = np.full(count, int(Code.NONE), dtype=np.int64)
+    left = np.arange(count)
+    if batch is not None:
+        tips, solved = batch.solve(actuations)
+        left = np.flatnonzero(~solved)
     principal = np.full((count if with_compliance else 0, 2), np.nan)
     near: Configuration | None = None
-    for i, actuation in enumerate(actuations):
-        q = robot.forward(actuation, wrench, near)
+    for i in left:
+        q = robot.forward(actuations[i], wrench, near)
         if q.status.code is Code.NOT_CONVERGED and near is not None:
-            q = robot.forward(actuation, wrench)
+            q = robot.forward(actuations[i], wrench)
         codes[i] = int(q.status.code)
         if q.status.code is not Code.NONE:
             continue
-        near, tips[i] = q, q.tip
+        near, tips[i] = None if robot.engine.branches else q, q.tip
         if with_compliance:
             values = ellipsoids(robot.compliance(q))[0].values
             principal[i] = values[-1], values[0]

@@ -3,9 +3,11 @@
 """Time the beam network on one core: inverse statics along a path, assembly, forward with ports.
 
 The robots: stewart_gough along (0, 0.02, 0.48) -> (0, 0.12, 0.58) m and back in steps of 1 mm in y
-and z; six precurved 14-element legs on a handle, eighteen ports; cantilevers of growing length.
+and z; six precurved 14-element legs on a handle, eighteen ports; cantilevers of growing length;
+the workspace of soft_parallel, on two threads.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 import math
 import time
@@ -172,6 +174,28 @@ def handle_rows():
     ]
 
 
+def workspace_rows():
+    """Draw and solve 5000 samples of soft_parallel: the first time, and again.
+
+    The first time pays for the cold solves that the predictions are made of. What is measured is
+    the wall time: the work is that of two threads.
+    """
+    robot = load_robot('soft_parallel', 'network')
+
+    def workspace(pool, of):
+        if not of.workspace(5000, pool).solved.all():
+            raise SystemExit('samples of soft_parallel failed')
+
+    with ThreadPoolExecutor(2) as pool:
+        name = 'soft_parallel, network: workspace of 5000 samples, two threads'
+        rows = [
+            measure(f'{name}, first', lambda k: workspace(pool, robot.with_model('network')), 3,
+                    warm_up=1),
+            measure(name, lambda k: workspace(pool, robot), 5, warm_up=1),
+        ]  # fmt: skip
+    return [replace(row, processor=row.median, target=1.0) for row in rows]
+
+
 def cost_rows():
     """Assembly and elimination of one cantilever of growing number of elements."""
     rows = []
@@ -204,4 +228,4 @@ def cost_rows():
 
 
 if __name__ == '__main__':
-    report([*path_rows(), *handle_rows(), *cost_rows()])
+    report([*path_rows(), *handle_rows(), *workspace_rows(), *cost_rows()])

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.errors import InvalidInput
@@ -14,6 +17,13 @@ from soro_mechanics.status import Code
 
 if TYPE_CHECKING:
     from soro_mechanics.robot_file import RobotDescription
+
+
+class Batch(Protocol):
+    """Solves many actuations at once; goes to other threads and processes."""
+
+    def solve(self, actuations: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return tips (n, 4, 4), and which of them are solved (n,): those of a cold solve."""
 
 
 class Model(ABC):
@@ -25,6 +35,7 @@ class Model(ABC):
 
     name: str
     spreads_loads = False  # whether loads may be spread over a part of a backbone
+    branches = False  # whether a guess may lead to another equilibrium than none
 
     def __init__(self, description: RobotDescription) -> None:
         self.description = description
@@ -66,6 +77,10 @@ class Model(ABC):
         from soro_mechanics.inverse import solve_inverse  # scipy is loaded only when used
 
         return solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+
+    def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
+        """Prepare for `count` solves under one load; None where `forward` is what there is."""
+        return None
 
     def solutions(self, q: Configuration, starts: int, seed: int) -> list[Configuration]:
         """Return different equilibria at the actuation and load of q, q first."""

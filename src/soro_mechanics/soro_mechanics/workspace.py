@@ -16,9 +16,10 @@ from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
 
 if TYPE_CHECKING:
+    from soro_mechanics.model import Batch
     from soro_mechanics.robot import Robot
 
-CHUNK = 64  # samples solved one after the other, each from the one before
+CHUNK = 64  # samples of one task; where a model has no batch, each starts from the one before
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,14 @@ def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
         raise InvalidInput('count', count, 'at least 1')
     low, high = robot.limits.T
     shift = np.random.default_rng(seed).random(len(low))
+    coupled = bool(robot.description.coupled_limits)
     found: list[Array] = []
-    for index in range(1, 10000 * count):
-        point = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
-        if robot.feasible(point):
-            found.append(point)
-            if len(found) == count:
-                return np.array(found)
+    for first in range(1, 10000 * count, count):
+        index = np.arange(first, min(first + count, 10000 * count))
+        points = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
+        found += [point for point in points if not coupled or robot.feasible(point)]
+        if len(found) >= count:
+            return np.array(found[:count])
     raise InvalidInput('count', count, 'limits that leave more than 1 part in 10000 of the box')
 
 
@@ -93,6 +95,8 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
     Returns
     -------
     Workspace
+        With the model network it is that of `Robot.forward` without a guess for every sample,
+        within the solver's tolerance, in whatever order and on however many threads.
     """
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))
@@ -105,10 +109,11 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
         if not np.all(np.isfinite(actuations)):
             raise InvalidInput('samples', samples, 'finite numbers', Code.NOT_FINITE)
     chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]
+    batch = robot.engine.batch(np.zeros(6), robot.gravity, len(actuations))
     if executor is None:
-        parts = [_solve(robot, chunk) for chunk in chunks]
+        parts = [_solve(robot, chunk, batch) for chunk in chunks]
     else:
-        futures = [executor.submit(_solve, robot, chunk) for chunk in chunks]
+        futures = [executor.submit(_solve, robot, chunk, batch) for chunk in chunks]
         parts = [future.result() for future in futures]
     return Workspace(
         actuations,
@@ -117,34 +122,40 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
     )
 
 
-def _solve(robot: Robot, actuations: Array) -> tuple[Array, NDArray[np.int64]]:
+def _solve(
+    robot: Robot, actuations: Array, batch: Batch | None
+) -> tuple[Array, NDArray[np.int64]]:
     tips = np.full((len(actuations), 4, 4), np.nan)
-    codes = np.empty(len(actuations), dtype=np.int64)
+    codes = np.full(len(actuations), int(Code.NONE), dtype=np.int64)
+    left = np.arange(len(actuations))
+    if batch is not None:
+        tips, solved = batch.solve(actuations)
+        left = np.flatnonzero(~solved)
     near = None
-    for i, actuation in enumerate(actuations):
-        q = robot.forward(actuation, guess=near)
+    for i in left:
+        q = robot.forward(actuations[i], guess=near)
         if not q.status.converged and near is not None:
-            q = robot.forward(actuation)
+            q = robot.forward(actuations[i])
         codes[i] = int(q.status.code)
         if q.status.converged:
-            near = q
+            near = None if robot.engine.branches else q
             tips[i] = q.tip
     return tips, codes
 
 
-def _halton(index: int, dimensions: int) -> Array:
-    """Return point `index` of the Halton sequence: its digits in prime bases, mirrored."""
+def _halton(index: NDArray[np.int64], dimensions: int) -> Array:
+    """Return points (n, dimensions) of the Halton sequence: digits in prime bases, mirrored."""
     bases: list[int] = []
     candidate = 2
     while len(bases) < dimensions:
         if all(candidate % b for b in bases):
             bases.append(candidate)
         candidate += 1
-    point = np.zeros(dimensions)
+    points = np.zeros((len(index), dimensions))
     for k, base in enumerate(bases):
         rest, digit = index, 1.0 / base
-        while rest:
-            point[k] += digit * (rest % base)
-            rest //= base
+        while rest.any():
+            points[:, k] += digit * (rest % base)
+            rest = rest // base
             digit /= base
-    return point
+    return points

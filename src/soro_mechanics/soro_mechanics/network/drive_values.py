@@ -36,6 +36,19 @@ def driven_ranges(layout: Layout, actuation: Array) -> Array:
     return out
 
 
+def driven_many(layout: Layout, actuations: Array) -> tuple[Array, Array]:
+    """Return `driven_ranges` (n, m) and the values of `driven_values` (n, drives) of many."""
+    ranges = np.array(actuations, dtype=float)
+    values = np.empty((len(actuations), len(layout.spec.drives)))
+    for k, d in enumerate(layout.spec.drives):
+        driven = actuations[:, d.actuator]
+        if d.curve is not None:
+            driven = _monotone_many(d.curve, driven)
+            ranges[:, d.actuator] = driven
+        values[:, k] = driven + d.offset
+    return ranges, values
+
+
 def actuation_of(layout: Layout, driven: Array, limits: Array) -> Array:
     """Return the actuation whose driven values these are: the inverse of `driven_ranges`."""
     out = np.array(driven, dtype=float)
@@ -52,11 +65,8 @@ def actuation_of(layout: Layout, driven: Array, limits: Array) -> Array:
     return out
 
 
-def _monotone(curve: Array, at: float) -> tuple[float, float]:
-    """Return value and slope of a curve through its points, C1 and without overshoot.
-
-    Fritsch-Butland slopes, linear beyond the ends.
-    """
+def _slopes(curve: Array) -> tuple[Array, Array]:
+    """Return intervals and Fritsch-Butland slopes of a curve."""
     x, y = curve[:, 0], curve[:, 1]
     h = np.diff(x)
     secant = np.diff(y) / h
@@ -66,6 +76,16 @@ def _monotone(curve: Array, at: float) -> tuple[float, float]:
         a, b = secant[i - 1], secant[i]
         w1, w2 = 2.0 * h[i] + h[i - 1], h[i] + 2.0 * h[i - 1]
         slope[i] = (w1 + w2) * a * b / (w1 * b + w2 * a) if a * b > 0.0 else 0.0
+    return h, slope
+
+
+def _monotone(curve: Array, at: float) -> tuple[float, float]:
+    """Return value and slope of a curve through its points, C1 and without overshoot.
+
+    Fritsch-Butland slopes, linear beyond the ends.
+    """
+    x, y = curve[:, 0], curve[:, 1]
+    h, slope = _slopes(curve)
     if at <= x[0]:
         return float(y[0] + slope[0] * (at - x[0])), float(slope[0])
     if at >= x[-1]:
@@ -81,3 +101,17 @@ def _monotone(curve: Array, at: float) -> tuple[float, float]:
         6 * t * (t - 1) * (c[0] - c[2]) + c[1] * (1 - t) * (1 - 3 * t) + c[3] * t * (3 * t - 2)
     ) / h[i]
     return float(value), float(rate)
+
+
+def _monotone_many(curve: Array, at: Array) -> Array:
+    """Return the values of `_monotone` at many places."""
+    x, y = curve[:, 0], curve[:, 1]
+    h, slope = _slopes(curve)
+    i = np.clip(np.searchsorted(x, at) - 1, 0, len(h) - 1)
+    t = (at - x[i]) / h[i]
+    inside = (
+        y[i] * (1 + 2 * t) * (1 - t) ** 2 + h[i] * slope[i] * t * (1 - t) ** 2
+        + y[i + 1] * t**2 * (3 - 2 * t) + h[i] * slope[i + 1] * t**2 * (t - 1)
+    )  # fmt: skip
+    below, above = y[0] + slope[0] * (at - x[0]), y[-1] + slope[-1] * (at - x[-1])
+    return np.where(at <= x[0], below, np.where(at >= x[-1], above, inside))

@@ -17,6 +17,7 @@ from soro_mechanics.model import Model
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network import studies
 from soro_mechanics.network.arrays import Inputs, State
+from soro_mechanics.network.batch import Batch, make_batch
 from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.network.following import FollowedSolution, Follower, follower_for
 from soro_mechanics.network.frequencies import natural_frequencies
@@ -57,6 +58,7 @@ class Network(Model):
 
     name = 'network'
     spreads_loads = True
+    branches = True
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
@@ -70,6 +72,11 @@ class Network(Model):
         self._guards: dict[int, Guard] = {}
         self._lock = threading.Lock()
         self._followers: tuple[Follower | None] | None = None
+        self._batch: tuple[tuple[float, ...], int, Batch | None] | None = None
+
+    def __reduce__(self) -> tuple[type[Network], tuple[RobotDescription]]:
+        """Cross a wire as what it is made of: solvers are made again there."""
+        return type(self), (self.description,)
 
     def forward(
         self,
@@ -101,6 +108,17 @@ class Network(Model):
         near = (solution.problem, solution.state)
         outcome = solution.equilibrium.follow(problem, near)
         return self.configuration(solution.equilibrium, problem, outcome, start)
+
+    def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
+        """Prepare for many actuations under one load; see `make_batch`. The last one is kept."""
+        load = (*wrench.tolist(), *gravity.tolist())
+        kept = self._batch
+        if kept is not None and kept[0] == load and (kept[2] is not None or count <= kept[1]):
+            return kept[2]
+        actuators = self.description.actuators
+        made = make_batch(self.equilibrium(()), self.rest, actuators, wrench, gravity, count)
+        self._batch = (load, count, made)
+        return made
 
     def _adopted(
         self, equilibrium: Equilibrium, problem: Problem, other: Solution | FollowedSolution
