@@ -20,7 +20,9 @@ from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, State
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.linearisation import Linearisation, Shape, trace_shape
+from soro_mechanics.network.path_memory_kernels import POSE
 from soro_mechanics.network.platform import Found, is_platform, PlatformSolver, TOLERANCE, Track
+from soro_mechanics.network.platform_kernels import UNKNOWNS
 from soro_mechanics.status import Code, SolverStatus, Stability
 
 if TYPE_CHECKING:
@@ -49,9 +51,9 @@ class FollowedSolution:
     def state(self) -> State:
         """Unknowns, from the record of the solve."""
         state = copy_state(self._follower.base)
-        record = self._found.track.history[0]
-        rows = record[12:].reshape(-1, 8)
-        state.body[1, :3] = record[:12].reshape(3, 4)
+        record = self._found.track.memory[0]
+        rows = record[POSE:].reshape(-1, UNKNOWNS)
+        state.body[1, :3] = record[:POSE].reshape(3, 4)
         state.joint[:, 1, 0] = rows[:, 1]
         state.wrench[:] = rows[:, 2:]
         # the shape ends on the node up to the closure, which Newton has made negligible

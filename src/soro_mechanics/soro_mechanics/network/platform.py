@@ -14,12 +14,13 @@ from soro_mechanics.configuration import Array
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, State, Work
 from soro_mechanics.network.lane_kernels import LANES
+from soro_mechanics.network.path_memory_kernels import POINTS, POSE, ROWS
 from soro_mechanics.network.platform_kernels import (
-    HISTORY,
     reach_platform,
     REACHED,
     renew,
     STALE,
+    UNKNOWNS,
 )
 
 MOST_STEPS = 12
@@ -46,10 +47,11 @@ class Maps(NamedTuple):
 
 @dataclass
 class Track:
-    """What one solve leaves for the next: recent solutions (newest first) and the maps."""
+    """What one solve leaves for the next: recent solutions and steps, and the maps."""
 
-    history: Array
-    count: int
+    memory: Array  # see `path_memory_kernels`
+    count: int  # solutions in the memory
+    pairs: int  # of steps in the memory
     maps: Maps
     made_at: Array  # position of the platform where the maps were made
     same: bool  # stability cannot have changed since the track began
@@ -181,12 +183,12 @@ class PlatformSolver:
         work, _ = self._scratch()
         if not renew(self.layout.structure, x, copy_state(state), work, maps, LANES):
             return None
-        history = np.zeros((HISTORY, 12 + 8 * n))
-        history[0, :12] = state.body[1, :3].ravel()
-        rows = history[0, 12:].reshape(n, 8)
+        memory = np.zeros((ROWS, POSE + UNKNOWNS * n))
+        memory[0, :POSE] = state.body[1, :3].ravel()
+        rows = memory[0, POSE:].reshape(n, UNKNOWNS)
         rows[:, 0], rows[:, 1] = x.length, state.joint[:, 1, 0]
         rows[:, 2:] = state.wrench
-        return Track(history, 1, maps, state.body[1, :3, 3].copy(), True, x)
+        return Track(memory, 1, 0, maps, state.body[1, :3, 3].copy(), True, x)
 
     def reach(self, track: Track, target: Array) -> Found:
         """Solve a target next to a track."""
@@ -195,18 +197,17 @@ class PlatformSolver:
         state = self._local.state
         n = int(s.counts[1])
         pose = np.empty((n, int(s.counts[4]) + 1, 4, 4))
-        history = np.empty_like(track.history)
-        history[1:] = track.history[:-1]
-        maps, made_at, same = track.maps, track.made_at, track.same
+        memory = track.memory.copy()  # other solves may start at this track too
+        pairs, maps, made_at, same = track.pairs, track.maps, track.made_at, track.same
         local, x = self._local, track.loading
         length = local.length
         fast = FastInputs(length, x.theta, x.gap, x.table, x.gravity, x.dead, x.follower)
         steps, resume = 0, False
         outcome, error = STALE, np.inf
         for _ in range(MOST_RENEWALS):
-            outcome, taken, error = reach_platform(
-                self._fast_structure, fast, state, local.fast_work, maps, target, track.history,
-                track.count, resume, self.tolerance, MOST_STEPS, paths, pose, history[0], LANES,
+            outcome, taken, error, pairs = reach_platform(
+                self._fast_structure, fast, state, local.fast_work, maps, target, memory,
+                track.count, pairs, resume, self.tolerance, MOST_STEPS, paths, pose, LANES,
             )  # fmt: skip
             steps += taken
             if outcome != STALE:
@@ -214,15 +215,15 @@ class PlatformSolver:
             maps = self._empty_maps()
             if not renew(s, x._replace(length=length), state, work, maps, LANES):
                 break
-            made_at, resume = target[:3, 3], True
+            made_at, resume, pairs = target[:3, 3], True, 0
         away = (target[:3, 3] - made_at).tolist()
         if outcome == REACHED and max(map(abs, away)) > RENEW_DISTANCE:
-            maps, made_at = self._empty_maps(), target[:3, 3]
+            maps, made_at, pairs = self._empty_maps(), target[:3, 3], 0
             renew(s, x._replace(length=length), state, work, maps, LANES)
         if maps is not track.maps:
             same = same and _alike(maps.signature, track.maps.signature)
         new = Track(
-            history, min(track.count + 1, HISTORY), maps, made_at, same, track.loading,
+            memory, min(track.count + 1, POINTS), pairs, maps, made_at, same, track.loading,
             track.remark,
         )  # fmt: skip
         return Found(outcome == REACHED, steps, error, length[self._rod], pose, new)
