@@ -10,6 +10,7 @@ changed) goes back to the general inverse.
 from __future__ import annotations
 
 from functools import cached_property
+from operator import gt, lt
 import time
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,7 @@ class Follower:
         self.base = copy_state(base)
         self.solver = PlatformSolver(layout, base)
         limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
-        self._low, self._high = limits[:, 0].copy(), limits[:, 1].copy()
+        self._low, self._high = limits.T.tolist()
         coupled = model.description.coupled_limits
         self._coupled = np.array([c.coefficients for c in coupled]) if coupled else None
         self._bounds = np.array([c.maximum for c in coupled])
@@ -86,7 +87,6 @@ class Follower:
         self._radii = tuple(
             np.array([lay.radius_at(r, f) for f in self._fractions]) for r in layout.spec.rods
         )
-        self._rods = [next(d.actuator for d in layout.spec.drives if d.rod == r) for r in range(6)]
         self._names = layout.rods
         self._body = layout.spec.tip_body
         shifted = not np.array_equal(layout.spec.tip, np.eye(4))
@@ -107,7 +107,7 @@ class Follower:
             return None
         found = self.solver.reach(track, target)
         length = found.length
-        if not found.reached or (length < self._low).any() or (length > self._high).any():
+        if not found.reached or self._beyond(length):
             return None
         if self._coupled is not None and (self._coupled @ length > self._bounds).any():
             return None
@@ -132,6 +132,11 @@ class Follower:
         q = self._configuration(target, wrench, gravity, found, solution, status)
         return InverseSolution(length, q, 0.0, 0.0, (), status)
 
+    def _beyond(self, length: Array) -> bool:
+        """Whether an actuator would leave its limits."""
+        values = length.tolist()
+        return any(map(lt, values, self._low)) or any(map(gt, values, self._high))
+
     def _configuration(
         self,
         target: Array,
@@ -142,6 +147,7 @@ class Follower:
         status: SolverStatus,
     ) -> Configuration:
         body = target if self._off_tip is None else target @ self._off_tip
+        of_rods = found.track.memory[0, POSE::UNKNOWNS]
         return Configuration(
             model=self.model.name,
             actuation=found.length,
@@ -151,7 +157,7 @@ class Follower:
             tip=target,
             backbones=tuple(found.pose),
             backbone_names=self._names,
-            arc_lengths=tuple(found.length[self._rods][:, None] * self._fractions),
+            arc_lengths=tuple(of_rods[:, None] * self._fractions),
             radii=self._radii,
             status=status,
             bodies={self._body: body},

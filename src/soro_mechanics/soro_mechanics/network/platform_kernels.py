@@ -29,6 +29,7 @@ from soro_mechanics.network.path_memory_kernels import (
     remember,
 )
 from soro_mechanics.network.piece_kernels import bracket, closure, end_forces
+from soro_mechanics.network.platform_array_kernels import cut, cut_maps
 from soro_mechanics.network.rod_kernels import fill_loads
 from soro_mechanics.network.system_kernels import (
     condense,
@@ -48,19 +49,20 @@ UNKNOWNS = 8  # of a rod: length, joint angle, wrench (6)
 
 
 @kernel
-def renew(s, x, state, w, maps, lanes):
+def renew(s, x, state, w, flat_maps, lanes):
     """Assemble fully at a state and keep what the iterations need. Returns False where singular.
 
-    maps.signature receives what stability depends on: negative pivots of joints and platform, and
-    per rod the largest entry of its first end's stiffness and the sign of det Phi. Where a rod,
-    held at both ends, becomes critical, det Phi passes through zero and that stiffness through
-    infinity.
+    `flat_maps` (maps_size(rods),) receives `Maps`. Their signature holds what stability depends
+    on: negative pivots of joints and platform, and per rod the largest entry of its first end's
+    stiffness and the sign of det Phi. Where a rod, held at both ends, becomes critical, det Phi
+    passes through zero and that stiffness through infinity.
     """
     if evaluate(s, x, state, w, YES, YES, lanes) >= 1e300:
         return False
     negative = condense(s, x, state, w, YES, YES)
     if negative == SINGULAR:
         return False
+    maps = cut_maps(flat_maps, s.counts[1])
     maps.signature[0] = negative + negative_pivots(w.matrix, 6, w.scratch[0:6, 0:6])
     for r in range(s.counts[1]):
         largest = 0.0
@@ -114,7 +116,7 @@ def renew(s, x, state, w, maps, lanes):
 
 
 @merged_kernel
-def shape_residual(s, x, state, w, paths, lanes):
+def shape_residual(s, x, state, w, lanes):
     """Integrate the shapes at a state; write closures, forces and w.balance[1]. The residual."""
     n = s.counts[1]
     body = state.body[1]
@@ -129,7 +131,7 @@ def shape_residual(s, x, state, w, paths, lanes):
     for b in range(s.counts[7]):
         integrate_lanes(
             w.load[b], x.table[b], s.counts[4], 0, s.light_drive, s.light_shift[b], False,
-            w.lanes[b], paths[b], lanes,
+            w.lanes[b], w.paths[b], lanes,
         )  # fmt: skip
     length = s.scale[0]
     size = s.scale[1]
@@ -204,7 +206,7 @@ def _chord_step(s, w, maps, out):
             v -= maps.inverse[i, j] * total[j]
         back[i] = v
     for i in range(6):
-        r = maps.rod_of_actuator[i]
+        r = s.rod_of_actuator[i]
         change = back[i]
         dq = -maps.d[r] * change
         for j in range(6):
@@ -249,32 +251,34 @@ def _predict(s, x, state, w, target, memory, count, out):
 
 @kernel
 def reach_platform(
-    s, x, state, w, maps, target, memory, count, pairs, resume, tolerance, most, paths, pose,
-    lanes,
-):  # fmt: skip
+    numbers, values, flat_maps, target, memory, count, pairs, resume, tolerance, most, pose, lanes
+):
     """Solve one target.
 
     `memory` (ROWS, POSE + UNKNOWNS rods), see `path_memory_kernels`, holds `count` solutions and
     so many pairs, and receives the new ones. `pose` (rods, steps + 1, 4, 4) receives the shapes.
-    With `resume` the iteration goes on from `state` and `x` instead of an extrapolation.
+    With `resume` the iteration goes on from where it stands instead of an extrapolation.
+    `numbers`, `values` and `flat_maps`: see `platform_array_kernels`.
 
     Returns
     -------
     outcome : int
-        STALE asks for new maps at `state`, then for another call with `resume` and no pairs; the
-        state is then the best one so far.
+        STALE asks for new maps at the state, then for another call with `resume` and no pairs;
+        the state is then the best one so far.
     steps : int
     error : float
         Scaled residual of the shapes; the unknowns that the memory receives are a step better.
     pairs : int
         In the memory now.
     """
+    s, x, state, w = cut(numbers, values)
+    maps = cut_maps(flat_maps, s.counts[1])
     if not resume:
         _predict(s, x, state, w, target, memory, count, memory[POINTS + 2 * pairs, POSE:])
     before = 0.0
     error = 0.0
     for step in range(most + 1):
-        error = shape_residual(s, x, state, w, paths, lanes)
+        error = shape_residual(s, x, state, w, lanes)
         reached = error <= tolerance
         if not reached:
             if step == most or not error < LARGEST:
@@ -288,7 +292,7 @@ def reach_platform(
         pairs = correct_step(memory, pairs, step > 0)
         _move(s, x, state, memory[POINTS + 2 * pairs, POSE:], 1.0)
         if reached:
-            _write_shapes(s, state, w, paths, pose)
+            _write_shapes(s, state, w, pose)
             remember(memory, target)
             for r in range(s.counts[1]):
                 o = POSE + UNKNOWNS * r
@@ -302,13 +306,13 @@ def reach_platform(
 
 
 @merged_kernel
-def _write_shapes(s, state, w, paths, pose):
+def _write_shapes(s, state, w, pose):
     """Write the poses of all rods along them."""
     h = w.scratch[0:4, 0:4]
     for r in range(s.counts[1]):
         k = r % 8
         for step in range(s.counts[4] + 1):
-            y = paths[r // 8, step]
+            y = w.paths[r // 8, step]
             for i in range(3):
                 for j in range(3):
                     h[i, j] = y[(3 * i + j) * 8 + k]
