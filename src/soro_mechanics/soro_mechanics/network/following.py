@@ -10,6 +10,7 @@ changed) goes back to the general inverse.
 from __future__ import annotations
 
 from functools import cached_property
+from operator import gt, lt
 import time
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, State
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.linearisation import Linearisation, Shape, trace_shape
+from soro_mechanics.network.path_memory_kernels import POSE
 from soro_mechanics.network.platform import Found, is_platform, PlatformSolver, TOLERANCE, Track
+from soro_mechanics.network.platform_kernels import UNKNOWNS
 from soro_mechanics.status import Code, SolverStatus, Stability
 
 if TYPE_CHECKING:
@@ -49,9 +52,9 @@ class FollowedSolution:
     def state(self) -> State:
         """Unknowns, from the record of the solve."""
         state = copy_state(self._follower.base)
-        record = self._found.track.history[0]
-        rows = record[12:].reshape(-1, 8)
-        state.body[1, :3] = record[:12].reshape(3, 4)
+        record = self._found.track.memory[0]
+        rows = record[POSE:].reshape(-1, UNKNOWNS)
+        state.body[1, :3] = record[:POSE].reshape(3, 4)
         state.joint[:, 1, 0] = rows[:, 1]
         state.wrench[:] = rows[:, 2:]
         # the shape ends on the node up to the closure, which Newton has made negligible
@@ -75,7 +78,7 @@ class Follower:
         self.base = copy_state(base)
         self.solver = PlatformSolver(layout, base)
         limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
-        self._low, self._high = limits[:, 0].copy(), limits[:, 1].copy()
+        self._low, self._high = limits.T.tolist()
         coupled = model.description.coupled_limits
         self._coupled = np.array([c.coefficients for c in coupled]) if coupled else None
         self._bounds = np.array([c.maximum for c in coupled])
@@ -84,7 +87,6 @@ class Follower:
         self._radii = tuple(
             np.array([lay.radius_at(r, f) for f in self._fractions]) for r in layout.spec.rods
         )
-        self._rods = [next(d.actuator for d in layout.spec.drives if d.rod == r) for r in range(6)]
         self._names = layout.rods
         self._body = layout.spec.tip_body
         shifted = not np.array_equal(layout.spec.tip, np.eye(4))
@@ -105,7 +107,7 @@ class Follower:
             return None
         found = self.solver.reach(track, target)
         length = found.length
-        if not found.reached or (length < self._low).any() or (length > self._high).any():
+        if not found.reached or self._beyond(length):
             return None
         if self._coupled is not None and (self._coupled @ length > self._bounds).any():
             return None
@@ -130,6 +132,11 @@ class Follower:
         q = self._configuration(target, wrench, gravity, found, solution, status)
         return InverseSolution(length, q, 0.0, 0.0, (), status)
 
+    def _beyond(self, length: Array) -> bool:
+        """Whether an actuator would leave its limits."""
+        values = length.tolist()
+        return any(map(lt, values, self._low)) or any(map(gt, values, self._high))
+
     def _configuration(
         self,
         target: Array,
@@ -140,6 +147,7 @@ class Follower:
         status: SolverStatus,
     ) -> Configuration:
         body = target if self._off_tip is None else target @ self._off_tip
+        of_rods = found.track.memory[0, POSE::UNKNOWNS]
         return Configuration(
             model=self.model.name,
             actuation=found.length,
@@ -149,7 +157,7 @@ class Follower:
             tip=target,
             backbones=tuple(found.pose),
             backbone_names=self._names,
-            arc_lengths=tuple(found.length[self._rods][:, None] * self._fractions),
+            arc_lengths=tuple(of_rods[:, None] * self._fractions),
             radii=self._radii,
             status=status,
             bodies={self._body: body},

@@ -43,6 +43,7 @@ class SensorPlaces:
     nodes: Integers  # (k, 2) counted through the network
     axis: Array  # (k, 3)
     back: Integers  # (k,) where each sensor of the network stands here
+    in_order: bool  # each stands in its own place
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,13 @@ class Layout:
         axis = np.array([x.axis for x in self.spec.sensors], dtype=float).reshape(-1, 3)
         order = np.argsort(rod, kind='stable')
         places = _integers(nodes).reshape(-1, 2)
-        return SensorPlaces(rod[order], places[order], axis[order], np.argsort(order))
+        same = bool((np.diff(rod) >= 0).all())
+        return SensorPlaces(rod[order], places[order], axis[order], np.argsort(order), same)
+
+    @cached_property
+    def most_nodes(self) -> int:
+        """Most nodes of a rod."""
+        return int(np.diff(self.structure.rod_node).max())
 
     @cached_property
     def weighs(self) -> bool:
@@ -384,7 +391,7 @@ def load(
         else:
             node = node_at(layout, item)
             (node_dead if base else node_follower)[node] += item.wrench
-    heavy = bool(np.any(gravity)) and layout.weighs
+    heavy = layout.weighs and bool(np.any(gravity))
     return inputs._replace(
         dead=dead, follower=follower, node_dead=node_dead, node_follower=node_follower,
         gravity=np.array(gravity, dtype=float), heavy=heavy,

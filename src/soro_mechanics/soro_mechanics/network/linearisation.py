@@ -19,13 +19,14 @@ from soro_mechanics.dense_kernels import negative_pivots
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import Inputs, State, Work
 from soro_mechanics.network.lane_kernels import BASE, LANES
+from soro_mechanics.network.linear_kernels import linearise
 from soro_mechanics.network.response_kernels import (
     body_response,
     inner_compliance,
 )
 from soro_mechanics.network.schema import NetworkSpec
 from soro_mechanics.network.sensor_kernels import sensor_response
-from soro_mechanics.network.system_kernels import condense, evaluate, motor_efforts, SINGULAR
+from soro_mechanics.network.system_kernels import SINGULAR
 from soro_mechanics.network.trace_kernels import trace
 
 
@@ -96,13 +97,12 @@ class Linearisation:
         self.layout = cut
         self.work = work
         self._x, self._state = x, state
-        self.error = float(evaluate(s, x, state, work, True, True, LANES))
-        self.negative = int(condense(s, x, state, work, True, True))
+        error, negative = linearise(s, x, state, work, LANES)
+        self.error, self.negative = float(error), int(negative)
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
         self.columns = work.columns.copy()
         self.singular = self.negative == SINGULAR
-        motor_efforts(s, x, work)
         self.effort = work.effort.copy()
         if not self.singular:
             self.negative += int(negative_pivots(work.matrix, n, np.empty((n, n))))
@@ -145,7 +145,7 @@ class Linearisation:
         """Return (nodes, 6, 6): twist of every node per wrench on it, base axes."""
         s = self.layout.structure
         inner = np.zeros((int(s.counts[2]), 6, 6))
-        sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
+        sides = np.zeros((2, self.layout.most_nodes, 6, 6))
         for r in range(int(s.counts[1])):
             inner_compliance(s, self.work, r, sides[0], sides[1], inner)
         response = self.node_response()
@@ -169,7 +169,7 @@ class Linearisation:
         """Return values of the flex sensors and how they follow bodies, actuators and loads."""
         s, places = self.layout.structure, self.layout.sensors
         count, (n, m) = len(places.rod), self.columns.shape
-        longest = int(np.diff(s.rod_node).max())
+        longest = self.layout.most_nodes
         found = SensorResponse(
             np.empty(count), np.empty((count, n)), np.empty((count, m)), np.empty((count, count))
         )
@@ -178,6 +178,8 @@ class Linearisation:
             np.empty((2, longest, 6, 6)), np.empty((longest, 6, count)), np.empty((6, 6 + count)),
             found.value, found.bodies, found.actuators, found.inner,
         )  # fmt: skip
+        if places.in_order:
+            return found
         back = places.back
         return SensorResponse(
             found.value[back], found.bodies[back], found.actuators[back],

@@ -6,51 +6,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import threading
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from soro_mechanics.configuration import Array
 from soro_mechanics.network import layout as lay
-from soro_mechanics.network.arrays import copy_state, Inputs, State, Work
+from soro_mechanics.network.arrays import copy_state, Inputs, State
 from soro_mechanics.network.lane_kernels import LANES
+from soro_mechanics.network.path_memory_kernels import POINTS, POSE, ROWS
+from soro_mechanics.network.platform_array_kernels import cut, maps_size, values_size
 from soro_mechanics.network.platform_kernels import (
-    HISTORY,
     reach_platform,
     REACHED,
     renew,
     STALE,
+    UNKNOWNS,
 )
 
 MOST_STEPS = 12
 MOST_RENEWALS = 6
 JUMP = 2.0  # change of a rod's stiffness between examinations that calls for a full one
 RENEW_DISTANCE = 0.02  # travel after which maps and stability are examined again [m]
+LINE = 8  # numbers in a line of the cache
 TOLERANCE = 1e-7  # scaled residual: 4e-8 m for the benchmark robot
-
-
-class Maps(NamedTuple):
-    """Linear maps of one full assembly, per rod; names as in `platform_kernels`."""
-
-    ab: Array
-    e: Array
-    y: Array
-    q: Array
-    d: Array
-    ta: Array
-    spin: Array
-    inverse: Array
-    rod_of_actuator: Array
-    signature: Array
 
 
 @dataclass
 class Track:
-    """What one solve leaves for the next: recent solutions (newest first) and the maps."""
+    """What one solve leaves for the next: recent solutions and steps, and the maps."""
 
-    history: Array
-    count: int
-    maps: Maps
+    memory: Array  # see `path_memory_kernels`
+    count: int  # solutions in the memory
+    pairs: int  # of steps in the memory
+    maps: Array  # flat, see `platform_array_kernels`
     made_at: Array  # position of the platform where the maps were made
     same: bool  # stability cannot have changed since the track began
     loading: Inputs
@@ -88,58 +77,42 @@ def is_platform(layout: lay.Layout) -> bool:
     )
 
 
-class FastStructure(NamedTuple):
-    """The part of `Structure` that an iteration reads: passing an array costs 0.1 us."""
-
-    counts: Any
-    rod_node: Any
-    rod_piece: Any
-    rod_macro: Any
-    lane: Any
-    share: Any
-    attach: Any
-    motor_axis: Any
-    offset: Any
-    joint_kind: Any
-    joint_axes: Any
-    light_drive: Any
-    light_shift: Any
-    scale: Any
-    body_mass: Any
-    body_centre: Any
-
-
-class FastInputs(NamedTuple):
-    """The same of `Inputs`."""
-
-    length: Any
-    theta: Any
-    gap: Any
-    table: Any
-    gravity: Any
-    dead: Any
-    follower: Any
-
-
-class FastWork(NamedTuple):
-    """The same of `Work`."""
-
-    scratch: Any
-    end: Any
-    basis: Any
-    load: Any
-    lanes: Any
-    balance: Any
-    h: Any
-    closure: Any
-    raw: Any
-
-
 def _alike(a: Array, b: Array) -> bool:
     """Whether no rod can have become critical between two sets of maps (see `renew`)."""
     ratio = a[1::2] / b[1::2]
     same_signs = a[0] == b[0] and a[2::2].tolist() == b[2::2].tolist()
     return same_signs and 1.0 / JUMP < float(ratio.min()) and float(ratio.max()) < JUMP
+
+
+class _Scratch:
+    """What one thread works with: the flat arrays, and parts of them."""
+
+    def __init__(self, layout: lay.Layout, base: State, rod_of_actuator: Array) -> None:
+        s = layout.structure
+        n, steps, batches = (int(s.counts[k]) for k in (1, 4, 7))
+        self.work = layout.work()
+        self.numbers = np.concatenate(
+            [
+                s.counts, s.rod_node, s.rod_piece, s.rod_macro, s.lane, s.joint_kind.ravel(),
+                rod_of_actuator,
+            ]
+        )  # fmt: skip
+        space = np.zeros(values_size(n, steps, batches) + LINE)
+        away = -space.ctypes.data // space.itemsize % LINE
+        self.values = space[away:]
+        structure, self.x, self.state, _ = cut.py_func(self.numbers, self.values)
+        for name in ('share', 'attach', 'motor_axis', 'offset', 'joint_axes', 'scale'):
+            getattr(structure, name)[:] = getattr(s, name)
+        structure.body_mass[:], structure.body_centre[:] = s.body_mass, s.body_centre
+        for mine, given in zip(self.state, base, strict=True):
+            mine[:] = given
+        self.loading: Inputs | None = None
+
+    def take(self, loading: Inputs) -> None:
+        """Work under another load from now on."""
+        for name in ('theta', 'gap', 'table', 'gravity', 'dead', 'follower'):
+            getattr(self.x, name)[:] = getattr(loading, name)
+        self.loading = loading
 
 
 class PlatformSolver:
@@ -150,79 +123,74 @@ class PlatformSolver:
         self.tolerance = TOLERANCE
         self._base = base  # the rods' first ends never move
         self._local = threading.local()
-        fields = FastStructure._fields
-        self._fast_structure = FastStructure(*(getattr(layout.structure, k) for k in fields))
         drives = layout.spec.drives
         self._rod = np.array([next(d.rod for d in drives if d.actuator == a) for a in range(6)])
+        self._rods = int(layout.structure.counts[1])
+        self._stations = int(layout.structure.counts[4]) + 1
 
-    def _scratch(self) -> tuple[Work, Array]:
-        if not hasattr(self._local, 'work'):
-            s = self.layout.structure
-            self._local.work = self.layout.work()
-            self._local.state = copy_state(self._base)
-            self._local.length = np.empty(int(s.counts[1]))
-            w = self._local.work
-            self._local.fast_work = FastWork(*(getattr(w, k) for k in FastWork._fields))
-            self._local.paths = np.empty((int(s.counts[7]), int(s.counts[4]) + 1, 12 * LANES))
-        return self._local.work, self._local.paths
+    @property
+    def _scratch(self) -> _Scratch:
+        if not hasattr(self._local, 'scratch'):
+            self._local.scratch = _Scratch(self.layout, self._base, self._rod)
+        found: _Scratch = self._local.scratch
+        return found
 
-    def _empty_maps(self) -> Maps:
-        n = int(self.layout.structure.counts[1])
-        zeros = np.zeros
-        return Maps(
-            zeros((n, 6, 6)), zeros((n, 6, 6)), zeros((n, 6, 6)), zeros((n, 6)), zeros(n),
-            zeros((n, 6)), zeros((n, 6)), zeros((6, 6)), self._rod, zeros(1 + 2 * n),
-        )  # fmt: skip
+    def _renew(self, scratch: _Scratch, loading: Inputs, state: State) -> Array | None:
+        """Return new maps at a state and the scratch's lengths; None where singular."""
+        maps = np.zeros(maps_size(self._rods))
+        x = loading._replace(length=scratch.x.length)
+        s = self.layout.structure
+        return maps if renew(s, x, state, scratch.work, maps, LANES) else None
 
     def begin(self, x: Inputs, state: State) -> Track | None:
         """Start a track at a solution; None where the maps are singular."""
-        n = int(self.layout.structure.counts[1])
-        maps = self._empty_maps()
-        work, _ = self._scratch()
-        if not renew(self.layout.structure, x, copy_state(state), work, maps, LANES):
+        n, scratch = self._rods, self._scratch
+        scratch.x.length[:] = x.length
+        maps = self._renew(scratch, x, copy_state(state))
+        if maps is None:
             return None
-        history = np.zeros((HISTORY, 12 + 8 * n))
-        history[0, :12] = state.body[1, :3].ravel()
-        rows = history[0, 12:].reshape(n, 8)
+        memory = np.zeros((ROWS, POSE + UNKNOWNS * n))
+        memory[0, :POSE] = state.body[1, :3].ravel()
+        rows = memory[0, POSE:].reshape(n, UNKNOWNS)
         rows[:, 0], rows[:, 1] = x.length, state.joint[:, 1, 0]
         rows[:, 2:] = state.wrench
-        return Track(history, 1, maps, state.body[1, :3, 3].copy(), True, x)
+        return Track(memory, 1, 0, maps, state.body[1, :3, 3].copy(), True, x)
 
     def reach(self, track: Track, target: Array) -> Found:
         """Solve a target next to a track."""
-        s = self.layout.structure
-        work, paths = self._scratch()
-        state = self._local.state
-        n = int(s.counts[1])
-        pose = np.empty((n, int(s.counts[4]) + 1, 4, 4))
-        history = np.empty_like(track.history)
-        history[1:] = track.history[:-1]
-        maps, made_at, same = track.maps, track.made_at, track.same
-        local, x = self._local, track.loading
-        length = local.length
-        fast = FastInputs(length, x.theta, x.gap, x.table, x.gravity, x.dead, x.follower)
+        scratch = self._scratch
+        if scratch.loading is not track.loading:
+            scratch.take(track.loading)
+        pose = np.empty((self._rods, self._stations, 4, 4))
+        memory = track.memory.copy()  # other solves may start at this track too
+        pairs, maps, made_at, same = track.pairs, track.maps, track.made_at, track.same
         steps, resume = 0, False
         outcome, error = STALE, np.inf
         for _ in range(MOST_RENEWALS):
-            outcome, taken, error = reach_platform(
-                self._fast_structure, fast, state, local.fast_work, maps, target, track.history,
-                track.count, resume, self.tolerance, MOST_STEPS, paths, pose, history[0], LANES,
+            outcome, taken, error, pairs = reach_platform(
+                scratch.numbers, scratch.values, maps, target, memory, track.count, pairs, resume,
+                self.tolerance, MOST_STEPS, pose, LANES,
             )  # fmt: skip
             steps += taken
             if outcome != STALE:
                 break
-            maps = self._empty_maps()
-            if not renew(s, x._replace(length=length), state, work, maps, LANES):
+            new = self._renew(scratch, track.loading, scratch.state)
+            if new is None:
                 break
-            made_at, resume = target[:3, 3], True
+            maps, made_at, resume, pairs = new, target[:3, 3], True, 0
         away = (target[:3, 3] - made_at).tolist()
         if outcome == REACHED and max(map(abs, away)) > RENEW_DISTANCE:
-            maps, made_at = self._empty_maps(), target[:3, 3]
-            renew(s, x._replace(length=length), state, work, maps, LANES)
+            new = self._renew(scratch, track.loading, scratch.state)
+            if new is not None:
+                maps, made_at, pairs = new, target[:3, 3], 0
         if maps is not track.maps:
-            same = same and _alike(maps.signature, track.maps.signature)
-        new = Track(
-            history, min(track.count + 1, HISTORY), maps, made_at, same, track.loading,
-            track.remark,
+            signature = 1 + 2 * self._rods
+            same = same and _alike(maps[:signature], track.maps[:signature])
+        length = scratch.x.length[self._rod]
+        return Found(
+            outcome == REACHED, steps, error, length, pose,
+            Track(
+                memory, min(track.count + 1, POINTS), pairs, maps, made_at, same, track.loading,
+                track.remark,
+            ),
         )  # fmt: skip
-        return Found(outcome == REACHED, steps, error, length[self._rod], pose, new)

@@ -4,9 +4,11 @@
 
 Same equations as everywhere (closure and joint of every rod, balance of the platform), with the
 platform held at its target and the lengths unknown. The linear maps of one full assembly serve
-many solves: each iteration integrates the shapes alone and steps with maps that are a few
-millimetres old, so the residual is exact and only the rate of convergence pays. The maps are
-renewed when that rate grows.
+many solves: each iteration integrates the shapes alone and steps with maps that are some
+millimetres old, so the residual is exact and only the rate of convergence pays. What the steps
+show of the maps' age corrects them (see `path_memory_kernels`); they are renewed when the rate
+still grows. A solution is taken one step beyond the iterate whose residual was small enough: the
+extrapolations feed on its error.
 
 Per rod, with its closure c and f_b = F_b + E c, the force on its second end,
 
@@ -19,7 +21,15 @@ from soro_mechanics.dense_kernels import negative_pivots, solve_in_place
 from soro_mechanics.lie_kernels import compose, kernel, merged_kernel, YES
 from soro_mechanics.network.end_kernels import end_frame, joint_geometry
 from soro_mechanics.network.lane_kernels import integrate_lanes
+from soro_mechanics.network.path_memory_kernels import (
+    correct_step,
+    extrapolate,
+    POINTS,
+    POSE,
+    remember,
+)
 from soro_mechanics.network.piece_kernels import bracket, closure, end_forces
+from soro_mechanics.network.platform_array_kernels import cut, cut_maps
 from soro_mechanics.network.rod_kernels import fill_loads
 from soro_mechanics.network.system_kernels import (
     condense,
@@ -32,25 +42,27 @@ from soro_mechanics.network.system_kernels import (
 REACHED = 0
 STOPPED = 1
 STALE = 2
-RENEW_RATE = 0.4  # a residual that falls by less than this asks for new maps
+RENEW_RATE = 0.4  # a residual that falls by less asks for new maps, unless one more step will do
+LOST_RATE = 0.8  # one that falls by less than this always does
 LARGEST = 1e6  # scaled residual beyond which the attempt is lost
-HISTORY = 4
+UNKNOWNS = 8  # of a rod: length, joint angle, wrench (6)
 
 
 @kernel
-def renew(s, x, state, w, maps, lanes):
+def renew(s, x, state, w, flat_maps, lanes):
     """Assemble fully at a state and keep what the iterations need. Returns False where singular.
 
-    maps.signature receives what stability depends on: negative pivots of joints and platform, and
-    per rod the largest entry of its first end's stiffness and the sign of det Phi. Where a rod,
-    held at both ends, becomes critical, det Phi passes through zero and that stiffness through
-    infinity.
+    `flat_maps` (maps_size(rods),) receives `Maps`. Their signature holds what stability depends
+    on: negative pivots of joints and platform, and per rod the largest entry of its first end's
+    stiffness and the sign of det Phi. Where a rod, held at both ends, becomes critical, det Phi
+    passes through zero and that stiffness through infinity.
     """
     if evaluate(s, x, state, w, YES, YES, lanes) >= 1e300:
         return False
     negative = condense(s, x, state, w, YES, YES)
     if negative == SINGULAR:
         return False
+    maps = cut_maps(flat_maps, s.counts[1])
     maps.signature[0] = negative + negative_pivots(w.matrix, 6, w.scratch[0:6, 0:6])
     for r in range(s.counts[1]):
         largest = 0.0
@@ -104,7 +116,7 @@ def renew(s, x, state, w, maps, lanes):
 
 
 @merged_kernel
-def shape_residual(s, x, state, w, paths, lanes):
+def shape_residual(s, x, state, w, lanes):
     """Integrate the shapes at a state; write closures, forces and w.balance[1]. The residual."""
     n = s.counts[1]
     body = state.body[1]
@@ -119,7 +131,7 @@ def shape_residual(s, x, state, w, paths, lanes):
     for b in range(s.counts[7]):
         integrate_lanes(
             w.load[b], x.table[b], s.counts[4], 0, s.light_drive, s.light_shift[b], False,
-            w.lanes[b], paths[b], lanes,
+            w.lanes[b], w.paths[b], lanes,
         )  # fmt: skip
     length = s.scale[0]
     size = s.scale[1]
@@ -166,9 +178,11 @@ def relative_pose(ga, gb, h):
 
 
 @merged_kernel
-def _chord_step(s, x, state, w, maps):
-    """Step wrenches, joints and lengths with the kept maps."""
+def _chord_step(s, w, maps, out):
+    """Write the scaled step of lengths, joints and wrenches that the kept maps give."""
     n = s.counts[1]
+    length = s.scale[0]
+    size = s.scale[1]
     total = w.scratch[6, 0:6]
     force = w.scratch[8:14, 0:6]
     back = w.scratch[7, 0:6]
@@ -192,7 +206,7 @@ def _chord_step(s, x, state, w, maps):
             v -= maps.inverse[i, j] * total[j]
         back[i] = v
     for i in range(6):
-        r = maps.rod_of_actuator[i]
+        r = s.rod_of_actuator[i]
         change = back[i]
         dq = -maps.d[r] * change
         for j in range(6):
@@ -201,62 +215,35 @@ def _chord_step(s, x, state, w, maps):
             v = maps.ta[r, j] * change
             for m in range(6):
                 v += maps.ab[r, j, m] * (w.closure[r, m] + maps.spin[r, m] * dq)
-            state.wrench[r, j] -= v
-        state.joint[r, 1, 0] += dq
-        x.length[r] += change
+            out[UNKNOWNS * r + 2 + j] = -v / size if j < 3 else -v / (size * length)
+        out[UNKNOWNS * r] = change / length
+        out[UNKNOWNS * r + 1] = dq
 
 
 @merged_kernel
-def _weights(target, history, count, out):
-    """Write the weights of the extrapolation: as many points as lie evenly on one line."""
-    for i in range(HISTORY):
-        out[i] = 0.0
-    used = 1
-    for k in range(1, count):
-        far = 0.0
-        step = 0.0
-        for i in range(12):
-            now = target[i // 4, i % 4] if k == 1 else history[k - 2, i]
-            a = now - history[k - 1, i]
-            b = history[k - 1, i] - history[k, i]
-            far = max(far, abs(a - b))
-            step = max(step, abs(b))
-        if not far <= 0.02 * step:
-            break
-        used = k + 1
-    if used == 1:
-        out[0] = 1.0
-    elif used == 2:
-        out[0] = 2.0
-        out[1] = -1.0
-    elif used == 3:
-        out[0] = 3.0
-        out[1] = -3.0
-        out[2] = 1.0
-    else:
-        out[0] = 4.0
-        out[1] = -6.0
-        out[2] = 4.0
-        out[3] = -1.0
+def _move(s, x, state, step, part):
+    """Move the unknowns by a part of a scaled step."""
+    length = part * s.scale[0]
+    size = part * s.scale[1]
+    for r in range(s.counts[1]):
+        o = UNKNOWNS * r
+        x.length[r] += length * step[o]
+        state.joint[r, 1, 0] += part * step[o + 1]
+        for i in range(3):
+            state.wrench[r, i] += size * step[o + 2 + i]
+            state.wrench[r, 3 + i] += size * s.scale[0] * step[o + 5 + i]
 
 
 @merged_kernel
-def _predict(s, x, state, w, target, history, count):
-    """Put the platform at its target and extrapolate the rods from the history."""
-    n = s.counts[1]
-    _weights(target, history, count, w.scratch[0])
-    for r in range(n):
-        o = 12 + 8 * r
-        for i in range(8):
-            v = 0.0
-            for k in range(min(count, HISTORY)):
-                v += w.scratch[0, k] * history[k, o + i]
-            if i == 0:
-                x.length[r] = v
-            elif i == 1:
-                state.joint[r, 1, 0] = v
-            else:
-                state.wrench[r, i - 2] = v
+def _predict(s, x, state, w, target, memory, count, out):
+    """Put the platform at its target and the rods where the memory's solutions lead."""
+    extrapolate(target, memory, count, w.scratch[0], w.scratch[1], out)
+    for r in range(s.counts[1]):
+        o = UNKNOWNS * r
+        x.length[r] = out[o]
+        state.joint[r, 1, 0] = out[o + 1]
+        for i in range(6):
+            state.wrench[r, i] = out[o + 2 + i]
     for i in range(3):
         for j in range(4):
             state.body[1, i, j] = target[i, j]
@@ -264,57 +251,68 @@ def _predict(s, x, state, w, target, history, count):
 
 @kernel
 def reach_platform(
-    s, x, state, w, maps, target, history, count, resume, tolerance, most, paths, pose, record,
-    lanes,
-):  # fmt: skip
-    """Solve one target; history (HISTORY, 12 + 8 rods) holds earlier solutions, newest first.
+    numbers, values, flat_maps, target, memory, count, pairs, resume, tolerance, most, pose, lanes
+):
+    """Solve one target.
 
-    A row of the history: pose of the platform (12), then per rod length, joint angle, wrench (6).
-    `record` receives the new row, `pose` (rods, steps + 1, 4, 4) the shapes. With `resume` the
-    iteration goes on from `state` and `x` instead of an extrapolation.
+    `memory` (ROWS, POSE + UNKNOWNS rods), see `path_memory_kernels`, holds `count` solutions and
+    so many pairs, and receives the new ones. `pose` (rods, steps + 1, 4, 4) receives the shapes.
+    With `resume` the iteration goes on from where it stands instead of an extrapolation.
+    `numbers`, `values` and `flat_maps`: see `platform_array_kernels`.
 
     Returns
     -------
     outcome : int
-        STALE asks for new maps at `state`, then for another call with `resume`; the state is then
-        the extrapolated one, or a better one.
+        STALE asks for new maps at the state, then for another call with `resume` and no pairs;
+        the state is then the best one so far.
     steps : int
     error : float
+        Scaled residual of the shapes; the unknowns that the memory receives are a step better.
+    pairs : int
+        In the memory now.
     """
+    s, x, state, w = cut(numbers, values)
+    maps = cut_maps(flat_maps, s.counts[1])
     if not resume:
-        _predict(s, x, state, w, target, history, count)
+        _predict(s, x, state, w, target, memory, count, memory[POINTS + 2 * pairs, POSE:])
     before = 0.0
     error = 0.0
     for step in range(most + 1):
-        error = shape_residual(s, x, state, w, paths, lanes)
-        if error <= tolerance:
-            _write_result(s, x, state, w, paths, pose, record)
-            return REACHED, step, error
-        if step == most or not error < LARGEST:
-            return STOPPED, step, error
-        if before > 0.0 and not error < RENEW_RATE * before:
-            if not error < before and not resume:
-                _predict(s, x, state, w, target, history, count)
-            return STALE, step, error
+        error = shape_residual(s, x, state, w, lanes)
+        reached = error <= tolerance
+        if not reached:
+            if step == most or not error < LARGEST:
+                break
+            rate = error / before if step > 0 else 0.0
+            if rate > RENEW_RATE and (rate > LOST_RATE or rate * error > tolerance):
+                if rate > 1.0:
+                    _move(s, x, state, memory[POINTS + 2 * pairs, POSE:], -1.0)
+                return STALE, step, error, pairs
+        _chord_step(s, w, maps, memory[POINTS + 2 * pairs + 1, POSE:])
+        pairs = correct_step(memory, pairs, step > 0)
+        _move(s, x, state, memory[POINTS + 2 * pairs, POSE:], 1.0)
+        if reached:
+            _write_shapes(s, state, w, pose)
+            remember(memory, target)
+            for r in range(s.counts[1]):
+                o = POSE + UNKNOWNS * r
+                memory[0, o] = x.length[r]
+                memory[0, o + 1] = state.joint[r, 1, 0]
+                for i in range(6):
+                    memory[0, o + 2 + i] = state.wrench[r, i]
+            return REACHED, step, error, pairs
         before = error
-        _chord_step(s, x, state, w, maps)
-    return STOPPED, most, error
+    return STOPPED, step, error, pairs
 
 
 @merged_kernel
-def _write_result(s, x, state, w, paths, pose, record):
+def _write_shapes(s, state, w, pose):
+    """Write the poses of all rods along them."""
     h = w.scratch[0:4, 0:4]
-    for i in range(12):
-        record[i] = state.body[1, i // 4, i % 4]
     for r in range(s.counts[1]):
-        o = 12 + 8 * r
-        record[o] = x.length[r]
-        record[o + 1] = state.joint[r, 1, 0]
-        for i in range(6):
-            record[o + 2 + i] = state.wrench[r, i]
         k = r % 8
         for step in range(s.counts[4] + 1):
-            y = paths[r // 8, step]
+            y = w.paths[r // 8, step]
             for i in range(3):
                 for j in range(3):
                     h[i, j] = y[(3 * i + j) * 8 + k]

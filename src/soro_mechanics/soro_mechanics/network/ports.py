@@ -76,23 +76,16 @@ def port_response(
     rows = slice(6 * body - 6, 6 * body)
     turn = linear.axes(body)
     sensors = linear.sensors()
-    # motion of all bodies per motor, and per unit of each effector direction
-    by_motor = -linear.inverse @ linear.columns
-    by_force = linear.inverse[:, rows] @ turn.T @ axes
-    by_sensor = linear.inverse @ sensors.bodies.T
-    see = axes.T @ turn
-    jacobian = np.concatenate(
-        [
-            see @ by_motor[rows],
-            sensors.actuators + sensors.bodies @ by_motor,
-        ]
-    )
-    held = np.block(
-        [
-            [see @ by_force[rows], see @ by_sensor[rows]],
-            [sensors.bodies @ by_force, sensors.inner + sensors.bodies @ by_sensor],
-        ]
-    )
+    directions, count = axes.shape[1], axes.shape[1] + len(sensors.value)
+    # what the ports see of the bodies' motion; by symmetry of work, also where they push
+    ports = np.zeros((count, linear.matrix.shape[0]))
+    ports[:directions, rows] = axes.T @ turn
+    ports[directions:] = sensors.bodies
+    follow = ports @ linear.inverse
+    jacobian = -follow @ linear.columns
+    jacobian[directions:] += sensors.actuators
+    held = follow @ ports.T
+    held[directions:, directions:] += sensors.inner
     return PortResponse(
         np.array(actuation), linear.torque, tip, axes, axes.T @ wrench, sensors.value,
         linear.motor_stiffness(), jacobian, held,
