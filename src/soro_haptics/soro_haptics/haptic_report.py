@@ -4,45 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from soro_driver.control_loop import ControlLoop
-from soro_driver.driver_report import device_status, Level, loop_status, Status
+from soro_driver.driver_report import Level, Status
 
 from soro_haptics.environment_messages import words_of
 from soro_haptics.haptic_control import HapticControl
 
-Maker = Callable[[], Status]
 
-
-def status_makers(loop: ControlLoop, control: HapticControl) -> tuple[Maker, ...]:
-    """Return what makes the statuses of device, loop, sensing, rendering and timing."""
-    return (
-        lambda: device_status(loop), lambda: loop_status(loop), lambda: sensor_status(control),
-        lambda: rendering_status(control), lambda: timing_status(control),
-    )  # fmt: skip
-
-
-class StatusTurns:
-    """Makes one status at a time, in turn; all of them when something has changed.
-
-    The loop takes the interpreter back some dozen times per tick, and each time it may wait for
-    the thread that reports (`soro_node.main.SWITCH_INTERVAL`). All statuses at once keep that one
-    busy for longer than a tick can wait, one of them does not.
-    """
-
-    def __init__(self) -> None:
-        self._seen: Hashable = None
-        self._next = 0
-
-    def due(self, makers: Sequence[Maker], state: Hashable) -> list[Status]:
-        """Return what shall be said now; `state` differs when everything shall be."""
-        if state != self._seen:
-            self._seen = state
-            return [make() for make in makers]
-        self._next = (self._next + 1) % len(makers)
-        return [makers[self._next]()]
+def haptic_statuses(control: HapticControl) -> list[Status]:
+    """Return the statuses of sensing, rendering and timing."""
+    return [sensor_status(control), rendering_status(control), timing_status(control)]
 
 
 def sensor_status(control: HapticControl) -> Status:

@@ -43,7 +43,7 @@ from soro_haptics.environment_messages import objects_from_messages, words_of
 from soro_haptics.haptic_control import HapticControl, Haptics
 from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
 from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
-from soro_haptics.haptic_report import status_makers, StatusTurns
+from soro_haptics.haptic_report import haptic_statuses
 from soro_haptics.haptic_setup import calibration_path, known_calibration, make_haptics
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory
@@ -62,14 +62,14 @@ class HapticRenderer(DriverNode):
 
     node_name = 'haptic_renderer'
     parameters = PARAMETERS
-    report_period = 0.2  # one of five statuses: they cost time that the loop shares
+    report_period = 1.0  # percentiles cost time that the loop shares; changes come at once
 
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None
         self._haptics: Haptics | None = None
         self._period = 0.0
         self._heard: TopicDevice | None = None
-        self._times, self._turns = StageTimes(), StatusTurns()
+        self._times = StageTimes()
         self._collector = CollectorWatch(self._times.collection)
         super().__init__('', **kwargs)
         self._frames = frames_for(self.get_namespace(), self._table.frame_prefix)
@@ -139,12 +139,9 @@ class HapticRenderer(DriverNode):
         return self._control
 
     def statuses(self, loop: ControlLoop) -> list[Status]:
-        """Return one status in turn: driver, loop, hand, environment, timing; all on a change."""
-        if self._control is None:
-            return super().statuses(loop)
-        safety = loop.safety
-        state = (loop, self._control, safety.state, safety.faults, safety.reason)
-        return self._turns.due(status_makers(loop, self._control), state)
+        """Return what the driver says, and the hand, the environment and the timing."""
+        found = super().statuses(loop)
+        return found if self._control is None else [*found, *haptic_statuses(self._control)]
 
     def destroy_node(self) -> None:
         """Listen to the collector no longer."""
