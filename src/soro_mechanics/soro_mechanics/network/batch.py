@@ -206,7 +206,8 @@ def chebyshev_terms(u: Array, powers: Integers) -> Array:
 def fitted(fit: Fit, driven: Array, moves: Array) -> Fit:
     """Return the fit with the least-squares coefficients of samples."""
     terms = chebyshev_terms((driven - fit.middle) / fit.half, fit.powers)
-    return replace(fit, coefficients=np.linalg.lstsq(terms, moves, rcond=None)[0])
+    found = np.linalg.lstsq(terms, moves, rcond=None)[0]
+    return replace(fit, coefficients=np.asarray(found, dtype=np.float64))
 
 
 def misfit(layout: lay.Layout, errors: Array) -> float:
