@@ -7,8 +7,8 @@ platform held at its target and the lengths unknown. The linear maps of one full
 many solves: each iteration integrates the shapes alone and steps with maps that are some
 millimetres old, so the residual is exact and only the rate of convergence pays. What the steps
 show of the maps' age corrects them (see `path_memory_kernels`); they are renewed when the rate
-still grows. A solution is taken one step beyond the iterate whose residual was small enough: the
-extrapolations feed on its error.
+still grows. A solution is taken one step beyond the iterate whose residual was small enough,
+because the extrapolations feed on its error.
 
 Per rod, with its closure c and f_b = F_b + E c, the force on its second end,
 
@@ -44,6 +44,9 @@ STOPPED = 1
 STALE = 2
 RENEW_RATE = 0.4  # a residual that falls by less asks for new maps, unless one more step will do
 LOST_RATE = 0.8  # one that falls by less than this always does
+# A longer step after a small residual, both scaled, is axial force against a closure: where that
+# alone is left, old maps make more of it than there was, and the step is not taken.
+EXTRA = 30.0
 LARGEST = 1e6  # scaled residual beyond which the attempt is lost
 UNKNOWNS = 8  # of a rod: length, joint angle, wrench (6)
 
@@ -221,6 +224,15 @@ def _chord_step(s, w, maps, out):
 
 
 @merged_kernel
+def _largest(step):
+    """Return the largest entry of a scaled step."""
+    largest = 0.0
+    for i in range(step.shape[0]):
+        largest = max(largest, abs(step[i]))
+    return largest
+
+
+@merged_kernel
 def _move(s, x, state, step, part):
     """Move the unknowns by a part of a scaled step."""
     length = part * s.scale[0]
@@ -267,7 +279,7 @@ def reach_platform(
         the state is then the best one so far.
     steps : int
     error : float
-        Scaled residual of the shapes; the unknowns that the memory receives are a step better.
+        Scaled residual of the shapes; the unknowns that the memory receives may be a step better.
     pairs : int
         In the memory now.
     """
@@ -290,7 +302,9 @@ def reach_platform(
                 return STALE, step, error, pairs
         _chord_step(s, w, maps, memory[POINTS + 2 * pairs + 1, POSE:])
         pairs = correct_step(memory, pairs, step > 0)
-        _move(s, x, state, memory[POINTS + 2 * pairs, POSE:], 1.0)
+        corrected = memory[POINTS + 2 * pairs, POSE:]
+        if not reached or _largest(corrected) <= EXTRA * error:
+            _move(s, x, state, corrected, 1.0)
         if reached:
             _write_shapes(s, state, w, pose)
             remember(memory, target)

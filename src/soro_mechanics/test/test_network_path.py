@@ -1,0 +1,221 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse along a path: what is remembered of it, and what it must not change."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+import pytest
+from soro_mechanics.network.path_memory_kernels import (
+    correct_step,
+    extrapolate,
+    PAIRS,
+    POINTS,
+    POSE,
+    ROWS,
+    USED,
+)
+from soro_mechanics.network.platform import TOLERANCE
+from soro_mechanics.network.platform_array_kernels import cut, cut_maps, maps_size, values_size
+from soro_mechanics.status import Code, Stability
+
+from soro_mechanics import load_robot
+
+UNKNOWNS = 48
+DIRECTION = np.array([0.0, 0.6, 0.8])
+
+
+@pytest.fixture(scope='module')
+def stewart():
+    return load_robot('stewart_gough')
+
+
+def pose_at(position, turn=0.0):
+    """Return a pose turned about z."""
+    pose = np.eye(4)
+    c, s = np.cos(turn), np.sin(turn)
+    pose[:2, :2] = [[c, -s], [s, c]]
+    pose[:3, 3] = position
+    return pose
+
+
+def memory_of(distances, function):
+    """Return a memory of solutions at distances along a line, newest first."""
+    memory = np.zeros((ROWS, POSE + UNKNOWNS))
+    for k, at in enumerate(distances):
+        memory[k, :POSE] = pose_at(at * DIRECTION)[:3].ravel()
+        memory[k, POSE:] = function(at)
+    return memory
+
+
+def extrapolated(memory, count, target):
+    out = np.empty(UNKNOWNS)
+    extrapolate(target, memory, count, np.empty(USED), np.empty(USED), out)
+    return out
+
+
+@pytest.mark.parametrize('degree', range(USED))
+def test_extrapolation_is_exact_for_polynomials_at_uneven_distances(degree):
+    rng = np.random.default_rng(degree)
+    coefficients = rng.normal(size=(degree + 1, UNKNOWNS))
+
+    def function(at):
+        return sum(c * (at / 0.01) ** i for i, c in enumerate(coefficients))
+
+    distances = [0.010, 0.0088, 0.0077, 0.0062, 0.0049]
+    target = pose_at(0.0112 * DIRECTION)
+    assert_allclose(
+        extrapolated(memory_of(distances, function), 5, target), function(0.0112), rtol=1e-9
+    )
+
+
+def test_a_path_that_goes_back_is_interpolated():
+    """The second point of the way back is one of the way there: its solution is taken."""
+
+    def function(at):
+        return np.exp(at * np.linspace(1.0, 40.0, UNKNOWNS))
+
+    memory = memory_of([0.009, 0.010, 0.009, 0.008, 0.007, 0.006], function)
+    found = extrapolated(memory, POINTS, pose_at(0.008 * DIRECTION))
+    assert_allclose(found, function(0.008), rtol=1e-14)
+
+
+@pytest.mark.parametrize('shift', [0.0, 4e-4])
+def test_points_off_the_line_are_not_extrapolated(shift):
+    memory = memory_of([0.010, 0.009], lambda at: np.full(UNKNOWNS, at))
+    memory[1, 3] += shift  # x
+    found = extrapolated(memory, 2, pose_at(0.011 * DIRECTION))
+    assert_allclose(found, 0.011 if shift == 0.0 else 0.010, rtol=1e-12)
+
+
+def test_the_same_target_again_takes_the_newest_solution():
+    memory = memory_of([0.010, 0.009], lambda at: np.full(UNKNOWNS, at))
+    assert_allclose(extrapolated(memory, 2, pose_at(0.010 * DIRECTION)), 0.010, rtol=1e-15)
+
+
+def test_pairs_make_broyden_s_updates():
+    """Steps with the pairs against steps with the updated Jacobian itself."""
+    rng = np.random.default_rng(5)
+    size = UNKNOWNS
+    true = np.eye(size) + 0.3 * rng.normal(size=(size, size)) / np.sqrt(size)
+    jacobian = np.eye(size)  # what the old maps are the inverse of
+    wanted = rng.normal(size=size)
+    memory = np.zeros((ROWS, POSE + size))
+    x, y = np.zeros(size), np.zeros(size)
+    pairs, last = 0, None
+    sizes = []
+    for k in range(PAIRS + 1):
+        memory[POINTS + 2 * pairs + 1, POSE:] = -(true @ x - wanted)
+        pairs = correct_step(memory, pairs, k > 0)
+        assert pairs == k
+        residual = true @ y - wanted
+        if last is not None:
+            jacobian += np.outer(residual, last) / (
+                last @ last
+            )  # y - B s = r after a step -B^-1 r
+        last = -np.linalg.solve(jacobian, residual)
+        step = memory[POINTS + 2 * pairs, POSE:]
+        assert_allclose(step, last, rtol=1e-8, atol=1e-10)
+        x, y = x + step, y + last
+        sizes.append(np.linalg.norm(last))
+    assert sizes[-1] < 1e-3 * sizes[0]
+    # a full memory goes on with what it has
+    memory[POINTS + 2 * pairs + 1, POSE:] = -(true @ x - wanted)
+    assert correct_step(memory, pairs, True) == PAIRS
+
+
+def test_parts_of_the_flat_arrays_do_not_overlap(stewart):
+    s = stewart.engine.equilibrium(()).layout.structure
+    n, steps, batches = (int(s.counts[k]) for k in (1, 4, 7))
+    numbers = np.concatenate(
+        [s.counts, s.rod_node, s.rod_piece, s.rod_macro, s.lane, s.joint_kind.ravel(), range(n)]
+    ).astype(np.int64)
+    values = np.zeros(values_size(n, steps, batches))
+    structure, *others = cut(numbers, values)
+    for name in ('counts', 'rod_node', 'rod_piece', 'rod_macro', 'lane', 'joint_kind'):
+        np.testing.assert_array_equal(getattr(structure, name), getattr(s, name))
+    np.testing.assert_array_equal(structure.rod_of_actuator, range(n))
+    unread = ('light_drive', 'light_shift')
+    parts = [
+        p
+        for name, p in zip(structure._fields, structure, strict=True)
+        if p.dtype == float and name not in unread
+    ]
+    for name in ('share', 'attach', 'motor_axis', 'offset', 'joint_axes', 'scale', 'body_centre'):
+        assert getattr(structure, name).shape == getattr(s, name).shape
+    parts += [p for other in others for p in other]
+    maps = np.zeros(maps_size(n))
+    for flat, cuts in ((values, parts), (maps, cut_maps(maps, n))):
+        for part in cuts:
+            part += 1.0
+        assert flat.max() == 1.0
+        assert flat.sum() == sum(p.size for p in cuts)
+    assert maps.min() == 1.0
+
+
+def wandering(count):
+    """Return targets with uneven steps, turns, a reversal and repetitions."""
+    t = np.linspace(0.0, 1.0, count)
+    t = np.concatenate([t**1.5, t[::-1] ** 2, t])
+    positions = np.stack(
+        [0.02 * np.sin(5.0 * t), 0.03 * t + 0.004 * np.sin(30.0 * t), 0.48 + 0.05 * t], axis=1
+    )
+    return [pose_at(p, 0.1 * np.sin(4.0 * a)) for p, a in zip(positions, t, strict=True)]
+
+
+@pytest.mark.parametrize('wrench', [np.zeros(6), np.array([0.3, 0.0, -0.5, 0.0, 0.02, 0.0])])
+def test_a_wandering_path_is_the_general_solution(stewart, wrench):
+    """Uneven, curved, turning, to and fro: lengths against a solve of each pose by itself."""
+    s = stewart.inverse(wandering(40)[0], wrench)
+    followed = 0
+    for k, target in enumerate(wandering(40)):
+        s = stewart.inverse(target, wrench, guess=s)
+        assert s.status.code is Code.NONE
+        assert s.status.stability is Stability.STABLE
+        state = s.configuration.state
+        if type(state).__name__ != 'FollowedSolution':
+            continue
+        followed += 1
+        # what is remembered of the solution is at least as good as what was measured
+        left = state.equilibrium.newton(state.inputs, state.state, 0, TOLERANCE)
+        assert left.residual <= TOLERANCE
+        if k % 10 == 0:
+            exact = stewart.forward(s.actuation, wrench, guess=s)
+            assert_allclose(exact.tip, target, atol=2e-7)
+            assert_allclose(s.configuration.backbones[3], exact.backbones[3], atol=1e-6)
+            arcs = [a[-1] for a in s.configuration.arc_lengths]
+            assert_allclose(arcs, [a[-1] for a in exact.arc_lengths], rtol=1e-12)
+    assert followed > 100
+
+
+def test_solutions_may_be_continued_more_than_once(stewart):
+    """A solve changes nothing of the solution it starts from."""
+    s = stewart.inverse(wandering(40)[0])
+    for target in wandering(40)[:30]:
+        s = stewart.inverse(target, guess=s)
+    target = wandering(40)[30]
+    before = s.configuration.state.track.memory.copy()
+    first = stewart.inverse(target, guess=s)
+    other = stewart.inverse(pose_at([0.01, 0.0, 0.49], 0.1), guess=s)
+    assert other.status.code is Code.NONE
+    again = stewart.inverse(target, guess=s)
+    np.testing.assert_array_equal(first.actuation, again.actuation)
+    np.testing.assert_array_equal(s.configuration.state.track.memory, before)
+
+
+def test_one_solver_serves_several_loads_in_turn(stewart):
+    """Two paths under different loads, point by point: each as if it were alone."""
+    loads = [np.zeros(6), np.array([0.4, 0.0, 0.0, 0.0, 0.0, 0.0])]
+    targets = wandering(40)[:20]
+    alone = []
+    for wrench in loads:
+        s = stewart.inverse(targets[0], wrench)
+        alone.append([])
+        for target in targets:
+            s = stewart.inverse(target, wrench, guess=s)
+            alone[-1].append(s.actuation)
+    turns = [stewart.inverse(targets[0], wrench) for wrench in loads]
+    for k, target in enumerate(targets):
+        for i, wrench in enumerate(loads):
+            turns[i] = stewart.inverse(target, wrench, guess=turns[i])
+            np.testing.assert_array_equal(turns[i].actuation, alone[i][k])
+    assert np.abs(np.subtract(*[a[-1] for a in alone])).max() > 1e-4
