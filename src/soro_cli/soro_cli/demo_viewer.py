@@ -97,11 +97,12 @@ def photograph_viewer(
                 page.pause(1.0)
                 page.settle(FRAMES, PATIENCE)
                 page.picture(file)
-                if held() or time.monotonic() > end:
+                still = held()
+                if still or time.monotonic() > end:
                     break
             if page.strangers or page.problems:
                 raise CliError(f'the page says {page.problems} and asks {page.strangers}')
-            return len(page.requests), held()
+            return len(page.requests), still
     except (OSError, RuntimeError, WebSocketException) as error:
         raise CliError(f'{Path(browser).name}: {error}') from None
 

@@ -172,7 +172,7 @@ def viewer(monkeypatch):
 
 @pytest.mark.parametrize(
     ('looks', 'times', 'still'),
-    [([True, True], 1, True), ([False, True, True], 2, True), ([False] * 5, TRIES, False)],
+    [([True], 1, True), ([False, True], 2, True), ([False] * TRIES, TRIES, False)],
 )
 def test_a_robot_that_does_not_hold_is_posed_again(
     viewer, tmp_path, monkeypatch, looks, times, still

@@ -30,7 +30,17 @@ SECOND = 10**9
 FIRST = 1000  # ticks before the recording
 
 
-def bag_of(folder, seconds, lost=(), counts=None):
+def state():
+    values = {key: [0.5] for key in ('commanded', 'applied', 'measured')}
+    return ActuatorState(name=['motor'], quantity=[3], flags=[0], **values)
+
+
+def stamped(message, now):
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, SECOND)
+    return serialize_message(message)
+
+
+def bag_of(folder, seconds, lost=(), counts=None, late=1):
     """Write what a loop at 500 Hz leaves: a state per tick, a report per second."""
     bag = BagWriter(folder, distribution='kilted')
     kinds = {STATE: 'soro_msgs/msg/ActuatorState', REPORTS: 'diagnostic_msgs/msg/DiagnosticArray'}
@@ -45,9 +55,9 @@ def bag_of(folder, seconds, lost=(), counts=None):
             )
             other = DiagnosticStatus(name='recorded/driver: device')
             message = DiagnosticArray(status=[other, status])
-            bag.write(numbers[REPORTS], now, serialize_message(message))
+            bag.write(numbers[REPORTS], now, stamped(message, now))
         if tick not in lost:
-            bag.write(numbers[STATE], now + 1, serialize_message(ActuatorState()))
+            bag.write(numbers[STATE], now + late, stamped(state(), now))
     bag.close()
     return folder
 
@@ -62,6 +72,10 @@ def test_a_whole_recording_has_a_state_for_every_tick(tmp_path):
     assert (ticks.done, ticks.missed, ticks.rate) == (2000, 4, 500.0)
     assert abs(ticks.done - ticks.recorded) <= 1 and ticks.lost == 0
     assert ticks.seconds == pytest.approx(4.0)
+
+
+def test_states_that_come_late_are_not_lost(tmp_path):
+    assert ticks_of(bag_of(tmp_path / 'run', 4, late=SECOND)).lost == 0
 
 
 def test_states_that_are_not_in_the_bag_are_counted(tmp_path):
