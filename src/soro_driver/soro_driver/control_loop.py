@@ -152,7 +152,10 @@ class ControlLoop:
         self._call(lambda: self._estop(pressed))
 
     def clear(self) -> None:
-        """Clear latched faults; arms nothing. Raises NotAllowed, DeviceError."""
+        """Clear latched faults and end a safe action; arms nothing, changes nothing while ACTIVE.
+
+        Raises NotAllowed, DeviceError.
+        """
         self._call(self._clear)
 
     def between_ticks(self, action: Callable[[], Any]) -> Any:
@@ -390,6 +393,10 @@ class ControlLoop:
 
     def _clear(self) -> None:
         self.safety.check_may_clear()
+        if self.safety.state is DeviceState.ACTIVE:
+            return  # nothing is latched; whoever is in control stays so
+        if self.safety.state is DeviceState.SAFE:
+            self._disarm()  # a safe action that still ramps is not left half-way
         if self.safety.connected:
             self.device.reset()
         self.safety.clear()

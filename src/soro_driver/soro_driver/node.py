@@ -286,7 +286,7 @@ class DriverNode(GuardedLifecycleNode):
     def _on_clear_fault(
         self, request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
-        """Clear what is latched; a driver that a fault had deactivated is active again.
+        """Clear what is latched; a driver that had fallen or was stopped is armed again.
 
         Nothing moves by this: the outputs are at rest, and a first command must start there.
         """
@@ -295,15 +295,21 @@ class DriverNode(GuardedLifecycleNode):
             response.success, response.message = False, str(error)
             return response
         self._estop_latched = False
-        if self._fell and self.trigger_activate() != TransitionCallbackReturn.SUCCESS:
-            response.success, response.message = (
-                False,
-                'cleared, but not armed; see the log',
-            )
+        if not self._arm_again():
+            response.success = False
+            response.message = 'cleared, but not armed; see the log'
             return response
         response.success = True
         response.message = 'active: send a new target' if self.active else 'cleared, not active'
         return response
+
+    def _arm_again(self) -> bool:
+        """Arm what was active before it fell or was stopped; False when that did not work."""
+        if self._fell:
+            return self.trigger_activate() == TransitionCallbackReturn.SUCCESS
+        if self.active and not self._running_loop().safety.armed:
+            return self._asked('clear_fault', lambda loop: loop.arm()) is None
+        return True
 
     def _asked(self, what: str, action: Callable[[ControlLoop], None]) -> SoroError | None:
         """Do what a person asked for; the error when it was refused."""

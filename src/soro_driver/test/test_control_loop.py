@@ -290,6 +290,26 @@ def test_a_device_error_latches_a_fault_and_vents(rig):
     assert rig.stream((0.0, 0.0, 0.0), 2).state is DeviceState.ACTIVE
 
 
+def test_clearing_an_active_robot_changes_nothing(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    calls = list(rig.device.calls)
+    rig.loop.clear()
+    assert rig.stream((BAR, 0.0, 0.0), 1).state is DeviceState.ACTIVE
+    assert 'make_safe' not in rig.device.calls[len(calls) :]
+    assert rig.device.written[-1][0] == pytest.approx(BAR)
+
+
+def test_clearing_during_a_safe_action_ends_it_with_safe_outputs(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.loop.stop('stopped')
+    assert rig.tick(3).state is DeviceState.SAFE
+    rig.loop.clear()
+    assert 'make_safe' in rig.device.calls
+    assert rig.tick().state is DeviceState.INACTIVE
+    rig.armed()
+    assert rig.stream((0.0, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+
+
 def test_a_device_that_tripped_by_itself_is_a_fault(rig):
     reach(rig, BAR, 0.0, 0.0)
     rig.device.tripped = True

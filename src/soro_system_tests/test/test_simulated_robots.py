@@ -41,4 +41,8 @@ def test_a_robot_file_of_ones_own_moves_at_once(tmp_path):
         assert math.dist(robot.watch.tip, tip) < 2e-3
         assert robot.call('driver/stop').success
         robot.wait(lambda: robot.state() == DeviceState.SAFE, 5.0, 'stop')
+        cleared = robot.call('driver/clear_fault')
+        assert (cleared.success, cleared.message) == (True, 'active: send a new target')
+        robot.wait(lambda: robot.state() == DeviceState.ACTIVE, 5.0, 'arming by one call')
+        robot.move([a.rest for a in actuators])
         assert robot.process.stop() == 0, robot.process.output
