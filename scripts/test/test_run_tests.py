@@ -62,3 +62,44 @@ def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsy
     assert 'FAILED soro_mechanics: pytest ended with 1' in printed
     assert 'assert False' in printed
     assert '1 passed, 1 failed' in printed
+
+
+UNSTEADY = """
+from pathlib import Path
+
+def test_unsteady():
+    mark = Path(__file__).with_name('mark')
+    runs = len(mark.read_text()) if mark.exists() else 0
+    mark.write_text('x' * (runs + 1))
+    assert runs >= {needed}
+
+def test_steady():
+    assert True
+"""
+
+
+def run_one(tmp_path, monkeypatch, name, needed):
+    (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
+    folder = tmp_path / name / 'test'
+    folder.mkdir(parents=True)
+    (folder / f'test_{name}.py').write_text(UNSTEADY.format(needed=needed))
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr(run_tests, 'test_folders', lambda names: {name: folder})
+    monkeypatch.setattr('sys.argv', ['run_tests.py'])
+    return run_tests.main(), len((folder / 'mark').read_text())
+
+
+def test_what_fails_once_is_repeated_alone_and_named(tmp_path, monkeypatch, capsys):
+    assert run_one(tmp_path, monkeypatch, 'soro_a', 1) == (0, 2)
+    printed = capsys.readouterr().out
+    assert 'passed in a second run only: soro_a.test.test_soro_a.test_unsteady' in printed
+    assert ' 2 passed in' in printed
+
+
+def test_what_fails_twice_fails(tmp_path, monkeypatch, capsys):
+    assert run_one(tmp_path, monkeypatch, 'soro_a', 2) == (1, 2)
+    assert '1 passed, 1 failed' in capsys.readouterr().out
+
+
+def test_computation_has_no_second_chance(tmp_path, monkeypatch):
+    assert run_one(tmp_path, monkeypatch, 'soro_mechanics', 1) == (1, 1)

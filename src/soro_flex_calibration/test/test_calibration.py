@@ -25,6 +25,7 @@ pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's 
 
 STEP = np.radians(0.1) / 6.42  # rad, of an encoder at the output
 LEVER = 0.003  # m, robot file
+READING = 0.05  # s, between two readings
 
 
 @pytest.fixture(scope='module')
@@ -44,19 +45,20 @@ def record(signals, fault=FlexFault.NONE, broken=-1):
     random = np.random.default_rng(3)
     plant = HapticPlant(find_robot_file('haptic_5dof'), 'can')
     limits = np.radians([[-60.0, 60.0]] * 6)
-    here, angles, counts = np.zeros(6), [], []
+    here, clock, angles, counts = np.zeros(6), 0.0, [], []
     for stop in extremes(limits, 0.5, 16, random):
         path = MotorPath(here, stop, 0.9, 0.0)
-        for time in np.arange(0.0, path.duration, 0.05):
-            angle, _ = path.at(time)
-            elongation = plant.update(angle, RELEASED).elongation
+        for i in range(int(path.duration / READING)):
+            for moment in READING * (i + np.linspace(0.0, 1.0, 6)[1:]):
+                angle, _ = path.at(moment)
+                elongation = plant.update(angle, RELEASED, now=clock + moment).elongation
             row = [
-                s.counts(e, 0.0, random, fault if i == broken else FlexFault.NONE)
-                for i, (s, e) in enumerate(zip(signals, elongation, strict=True))
+                s.counts(e, 0.0, random, fault if k == broken else FlexFault.NONE)
+                for k, (s, e) in enumerate(zip(signals, elongation, strict=True))
             ]
             angles.append(STEP * np.round(angle / STEP))
             counts.append(row)
-        here = stop
+        here, clock = stop, clock + path.duration
     names = tuple(f'flex_{i + 1}' for i in range(6))
     return RawRecording(names, np.array(angles), np.array(counts, float))
 
