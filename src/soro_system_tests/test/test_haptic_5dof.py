@@ -103,7 +103,7 @@ class HapticRobot:
         for _ in range(TRIES):
             self.ready()
             result = self.calibrate(
-                poses=11, amplitude=0.4, settle_time=0.5, samples_per_pose=10, keep=True
+                poses=11, amplitude=0.4, settle_time=1.0, samples_per_pose=10, keep=True
             )
             if result.error_code == Code.NONE:
                 return result
@@ -153,7 +153,8 @@ def test_a_hand_feels_a_wall_and_a_dead_device_stays_dead(namespace, tmp_path, m
         assert reply.error_code == Code.BUSY, 'the ground must not go while a hand leans on it'
         device.release()
         device.ready()
-        assert device.feel('circle').error_code == Code.NONE
+        # The handle has mass: it swings for a moment after the hand has gone.
+        robot.wait(lambda: device.feel('circle').error_code == Code.NONE, 10.0, 'free handle')
         wrong = SetVirtualEnvironment.Request(
             objects=[object_to_message(published_environment('hold', np.eye(4))[0])]
         )
