@@ -27,6 +27,7 @@ from soro_mechanics.robot_file import read_robot_file
 from std_srvs.srv import Trigger
 
 from soro_msgs.msg import ActuatorCommand, Configuration
+from soro_system_tests.process_figures import cpu_seconds
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
 MOTION = 5.0  # s; a motion takes one
@@ -210,24 +211,3 @@ def launched_robot(
     ):
         running = RunningRobot(f'/{space}', description, session)
         yield LaunchedRobot(process, session, running, log, started, patience, clearing)
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process and everything below it, ended or not [s]."""
-    total = 0.0
-    children: dict[int, list[int]] = {}
-    ticks: dict[int, float] = {}
-    for entry in Path('/proc').glob('[0-9]*'):
-        try:
-            fields = (entry / 'stat').read_text().rsplit(')', 1)[1].split()
-        except OSError:
-            continue  # it has just ended
-        children.setdefault(int(fields[1]), []).append(int(entry.name))
-        # utime, stime, and those of children that were waited for (proc(5), from field 14 on)
-        ticks[int(entry.name)] = sum(float(x) for x in fields[11:15])
-    rest = [pid]
-    while rest:
-        this = rest.pop()
-        total += ticks.get(this, 0.0)
-        rest += children.get(this, [])
-    return total / os.sysconf('SC_CLK_TCK')

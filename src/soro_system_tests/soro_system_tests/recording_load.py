@@ -29,7 +29,8 @@ import numpy as np
 from soro_cli.bag_reader import BagReader
 from soro_cli.launch_runner.parent_death import die_with_parent
 
-from soro_system_tests.launched_robot import cpu_seconds, launched_robot
+from soro_system_tests.launched_robot import launched_robot
+from soro_system_tests.process_figures import cpu_seconds
 from soro_system_tests.soft_parallel_real_time import replace_section
 
 ROBOT, SPACE = 'haptic_5dof', 'recorded'
