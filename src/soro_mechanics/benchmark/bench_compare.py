@@ -32,6 +32,11 @@ SECTION = ShapedSection('circle', np.array([RADIUS]), YOUNG, YOUNG / 3.0, 1.0, 0
 ACROSS = np.array([3.0 * BENDING / LENGTH**2, 0.0, 0.0, 0.0, 0.0, 0.0])
 IN_SPACE = np.array([0.4, -0.3, -0.2, 0.02, 0.01, 0.03])
 CASES = {'straight': ((0.0, 0.0, 0.0), ACROSS), 'precurved': ((1.0, 2.0, 0.5), IN_SPACE)}
+# A library looks the same in every panel, whichever others are in it.
+LOOK = {
+    'soro macro': ('C0', 'o'), 'soro elements': ('C1', 's'), 'exudyn': ('C2', '^'),
+    'pyelastica': ('C3', 'D'),
+}  # fmt: skip
 MACRO, ELEMENTS = (4, 8, 16, 32, 64), (4, 8, 16, 32, 64, 128, 256)
 LONGEST = 300.0  # s that the peers may take
 REPEAT = 5
@@ -135,26 +140,31 @@ def draw(tables, costs):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12.0, 4.0), layout='constrained')
+    first = None
     for i, (case, rows) in enumerate(tables.items()):
-        axes = figure.add_subplot(1, 3, i + 1)
+        axes = figure.add_subplot(1, 3, i + 1, sharex=first, sharey=first)
+        first = first or axes
         for name in dict.fromkeys(r[0] for r in rows):
             own = [r for r in rows if r[0] == name]
+            colour, marker = LOOK[name]
             axes.loglog(
-                [r[3] * 1e3 for r in own], [r[2] / LENGTH for r in own], 'o-', label=name, ms=3
-            )
-        axes.set_title(f'{case} cantilever, cold', fontsize=9)
+                [r[3] * 1e3 for r in own], [r[2] / LENGTH for r in own], color=colour,
+                marker=marker, label=name, ms=4,
+            )  # fmt: skip
+        axes.set_title(f'{case} cantilever, cold solve', fontsize=9)
         axes.set_xlim(0.1, 2e4)
-        axes.set_xlabel('time [ms]')
+        axes.set_xlabel('processor time [ms]')
         axes.set_ylabel('error of the tip / length')
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc='lower right')
         axes.grid(alpha=0.3)
     axes = figure.add_subplot(1, 3, 3)
     count, seconds = np.array(costs).T
-    axes.loglog(count, seconds * 1e3, 'o-', ms=3)
+    colour, marker = LOOK['soro elements']
+    axes.loglog(count, seconds * 1e3, color=colour, marker=marker, ms=4, label='soro elements')
     axes.loglog(count, seconds[-1] * 1e3 * count / count[-1], ':', color='0.5', label='linear')
     axes.set_title('one assembly and elimination', fontsize=9)
     axes.set_xlabel('two-node elements')
-    axes.set_ylabel('time [ms]')
+    axes.set_ylabel('processor time [ms]')
     axes.legend(fontsize=7)
     axes.grid(alpha=0.3)
     figure.savefig(PICTURE / 'network_compare.png', dpi=130)
