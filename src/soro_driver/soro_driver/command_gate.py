@@ -3,7 +3,7 @@
 """What a command must pass before hardware sees it. Pure: no clock, no ROS, no device.
 
 `CommandGate.check` refuses a whole message; `CommandGate.shape` makes a set-point from what
-passed: range, coupled limits, slew. Neither ever lets a NaN through.
+passed: range, coupled limits, slew.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from soro_driver.device import Array, Flag, Flags
 # A pressure regulator cannot suck: a clearly negative pressure is a mistake of the sender and is
 # refused; less than this part of the range is noise of a measured state that was sent back.
 NEGATIVE_PRESSURE_SLACK = 0.01
+SHORTEST_STEP = 1e-12  # s: two set-points at one time of the clock
 
 
 class NotNear(InvalidInput):
@@ -48,6 +49,7 @@ class CommandGate:
         self.span = self.maximum - self.minimum
         self.rate = np.array([a.rate for a in actuators])
         self.rest = np.array([a.rest for a in actuators])
+        self.is_pressure = np.array([a.quantity == 'pressure' for a in actuators])
         self._codes = [a.quantity_code for a in actuators]
         self._index = {name: i for i, name in enumerate(self.names)}
         self._coupled = tuple(coupled_limits)
@@ -120,11 +122,11 @@ class CommandGate:
         Parameters
         ----------
         values : ndarray, shape (m,)
-            From `check`.
+            From `check`: finite.
         previous : ndarray, shape (m,)
             The set-point before; feasible.
         dt : float
-            Time since then [s].
+            Time since then [s]; no step without any.
         rate : ndarray, shape (m,), optional
             Slew limit [SI/s]; default: that of the robot file.
 
@@ -136,9 +138,9 @@ class CommandGate:
         flags = np.zeros(len(self.names), np.uint16)
         target, flags = self._within_range(values, flags)
         target, flags = self._within_coupled(target, flags)
-        limit = self.rate if rate is None else rate
+        limit = (self.rate if rate is None else rate) * max(dt, SHORTEST_STEP)
         step = target - previous
-        excess = float(np.max(np.abs(step) / (limit * dt)))
+        excess = float(np.max(np.abs(step) / limit))
         if excess > 1.0 + 1e-9:  # a step of exactly the limit is not limited
             step /= excess
             flags[np.abs(step) > 0.0] |= np.uint16(Flag.RATE_LIMITED)

@@ -44,6 +44,7 @@ FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to 
 READY_TIMEOUT, READY_POLL = 1.5, 0.02  # s, for helpers of a device that are still starting
 IDLE_PATIENCE = 4.0  # times the feedback timeout: a busy computer must not lose a robot at rest
 AT_REST = 1e-6  # of the range: the ramp has arrived; below the resolution of any converter
+NOISE = 0.01  # of the range: so near to rest, a robot that is armed is at rest
 
 
 class ControlLoop:
@@ -101,7 +102,7 @@ class ControlLoop:
         self._commands = Watchdog(settings.command_timeout)
         self._feedback = Watchdog(settings.feedback_timeout)
         self._reading: Reading | None = None
-        self._setpoint = gate.rest.copy()
+        self._setpoint, self._hold = gate.rest.copy(), gate.rest.copy()
         self._written = math.nan
         self._armed_at = math.nan
         self._engaged: Demand | None = None
@@ -129,11 +130,14 @@ class ControlLoop:
     def arm(self) -> None:
         """Let commands move the robot. Raises NotAllowed, DeviceError."""
         end = time.monotonic() + READY_TIMEOUT
-        while not self.ready():
-            if time.monotonic() > end:
-                raise NotAllowed('the device is still starting; try again', Code.BUSY)
+        while True:
+            try:
+                self._call(self._arm)
+                return
+            except NotAllowed as error:
+                if error.code is not Code.BUSY or time.monotonic() >= end:
+                    raise
             time.sleep(READY_POLL)
-        self._call(self._arm)
 
     def ready(self) -> bool:
         """Whether the device could be armed, as far as it is concerned."""
@@ -258,13 +262,14 @@ class ControlLoop:
             self._begin_safe(f'no command from {self._engaged.source} for {silence:.3f} s')
         if self.safety.state is DeviceState.SAFE:
             return self._continue_safe(now)
-        target = self._setpoint if self._engaged is None else self._engaged.values
+        target = self._hold if self._engaged is None else self._engaged.values
         return self._write(target, now)
 
     def _take(self, demand: Demand, reading: Reading, now: float) -> None:
         """Act on a demand from this tick on, unless it is too old or not near enough."""
         if now - demand.arrival > self._commands.timeout:
             return
+        self._check_finite(demand)
         if self._engaged is None:
             try:
                 reference = self._reference(reading)
@@ -277,6 +282,13 @@ class ControlLoop:
         self._engaged = demand
         self._commanded[:] = demand.values
         self._commands.feed(demand.arrival)
+
+    def _check_finite(self, demand: Demand) -> None:
+        """Refuse what no limit holds: messages were checked, what a law computes was not."""
+        wrong = ~np.isfinite(demand.values)
+        if wrong.any():
+            names = ', '.join(n for n, bad in zip(self.gate.names, wrong, strict=True) if bad)
+            raise DeviceError(f'{demand.source} wants no number for {names}', Fault.INTERNAL)
 
     def _continue_safe(self, now: float) -> Flags:
         if self.settings.safe_action == RELEASE:
@@ -344,6 +356,7 @@ class ControlLoop:
         self.safety.lost(reason)
         self._disengage()
         self._reading = None
+        self._setpoint = self.gate.rest.copy()
         self._quietly(self.device.make_safe)  # one way may still work
         self.device.close()
         self._retry_at = self._clock() + self._retry_after
@@ -370,13 +383,22 @@ class ControlLoop:
 
     def _arm(self) -> None:
         self.safety.check_may_arm()
+        if not self.device.ready():
+            raise NotAllowed('the device is still starting; try again', Code.BUSY)
         reading = self.device.read()
+        age = self._clock() - reading.time
+        if not age <= self._feedback.timeout:
+            raise NotAllowed(f'the newest measurement is {age:.2f} s old: not armed', Code.BUSY)
         if np.any(reading.flags & Flag.SENSOR_FAULT):
             pairs = zip(self.gate.names, reading.flags, strict=True)
             bad = [name for name, flags in pairs if flags & Flag.SENSOR_FAULT]
             raise NotAllowed(f'sensor of {", ".join(bad)} is faulty: not armed')
-        self.device.arm()
-        self._setpoint = self._start_from(reading)
+        try:
+            self.device.arm()
+        except DeviceTimeout:
+            self._make_safe()  # it may be armed: perhaps only its answer was lost
+            raise
+        self._setpoint, self._hold = self._start_from(reading)
         self._written = math.nan
         self._commanded[:] = math.nan
         self._plausibility.restart()
@@ -427,11 +449,17 @@ class ControlLoop:
         unknown = np.isnan(reading.measured)
         return np.where(unknown, self._setpoint, reading.measured)
 
-    def _start_from(self, reading: Reading) -> Array:
-        """Where the robot is: at rest when it is near it, so that noise is not driven."""
+    def _start_from(self, reading: Reading) -> tuple[Array, Array]:
+        """Return where the robot is, and where it stays until somebody commands.
+
+        Arming moves nothing. Only what is at rest but for noise stays there exactly, and the rest
+        of a pressure near it is let out, so that noise is not driven.
+        """
         here = np.where(np.isnan(reading.measured), self.gate.rest, reading.measured)
-        near = np.abs(here - self.gate.rest) <= self.settings.engage_band * self.gate.span
-        return self.gate.clamp(np.where(near, self.gate.rest, here))
+        band = np.where(self.gate.is_pressure, self.settings.engage_band, NOISE)
+        near = np.abs(here - self.gate.rest) <= band * self.gate.span
+        hold = np.where(near, self.gate.rest, here)
+        return self.gate.clamp(here), self.gate.clamp(hold)
 
     def _call(self, action: Callable[[], Any]) -> Any:
         return self._requests.ask(action) if self._thread.running else action()

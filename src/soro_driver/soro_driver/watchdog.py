@@ -26,8 +26,8 @@ class Watchdog:
         return not math.isnan(self._fed)
 
     def feed(self, time: float) -> None:
-        """Note an arrival at `time` [s]; an older one than known changes nothing."""
-        if not self._fed >= time:
+        """Note an arrival at `time` [s]; an older one than known, or NaN, changes nothing."""
+        if not (self._fed >= time or math.isnan(time)):
             self._fed = time
 
     def clear(self) -> None:

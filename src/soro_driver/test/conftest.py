@@ -162,9 +162,9 @@ def make_rig(actuators, coupled):
             'safe_rate': np.full(3, 1.0 * BAR), 'plausibility': PlausibilityLimits(),
             'section': Section({}, 'driver.fake'),
         }  # fmt: skip
+        gate = changes.pop('gate', None) or CommandGate(actuators, coupled)
         settings |= changes
         device = FakeDevice(clock, 3)
-        gate = CommandGate(actuators, coupled)
         settings = DriverSettings(**settings)
         inlet = CommandInlet(gate, settings.command_timeout)
         log: list[str] = []

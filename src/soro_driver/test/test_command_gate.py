@@ -108,7 +108,7 @@ PRESSURES = st.lists(st.floats(-0.01 * BAR, 3.0 * BAR), min_size=3, max_size=3)
 
 
 @settings(max_examples=200, deadline=None)
-@given(PRESSURES, PRESSURES, st.floats(1e-4, 1.0))
+@given(PRESSURES, PRESSURES, st.one_of(st.just(0.0), st.floats(1e-4, 1.0)))
 def test_invariants_of_shaping(start, target, dt):
     """From a feasible set-point every step is feasible, within the slew, and not past its goal."""
     actuators = tuple(

@@ -30,6 +30,15 @@ def test_an_older_arrival_does_not_turn_the_watchdog_back():
     assert dog.age(2.1) == pytest.approx(0.1)
 
 
+def test_an_arrival_without_a_time_is_none():
+    dog = Watchdog(0.25)
+    dog.feed(float('nan'))
+    assert not dog.started
+    dog.feed(2.0)
+    dog.feed(float('nan'))
+    assert dog.age(2.1) == pytest.approx(0.1) and dog.expired(2.3)
+
+
 def test_watchdog_cleared():
     dog = Watchdog(0.25)
     dog.feed(1.0)
