@@ -23,7 +23,7 @@ from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
 from soro_dspace_driver.protocol import DeviceFault
-from soro_dspace_driver.transport import DspaceTransport
+from soro_dspace_driver.transport import DspaceTransport, UNARMED
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
 
 FAULT_WORDS = {
@@ -110,4 +110,5 @@ class DspaceDevice(SessionDevice):
 
     def _tripped(self) -> bool:
         """Whether the device went safe by itself while it should be armed."""
-        return self._armed and bool(self.transport.faults & DeviceFault.EXPIRED)
+        t = self.transport
+        return self._armed and (t.state in UNARMED or bool(t.faults & DeviceFault.EXPIRED))

@@ -31,6 +31,7 @@ from soro_dspace_driver.protocol import (
     COUNT,
     DeviceFault,
     Feedback,
+    FULL_SCALE,
     INVALID,
     Limits,
     LONGEST_TTL,
@@ -41,6 +42,7 @@ from soro_dspace_driver.protocol import (
 )
 from soro_dspace_driver.wiring import DspaceWiring
 
+UNARMED = (SerialState.BOOT, SerialState.SAFE)
 RATE_COUNT, PERIOD_COUNT = 100.0, 1e-4  # Pa/s and s of the LIMITS frame
 
 
@@ -126,6 +128,8 @@ class DspaceTransport:
         self._request(Arm(self.session.number), time.monotonic() + self._open_timeout)
         self.poll()  # what was measured before says nothing about this time
         self.faults &= ~DeviceFault.EXPIRED
+        if self.state in UNARMED:
+            self.state = int(SerialState.ARMED)
 
     def disarm(self) -> None:
         """Zero volt and dump, confirmed by the device."""
@@ -182,7 +186,7 @@ class DspaceTransport:
     def _counts(self, values: Array) -> tuple[int, int, int]:
         counts = np.zeros(CHANNELS, int)
         counts[self._wiring.channels] = np.rint(values / COUNT)
-        if np.any(counts < 0) or np.any(counts >= INVALID):
+        if np.any(counts < 0) or np.any(counts > FULL_SCALE):
             raise DeviceError(f'{values} Pa do not fit the frame')
         a, b, c = (int(x) for x in counts)
         return a, b, c

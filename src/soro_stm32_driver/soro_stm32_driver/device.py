@@ -126,4 +126,7 @@ class Stm32Device(SessionDevice):
     def _tripped(self) -> bool:
         """Whether the board went safe by itself while it should be armed."""
         status = self.transport.status
-        return self._armed and status is not None and bool(status.flags & StatusFlag.TRIPPED)
+        if not self._armed or status is None:
+            return False
+        safe = status.state in (SerialState.BOOT, SerialState.SAFE)
+        return safe or bool(status.flags & StatusFlag.TRIPPED)

@@ -175,6 +175,8 @@ class Stm32Transport:
 
     def command(self, lengths: Array, ttl: float, now: float) -> None:
         """Bring the muscles toward lengths (30,) [m]; the board goes safe `ttl` [s] later."""
+        if not np.all(np.isfinite(lengths)):
+            raise DeviceError(f'set-points {lengths} are not finite')
         self._alive_until = now + ttl
         ahead = self._ahead(lengths, now)
         if self.window.full or not self.clock.known:
@@ -310,6 +312,9 @@ class Stm32Transport:
                 )
 
     def _take(self, body: Body, arrived: float) -> None:
+        if isinstance(body, Status):  # the clock of a board that was restarted is behind
+            peer = self.session.peer
+            self.rebooted |= peer is not None and body.boot != peer.boot_id & 0xFFFF
         time_ = getattr(body, 'time', None)
         if time_ is not None and not self._is_newest(body.type, time_):
             self.overtaken += 1
@@ -335,9 +340,6 @@ class Stm32Transport:
 
     def _status(self, status: Status, arrived: float) -> None:
         self.status, self.time = status, arrived
-        peer = self.session.peer
-        if peer is not None and status.boot != peer.boot_id & 0xFFFF:
-            self.rebooted = True
         self.window.status(status)
         vented = status.flags & StatusFlag.VENTED and not status.flags & StatusFlag.VENTING
         asked = self._vented_after
