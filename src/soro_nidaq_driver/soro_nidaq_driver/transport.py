@@ -60,6 +60,7 @@ class NidaqTransport:
         self._tasks: list[Any] = []
         self._level = False
         self._next_edge = 0.0
+        self._ready = False  # every task is there
 
     @property
     def applied(self) -> Array:
@@ -87,10 +88,12 @@ class NidaqTransport:
                 self._counters.append(self._make_counter(nidaqmx, channel.command))
             if self.wiring.heartbeat:
                 self._heartbeat = self._make_line(nidaqmx, self.wiring.heartbeat)
+        self._ready = True
         return Identity(' + '.join(models), ' + '.join(serials))
 
     def read(self) -> tuple[float, Array, Array]:
         """Return the time of arrival [s, CLOCK_MONOTONIC], pressures [Pa], and which are valid."""
+        self._require_tasks()
         with translated('read'):
             for reader, sample, places in self._readers:
                 reader.read_one_sample(sample, timeout=self._timeout)
@@ -102,6 +105,9 @@ class NidaqTransport:
 
     def write(self, pressure: Array) -> None:
         """Write set-points [Pa], shape (m,)."""
+        self._require_tasks()
+        if not np.all(np.isfinite(pressure)):
+            raise DeviceError(f'set-points {pressure} are not finite')
         duty = duty_of(pressure, self.wiring)
         with translated('write'):
             for i, counter in enumerate(self._counters):
@@ -129,6 +135,7 @@ class NidaqTransport:
         DeviceError, DeviceLost
             The first one met.
         """
+        self._require_tasks()
         first: DeviceError | None = None
         for i, counter in enumerate(self._counters):
             try:
@@ -161,8 +168,13 @@ class NidaqTransport:
         for lock in self._locks:
             lock.release()
 
+    def _require_tasks(self) -> None:
+        """Refuse to work with what was closed, or opened by half: no task would say so."""
+        if not self._ready:
+            raise DeviceLost(f'cards {", ".join(self.wiring.cards)}: not connected')
+
     def _close_tasks(self) -> None:
-        lost = False
+        self._ready = lost = False
         for task in self._tasks:
             # A link that failed once is not asked again: each try would take a whole timeout.
             if not lost:

@@ -154,6 +154,30 @@ def test_no_server(wiring):
     transport.close()
 
 
+def test_what_is_not_open_neither_measures_nor_obeys(card, transport):
+    for _ in range(2):
+        with pytest.raises(DeviceLost, match='not connected'):
+            transport.read()
+        with pytest.raises(DeviceLost, match='not connected'):
+            transport.write(np.zeros(3))
+        with pytest.raises(DeviceLost, match='not connected'):
+            transport.stop_outputs()
+        transport.open()
+        card.volts = {'Dev1/ai0': 1.0}
+        transport.read()
+        transport.close()
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_does_not_reach_the_card(card, transport, value):
+    transport.open()
+    transport.write(np.array([BAR, 0.0, 0.0]))
+    card.calls.clear()
+    with pytest.raises(DeviceError, match='not finite'):
+        transport.write(np.array([0.5 * BAR, value, 0.0]))
+    assert card.calls == []
+
+
 def test_two_drivers_cannot_have_one_card(card, wiring, transport):
     transport.open()
     second = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
@@ -236,6 +260,22 @@ def test_a_counter_that_cannot_be_stopped_gets_its_card_reset(card, device):
     with pytest.raises(DeviceError):
         device.make_safe()
     assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
+
+
+@pytest.mark.parametrize('call', ['ResetDevice', 'CreateAIVoltageChan', 'CreateCOPulseChanFreq'])
+def test_a_reset_that_failed_leaves_no_measurements_behind(card, device, call):
+    device.open()
+    card.volts = {'Dev1/ai0': 1.0}
+    assert np.isfinite(device.read().measured).any()
+    card.errors[call] = -200474
+    with pytest.raises(DeviceTimeout):
+        device.reset()
+    with pytest.raises(DeviceLost):
+        device.read()
+    del card.errors[call]
+    device.close()
+    device.open()
+    assert device.read().measured[0] == pytest.approx(0.3 * BAR)
 
 
 def test_the_supervisor_resets_the_cards_when_the_device_is_closed_unsafe(card, device):
