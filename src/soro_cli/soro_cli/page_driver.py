@@ -22,9 +22,8 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
+from soro_node.parent_death import die_with_parent
 from websockets.sync.client import ClientConnection, connect
-
-from soro_cli.launch_runner.parent_death import die_with_parent
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 START = 60.0  # s, for the browser

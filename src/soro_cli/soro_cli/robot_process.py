@@ -13,8 +13,9 @@ import subprocess
 import sys
 from types import TracebackType
 
+from soro_node.parent_death import die_with_parent
+
 from soro_cli.errors import CliError
-from soro_cli.launch_runner.parent_death import die_with_parent
 from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.ros_session import RosSession
@@ -77,7 +78,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            self.process.kill()  # the nodes end with it, see parent_death
+            self.process.kill()  # the nodes end with it, see soro_node.parent_death
             self.process.wait()
             raise
 

@@ -27,7 +27,7 @@ from soro_msgs.srv import ComputeCompliance
 
 LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-STOP_TIMEOUT = 2.0  # s
+STOP_TIMEOUT = 0.8  # s
 REPORT_PERIOD = 0.2  # s
 
 PARAMETERS = (

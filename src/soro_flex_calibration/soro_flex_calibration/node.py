@@ -51,6 +51,7 @@ FEEDBACK_EVERY = 10  # targets
 STATE_TIMEOUT = 0.5  # s without a state: nothing is moved any more
 START_PATIENCE = 3.0  # s for states to be heard
 FOLLOW_PATIENCE = 3.0  # s for motors that have fallen behind
+STOP_TIMEOUT = 0.8  # s
 FOLLOWED = 0.1  # rad; farther behind than this the path waits
 SENSOR_FAULT = ActuatorState.SENSOR_FAULT
 
@@ -168,7 +169,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     def stop_outputs(self) -> None:
         """End what is running; the motors hold, then belong to the renderer again."""
         self._ending.set()
-        if self._busy.acquire(timeout=2.0):
+        if self._busy.acquire(timeout=STOP_TIMEOUT):
             self._busy.release()
         if self._action is not None:
             self._action.destroy()

@@ -34,6 +34,7 @@ from soro_mechanics.virtual_environment import VirtualEnvironment
 from soro_node.diagnostics import Level
 from soro_node.frames import frames_for
 from soro_node.lifecycle import NotActive
+from soro_node.main import interruptible
 from soro_node.main import run as run_node
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
@@ -256,7 +257,8 @@ class HapticRenderer(DriverNode):
         try:
             self._robot = read_description(self._table)
             self._period = read_driver_settings(self._robot).period
-            self._haptics = self._load()
+            with interruptible():
+                self._haptics = self._load()
         except SoroError as error:
             self.get_logger().error(str(error))  # configuring says so again
         return super().autostart()

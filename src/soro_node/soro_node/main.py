@@ -5,20 +5,26 @@
 rclpy's own signal handlers make the context invalid at the first signal, so that nothing can be
 published or vented afterwards. Here the node keeps its context until it is safe: the handler only
 asks to stop. It wakes the executor through a pipe, because a signal does not end a wait in rcl.
+
+Whoever is told to end has ended within two seconds, whatever computes: the interpreter runs
+handlers between two bytecodes only, and a compiler or a kernel may keep the main thread from the
+next one for minutes. A second thread then makes the node safe and ends the process. Drivers are
+the exception: nothing cuts their talk with a device short.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import atexit
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
-import ctypes
 import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import rclpy
 from rclpy.exceptions import InvalidHandle
@@ -28,11 +34,14 @@ from rclpy.task import Future
 from soro_mechanics.errors import SoroError
 from soro_mechanics.kernel_cache import use_kernel_cache
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
+from soro_node.parent_death import die_with_parent
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
 # 100 Hz, or a request whose kernels give the lock back many times, would wait each time.
 SWITCH_INTERVAL = 2e-4
+PATIENCE = 1.0  # s from a signal until another thread does what the main thread should
+LEAVE_TIME = 0.5  # s that a node which is safe has to take leave of the others
 
 
 class StopRequested(BaseException):
@@ -42,58 +51,84 @@ class StopRequested(BaseException):
 class StopSignals:
     """SIGINT and SIGTERM, turned into one future that ends the spinning.
 
+    The handlers stay until the process has gone: a further signal changes nothing.
+
     Parameters
     ----------
-    interrupt_start : bool
+    interruptible : bool
         Raise `StopRequested` in the main thread until `spinning` is set, so that a long start
-        can be interrupted. Drivers do not want that: they may be talking to a device.
+        can be interrupted, and call `overdue` should the main thread not end the process.
+        Drivers do not want either: they may be talking to a device.
+    overdue : callable
+        Called in another thread `PATIENCE` after the first signal.
     """
 
-    def __init__(self, interrupt_start: bool) -> None:
+    def __init__(self, interruptible: bool, overdue: Callable[[], None]) -> None:
         self.stop: Future = Future()
         self.spinning = False
-        self._interrupt_start = interrupt_start
+        self._interruptible = interruptible
+        self._overdue = overdue
+        self._acting = threading.Lock()
         self._asked = False
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._write, False)
-        self._old = {s: signal.signal(s, self._handle) for s in SIGNALS}
-        self._old_fd = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        self._thread = threading.Thread(target=self._watch, name='signals', daemon=True)
-        self._thread.start()
+        self._read, write = os.pipe()
+        os.set_blocking(write, False)
+        for number in SIGNALS:
+            signal.signal(number, self._handle)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, name='signals', daemon=True).start()
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let signals interrupt what is done within, although it is a driver that starts."""
+        if self._asked:
+            raise StopRequested
+        before, self._interruptible = self._interruptible, True
+        try:
+            yield
+        finally:
+            with self._acting:  # not taken any more once the process is being ended
+                self._interruptible = before
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         # Runs in the main thread, between two bytecodes; repeated signals change nothing.
         asked, self._asked = self._asked, True
-        if self._interrupt_start and not self.spinning and not asked:
+        if self._interruptible and not self.spinning and not asked:
             raise StopRequested
 
     def _watch(self) -> None:
-        while True:
-            numbers = os.read(self._read, 64)
-            if not numbers or 0 in numbers:
-                return
-            if any(n in numbers for n in SIGNALS) and not self.stop.done():
-                self.stop.set_result(None)
-
-    def close(self) -> None:
-        """Put the handlers back that were there before."""
-        signal.set_wakeup_fd(self._old_fd)
-        for number, handler in self._old.items():
-            signal.signal(number, handler)
-        os.write(self._write, b'\0')
-        self._thread.join(timeout=1.0)
-        os.close(self._read)
-        os.close(self._write)
+        while not any(number in SIGNALS for number in os.read(self._read, 64)):
+            pass
+        self.stop.set_result(None)
+        time.sleep(PATIENCE)
+        with self._acting:
+            if self._interruptible:
+                self._overdue()
 
 
-def die_with_parent() -> None:
-    """Have the kernel send SIGTERM when the thread that started this process ends (Linux).
+class Safety:
+    """A node that is made safe once, by the thread that comes first; others wait for that."""
 
-    A launcher that is killed cannot stop its children; a driver must not stay behind without it.
+    def __init__(self) -> None:
+        self.node: Any = None
+        self._lock = threading.Lock()
+
+    def make_safe(self) -> None:
+        """Call `make_safe` of the node, where there is a node that has it."""
+        with self._lock:
+            node, self.node = self.node, None
+            if hasattr(node, 'make_safe'):
+                node.make_safe()
+
+
+_signals: StopSignals | None = None  # of this process, once it runs a node
+
+
+def interruptible() -> contextlib.AbstractContextManager[None]:
+    """Return a context in which a signal may interrupt the start of a driver.
+
+    For what takes long and touches no device: loading a model, compiling its kernels.
     """
-    if sys.platform == 'linux':
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    return contextlib.nullcontext() if _signals is None else _signals.interruptible()
 
 
 def spin(executor: Executor, stop: Future) -> None:
@@ -111,8 +146,10 @@ def spin(executor: Executor, stop: Future) -> None:
 
 def run(
     factory: Callable[[], Any], args: Sequence[str] | None = None, *, driver: bool = False
-) -> int:
-    """Run one node until it is told to stop; return the exit code of the process.
+) -> NoReturn:
+    """Run one node until it is told to stop, and end the process.
+
+    The exit code is 0 after SIGINT, SIGTERM or a shutdown of the context, 1 after an error.
 
     Parameters
     ----------
@@ -122,38 +159,34 @@ def run(
     args : sequence of str, optional
         Default: the command line.
     driver : bool
-        The process moves something: signals never interrupt its start, further signals are
-        ignored until `make_safe` has returned, and it ends with its parent.
-
-    Returns
-    -------
-    int
-        0 after SIGINT, SIGTERM or a shutdown of the context; 1 after an error.
+        The process moves something: signals interrupt its start only where it says so
+        (`interruptible`), nothing cuts `make_safe` short, and it ends with its parent.
     """
+    global _signals
     use_kernel_cache()
     sys.setswitchinterval(SWITCH_INTERVAL)
     if driver:
-        die_with_parent()
-    signals = StopSignals(interrupt_start=not driver)
+        die_with_parent(signal.SIGTERM)
+    safety = Safety()
+    _signals = signals = StopSignals(not driver, lambda: _end_without_main_thread(safety))
     try:
         arguments = None if args is None else list(args)
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-        return _run_node(factory, signals)
+        code = _run_node(factory, signals, safety)
     except StopRequested:
-        return 0
+        code = 0
     except SoroError as error:
         print(f'error: {error}', file=sys.stderr)
-        return 1
+        code = 1
     except Exception:  # noqa: BLE001 - the boundary of the process
         traceback.print_exc()
-        return 1
-    finally:
-        rclpy.try_shutdown()
-        signals.close()
+        code = 1
+    rclpy.try_shutdown()
+    _end_process(code)
 
 
-def _run_node(factory: Callable[[], Any], signals: StopSignals) -> int:
-    node = factory()
+def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety) -> int:
+    node = safety.node = factory()
     executor: Executor | None = None
     try:
         executor = SingleThreadedExecutor()
@@ -165,8 +198,7 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals) -> int:
         return 0
     finally:
         signals.spinning = True  # from here on a signal must not cut the tidying short
-        if hasattr(node, 'make_safe'):
-            node.make_safe()
+        safety.make_safe()
         if executor is not None:
             executor.shutdown(timeout_sec=1.0)
         node.destroy_node()
@@ -174,3 +206,32 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals) -> int:
 
 def _wants_start(node: Any) -> bool:
     return node.has_parameter('autostart') and node.get_parameter('autostart').value is True
+
+
+def _end_process(code: int) -> NoReturn:
+    """End the process now that everything is in order.
+
+    The interpreter's own end would first wait for threads that go on computing, then take apart
+    every compiled kernel: a second of processor time and more, with several nodes on a busy
+    computer longer than a launcher waits before it sends SIGTERM (exit code 143).
+    """
+    try:
+        atexit._run_exitfuncs()  # what libraries have asked for
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):  # closed, or nobody reads it
+                stream.flush()
+    finally:
+        os._exit(code)
+
+
+def _end_without_main_thread(safety: Safety) -> NoReturn:
+    """Make the node safe and end the process: the main thread computes, or waits for that."""
+    code = 1
+    try:
+        safety.make_safe()
+        time.sleep(LEAVE_TIME)
+        code = 0
+    except Exception:  # noqa: BLE001 - the boundary of the process
+        traceback.print_exc()
+    finally:
+        os._exit(code)

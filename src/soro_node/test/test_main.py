@@ -2,18 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one main, in processes of their own: signals, exit codes, nothing on stderr."""
 
+from concurrent.futures import ThreadPoolExecutor
+import hashlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from soro_node.testing import own_domain
 
+from soro_node import main as main_module
+
+LAUNCHER_PATIENCE = 5.0  # s, then a launcher sends SIGTERM
+LONGER = 1.0 + main_module.PATIENCE + main_module.LEAVE_TIME  # s, than a busy thread is waited for
+
 PROGRAM = """
 import sys, threading
+from test_main import busy, LONGER, Slow
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
-from soro_node.main import run
+from soro_node.main import interruptible, run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_mechanics.errors import InvalidInput
 
@@ -34,29 +43,86 @@ class Probe(GuardedLifecycleNode):
         if mode == 'slow':
             say('starting')
             threading.Event().wait(30.0)
+        if mode in ('compile', 'load'):
+            threading.Timer(0.1, say, ['starting']).start()  # once it computes
+        if mode == 'compile':
+            busy['kernel']()
+        if mode == 'load':
+            with interruptible():
+                busy['kernel']()
+        if mode == 'talk':
+            say('starting')
+            threading.Event().wait(LONGER)
+            say('talked')
+            with interruptible():
+                say('loads')
     def activate(self):
         say('ready')
+        if self.table.mode in busy:
+            self.create_timer(0.01, self.work)
+        if self.table.mode == 'heavy':
+            sys.modules['__main__'].kernels = Slow()
         if self.table.mode == 'crash':
             self.create_timer(0.01, lambda: 1 / 0)
+    def work(self):
+        say('works')
+        busy[self.table.mode]()
     def stop_outputs(self):
         say('safe begin')
         if self.table.mode == 'slow_safe':
-            threading.Event().wait(0.5)
+            threading.Event().wait(LONGER)
         assert self.context.ok()
         say('safe end')
 
 sys.exit(run(Probe, driver='driver' in sys.argv))
 """
 
+SAFE = ['safe begin', 'safe end']
+
+
+def kernel():
+    """Compute for minutes without the interpreter and without a look at signals."""
+    hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)
+
+
+def pool():
+    """Wait for a thread that the interpreter would wait for at its end."""
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(kernel).result()
+
+
+def lane():
+    """Have a thread compute; the one that spins goes on."""
+    threading.Thread(target=pool, daemon=True).start()
+    threading.Event().wait(0.1)
+
+
+def child():
+    """Wait for a process that ends with this one."""
+    code = 'import sys; sys.stdin.read()'
+    subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE).wait()
+
+
+busy = {'kernel': kernel, 'pool': pool, 'lane': lane, 'child': child}
+
+
+class Slow:
+    """What the interpreter takes minutes to take apart."""
+
+    def __init__(self):
+        self.wait = threading.Event().wait
+
+    def __del__(self):
+        self.wait(60.0)
+
 
 class Process:
     """The program as a child, and what it wrote."""
 
     def __init__(self, *arguments):
-        environment = {**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}
         self.child = subprocess.Popen(
             [sys.executable, '-c', PROGRAM, *arguments], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=environment,
+            stderr=subprocess.PIPE, text=True, env=environment(),
         )  # fmt: skip
 
     def read_until(self, word):
@@ -65,9 +131,15 @@ class Process:
                 return
         raise AssertionError(f'{word!r} never came: {self.child.stderr.read()}')
 
-    def finish(self):
-        out, err = self.child.communicate(timeout=30.0)
+    def finish(self, timeout=30.0):
+        out, err = self.child.communicate(timeout=timeout)
         return self.child.returncode, out.split('\n')[:-1], err
+
+
+def environment():
+    """Return the variables of a program: it finds this file."""
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get('PYTHONPATH', '')])
+    return {**os.environ, 'ROS_DOMAIN_ID': str(own_domain()), 'PYTHONPATH': path}
 
 
 @pytest.fixture
@@ -94,11 +166,12 @@ def test_a_signal_ends_it_cleanly(start, number, kind):
     process = start(*kind)
     process.read_until('ready')
     process.child.send_signal(number)
-    assert process.finish() == (0, ['safe begin', 'safe end'], '')
+    assert process.finish() == (0, SAFE, '')
 
 
-def test_further_signals_do_not_cut_the_safe_action_short(start):
-    process = start('driver', *mode('slow_safe'))
+@pytest.mark.parametrize('kind', [(), ('driver',)], ids=['node', 'driver'])
+def test_neither_time_nor_signals_cut_the_safe_action_short(start, kind):
+    process = start(*kind, *mode('slow_safe'))
     process.read_until('ready')
     process.child.send_signal(signal.SIGINT)
     process.read_until('safe begin')
@@ -114,6 +187,39 @@ def test_a_long_start_can_be_interrupted(start):
     code, out, err = process.finish()
     assert (code, err) == (0, '')
     assert 'ready' not in out
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('work', busy)
+def test_a_node_that_computes_is_made_safe_and_ends(start, work, number):
+    process = start(*mode(work))
+    process.read_until('works')
+    process.child.send_signal(number)
+    code, out, err = process.finish(LAUNCHER_PATIENCE)
+    assert (code, [word for word in out if word != 'works'], err) == (0, SAFE, '')
+
+
+@pytest.mark.parametrize('arguments', [mode('compile'), ('driver', *mode('load'))])
+def test_a_start_that_compiles_can_be_interrupted(start, arguments):
+    process = start(*arguments)
+    process.read_until('starting')
+    process.child.send_signal(signal.SIGINT)
+    assert process.finish(LAUNCHER_PATIENCE) == (0, SAFE, '')
+
+
+def test_the_talk_of_a_driver_with_its_device_is_not_cut_short(start):
+    process = start('driver', *mode('talk'))
+    process.read_until('starting')
+    process.child.send_signal(signal.SIGINT)
+    # To its end, but what takes long is not begun any more.
+    assert process.finish() == (0, ['talked', *SAFE], '')
+
+
+def test_what_the_interpreter_takes_apart_at_its_end_is_not_waited_for(start):
+    process = start(*mode('heavy'))
+    process.read_until('ready')
+    process.child.send_signal(signal.SIGINT)
+    assert process.finish(LAUNCHER_PATIENCE) == (0, SAFE, '')
 
 
 def test_a_refused_start_is_exit_code_one_and_one_line(start):
@@ -153,9 +259,8 @@ def test_a_driver_ends_with_its_parent(start):
         f' pass_fds=({write},))\n'
         'child.wait()'
     )
-    environment = {**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}
     parent = subprocess.Popen(
-        [sys.executable, '-c', launcher, PROGRAM], pass_fds=(write,), env=environment
+        [sys.executable, '-c', launcher, PROGRAM], pass_fds=(write,), env=environment()
     )
     os.close(write)
     with os.fdopen(read) as out:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from soro_cli.bag_reader import BagReader
-from soro_cli.launch_runner.parent_death import die_with_parent
+from soro_node.parent_death import die_with_parent
 
 from soro_system_tests.launched_robot import launched_robot
 from soro_system_tests.process_figures import cpu_seconds

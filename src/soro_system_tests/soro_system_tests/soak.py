@@ -23,10 +23,10 @@ import sys
 import tempfile
 import time
 
-from soro_cli.launch_runner.parent_death import die_with_parent
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.catalogue import robot_files
 from soro_mechanics.robot_file import read_robot_file
+from soro_node.parent_death import die_with_parent
 
 from soro_system_tests.launched_robot import launched_robot
 from soro_system_tests.process_figures import left_segments, SHARED

@@ -40,7 +40,7 @@ LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 NEWEST = QoSProfile(depth=1)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 REPORT_PERIOD = 0.1  # s
-STOP_TIMEOUT = 2.0  # s
+STOP_TIMEOUT = 0.8  # s
 
 PARAMETERS = (
     autostart_parameter(),

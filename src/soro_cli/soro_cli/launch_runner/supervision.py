@@ -13,8 +13,9 @@ import subprocess
 import time
 from typing import IO
 
+from soro_node.parent_death import die_with_parent
+
 from soro_cli.launch_runner.node_plan import ProcessPlan
-from soro_cli.launch_runner.parent_death import die_with_parent
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK = 0.2  # s, the longest sleep between looks at deadlines
