@@ -72,9 +72,9 @@ class CanDevice(SessionDevice):
         return cls(wiring)
 
     def link_counts(self) -> dict[str, int]:
-        """Count what was received and was not a frame of the protocol."""
-        bus = self.transport.bus
-        return {'malformed': bus.malformed, 'error_frames': bus.error_frames}
+        """Count what was received and was no frame of the protocol, or an old measurement."""
+        bus, stale = self.transport.bus, self.transport.stale
+        return {'malformed': bus.malformed, 'error_frames': bus.error_frames, 'stale': stale}
 
     def read(self) -> Reading:
         """Return the board's answer to the last tick."""

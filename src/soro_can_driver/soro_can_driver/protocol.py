@@ -240,7 +240,7 @@ class Flex(Frame):
 
     half: int
     samples: tuple[int, int, int]
-    seq: int
+    seq: int  # counter of the SYNC that it answers
     temperature: int  # deg C
     layout = struct.Struct('<3HBb')
 

@@ -90,6 +90,8 @@ class PythonCanLink:
                 break
             if message.is_error_frame:
                 self.error_frames += 1
+            elif message.is_extended_id or message.is_remote_frame:
+                self.malformed += 1  # another node's
             else:
                 found.append((message.arbitration_id, bytes(message.data)))
         return found

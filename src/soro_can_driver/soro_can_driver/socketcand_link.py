@@ -19,6 +19,7 @@ from soro_driver.device import DeviceLost
 from soro_can_driver.wiring import CanWiring
 
 BATCH = 65536  # bytes taken at once: a babbling bus must not hold the loop
+STANDARD = 3  # digits of an identifier; extended ones have eight and belong to others
 LONGEST = 4096  # bytes without the end of a frame: this is no socketcand server
 
 Raw = tuple[int, bytes]
@@ -107,7 +108,7 @@ class SocketcandLink:
         """Take one bracket: ``< frame identifier time data``."""
         try:
             _, kind, identifier, _, *data = words
-            if kind == b'frame':
+            if kind == b'frame' and len(identifier) <= STANDARD:
                 found.append((int(identifier, 16), bytes.fromhex(b''.join(data).decode())))
             elif kind == b'error':
                 self.error_frames += 1

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from soro_driver.device import DeviceError, DeviceTimeout, Identity
 
+from soro_can_driver.answers import Answers
 from soro_can_driver.board import (
     Abort,
     Access,
@@ -51,11 +52,22 @@ Array = NDArray[np.float64]
 COUNT = math.radians(0.1)  # rad of the motor per count
 HEARTBEAT = 0.1  # s
 HALVES = (slice(0, PER_HALF), slice(PER_HALF, MOTORS))
-BOTH = 0b11
+MOST_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
 
 
 class CanTransport:
-    """Talks to one board. The board answers every SYNC (or FD command) with its measurements."""
+    """Talks to one board. The board answers every SYNC (or FD command) with its measurements.
+
+    A measurement counts, and `time` says so, when it answers a SYNC and rests on a set-point that
+    are not long past: a board that hangs, lags, or takes no set-points is lost by its age.
+
+    Attributes
+    ----------
+    time : float
+        Arrival of the newest measurement that counts [s, CLOCK_MONOTONIC].
+    stale : int
+        Measurements that did not count.
+    """
 
     def __init__(self, wiring: CanWiring, io_timeout: float, open_timeout: float) -> None:
         self.wiring = wiring
@@ -79,9 +91,12 @@ class CanTransport:
         self.rebooted = False
         self.torn = 0
         self._session = 0
-        self._seq, self._counter = 0, 0
         self._sent: dict[int, Array] = {}
-        self._halves, self._asked = 0, False
+        self._first: Position | None = None
+        self._asked = self._armed = False
+        self._echo, self._clock, self.stale = 0, -1, 0
+        # SYNCs and the counters that come back with flex samples; set-points and their echoes.
+        self._syncs, self._setpoints = Answers(), Answers()
         # When the command of each number went out. The board measures when it takes a command and
         # echoes its number; without commands the numbers are old, and so samples look.
         self._sent_at = [math.nan] * 256
@@ -150,34 +165,38 @@ class CanTransport:
         counts = np.rint((values - w.zero) / self._per_count)
         if not np.all(np.abs(counts) < 0x8000):
             raise DeviceError(f'angle {values} does not fit the frame; check ratio and zero')
-        self._seq = (self._seq + 1) & 0xFF
-        self._sent_at[self._seq] = time.monotonic()
-        self._sent[self._seq] = w.zero + counts * self._per_count
+        seq = self._setpoints.ask()
+        self._sent_at[seq] = time.monotonic()
+        self._sent[seq] = w.zero + counts * self._per_count
         control = Control(True, Mode.POSITION, ttl_code(ttl))
         whole = tuple(counts.astype(int).tolist())
         if self._fd:
-            self.bus.send(CommandFd(self._seq, control, whole))
+            self.bus.send(CommandFd(seq, control, whole))
         else:
             a, b, c, d, e, f = whole
             self.bus.send(
-                Command(0, self._seq, control, (a, b, c)),
-                Command(1, self._seq, control, (d, e, f)), self._sync(),
+                Command(0, seq, control, (a, b, c)),
+                Command(1, seq, control, (d, e, f)), self._sync(),
             )  # fmt: skip
         self._asked = True
 
     def arm(self) -> None:
         """Let the board act on set-points."""
         self._sent.clear()
+        self._sent_at = [math.nan] * 256
         self.applied[:] = math.nan
         self._within(self._open_timeout)
         self.write_parameter(Parameter.ARM, self._session)
+        self._setpoints.restart(self._echo)  # no number may look like one of before
         # What was said before says nothing about the board that is armed now: a time to live that
         # ended under the host before this one, for example.
         self.emergencies.clear()
         self.status, self.state = int(BoardState.ARMED), BoardState.ARMED
+        self._armed = True
 
     def disarm(self) -> None:
         """Take the motors off power."""
+        self._armed = False  # from here on it takes no set-points
         self._within(self._io_timeout)
         self.write_parameter(Parameter.DISARM, 0)
 
@@ -231,7 +250,8 @@ class CanTransport:
                 self._take(time.monotonic())
             self._take(time.monotonic())
             if not math.isfinite(self.time) and not self.bus.wait(self._end):
-                raise DeviceTimeout('the board sends no measurements')
+                what = 'old measurements only' if self.stale else 'no measurements'
+                raise DeviceTimeout(f'the board sends {what}')
 
     def _write_limits(self) -> None:
         w = self.wiring
@@ -248,13 +268,12 @@ class CanTransport:
     def _ask(self) -> None:
         if self._fd:
             idle = Control(False, Mode.COAST, 0)
-            self.bus.send(CommandFd(self._seq, idle, (0,) * MOTORS))
+            self.bus.send(CommandFd(self._setpoints.newest, idle, (0,) * MOTORS))
         else:
             self.bus.send(self._sync())
 
     def _sync(self) -> Sync:
-        self._counter = (self._counter + 1) & 0xFF
-        return Sync(self._counter)
+        return Sync(self._syncs.ask())
 
     def _take(self, now: float) -> None:
         for frame in self.bus.receive():
@@ -262,23 +281,20 @@ class CanTransport:
 
     def _sort(self, frame: Frame, now: float) -> None:
         if isinstance(frame, Position):
-            part = HALVES[frame.half]
-            self._measured(part, frame.angles, frame.seq, frame.status)
-            self._halves |= 1 << frame.half
-            if self._halves == BOTH:
-                self._halves, self.time = 0, now
-                self.sampled = self._sent_at[frame.seq]
+            self._pair(frame, now)
         elif isinstance(frame, FeedbackFd):
             everything = slice(0, MOTORS)
-            self._measured(everything, frame.angles, frame.seq, frame.status)
+            self._measured(everything, frame.angles, frame.status)
             np.multiply(self._per_degree, frame.speeds, out=self.speeds)
             self._flexed(everything, frame.samples)
-            self.time, self.sampled = now, self._sent_at[frame.seq]
+            repeated, self._clock = frame.time == self._clock, frame.time
+            self._judge_age(frame.seq, now, repeated)
         elif isinstance(frame, Velocity):
             part = HALVES[frame.half]
             self.speeds[part] = self._per_degree[part] * frame.speeds
         elif isinstance(frame, Flex):
             self._flexed(HALVES[frame.half], frame.samples)
+            self._syncs.answered(frame.seq)
         elif isinstance(frame, ParameterFrame):
             if frame.reply:
                 self._replies.append(frame)
@@ -288,13 +304,34 @@ class CanTransport:
             if self.boot_id is not None and frame.boot_id != self.boot_id & 0xFFFF:
                 self.rebooted = True
 
-    def _measured(self, part: slice, angles: tuple[int, ...], seq: int, status: int) -> None:
+    def _pair(self, frame: Position, now: float) -> None:
+        """Take a half; the first motors come first, and both rest on the same set-point."""
+        first, self._first = self._first, None
+        if frame.half == 0:
+            self._first = frame
+        elif first is not None and first.seq == frame.seq:
+            for each in (first, frame):
+                self._measured(HALVES[each.half], each.angles, each.status)
+            self._judge_age(frame.seq, now)
+
+    def _judge_age(self, echo: int, now: float, repeated: bool = False) -> None:
+        """Let a measurement count unless it is an old one; `echo` is the set-point behind it."""
+        self._echo = echo
+        self._setpoints.answered(echo)
+        armed = self._armed and self.state is BoardState.ARMED
+        waiting = max(self._syncs.behind, self._setpoints.behind if armed else 0)
+        if repeated or waiting > MOST_BEHIND:
+            self.stale += 1
+            return
+        self.time, self.sampled = now, self._sent_at[echo]
+        if armed and echo in self._sent:
+            self.applied[:] = self._sent[echo]
+
+    def _measured(self, part: slice, angles: tuple[int, ...], status: int) -> None:
         self.angles[part] = self.wiring.zero[part] + self._per_count[part] * angles
         self.status, self.state = status, state_of(status)
         self.saturated[part] = bool(status & Status.SATURATED)
         self.torn += bool(status & Status.TORN)
-        if seq in self._sent and self.state is BoardState.ARMED:
-            self.applied[part] = self._sent[seq][part]
 
     def _flexed(self, part: slice, samples: tuple[int, ...]) -> None:
         raw = np.array(samples)

@@ -87,7 +87,7 @@ class MotorBoard:
         self.host_at = -math.inf
         self._session, self._fd = 0, False
         self._halves: dict[int, Command] = {}
-        self._seq, self._duty_motor = 0, 0
+        self._seq, self._sync, self._duty_motor = 0, 0, 0
         self._command_at, self._ttl = -math.inf, 0.0
         self._time, self._heartbeat_at = now, now
         self._outbox: list[Frame] = []
@@ -107,6 +107,7 @@ class MotorBoard:
         elif isinstance(frame, Command):
             self._halves[frame.half] = frame
         elif isinstance(frame, Sync):
+            self._sync = frame.counter
             self._apply_halves(now)
             self._measure(now)
         elif isinstance(frame, CommandFd):
@@ -216,7 +217,7 @@ class MotorBoard:
             frames += [
                 Position(half, self._seq, status, (a, b, c)),
                 Velocity(half, (u, v, w), self._duty_motor, 0),
-                Flex(half, (x, y, z), self._seq, 25),
+                Flex(half, (x, y, z), self._sync, 25),
             ]
         return frames
 

@@ -13,6 +13,7 @@ import pytest
 from soro_can_driver.board import CanId
 from soro_can_driver.device import CanDevice
 from soro_can_driver.protocol import Position, Sync, unpack
+from soro_can_driver.python_can_link import PythonCanLink
 from soro_can_driver.socketcand_link import SocketcandLink
 from soro_can_driver.wiring import CanWiring
 from soro_driver.device import DeviceError, DeviceLost
@@ -173,6 +174,32 @@ def test_frames_in_pieces_and_garbage_between_them(raw):
     server.client.sendall(b'02FF >< nonsense >< frame 7 >< error 004 2.0 >< frame 190 3 >')
     assert received(link, 2) == [(0x181, b'\x01\x02\xff'), (0x190, b'')]
     assert (link.malformed, link.error_frames) == (2, 1)
+
+
+def test_extended_identifiers_are_those_of_others(raw):
+    """A socketcand server writes them with eight digits, whatever their value."""
+    server, link = raw
+    server.client.sendall(b'< frame 00000181 1.5 0102 >< frame 181 1.5 03 >')
+    assert received(link, 1) == [(0x181, b'\x03')]
+    assert link.malformed == 1
+
+
+def test_extended_and_remote_frames_of_python_can_are_those_of_others():
+    channel = uuid.uuid4().hex
+    other = can.Bus(interface='virtual', channel=channel)
+    link = PythonCanLink(wiring('virtual', channel), 0.05)
+    try:
+        for options in (
+            {'is_extended_id': True}, {'is_extended_id': False, 'is_remote_frame': True},
+            {'is_extended_id': False},
+        ):  # fmt: skip
+            data = None if 'is_remote_frame' in options else bytes(8)
+            other.send(can.Message(arbitration_id=0x181, data=data, dlc=8, **options))
+        assert received(link, 1) == [(0x181, bytes(8))]
+        assert link.malformed == 2
+    finally:
+        link.close()
+        other.shutdown()
 
 
 def test_a_server_that_goes_is_lost_at_once(raw):

@@ -73,8 +73,7 @@ INJECTIONS: dict[int, Injection] = {
     14: Injection('Commands beyond range and slew', 'limited and flagged'),
     15: Injection(
         'Feedback that stands still', 'found, by values or by sequence number',
-        owed='for the motor board while nothing is to move: an encoder at rest repeats its count, '
-        'and sequence numbers are not judged',
+        owed='encoders alone that stand still while nothing is to move: at rest they do',
     ),
     16: Injection(
         'Sensor out of range or open', 'that channel is flagged, safe policy',

@@ -1,0 +1,222 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that the motor board sends back: repeated, late and mixed answers do not count."""
+
+from __future__ import annotations
+
+from collections import deque
+import time
+
+import numpy as np
+import pytest
+from soro_can_driver.board import EmergencyCode
+from soro_can_driver.device import CanDevice
+from soro_can_driver.protocol import Command, CommandFd, Position, unpack
+from soro_can_driver.transport import MOST_BEHIND
+from soro_can_driver.wiring import CanWiring
+from soro_driver.device import DeviceTimeout, Fault
+from soro_emulation.motor_board import MotorBoard
+
+TTL = 0.2  # s
+COUNT = np.radians(0.1)  # rad, ratio 1
+
+
+class Wire:
+    """A bus that carries at once what the test lets through, both ways."""
+
+    malformed = error_frames = 0
+
+    def __init__(self, board: MotorBoard) -> None:
+        self.board, self.late = board, 0
+        self.to_board = self.to_host = lambda frame: True
+        self._cycles: deque[list] = deque()
+        self._arrived: list = []
+
+    def open(self) -> None:
+        """Begin anew."""
+        self._arrived = []
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def send(self, *frames) -> None:
+        """Let the board answer; its answers arrive `late` cycles later."""
+        answers = []
+        for frame in frames:
+            if self.to_board(frame):
+                answers += self.board.receive(int(frame.id), frame.pack(), time.monotonic())
+        told = [frame for frame in (unpack(*a) for a in answers) if self.to_host(frame)]
+        self._cycles.append(told)
+        while len(self._cycles) > self.late:
+            self._arrived += self._cycles.popleft()
+
+    def receive(self):
+        """Return what has arrived."""
+        found, self._arrived = self._arrived, []
+        return found
+
+    def wait(self, end: float) -> bool:
+        """Whether there is time left."""
+        return time.monotonic() < end
+
+
+class Bench:
+    """The driver's device, a wire and a board, cycle by cycle."""
+
+    def __init__(self, framing: str) -> None:
+        self.board = MotorBoard(1, 2, lambda now: np.full(6, 2000.0), time.monotonic())
+        limit = np.full(6, 3.0)
+        wiring = CanWiring(
+            'none', 'none', '', 1, 1_000_000, 5_000_000, framing, 1.0, np.zeros(6), np.ones(6),
+            -limit, limit, np.full(6, 100.0), (), 0,
+        )  # fmt: skip
+        self.device = CanDevice(wiring)
+        self.transport = self.device.transport
+        self.wire = self.transport.bus = Wire(self.board)
+        self.device.open()
+        self.read()
+
+    def read(self, values=None):
+        """Do one cycle; returns its reading."""
+        self.board.host_at = time.monotonic()  # heartbeats are not what is tested here
+        reading = self.device.read()
+        if values is not None:
+            self.device.write(np.asarray(values, float), TTL)
+        return reading
+
+    def counted(self, cycles: int, values=None) -> int:
+        """Do cycles; returns in how many of them a new measurement counted."""
+        times = [self.read(values).time for _ in range(cycles)]
+        return len(set(times)) - 1
+
+    def armed(self):
+        self.device.arm()
+        self.counted(3, np.zeros(6))
+        return self
+
+
+@pytest.fixture(params=['classic', 'fd'])
+def bench(request):
+    return Bench(request.param)
+
+
+@pytest.fixture
+def classic():
+    return Bench('classic')
+
+
+@pytest.mark.parametrize('values', [None, np.zeros(6)], ids=['idle', 'commanded'])
+def test_every_answer_in_time_counts_across_the_wraps(bench, values):
+    if values is not None:
+        bench.armed()
+    assert bench.counted(601, values) == 600  # u8 wraps twice
+    assert bench.transport.stale == 0
+
+
+def test_applied_set_points_are_those_that_the_board_acts_on(bench):
+    bench.armed()
+    for k in range(300):
+        values = COUNT * np.round(np.linspace(-k, k, 6))
+        bench.read(values)
+        np.testing.assert_allclose(bench.read(values).applied, values, atol=1e-12)
+
+
+@pytest.mark.parametrize('state', ['idle', 'armed', 'commanded'])
+def test_a_board_that_repeats_its_last_measurement_ages(bench, state):
+    if state != 'idle':
+        bench.armed()
+    values = np.zeros(6) if state == 'commanded' else None
+    bench.board.repeats = True
+    assert bench.counted(600, values) <= MOST_BEHIND + 1  # the numbers wrap twice
+    assert bench.transport.stale >= 600 - MOST_BEHIND - 5
+    assert bench.device.link_counts()['stale'] == bench.transport.stale
+    bench.board.repeats = False
+    assert bench.counted(20, values) >= 18
+
+
+def test_a_board_that_repeats_itself_is_not_opened(bench):
+    bench.counted(20)
+    bench.board.repeats = True
+    if bench.transport._fd:  # its clock stands still from one connection to the next: not seen
+        bench.device.open()
+        return
+    with pytest.raises(DeviceTimeout, match='old measurements only'):
+        bench.device.open()
+
+
+@pytest.mark.parametrize(('late', 'counts'), [(MOST_BEHIND - 3, True), (MOST_BEHIND + 3, False)])
+def test_late_answers_count_up_to_a_limit(bench, late, counts):
+    bench.armed()
+    bench.wire.late = late
+    bench.counted(2 * MOST_BEHIND, np.zeros(6))
+    counted = bench.counted(51, np.zeros(6))
+    assert counted >= 48 if counts else counted == 0
+
+
+def test_a_board_that_takes_no_set_points_ages_although_it_answers(bench):
+    bench.armed()
+    kind = CommandFd if bench.transport._fd else Command
+    bench.wire.to_board = lambda frame: not isinstance(frame, kind)
+    if kind is CommandFd:  # the board hears the question and not what is wanted
+        bench.wire.to_board = lambda frame: True
+        bench.board._apply = lambda *args: None
+    bench.board._watch = lambda now: None  # and knows no time to live
+    assert bench.counted(600, np.zeros(6)) <= MOST_BEHIND + 1
+    # What it says about itself is heard all the same.
+    bench.board.fail(EmergencyCode.OVER_CURRENT, 1)
+    bench.counted(3)
+    assert bench.read().faults & Fault.DEVICE
+
+
+def test_lost_set_points_now_and_then_change_nothing(classic):
+    classic.armed()
+    lost = iter(range(10**6))
+    classic.wire.to_board = lambda frame: not isinstance(frame, Command) or next(lost) % 5
+    assert classic.counted(201, np.zeros(6)) == 200
+
+
+def test_a_disarmed_board_that_took_no_set_points_is_not_stale(bench):
+    bench.armed()
+    bench.board._apply = lambda *args: None
+    bench.counted(100, np.zeros(6))
+    bench.device.make_safe()
+    bench.counted(2)
+    assert bench.counted(51) == 50
+
+
+def test_a_number_of_the_last_session_is_not_taken_for_one_of_this(classic):
+    classic.board._seq = 1  # what a board that was never restarted may remember
+    classic.read()
+    classic.device.arm()
+    classic.wire.to_board = lambda frame: not isinstance(frame, Command)
+    for _ in range(5):
+        reading = classic.read(np.full(6, 0.5))
+    assert np.isnan(reading.applied).all()
+
+
+def test_halves_of_two_cycles_are_no_measurement(classic):
+    """One lost frame must not pair the halves of neighbouring cycles from then on."""
+    classic.counted(3)
+    lost = iter([False])
+    classic.wire.to_host = lambda frame: (
+        not (isinstance(frame, Position) and frame.half == 0) or next(lost, True)
+    )
+    for k in range(50):
+        classic.board.angle[:] = k
+        classic.board.target[:] = k
+        reading = classic.read()
+        assert np.ptp(reading.measured) == 0.0, k
+    assert reading.measured[0] == pytest.approx(48 * COUNT)
+
+
+def test_halves_that_rest_on_two_set_points_are_no_measurement(classic):
+    classic.armed()
+    before = classic.read(np.zeros(6))
+    classic.wire.to_host = lambda frame: not isinstance(frame, Position)
+    classic.read(np.zeros(6))
+    t = classic.transport
+    now = time.monotonic()
+    t._sort(Position(0, 7, 2, (10, 10, 10)), now)
+    t._sort(Position(1, 8, 2, (20, 20, 20)), now)
+    assert t.time < now
+    np.testing.assert_array_equal(t.angles, before.measured)
