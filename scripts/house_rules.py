@@ -32,7 +32,7 @@ IN_TESTS = {
     re.compile(r'\btime\.sleep\('): 'a test must wait for something, not sleep',
     re.compile(r'\bmark\.(skip|skipif|xfail)\b|\bpytest\.(skip|xfail)\('): 'tests are not skipped',
 }
-LINK = re.compile(r'\]\((?!https?://|#)([^)#\s]+)')
+LINK = re.compile(r'\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)')
 INTERFACES = ('.msg', '.srv', '.action')
 
 
@@ -72,9 +72,25 @@ def _check_python(file: Path, text: str) -> Iterator[str]:
 
 def _check_links(file: Path, text: str) -> Iterator[str]:
     for number, line in enumerate(text.splitlines(), start=1):
-        for target in LINK.findall(line):
-            if not (file.parent / target).exists():
+        for target, place in LINK.findall(line):
+            other = file.parent / target if target else file
+            if not other.exists():
                 yield f':{number}: the link to {target} leads nowhere'
+            elif place and other.suffix == '.md' and place not in places(other.read_text()):
+                yield f':{number}: {target or "this page"} has no heading #{place}'
+
+
+def places(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as hosts of repositories make them."""
+    outside = re.sub(r'^ *```.*?^ *```', '', text, flags=re.MULTILINE | re.DOTALL)
+    times: dict[str, int] = {}
+    found = set()
+    for heading in re.findall(r'^#+ +(.+?) *$', outside, flags=re.MULTILINE):
+        words = re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', heading).lower()
+        anchor = re.sub(r'[^\w\- ]', '', words).replace(' ', '-')
+        found.add(f'{anchor}-{times[anchor]}' if anchor in times else anchor)
+        times[anchor] = times.get(anchor, 0) + 1
+    return found
 
 
 def _check_interface(text: str) -> Iterator[str]:

@@ -41,6 +41,9 @@ def tree(tmp_path, monkeypatch):
         ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
         ('README_DOT_md', f'see {REGISTRY}', 'registry'),
         ('README_DOT_md', 'see [this](docs/gone.md#part)', 'docs/gone.md leads nowhere'),
+        ('README_DOT_md', '# Here\n[that](#there)', 'this page has no heading #there'),
+        ('README_DOT_md', '```\n# No heading\n```\n[it](README.md#no-heading)', '#no-heading'),
+        ('README_DOT_md', '# Twice\n# Twice\n[1](#twice), [2](#twice-1), [3](#twice-2)', 'e-2'),
         ('src__m__msg__A_DOT_msg', 'float64 x\n', 'without a comment'),
     ],
 )
@@ -54,7 +57,8 @@ def test_house_rules_let_good_files_pass(tree):
     files = tree(
         src__a_DOT_py='#!/usr/bin/env python3\n' + HEADER,
         src__loop_DOT_py=HEADER + NAP,
-        README_DOT_md='[up](#here), [there](src/a.py#line), [far](https://example.org/x)',
+        README_DOT_md='# `Here`, [it](src/a.py) is\n'
+        '[up](#here-it-is), [there](src/a.py#line), [far](https://example.org/x#y)',
         src__m__msg__A_DOT_msg='# A thing.\nfloat64 x  # m\n',
     )
     assert list(house_rules.check(files)) == []
