@@ -167,12 +167,8 @@ class Build:
         # Under the paths that the nodes import from: Numba keeps one cache per path of a source.
         paths = [str(self.build / 'soro_mechanics'), str(self.build / 'soro_node')]
         environment['PYTHONPATH'] = os.pathsep.join(paths)
-        command = (
-            'import sys; from soro_mechanics import load_robot;'
-            'from soro_node.warm_up import warm_up; warm_up(load_robot(sys.argv[1]))'
-        )
         child = subprocess.Popen(
-            [str(self.workspace.python), '-c', command, robot],
+            [str(self.workspace.python), '-m', 'soro_node.warm_up', robot],
             env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

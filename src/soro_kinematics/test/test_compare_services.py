@@ -11,6 +11,7 @@ from soro_mechanics.status import Code
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message
 from soro_node.robot_binding import RobotBinding
+from soro_node.testing import Place
 
 from soro_mechanics import load_robot
 from soro_msgs.srv import CompareModels, SolveForward
@@ -19,13 +20,6 @@ from soro_msgs.srv import CompareModels, SolveForward
 pytestmark = pytest.mark.timeout(600)
 
 PRESSURES = [0.9e5, 0.0, 0.0]
-
-
-class Place:
-    """What the binding asks of a node."""
-
-    def get_namespace(self):
-        return '/arm'
 
 
 @pytest.fixture(scope='module')

@@ -42,6 +42,14 @@ def own_domain() -> int:
     return DOMAINS[os.getpid() % len(DOMAINS)]
 
 
+class Place:
+    """What a `RobotBinding` asks of a node, for tests without one."""
+
+    def get_namespace(self) -> str:
+        """Return where the node is."""
+        return '/arm'
+
+
 class RosSession:
     """Nodes of one test, each spun by its own thread, and a client beside them.
 

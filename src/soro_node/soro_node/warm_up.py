@@ -6,9 +6,9 @@ The nodes of one robot start together. Where nothing is compiled yet, one of the
 file lock, and the others wait for its result instead of doing the same work beside it; once a
 mark stands in the cache folder, nobody waits.
 
-As a program it compiles some models of a robot and ends:
+As a program it compiles some models of a robot, by default the first one of its file, and ends:
 
-    python -m soro_node.warm_up FILE MODEL ...
+    python -m soro_node.warm_up ROBOT [MODEL ...]
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from soro_mechanics.robot import Robot
 import soro_mechanics
 from soro_mechanics import load_robot
 
-LEAST_PRIORITY = 19
 LOCK_TIMEOUT = 300.0  # s, several times the longest compilation seen
 
 
@@ -78,7 +77,7 @@ def is_compiled(robot: Robot) -> bool:
 @contextlib.contextmanager
 def _compiled_once(robot: Robot) -> Iterator[None]:
     mark = _mark(robot)
-    lock = None if mark.exists() else _open_lock(mark.parent / f'warm-{robot.model}.lock')
+    lock = None if mark.exists() else open_lock(f'warm-{robot.model}.lock')
     if lock is None:
         yield
         return
@@ -94,18 +93,29 @@ def _mark(robot: Robot) -> Path:
     One for each robot file: the same model of another robot runs other kernels (loads, bodies);
     and for each path of the library, because Numba keeps one cache per path of a source.
     """
+    return _cache() / f'warm-{robot_key(robot.description.file, robot.model)}'
+
+
+def robot_key(file: str | Path, model: str = '') -> str:
+    """Return a name, fit for a file, of a robot file or one of its models as compiled here."""
+    files = (Path(file).resolve(), Path(soro_mechanics.__file__))
+    return hashlib.sha256('\0'.join((model, *map(str, files))).encode()).hexdigest()[:16]
+
+
+def _cache() -> Path:
     use_kernel_cache()
-    files = (Path(robot.description.file).resolve(), Path(soro_mechanics.__file__))
-    key = '\0'.join((robot.model, *map(str, files)))
-    name = f'warm-{hashlib.sha256(key.encode()).hexdigest()[:16]}'
-    return Path(os.environ['NUMBA_CACHE_DIR']) / name
+    return Path(os.environ['NUMBA_CACHE_DIR'])
 
 
-def _open_lock(file: Path) -> IO[str] | None:
-    """Open the lock file; None where the folder cannot be written, which only costs time."""
+def open_lock(name: str) -> IO[str] | None:
+    """Open a lock file beside the kernels; None where that folder cannot be written.
+
+    Without a lock the same work may be done twice, which only costs time.
+    """
+    folder = _cache()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        return file.open('w')
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / name).open('w')
     except OSError:
         return None
 
@@ -121,14 +131,10 @@ def _wait_for(descriptor: int) -> None:
             time.sleep(0.1)
 
 
-def main(file: str, models: Sequence[str]) -> None:
-    """Compile at low priority, and end with the process that asked for it."""
-    from soro_node.main import die_with_parent
-
-    die_with_parent()
-    os.nice(LEAST_PRIORITY)
-    for model in models:
-        warm_up(load_robot(file, model))
+def main(robot: str, models: Sequence[str]) -> None:
+    """Compile models of a robot."""
+    for model in models or [None]:
+        warm_up(load_robot(robot, model))
 
 
 if __name__ == '__main__':

@@ -2,22 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that are not compiled yet: refused while a process compiles them, then served."""
 
+import os
+from pathlib import Path
+import subprocess
+import sys
+
 import pytest
+from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.status import Code
 from soro_node.background_compilation import BackgroundCompilation, ModelCompiling
 from soro_node.robot_binding import RobotBinding
-from soro_node.testing import wait_until
+from soro_node.testing import Place, wait_until
+from soro_node.warm_up import is_compiled
 
+from soro_mechanics import load_robot
 from soro_node import background_compilation
 
+FILE = str(find_robot_file('spatial_cc'))
 VALUES = {'robot': 'stiff_flop', 'model': 'lpcc', 'frame_prefix': '', 'gravity': []}
-
-
-class Place:
-    """What the binding asks of a node."""
-
-    def get_namespace(self):
-        return '/arm'
 
 
 class Compiler:
@@ -25,17 +27,25 @@ class Compiler:
 
     started = []
 
-    def __init__(self, command, **settings):
+    def __init__(self, command, pass_fds, **settings):
         self.command, self.code = command, None
+        self.open = [os.dup(number) for number in pass_fds]  # as a process has them
         self.started.append(self)
 
     def poll(self):
         return self.code
 
+    def end(self, code):
+        """End, which closes files."""
+        self.code = code
+        while self.open:
+            os.close(self.open.pop())
+
 
 @pytest.fixture
-def compiled(monkeypatch):
+def compiled(monkeypatch, tmp_path):
     """Return the models that count as compiled, and let nothing be compiled here."""
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
     models, warmed = set(), []
     Compiler.started = []
     for module in ('background_compilation', 'robot_binding'):
@@ -43,7 +53,9 @@ def compiled(monkeypatch):
         monkeypatch.setattr(f'{place}.is_compiled', lambda robot: robot.model in models)
         monkeypatch.setattr(f'{place}.warm_up', lambda robot: warmed.append(robot.model) or 0.0)
     monkeypatch.setattr(background_compilation.subprocess, 'Popen', Compiler)
-    return models, warmed
+    yield models, warmed
+    for process in Compiler.started:
+        process.end(0)
 
 
 def test_the_nodes_model_is_ready_and_the_others_follow(compiled):
@@ -75,16 +87,80 @@ def test_what_a_process_left_undone_is_compiled_when_it_is_asked_for(compiled):
     _, warmed = compiled
     binding = RobotBinding(Place(), VALUES)
     binding.prepare()
-    Compiler.started[0].code = -9
+    Compiler.started[0].end(-9)
     assert binding.robot_with('network').model == 'network' and warmed[-1] == 'network'
 
 
+def test_of_the_nodes_of_a_robot_one_has_the_process(compiled):
+    models, warmed = compiled
+    first, second, other = bindings = [
+        RobotBinding(Place(), {**VALUES, 'robot': robot, 'model': ''})
+        for robot in ('stiff_flop', 'stiff_flop', 'spatial_cc')
+    ]
+    for binding in bindings:
+        binding.prepare()
+    files = [process.command[4] for process in Compiler.started]
+    assert [Path(file).stem for file in files] == ['stiff_flop', 'spatial_cc']
+    with pytest.raises(ModelCompiling):
+        second.robot_with('npcc')
+    assert len(Compiler.started) == 2
+    models.add('npcc')  # by the first one's
+    assert second.robot_with('npcc').model == 'npcc'
+    Compiler.started[0].end(-15)  # with its node; what is left is done by whom it is asked of
+    with pytest.raises(ModelCompiling):
+        second.robot_with('lcm')
+    assert Compiler.started[2].command[5:] == ['lcm', 'lpcc', 'network']
+    assert first.robot_with('lcm').model == 'lcm'
+
+
+def test_without_a_place_for_locks_every_node_compiles(compiled, monkeypatch):
+    monkeypatch.setattr(background_compilation, 'open_lock', lambda name: None)
+    for _ in range(2):
+        RobotBinding(Place(), VALUES).prepare()
+    assert len(Compiler.started) == 2
+
+
+@pytest.mark.timeout(600)  # kernels are compiled, at the least priority
 def test_a_real_process_compiles_and_ends(tmp_path, monkeypatch):
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
-    compilation = BackgroundCompilation('spatial_cc', ['constant_curvature'])
-    wait_until(lambda: compilation._process.poll() is not None, 120.0)
-    assert compilation._process.returncode == 0
-    assert list(tmp_path.glob('warm-*'))
+    first, second = (BackgroundCompilation(FILE, ['constant_curvature']) for _ in range(2))
+    assert second._process is None
+    robot = load_robot(FILE)
+    with pytest.raises(ModelCompiling):
+        second.require(robot)
+    assert wait_until(lambda: first._process.poll() is not None, 500.0)
+    assert first._process.returncode == 0
+    assert is_compiled(robot)
+    second.require(robot)
+    assert second._process is None
+
+
+def test_the_process_ends_with_its_node(tmp_path):
+    code = (
+        'import sys\n'
+        'from soro_node.background_compilation import BackgroundCompilation\n'
+        'compilation = BackgroundCompilation(sys.argv[1], ["network"])\n'
+        'print(compilation._process.pid, flush=True)\n'
+        'sys.stdin.read()\n'
+    )
+    environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
+    node = subprocess.Popen(
+        [sys.executable, '-c', code, FILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=environment,
+    )  # fmt: skip
+    number = int(node.stdout.readline())
+    node.kill()
+    node.communicate(timeout=10.0)
+    assert wait_until(lambda: has_ended(number))
+
+
+def has_ended(number):
+    """Return whether a process has ended, whoever has to collect it."""
+    try:
+        text = Path('/proc', str(number), 'stat').read_text()
+    except OSError:
+        return True
+    return text.rpartition(')')[2].split()[0] == 'Z'
 
 
 def test_nothing_to_do_starts_nothing():
