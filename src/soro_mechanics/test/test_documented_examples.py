@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python of the pages runs and does what stands beside it."""
 
+from copy import deepcopy
 from pathlib import Path
 import re
 
 import numpy as np
 import pytest
+import yaml
 
 from soro_mechanics import load_robot
 
@@ -53,6 +55,43 @@ def test_the_examples_of_a_page_run(page):
     for name in ('q', 's'):
         if name in names:
             assert names[name].status.converged, (page, name, names[name].status)
+
+
+def own_robot():
+    """Return the YAML blocks of the page about robots of one's own, parsed."""
+    text = (ROOT / 'docs/describe_your_own_robot.md').read_text(encoding='utf-8')
+    return re.findall(r'^```yaml\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_whole_robot_of_the_page_works(tmp_path, monkeypatch):
+    text = own_robot()[0]
+    (tmp_path / 'my_robot.yaml').write_text(text)
+    monkeypatch.chdir(tmp_path)
+    robot = load_robot('my_robot.yaml')
+    bent = robot.forward([0.5e5, 0.0, 0.0])
+    assert bent.status.converged and bent.tip[0, 3] < -5e-3  # away from the chamber
+    back = robot.inverse(bent.tip[:3, 3])
+    np.testing.assert_allclose(back.configuration.tip[:3, 3], bent.tip[:3, 3], atol=1e-5)
+    example = '\n'.join(examples('docs/describe_your_own_robot.md'))
+    exec(compile(example, 'page', 'exec'), {})  # noqa: S102 - the project's own page
+
+
+def test_the_pieces_of_the_page_make_a_robot(tmp_path):
+    whole = yaml.safe_load(own_robot()[0])
+    for text in own_robot()[1:]:
+        if not text.startswith(' '):  # not the inside of a list
+            whole.update(yaml.safe_load(text))
+    first = whole['actuators'][0]
+    whole['actuators'] = [{**first, 'name': f'pair_{i}'} for i in (1, 2, 3)]
+    whole['models'] = [m for m in whole['models'] if m != 'network']
+    last = deepcopy(whole['segments']['chain'][-1])
+    del last['link'], last['link_mass']
+    whole['segments']['chain'].append({**last, 'name': 'segment_2'})
+    file = tmp_path / 'pieces.yaml'
+    file.write_text(yaml.safe_dump(whole))
+    robot = load_robot(str(file))
+    assert robot.forward([0.3e5, 0.0, 0.0]).status.converged
+    assert len(robot.violations([1.5e5, 1.5e5, 0.0])) > 0
 
 
 def test_every_page_of_a_robot_begins_with_its_robot():
