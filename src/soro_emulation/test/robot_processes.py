@@ -67,12 +67,6 @@ def end(process: subprocess.Popen[str] | None) -> str:
     return process.communicate(timeout=30.0)[1]
 
 
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time a process has used."""
-    fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
 def children(pid: int) -> list[int]:
     """Return the child processes of a process."""
     text = Path(f'/proc/{pid}/task/{pid}/children').read_text()

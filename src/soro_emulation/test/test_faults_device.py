@@ -9,8 +9,9 @@ import time
 
 import numpy as np
 import pytest
-from robot_processes import ACTIVATE, BAR, cpu_seconds
+from robot_processes import ACTIVATE, BAR
 from soro_driver.device import DeviceState, Fault, Flag
+from soro_node.process_table import ProcessTable
 from std_msgs.msg import String
 
 LOST_WITHIN = 0.6  # s: feedback timeout 0.2, one call 0.05, report; a busy test machine
@@ -43,9 +44,9 @@ def test_emulator_killed_and_restarted(robot, note_time):
     took = assert_lost(robot, since)
     note_time('device killed: ERROR in diagnostics', took)
     assert took < LOST_WITHIN
-    before, start = cpu_seconds(robot.driver.pid), time.monotonic()
+    before, start = ProcessTable().own_seconds(robot.driver.pid), time.monotonic()
     robot.spin(2.0)
-    used = (cpu_seconds(robot.driver.pid) - before) / (time.monotonic() - start)
+    used = (ProcessTable().own_seconds(robot.driver.pid) - before) / (time.monotonic() - start)
     assert used < 0.2
     restart = time.monotonic()
     robot.emulator.wait()

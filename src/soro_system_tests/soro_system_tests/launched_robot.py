@@ -24,10 +24,10 @@ from soro_driver.device import DeviceState
 from soro_emulation.event_log import read_events
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file
+from soro_node.process_table import ProcessTable
 from std_srvs.srv import Trigger
 
 from soro_msgs.msg import ActuatorCommand, Configuration
-from soro_system_tests.process_figures import cpu_seconds
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
 MOTION = 5.0  # s; a motion takes one
@@ -66,7 +66,7 @@ class LaunchedRobot:
         with self._clearing_faults() if clearing else nullcontext():
             process.wait_ready(session, robot, patience)
         self.ready_after = time.monotonic() - started
-        self.start_work = cpu_seconds(process.process.pid)
+        self.start_work = ProcessTable().seconds(process.process.pid)
         self.watch = MotionWatch(robot)
         self.mechanics = OnlineMechanics(robot)
         self.shapes: dict[str, Configuration] = {}

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 import re
 
+from soro_node.process_table import ProcessTable
+
 STARTED = re.compile(r'^\[launch\] \[(\w+)\] started, pid (\d+)', re.MULTILINE)
 PAGE = os.sysconf('SC_PAGE_SIZE')
 SHARED = '/dev/shm/'
@@ -48,46 +50,15 @@ def processes_below(pid: int, output: str) -> dict[str, int]:
         What it printed; it names its nodes. A node's own children are called after it.
     """
     names = {int(number): name for name, number in STARTED.findall(output)}
-    children = _children(_stat_fields())
+    table = ProcessTable()
     found, rest = {'launch': pid}, [('launch', pid)]
     while rest:
         name, this = rest.pop()
-        for i, child in enumerate(sorted(children.get(this, []))):
+        for i, child in enumerate(table.children(this)):
             known = names.get(child, f'{name} child {i + 1}')
             found[known] = child
             rest.append((known, child))
     return found
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process and everything below it, ended or not [s]."""
-    fields = _stat_fields()
-    children, rest, ticks = _children(fields), [pid], 0.0
-    while rest:
-        this = rest.pop()
-        # utime, stime, and those of children that were waited for (proc(5), from field 14 on)
-        ticks += sum(float(x) for x in fields.get(this, [])[11:15])
-        rest += children.get(this, [])
-    return ticks / os.sysconf('SC_CLK_TCK')
-
-
-def _stat_fields() -> dict[int, list[str]]:
-    """Return what stands behind the name in /proc/<pid>/stat, from the state on, by process."""
-    found = {}
-    for entry in Path('/proc').glob('[0-9]*'):
-        try:
-            found[int(entry.name)] = (entry / 'stat').read_text().rsplit(')', 1)[1].split()
-        except OSError:
-            continue  # it has just ended
-    return found
-
-
-def _children(fields: dict[int, list[str]]) -> dict[int, list[int]]:
-    """Return the processes that each process has started and not lost."""
-    children: dict[int, list[int]] = {}
-    for pid, values in fields.items():
-        children.setdefault(int(values[1]), []).append(pid)
-    return children
 
 
 def segments_of(pid: int) -> set[str]:

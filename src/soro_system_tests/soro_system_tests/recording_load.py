@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from soro_cli.bag_reader import BagReader
 from soro_node.parent_death import die_with_parent
+from soro_node.process_table import ProcessTable
 
 from soro_system_tests.launched_robot import launched_robot
-from soro_system_tests.process_figures import cpu_seconds
 from soro_system_tests.soft_parallel_real_time import replace_section
 
 ROBOT, SPACE = 'haptic_5dof', 'recorded'
@@ -184,10 +184,11 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
         with recorder(bag, seconds) as process:
             robot.wait(lambda: node.count_subscribers(STATE) > before, LISTENING, 'recorder')
             robot.spin(WARM)
-            start, start_work = time.monotonic(), cpu_seconds(process.pid)
+            start, start_work = time.monotonic(), ProcessTable().seconds(process.pid)
             # The last look is taken while it still records: then it is gone from /proc.
             robot.spin(seconds - 2.0 * WARM)
-            work, passed = cpu_seconds(process.pid) - start_work, time.monotonic() - start
+            work = ProcessTable().seconds(process.pid) - start_work
+            passed = time.monotonic() - start
             answer = json.loads(process.communicate(timeout=END + seconds)[0])
         code = robot.process.stop()
         if code:
