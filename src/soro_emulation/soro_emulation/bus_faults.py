@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from soro_mechanics.errors import UnknownName
 
+from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import SerialLine
 from soro_emulation.socketcand_server import ERROR_FRAME
 
 Wire = Iterable[tuple[int, bytes]]
 
 BUS_FAULTS = ('link', 'deaf', 'garbage', 'babble', 'errors')
+MOST_GARBAGE = 10**5  # frames at once
 LOOK = 0.002  # s
 RATE = 10**12  # the pace of the bus is that of the host; faults are what is added
 FLOOD_ID = 0x001  # wins every arbitration
@@ -81,31 +83,30 @@ class BusFaults:
 
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break the bus, or repair it ('none')."""
-        self._broken = fault != 'none'
+        if fault not in ('none', *BUS_FAULTS):
+            raise UnknownName('fault', fault, BUS_FAULTS)
         if fault == 'none':
             self._to_device.repair()
             self._to_host.repair()
             self._babbling = self._storming = False
             self._hears.set()
-        elif fault == 'link':
+            self._broken = False
+            return
+        if fault == 'link':
             lines = {'to_device': (self._to_device,), 'to_host': (self._to_host,)}
             lines['both'] = (self._to_device, self._to_host)
-            direction = values.get('direction', 'both')
-            if direction not in lines:
-                raise UnknownName('direction', direction, tuple(lines))
-            for line in lines[direction]:
+            for line in lines[choice(values, 'direction', 'both', lines)]:
                 # The controllers discard a frame whose checksum is wrong: it is lost.
                 line.damage({**values, 'corruption': 0.0})
         elif fault == 'deaf':
             self._hears.clear()
         elif fault == 'garbage':
-            self._garbage = int(values.get('count', 100))
+            self._garbage = whole_number(values, 'count', 100, MOST_GARBAGE)
         elif fault == 'babble':
             self._babbling = True
-        elif fault == 'errors':
-            self._storming = True
         else:
-            raise UnknownName('fault', fault, BUS_FAULTS)
+            self._storming = True
+        self._broken = True
 
     def _carry(self) -> Iterator[tuple[int, bytes]]:
         now = time.monotonic()

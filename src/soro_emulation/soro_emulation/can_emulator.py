@@ -26,7 +26,7 @@ from soro_emulation.haptic_plant import (
     read_damping_ratio,
     RELEASED,
 )
-from soro_emulation.injected_fault import actuator_index, finite
+from soro_emulation.injected_fault import actuator_index, choice, finite, whole_number
 from soro_emulation.motor_board import MotorBoard
 from soro_emulation.socketcand_server import SocketcandServer
 
@@ -161,7 +161,7 @@ class CanEmulator(DeviceEmulator):
         elif fault == 'flex':
             self._break_sensor(values, now)
         elif fault == 'protocol':
-            board.major = int(finite(values, 'major', PROTOCOL_MAJOR + 1.0))
+            board.major = whole_number(values, 'major', PROTOCOL_MAJOR + 1, 255)
         elif fault == 'bus_off':
             board.fail(EmergencyCode.BUS_OFF, 0)
         elif fault != 'unplug' and fault not in BUS_FAULTS:
@@ -178,13 +178,8 @@ class CanEmulator(DeviceEmulator):
 
     def _break_sensor(self, values: dict[str, Any], now: float) -> None:
         names = self._wiring.sensors
-        name = values.get('sensor', names[0] if names else '')
-        if name not in names:
-            raise UnknownName('sensor', name, names)
-        kinds = [k.value for k in FlexFault]
-        kind = values.get('kind', FlexFault.STUCK.value)
-        if kind not in kinds:
-            raise UnknownName('kind', kind, kinds)
+        name = choice(values, 'sensor', names[0] if names else '', names)
+        kind = choice(values, 'kind', FlexFault.STUCK.value, [k.value for k in FlexFault])
         index = names.index(name)
         self._held[index] = self._counts(now)[index]
         self._since[index] = now

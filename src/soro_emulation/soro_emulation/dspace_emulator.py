@@ -17,7 +17,7 @@ from soro_emulation.analog_input import read_analog
 from soro_emulation.creep import Creep, read_creep
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.dspace_board import DspaceBoard, SCALE
-from soro_emulation.injected_fault import actuator_index, finite
+from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
 from soro_emulation.regulator import read_regulator
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
@@ -140,9 +140,9 @@ class DspaceEmulator(DeviceEmulator):
         elif fault == 'repeat':
             board.repeats = True
         elif fault == 'protocol':
-            board.major = int(finite(values, 'major', 2.0))
+            board.major = whole_number(values, 'major', 2, 15)
         else:
-            board.channels = int(finite(values, 'count', 6.0))
+            board.channels = whole_number(values, 'count', 6, 255)
 
     def _new_boot_id(self) -> int:
         return int(self._random.integers(1, 0xFFFFFFFF))

@@ -27,14 +27,15 @@ class EventLog:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             self._file = open(path, 'a', encoding='utf-8', buffering=1)  # noqa: SIM115
 
-    def write(self, event: str, time_: float | None = None, **values: Any) -> None:
+    def write(self, event: str, time_: float | None = None, /, **values: Any) -> None:
         """Note an event; `time_` [s, CLOCK_MONOTONIC] where it is not now."""
         if self._file is None:
             return
         at = time.monotonic() if time_ is None else time_
         with self._lock:
             if self._file is not None:
-                self._file.write(json.dumps({'t': round(at, 6), 'event': event, **values}) + '\n')
+                first = {'t': round(at, 6), 'event': event}
+                self._file.write(json.dumps({**first, **values, **first}) + '\n')
 
     def close(self) -> None:
         """Close the file."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import json
 import math
 from typing import Any
@@ -37,6 +38,23 @@ def finite(values: dict[str, Any], key: str, default: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidInput(key, value, 'a finite number', Code.NOT_FINITE)
     return float(value)
+
+
+def whole_number(values: dict[str, Any], key: str, default: int, most: int) -> int:
+    """Return a whole number, 0 to `most`, out of the values."""
+    value = finite(values, key, default)
+    if not 0 <= value <= most or value != int(value):
+        raise InvalidInput(key, value, f'a whole number, 0 to {most}')
+    return int(value)
+
+
+def choice(values: dict[str, Any], key: str, default: str, names: Iterable[str]) -> str:
+    """Return one of the names out of the values."""
+    value = values.get(key, default)
+    known = tuple(names)
+    if value not in known:
+        raise UnknownName(key, str(value), known)
+    return str(value)
 
 
 def actuator_index(values: dict[str, Any], names: tuple[str, ...]) -> int:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from soro_mechanics.errors import InvalidInput
 
-from soro_emulation.injected_fault import finite
+from soro_emulation.injected_fault import finite, whole_number
 
 BITS_PER_BYTE = 10  # start, eight, stop
+MOST_LOST = 10**6  # units of a burst
 MOST_WAITING = 400  # units that have not left; what comes then is lost, as in a full UART
 
 
@@ -55,11 +56,12 @@ class SerialLine:
             parts[key] = finite(values, key, getattr(self, f'_{key}'))
             if not 0.0 <= parts[key] <= 1.0:
                 raise InvalidInput(key, parts[key], 'a part, 0 to 1')
-        delay, burst = finite(values, 'delay', self._delay), finite(values, 'burst', 0.0)
-        if delay < 0.0 or burst < 0.0:
-            raise InvalidInput('delay, burst', (delay, burst), 'zero or more')
+        delay = finite(values, 'delay', self._delay)
+        burst = whole_number(values, 'burst', 0, MOST_LOST)
+        if delay < 0.0:
+            raise InvalidInput('delay', delay, 'seconds, zero or more')
         self._loss, self._corruption = parts['loss'], parts['corruption']
-        self._repetition, self._delay, self._burst = parts['repetition'], delay, int(burst)
+        self._repetition, self._delay, self._burst = parts['repetition'], delay, burst
 
     def put(self, data: bytes, now: float) -> None:
         """Let bytes enter; they are cut into units at their zeros."""

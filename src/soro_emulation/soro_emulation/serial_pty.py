@@ -19,10 +19,12 @@ from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Frame, FrameReader
 from soro_mechanics.errors import InvalidInput, UnknownName
 
+from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import SerialLine
 
 STEP = 0.002  # s between two looks at the clock
 NICENESS = -10  # of the thread that stands for the device
+MOST_GARBAGE = 10**6  # bytes at once
 LINK_FAULTS = ('link', 'silent', 'deaf', 'unplug', 'plug', 'garbage')
 
 
@@ -102,7 +104,9 @@ class SerialPty:
                 self.to_host.repair()
                 self._plug()
             elif fault == 'link':
-                for line in self._lines(values.get('direction', 'both')):
+                lines = {'to_device': (self.to_device,), 'to_host': (self.to_host,)}
+                lines['both'] = (self.to_device, self.to_host)
+                for line in lines[choice(values, 'direction', 'both', lines)]:
                     line.damage(values)
             elif fault == 'silent':
                 self._silent = True
@@ -113,16 +117,9 @@ class SerialPty:
             elif fault == 'plug':
                 self._plug()
             elif fault == 'garbage':
-                self._garbage(int(values.get('count', 1000)))
+                self._garbage(whole_number(values, 'count', 1000, MOST_GARBAGE))
             else:
                 raise UnknownName('fault', fault, LINK_FAULTS)
-
-    def _lines(self, direction: str) -> tuple[SerialLine, ...]:
-        lines = {'to_device': (self.to_device,), 'to_host': (self.to_host,)}
-        lines['both'] = (self.to_device, self.to_host)
-        if direction not in lines:
-            raise UnknownName('direction', direction, tuple(lines))
-        return lines[direction]
 
     def _garbage(self, count: int) -> None:
         random = np.random.default_rng(count)

@@ -17,11 +17,12 @@ from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
 
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
-from soro_emulation.injected_fault import actuator_index, finite
+from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.simulated_bank import SimulatedBank
 
 TIME_CONSTANT = 0.05  # s, assumed: that of a brisk drive
 RATE = 250.0  # states per second
+MOST_GARBAGE = 10**5  # packets at once
 MOST_NOTED = 100  # malformed packets in the log
 FAULTS = ('none', 'blocked', 'silent', 'disconnect', 'reboot', 'garbage')
 
@@ -95,7 +96,7 @@ class SimulatedEmulator(DeviceEmulator):
             elif fault == 'silent':
                 self._silent_until = now + finite(values, 'duration', 1.0)
             elif fault == 'garbage':
-                self._babble(int(finite(values, 'count', 100.0)))
+                self._babble(whole_number(values, 'count', 100, MOST_GARBAGE))
             elif fault in ('disconnect', 'reboot'):
                 if self._client is not None:
                     self._client.shutdown(socket.SHUT_RDWR)  # the serving thread finds out

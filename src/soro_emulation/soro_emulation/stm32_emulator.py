@@ -15,7 +15,7 @@ from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
-from soro_emulation.injected_fault import actuator_index, finite
+from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.muscle_bank import MuscleBank, read_muscles
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.stm32_board import BoardProperties, Stm32Board
@@ -114,9 +114,9 @@ class Stm32Emulator(DeviceEmulator):
         elif fault == 'reboot':
             self._board.reboot(self._board.at)
         elif fault == 'protocol':
-            self._board.major = int(finite(values, 'major', MAJOR + 1.0))
+            self._board.major = whole_number(values, 'major', MAJOR + 1, 15)
         elif fault == 'channels':
-            self._board.channels = int(finite(values, 'count', 6.0))
+            self._board.channels = whole_number(values, 'count', 6, 255)
         else:
             index = actuator_index(values, self._names)
             if fault == 'leak':
