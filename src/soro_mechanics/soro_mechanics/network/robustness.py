@@ -167,7 +167,7 @@ def row(name: str, records: list[Record]) -> str:
     far = len(elsewhere(records))
     near = [r['moved'] for r in solved if r['moved'] is not None and not _is_far(r)]
     middle, worst = (f(near) * 1e3 if near else np.nan for f in (np.median, max))
-    seconds = [r['seconds'] for r in records]
+    seconds = [r['seconds'] for r in records] or [np.nan]
     residual = max((r['residual'] for r in solved), default=np.nan)
     cells = [
         name, len(records), *n, sum(r['remark'] for r in records), len(near), silent, far,
