@@ -3,6 +3,8 @@
 """Packets survive the wire; whatever is no packet is refused, never half understood."""
 
 import math
+from pathlib import Path
+import re
 import struct
 
 from hypothesis import example, given, settings
@@ -11,6 +13,8 @@ import numpy as np
 import pytest
 from soro_simulated_driver.protocol import HEAD, Kind, Packet, PacketError, State, unpack
 
+PAGE = Path(__file__).resolve().parents[3] / 'docs/hardware.md'
+CODES = {'u8': 'B', 'u16': 'H', 'u32': 'I', 'f64': 'd'}
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WORD = st.integers(0, 2**32 - 1)
 
@@ -25,6 +29,21 @@ def test_packets_survive(kind, sequence, time, boot, state, flags, values):
     assert (back.kind, back.sequence, back.time) == (kind, sequence, time)
     assert (back.boot, back.state, back.flags) == (boot, state, flags)
     np.testing.assert_array_equal(back.values, values)
+
+
+@given(
+    st.sampled_from(Kind), WORD, FINITE, WORD, st.sampled_from(State), st.integers(0, 1),
+    st.lists(FINITE, max_size=4),
+)  # fmt: skip
+def test_the_page_says_the_same(kind, sequence, time, boot, state, flags, values):
+    text = PAGE.read_text(encoding='utf-8')
+    (said,) = re.findall(r'Wire: a Unix socket of packets \(.*?\): (.*?), then values', text, re.S)
+    fields = re.findall(r'(\w+) ([uf]\d+)', said)
+    packet = Packet(kind, sequence, time, boot, state, flags, np.array(values))
+    known = {'version': 1, 'count': len(values)}
+    content = [known.get(name, getattr(packet, name, None)) for name, _ in fields]
+    head = struct.pack('<' + ''.join(CODES[code] for _, code in fields), *content)
+    assert packet.pack() == head + struct.pack(f'<{len(values)}d', *values)
 
 
 @settings(deadline=None)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+import re
 import struct
 
 from hypothesis import given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 import pytest
 from soro_driver.serial_frame import FrameError, LONGEST_FRAME
 from soro_stm32_driver.protocol import (
+    AbortAll,
     Action,
     BODIES,
     both_open,
@@ -24,8 +27,13 @@ from soro_stm32_driver.protocol import (
     Timed,
     until,
     ValveTimes,
+    VentAll,
     Worked,
 )
+
+PAGE = Path(__file__).resolve().parents[3] / 'docs/hardware.md'
+CODES = {'u8': 'B', 'u16': 'H', 'u32': 'I', 'u64': 'Q'}
+ALIASES = {'coils': 'valves', 'active muscles': 'active', 'queued': 'queue', 'n': 'count'}
 
 U8, U16, U32, U64 = (st.integers(0, 2**n - 1) for n in (8, 16, 32, 64))
 BODY = st.one_of(
@@ -65,6 +73,47 @@ def test_golden_frame_of_a_timed_command():
 @given(BODY)
 def test_round_trip(body):
     assert BODIES[body.type].unpack(body.pack()) == body
+
+
+def layout_of(type_):
+    """Return the fields of a frame as the page has them: [(name, code)], and those that repeat."""
+    text = PAGE.read_text(encoding='utf-8')
+    (content,) = re.findall(rf'^\| (?:\w+ 0x\w\w, )*\w+ 0x{type_:02X}.*? \| (.*) \|$', text, re.M)
+    once, _, several = re.sub(r' \([^)]*\)', '', content).partition(' times ')
+    parts = [re.findall(r'([a-z_]+(?: muscles)?)(?: [\d.]* ?[mk]\w+)? (u\d+)', once)]
+    parts.append(re.findall(r'([a-z]+)(?: ms)? (u\d+)', several))
+    return [[(ALIASES.get(name, name), CODES[code]) for name, code in part] for part in parts]
+
+
+def packed(fields, values):
+    """Pack values by name as the page says, independently of the codec."""
+    codes = ''.join(code for _, code in fields)
+    return struct.pack(f'<{codes}', *(getattr(values, name) for name, _ in fields))
+
+
+@given(BODY)
+def test_the_page_says_the_same(body):
+    once, several = layout_of(body.type)
+    if isinstance(body, SetBitmap | Status):
+        assert [name for name, _ in once] == list(body.__dataclass_fields__) and not several
+        assert body.pack() == packed(once, body)
+    elif isinstance(body, SetTimed):
+        head = struct.pack('<HB', body.deadline, len(body.actions))
+        assert once == [('deadline', 'H'), ('count', 'B')]
+        assert body.pack() == head + b''.join(packed(several, a) for a in body.actions)
+    elif isinstance(body, ValveTimes):
+        rest = b''.join(packed(several, w) for w in body.muscles)
+        assert body.pack() == packed(once, body) + rest
+    else:
+        assert body.pack() == packed(once, body) + b''.join(
+            c.to_bytes(2, 'little') for c in body.counts
+        )
+
+
+def test_the_page_has_every_frame():
+    for type_ in BODIES:
+        layout_of(type_)
+    assert AbortAll().pack() == VentAll().pack() == b''
 
 
 def test_the_longest_frames_fit():
