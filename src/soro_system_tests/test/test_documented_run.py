@@ -1,0 +1,47 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the pages tell a newcomer to type works, in their order, on a robot that was launched."""
+
+from pathlib import Path
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from soro_system_tests.launched_robot import launched_robot
+from soro_system_tests.venting import assert_vented
+
+DOCS = Path(__file__).resolve().parents[3] / 'docs'
+SHELL = re.compile(r'^```sh\n(.*?)^```', re.MULTILINE | re.DOTALL)
+PATIENCE = 90.0  # s for one command, on a computer that others use too
+# The muscle robot and the haptic device take minutes for what their pages say.
+ROBOTS = ('stiff_flop', 'soft_parallel', 'spatial_cc', 'stewart_gough')
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the `soro` commands of a page: of five minutes all, else those beside `make run`."""
+    blocks = SHELL.findall((DOCS / page).read_text(encoding='utf-8'))
+    chosen = [b for b in blocks if page == 'five_minutes.md' or 'make run' in b]
+    lines = [line for block in chosen for line in block.splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith('soro ')]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize('page', ['five_minutes.md', *(f'robots/{name}.md' for name in ROBOTS)])
+def test_the_commands_of_a_page_work_on_a_running_robot(page, tmp_path):
+    robot = Path(page).stem if Path(page).stem in ROBOTS else ROBOTS[0]
+    typed = commands(page)
+    assert {words[0] for words in typed} >= {'move'}
+    with launched_robot([robot], tmp_path, robot=robot) as running:
+        for words in typed:
+            done = subprocess.run(
+                [sys.executable, '-m', 'soro_cli.main', *words], capture_output=True, text=True,
+                timeout=PATIENCE,
+            )  # fmt: skip
+            said = f'soro {shlex.join(words)}\n{done.stdout}{done.stderr}'
+            assert done.returncode == 0, f'{said}\n{running.story}'
+            assert done.stdout.strip(), said
+        assert running.process.stop() == 0, running.process.output
+    if robot != 'stewart_gough':  # its simulated lengths have no pressure
+        assert_vented(running)
