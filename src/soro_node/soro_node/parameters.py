@@ -150,7 +150,7 @@ class ParameterTable:
     node : Node
     parameters : iterable of Parameter
     validate : callable, optional
-        Called with the complete table of values as it would become (dict); raises InvalidInput to
+        Called with the complete table of values as it would become (dict); raises SoroError to
         refuse. For rules that couple parameters.
     apply : callable, optional
         Called after a change with the set of names that changed. Not called at declaration.
@@ -207,7 +207,7 @@ class ParameterTable:
             changed = self._checked(parameters)
             if self._validate is not None:
                 self._validate({**self._values, **changed})
-        except InvalidInput as error:
+        except SoroError as error:  # wrong, or not possible now
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 

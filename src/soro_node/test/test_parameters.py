@@ -39,6 +39,8 @@ class Holder(Node):
     def _validate(self, values):
         if values['count'] > values['rate']:
             raise InvalidInput('count', values['count'], 'no more than rate')
+        if 'later' in values['names']:
+            raise SoroError('not now')
 
 
 @pytest.fixture
@@ -109,6 +111,7 @@ def test_accepted_changes_are_applied_once(holder):
         {'gravity': [1.0, 2.0]},
         {'count': 200},  # coupled with rate
         {'rate': 50.0, 'count': 60},
+        {'names': ['later']},  # nothing wrong with it, but not now
         {'enabled': False},  # at start only
     ],
 )
