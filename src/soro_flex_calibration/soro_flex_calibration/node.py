@@ -8,10 +8,9 @@ trajectory planner), whose limits and refusals hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
 from pathlib import Path
 import threading
-import time
 import traceback
 from typing import Any
 
@@ -31,6 +30,13 @@ from soro_node.robot_binding import read_description
 from soro_node.user_data import FLEX_CALIBRATION, user_data_folder
 from std_srvs.srv import Trigger
 
+from soro_flex_calibration.calibration_motion import (
+    CalibrationMotion,
+    MotionSettings,
+    MotorWatch,
+    MOVING,
+    Refused,
+)
 from soro_flex_calibration.fitting import (
     fit_recording,
     keep_fit,
@@ -38,7 +44,7 @@ from soro_flex_calibration.fitting import (
     residual_in_metres,
     write_report,
 )
-from soro_flex_calibration.motor_path import extremes, MotorPath
+from soro_flex_calibration.motor_path import extremes
 from soro_flex_calibration.recording import RawRecording, Recorder
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
@@ -46,13 +52,7 @@ from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 LOSSY = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 NEWEST = QoSProfile(depth=1)
 RECORDING = 'flex_recording.npz'
-SEND_PERIOD = 0.02  # s between targets
-FEEDBACK_EVERY = 10  # targets
-STATE_TIMEOUT = 0.5  # s without a state: nothing is moved any more
-START_PATIENCE = 3.0  # s for states to be heard
-FOLLOW_PATIENCE = 3.0  # s for motors that have fallen behind
 STOP_TIMEOUT = 0.8  # s
-FOLLOWED = 0.1  # rad; farther behind than this the path waits
 SENSOR_FAULT = ActuatorState.SENSOR_FAULT
 
 PARAMETERS = (
@@ -100,23 +100,6 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-class Refused(SoroError):
-    """The calibration cannot go on; the message says what to do."""
-
-    def __init__(self, code: Code, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-@dataclass(frozen=True)
-class Walk:
-    """Where in the whole a motion belongs: share done, words, index of the pose."""
-
-    progress: float
-    step: str
-    number: int = 0
-
-
 class FlexCalibrationNode(GuardedLifecycleNode):
     """Serves the action; one goal at a time."""
 
@@ -129,8 +112,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._target = self.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
         self._busy = threading.Lock()
         self._ending = threading.Event()
-        self._state: ActuatorState | None = None
-        self._state_at = -np.inf
+        self._motors = MotorWatch()
         self._recorder: Recorder | None = None
         self._device: Any = None
         self._inputs: list[Any] = []
@@ -219,9 +201,9 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         else:
             raw = self._move_and_record(handle, goal)
             raw.save(stored)
-        self._tell(handle, 0.9, 'solving the model at every reading', 0)
+        _tell(handle, MOVING, 'solving the model at every reading', 0)
         recording = raw.with_model(self._model())
-        self._tell(handle, 0.95, 'fitting', 0)
+        _tell(handle, 0.95, 'fitting', 0)
         most = goal.max_residual if goal.max_residual > 0.0 else self.table.max_residual
         report = fit_recording(
             self._robot.name, recording, self._spec.distance, goal.sensor_name,
@@ -235,99 +217,34 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             keep_fit(report, self.path, self._strips)
             result.saved_to = str(self.path)
             self._use()
-        self._tell(handle, 1.0, 'done', 0)
+        _tell(handle, 1.0, 'done', 0)
 
     def _move_and_record(self, handle: Any, goal: Any) -> RawRecording:
-        here = self._wait_for_state()
+        table = self.table
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
-        seed = self.table.seed
-        random = np.random.default_rng(None if seed < 0 else seed)
+        random = np.random.default_rng(None if table.seed < 0 else table.seed)
         stops = extremes(
-            limits, goal.amplitude or self.table.amplitude, goal.poses or self.table.poses, random
+            limits, goal.amplitude or table.amplitude, goal.poses or table.poses, random
         )
-        settle = goal.settle_time or self.table.settle_time
-        samples = goal.samples_per_pose or self.table.samples_per_pose
+        settle = goal.settle_time or table.settle_time
         if not (np.isfinite(settle) and settle >= 0.0):
             raise InvalidInput('settle_time', settle, 'a time of zero or more')
+        samples = goal.samples_per_pose or table.samples_per_pose
         recorder = Recorder(self._strips)
+        motion = CalibrationMotion(
+            self._motors, recorder, MotionSettings(table.speed, settle, samples, table.in_motion),
+            self._send, lambda: handle.is_cancel_requested, self._ending,
+            functools.partial(_tell, handle),
+        )  # fmt: skip
         self._recorder = recorder
         try:
-            for number, stop in enumerate([*stops, limits.mean(axis=1)]):
-                path = MotorPath(here, stop, self.table.speed, settle)
-                total = len(stops) + 1
-                walk = Walk(number / total, f'pose {number + 1} of {total}', number)
-                self._follow(handle, path, recorder, walk)
-                self._stay(handle, stop, recorder, samples, walk)
-                here = stop
+            motion.visit([*stops, limits.mean(axis=1)])
         finally:
             self._recorder = None
         if recorder.faulty:
             names = ', '.join(sorted(recorder.faulty))
             self.get_logger().warning(f'flagged by the device meanwhile: {names}')
         return recorder.recording()
-
-    def _follow(self, handle: Any, path: MotorPath, recorder: Recorder, walk: Walk) -> None:
-        """Send the path and record in motion; it waits where the motors fall behind."""
-        count, passed, followed = 0, 0.0, time.monotonic()
-        last = followed
-        while passed < path.duration:
-            angle, resting = path.at(passed)
-            recorder.record(self.table.in_motion and not resting)
-            self._send_checked(handle, angle)
-            now = time.monotonic()
-            if np.abs(np.array(self._state.measured) - angle).max() < FOLLOWED:
-                followed = now
-                passed += now - last
-            elif now - followed > FOLLOW_PATIENCE:
-                raise Refused(Code.NOT_IN_CONTROL, self._why_not_following())
-            last = now
-            if count % FEEDBACK_EVERY == 0:
-                text = f'{walk.step}, {recorder.samples} readings'
-                self._tell(handle, 0.9 * walk.progress, text, walk.number)
-            count += 1
-
-    def _stay(
-        self, handle: Any, angle: Array, recorder: Recorder, samples: int, walk: Walk
-    ) -> None:
-        """Record readings at rest."""
-        recorder.record(True)
-        wanted, end = recorder.samples + samples, time.monotonic() + FOLLOW_PATIENCE
-        while recorder.samples < wanted:
-            self._send_checked(handle, angle)
-            if time.monotonic() > end:
-                raise Refused(Code.NO_STATE, 'actuator_state and flex_state with equal stamps')
-
-    def _send_checked(self, handle: Any, angle: Array) -> None:
-        self._check_going_on(handle)
-        self._send(angle)
-        self._ending.wait(SEND_PERIOD)
-
-    def _check_going_on(self, handle: Any) -> None:
-        if handle.is_cancel_requested:
-            raise Refused(Code.CANCELED, 'cancelled; the motors stay where they are')
-        if self._ending.is_set():
-            raise Refused(Code.NOT_ACTIVE, 'the node was deactivated')
-        if time.monotonic() - self._state_at > STATE_TIMEOUT:
-            raise Refused(Code.NO_STATE, 'actuator_state has stopped; is the robot running?')
-        if self._state.device_state != ActuatorState.ACTIVE:
-            raise Refused(Code.DEVICE_FAULT, 'the device is not active; see its diagnostics')
-
-    def _why_not_following(self) -> str:
-        source = self._state.command_source or 'nobody'
-        return (
-            f'the motors do not follow (commanded by {source}); set a free environment '
-            '(soro haptics free) and let go of the handle'
-        )
-
-    def _wait_for_state(self) -> Array:
-        end = time.monotonic() + START_PATIENCE
-        while time.monotonic() - self._state_at > STATE_TIMEOUT:
-            if time.monotonic() > end or self._ending.wait(SEND_PERIOD):
-                raise Refused(Code.NO_STATE, 'no actuator_state; is the robot running?')
-        here = np.array(self._state.measured)
-        if not np.all(np.isfinite(here)):
-            raise Refused(Code.NO_STATE, 'the motor angles are not known')
-        return here
 
     def _model(self) -> Any:
         if self._device is None:
@@ -360,18 +277,13 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     def _known(self) -> str:
         return f'kept in {self.path}' if self.path.is_file() else f'none yet at {self.path}'
 
-    def _tell(self, handle: Any, progress: float, step: str, pose: int) -> None:
-        feedback = CalibrateFlexSensors.Feedback(progress=float(min(progress, 1.0)), step=step)
-        feedback.pose = int(pose)
-        handle.publish_feedback(feedback)
-
     # Topics ------------------------------------------------------------------------------------
 
     def _on_state(self, message: ActuatorState) -> None:
         names = [a.name for a in self._robot.actuators]
         if list(message.name) != names:
             return
-        self._state, self._state_at = message, time.monotonic()
+        self._motors.take(message)
         recorder = self._recorder
         if recorder is not None:
             recorder.take_state(_stamp(message), np.array(message.measured))
@@ -393,6 +305,12 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         )  # fmt: skip
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, 10**9)
         self._target.publish(message)
+
+
+def _tell(handle: Any, progress: float, step: str, pose: int) -> None:
+    feedback = CalibrateFlexSensors.Feedback(progress=float(min(progress, 1.0)), step=step)
+    feedback.pose = int(pose)
+    handle.publish_feedback(feedback)
 
 
 def _stamp(message: Any) -> int:

@@ -1,0 +1,198 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How a calibration moves the motors from pose to pose, and what ends it early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+import threading
+import time
+
+import numpy as np
+from soro_mechanics.configuration import Array
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
+
+from soro_flex_calibration.motor_path import MotorPath
+from soro_flex_calibration.recording import Recorder
+from soro_msgs.msg import ActuatorState
+
+SEND_PERIOD = 0.02  # s between targets
+TELL_EVERY = 10  # targets
+STATE_TIMEOUT = 0.5  # s without a state: nothing is moved any more
+START_PATIENCE = 3.0  # s for states to be heard
+FOLLOW_PATIENCE = 3.0  # s for motors that have fallen behind
+FOLLOWED = 0.1  # rad; farther behind than this the path waits
+MOVING = 0.9  # of a calibration; solving and fitting are the rest
+
+
+class Refused(SoroError):
+    """The calibration cannot go on; the message says what to do."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class MotorWatch:
+    """The newest state of the motors, and whether a calibration may go on with it."""
+
+    def __init__(self) -> None:
+        self._state = ActuatorState()
+        self._at = -np.inf
+
+    def take(self, state: ActuatorState) -> None:
+        """Take a state that has arrived."""
+        self._state, self._at = state, time.monotonic()
+
+    @property
+    def angles(self) -> Array:
+        """As measured, shape (m,) [rad]; NaN where they are not known."""
+        return np.array(self._state.measured)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a state has arrived just now."""
+        return time.monotonic() - self._at <= STATE_TIMEOUT
+
+    def check(self) -> None:
+        """Raise Refused where nothing may be moved any more."""
+        if not self.fresh:
+            raise Refused(Code.NO_STATE, 'actuator_state has stopped; is the robot running?')
+        if self._state.device_state != ActuatorState.ACTIVE:
+            raise Refused(Code.DEVICE_FAULT, 'the device is not active; see its diagnostics')
+
+    def behind(self) -> Refused:
+        """Return the error of motors that do not follow."""
+        source = self._state.command_source or 'nobody'
+        return Refused(
+            Code.NOT_IN_CONTROL,
+            f'the motors do not follow (commanded by {source}); set a free environment '
+            '(soro haptics free) and let go of the handle',
+        )
+
+
+@dataclass(frozen=True)
+class MotionSettings:
+    """How poses are visited.
+
+    Attributes
+    ----------
+    speed : float
+        Of the fastest motor [rad/s].
+    settle_time : float
+        Rest at a pose before its readings [s].
+    samples : int
+        Readings at each pose.
+    in_motion : bool
+        Readings count between the poses too.
+    """
+
+    speed: float
+    settle_time: float
+    samples: int
+    in_motion: bool
+
+
+class CalibrationMotion:
+    """Visits poses and records there, until it is done, cancelled, or the node ends.
+
+    Parameters
+    ----------
+    motors : MotorWatch
+    recorder : Recorder
+    settings : MotionSettings
+    send : callable
+        Sends motor angles, shape (m,) [rad].
+    cancelled : callable
+        Whether the goal is to be cancelled.
+    ending : threading.Event
+        Set when the node is deactivated.
+    tell : callable
+        Gets the share of the calibration that is done, words, and the index of the pose.
+    """
+
+    def __init__(
+        self,
+        motors: MotorWatch,
+        recorder: Recorder,
+        settings: MotionSettings,
+        send: Callable[[Array], None],
+        cancelled: Callable[[], bool],
+        ending: threading.Event,
+        tell: Callable[[float, str, int], None],
+    ) -> None:
+        self._motors = motors
+        self._recorder = recorder
+        self._settings = settings
+        self._send = send
+        self._cancelled = cancelled
+        self._ending = ending
+        self._tell = tell
+
+    def visit(self, stops: Iterable[Array]) -> None:
+        """Go to each pose and record.
+
+        Raises
+        ------
+        Refused
+            The motors do not follow, the device is not active, or its states have stopped.
+        """
+        here, settings = self._wait_for_angles(), self._settings
+        stops = list(stops)
+        for number, stop in enumerate(stops):
+            path = MotorPath(here, stop, settings.speed, settings.settle_time)
+            self._follow(path, number, len(stops))
+            self._stay(stop)
+            here = stop
+
+    def _wait_for_angles(self) -> Array:
+        end = time.monotonic() + START_PATIENCE
+        while not self._motors.fresh:
+            if time.monotonic() > end or self._ending.wait(SEND_PERIOD):
+                raise Refused(Code.NO_STATE, 'no actuator_state; is the robot running?')
+        here = self._motors.angles
+        if not np.all(np.isfinite(here)):
+            raise Refused(Code.NO_STATE, 'the motor angles are not known')
+        return here
+
+    def _follow(self, path: MotorPath, number: int, total: int) -> None:
+        """Send the path and record in motion; it waits where the motors fall behind."""
+        recorder, count, passed = self._recorder, 0, 0.0
+        last = followed = time.monotonic()
+        while passed < path.duration:
+            angle, resting = path.at(passed)
+            recorder.record(self._settings.in_motion and not resting)
+            self._send_checked(angle)
+            now = time.monotonic()
+            if np.abs(self._motors.angles - angle).max() < FOLLOWED:
+                followed = now
+                passed += now - last
+            elif now - followed > FOLLOW_PATIENCE:
+                raise self._motors.behind()
+            last = now
+            if count % TELL_EVERY == 0:
+                words = f'pose {number + 1} of {total}, {recorder.samples} readings'
+                self._tell(MOVING * number / total, words, number)
+            count += 1
+
+    def _stay(self, angle: Array) -> None:
+        """Record readings at rest."""
+        recorder = self._recorder
+        recorder.record(True)
+        wanted = recorder.samples + self._settings.samples
+        end = time.monotonic() + FOLLOW_PATIENCE
+        while recorder.samples < wanted:
+            self._send_checked(angle)
+            if time.monotonic() > end:
+                raise Refused(Code.NO_STATE, 'actuator_state and flex_state with equal stamps')
+
+    def _send_checked(self, angle: Array) -> None:
+        if self._cancelled():
+            raise Refused(Code.CANCELED, 'cancelled; the motors stay where they are')
+        if self._ending.is_set():
+            raise Refused(Code.NOT_ACTIVE, 'the node was deactivated')
+        self._motors.check()
+        self._send(angle)
+        self._ending.wait(SEND_PERIOD)
