@@ -31,8 +31,9 @@ Written by `make bench` (`make bench ARGS="stiff_flop"` renews one section). Do 
 *median* and *p99* are wall time per call, *least* the shortest call, *processor* the median
 processor time of the thread: what a call costs when other work does not interrupt it. A target is
 judged by the processor time, because these tables are also made on busy machines; the load average
-under each table says how busy. Starts of robots (`bench_start`) are judged by the median of the wall
-time, on all cores. Benchmarks run one after the other, the others each on one core, kernels warm.
+under each table says how busy. Starts of robots (`bench_start`) are judged by the median of the
+wall time, on all cores. Benchmarks run one after the other, the others each on one core, kernels
+warm.
 """
 
 
