@@ -11,13 +11,14 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import PointCloud2
 from soro_mechanics.errors import SoroError
 from soro_node.actuator_feedback import LatestFeedback
-from soro_node.diagnostics import Diagnostics, Level
+from soro_node.diagnostics import Level
 from soro_node.lane import Lane
-from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
-from soro_node.parameters import Parameter, ParameterTable
+from soro_node.parameters import Parameter
 from soro_node.replies import answering
-from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
+from soro_node.robot_binding import ROBOT_PARAMETERS
+from soro_node.robot_node import RobotNode
 
 from soro_compliance.services import Services
 from soro_compliance.workspace_action import WorkspaceAction
@@ -44,14 +45,11 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-class Compliance(GuardedLifecycleNode):
+class Compliance(RobotNode):
     """Computes compliances and analyses the workspace."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__('compliance', **kwargs)
-        self._binding: RobotBinding | None = None
-        self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
-        self.diagnostics = Diagnostics(self)
+        super().__init__('compliance', PARAMETERS, **kwargs)
         self._requests = Lane(self, 'requests')
         # More than one thread, so that a second goal is refused at once.
         self._goals = Lane(self, 'goals', threads=2)
@@ -64,16 +62,12 @@ class Compliance(GuardedLifecycleNode):
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
-        self._binding = RobotBinding(self, self.table)
+        self.load_robot()
         self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
         self._answers = Services(
             self._binding, self._feedback, lambda: self.get_clock().now().to_msg()
         )
-        robot = self._binding.robot
-        seconds = self._binding.prepare()
-        self.get_logger().info(
-            f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
-        )
+        self.make_kernels_ready()
         self._analysis = WorkspaceAction(
             self, self._binding, lambda: self.table.samples, self._workspace.publish
         )
@@ -116,7 +110,7 @@ class Compliance(GuardedLifecycleNode):
             self.destroy_service(self._service)
             self._action.destroy()
             self._service = self._action = None
-        self._binding = None
+        super().cleanup()
 
     def destroy_node(self) -> None:
         """Withdraw the action before the node goes.
@@ -128,14 +122,6 @@ class Compliance(GuardedLifecycleNode):
             self._action.destroy()
             self._action = None
         super().destroy_node()
-
-    def _check(self, values: dict[str, Any]) -> None:
-        if self._binding is not None:
-            self._binding.check(values)
-
-    def _apply(self, changed: set[str]) -> None:
-        if self._binding is not None and changed & {'model', 'gravity'}:
-            self._binding.apply(self.table)
 
     def _on_state(self, message: ActuatorState) -> None:
         try:

@@ -22,15 +22,16 @@ from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.status import Code
 from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
-from soro_node.diagnostics import Diagnostics, Level
+from soro_node.diagnostics import Level
 from soro_node.external_wrench import ExternalWrench
 from soro_node.lane import Lane
-from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
-from soro_node.parameters import Parameter, ParameterTable
+from soro_node.parameters import Parameter
 from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
-from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
+from soro_node.robot_binding import ROBOT_PARAMETERS
+from soro_node.robot_node import RobotNode
 from tf2_msgs.msg import TFMessage
 
 from soro_kinematics import outputs
@@ -82,14 +83,11 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-class KinematicsSolver(GuardedLifecycleNode):
+class KinematicsSolver(RobotNode):
     """Solves the configuration of the measured actuation and answers kinematic questions."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__('kinematics_solver', **kwargs)
-        self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
-        self.diagnostics = Diagnostics(self)
-        self._binding: RobotBinding | None = None
+        super().__init__('kinematics_solver', PARAMETERS, **kwargs)
         self._requests = Lane(self, 'requests')
         self._publish_tip = self.create_publisher(PoseStamped, 'tip_pose', 10).publish
         self._configuration = self.create_publisher(ConfigurationMessage, 'configuration', 5)
@@ -106,11 +104,10 @@ class KinematicsSolver(GuardedLifecycleNode):
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
-        self._binding = RobotBinding(self, self.table)
+        robot = self.load_robot()
         self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
         self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
-        self._tracker = ConfigurationTracker(self._binding.robot)
-        self._commanded = ConfigurationTracker(self._binding.robot)
+        self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None
         self._stamp = Time()
         self._answers = Services(
@@ -118,11 +115,7 @@ class KinematicsSolver(GuardedLifecycleNode):
             lambda: (self.table.position_tolerance, self.table.orientation_tolerance),
             lambda: self.get_clock().now().to_msg(),
         )  # fmt: skip
-        seconds = self._binding.prepare()
-        self.get_logger().info(
-            f'{self._binding.robot.name}, model {self._binding.robot.model}: '
-            f'kernels ready in {seconds:.1f} s'
-        )
+        self.make_kernels_ready()
         # Only now: a client that waits for the service has waited for the kernels too.
         for name, kind in SERVICES.items():
             answer = functools.partial(self._answer, name)
@@ -168,21 +161,12 @@ class KinematicsSolver(GuardedLifecycleNode):
         for service in self._offered:
             self.destroy_service(service)
         self._offered.clear()
-        self._binding = None
+        super().cleanup()
 
-    def _check(self, values: dict[str, Any]) -> None:
-        if self._binding_or_none() is not None:
-            self._binding.check(values)
-
-    def _apply(self, changed: set[str]) -> None:
-        if self._binding_or_none() is not None and changed & {'model', 'gravity'}:
-            self._binding.apply(self.table)
-            self._binding.prepare()
-            self._tracker = ConfigurationTracker(self._binding.robot)
-            self._commanded = ConfigurationTracker(self._binding.robot)
-
-    def _binding_or_none(self) -> RobotBinding | None:
-        return self.__dict__.get('_binding')  # parameters are checked before it exists
+    def model_changed(self) -> None:
+        """Track with the new model."""
+        robot = self._binding.robot
+        self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:

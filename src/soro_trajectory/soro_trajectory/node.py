@@ -18,13 +18,14 @@ from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 from soro_node.actuator_feedback import LatestFeedback, NANOSECONDS
 from soro_node.conversions import pose_from_message
-from soro_node.diagnostics import Diagnostics, Level
+from soro_node.diagnostics import Level
 from soro_node.external_wrench import ExternalWrench
 from soro_node.lane import Lane
-from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
-from soro_node.parameters import Parameter, ParameterTable
-from soro_node.robot_binding import ROBOT_PARAMETERS, RobotBinding
+from soro_node.parameters import Parameter
+from soro_node.robot_binding import ROBOT_PARAMETERS
+from soro_node.robot_node import RobotNode
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -95,14 +96,11 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-class TrajectoryPlanner(GuardedLifecycleNode):
+class TrajectoryPlanner(RobotNode):
     """Solves targets and paths, and streams what it solved until it is told to stop."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__('trajectory_planner', **kwargs)
-        self._binding: RobotBinding | None = None
-        self.table = ParameterTable(self, PARAMETERS, self._check, self._apply)
-        self.diagnostics = Diagnostics(self)
+        super().__init__('trajectory_planner', PARAMETERS, **kwargs)
         self._source = self.get_fully_qualified_name()
         self._targets = Lane(self, 'targets')
         # More than one thread, so that a second goal is refused at once.
@@ -123,8 +121,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
     def configure(self) -> None:
         """Load the robot and warm its kernels."""
         self.diagnostics.report('stream', Level.WARN, 'preparing')
-        self._binding = RobotBinding(self, self.table)
-        robot = self._binding.robot
+        robot = self.load_robot()
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
         self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
@@ -133,10 +130,7 @@ class TrajectoryPlanner(GuardedLifecycleNode):
             robot, self._source, 1.0 / self.table.rate, self.table.slew,
             self.table.takeover_timeout,
         )  # fmt: skip
-        seconds = self._binding.prepare()
-        self.get_logger().info(
-            f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
-        )
+        self.make_kernels_ready()
         self.diagnostics.report('stream', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -187,7 +181,8 @@ class TrajectoryPlanner(GuardedLifecycleNode):
 
     def cleanup(self) -> None:
         """Forget the robot."""
-        self._binding = self._stream = None
+        super().cleanup()
+        self._stream = None
 
     def near(self) -> tuple[Configuration | None, Array]:
         """Return a configuration near the present one, and the external wrench at its tip.
@@ -214,15 +209,9 @@ class TrajectoryPlanner(GuardedLifecycleNode):
             raise StreamError(Code.DEVICE_FAULT, 'emergency stop is pressed')
         self._stream.go_to(target, self._feedback.first(), time.monotonic())
 
-    def _check(self, values: dict[str, Any]) -> None:
-        if self._binding is not None:
-            self._binding.check(values)
-
-    def _apply(self, changed: set[str]) -> None:
-        if self._binding is not None and changed & {'model', 'gravity'}:
-            self._binding.apply(self.table)
-            self._binding.prepare()
-            self._near = None
+    def model_changed(self) -> None:
+        """Solve anew what is near."""
+        self._near = None
 
     def _tick(self, now: float) -> None:
         values = self._stream.tick(self._feedback.fresh(), now)

@@ -1,0 +1,72 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Base of the nodes that solve the model of one robot: its parameters, its kernels, its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from soro_mechanics.robot import Robot
+
+from soro_node.diagnostics import Diagnostics
+from soro_node.lifecycle import GuardedLifecycleNode
+from soro_node.parameters import Parameter, ParameterTable
+from soro_node.robot_binding import RobotBinding
+
+
+class RobotNode(GuardedLifecycleNode):
+    """A lifecycle node with a robot, whose model and gravity may change while it runs.
+
+    Parameters
+    ----------
+    name : str
+    parameters : iterable of Parameter
+        With `soro_node.robot_binding.ROBOT_PARAMETERS` among them.
+
+    Attributes
+    ----------
+    table : ParameterTable
+    diagnostics : Diagnostics
+    """
+
+    def __init__(self, name: str, parameters: Iterable[Parameter], **kwargs: object) -> None:
+        super().__init__(name, **kwargs)
+        self._binding: RobotBinding | None = None
+        self.table = ParameterTable(self, parameters, self._check, self._apply)
+        self.diagnostics = Diagnostics(self)
+
+    def load_robot(self) -> Robot:
+        """Read the robot file and return the robot with the node's model.
+
+        Raises
+        ------
+        InvalidInput, UnknownName, RobotFileError
+            No robot given, no such robot, or a wrong file.
+        """
+        self._binding = RobotBinding(self, self.table)
+        return self._binding.robot
+
+    def make_kernels_ready(self) -> None:
+        """Compile or load the kernels of the robot's models, see `RobotBinding.prepare`."""
+        seconds, robot = self._binding.prepare(), self._binding.robot
+        self.get_logger().info(
+            f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
+        )
+
+    def model_changed(self) -> None:
+        """Follow a change of the model or of gravity; the binding has it already."""
+
+    def cleanup(self) -> None:
+        """Forget the robot."""
+        self._binding = None
+
+    def _check(self, values: dict[str, Any]) -> None:
+        if self._binding is not None:
+            self._binding.check(values)
+
+    def _apply(self, changed: set[str]) -> None:
+        if self._binding is not None and changed & {'model', 'gravity'}:
+            self._binding.apply(self.table)
+            self._binding.prepare()
+            self.model_changed()
