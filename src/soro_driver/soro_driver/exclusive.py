@@ -34,12 +34,14 @@ class ExclusiveUse:
         Raises
         ------
         DeviceError
-            Another process has it; its process id is in the message.
+            Another process has it; its process id is in the message. Or the lock cannot be taken.
         """
         if self._file >= 0:
             return
-        # Every user of the computer may have run a driver before: the file must open for all.
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            file = self._open()
+        except OSError as error:
+            raise DeviceError(f'{self._resource}: {error}; remove that file') from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -49,6 +51,20 @@ class ExclusiveUse:
         os.ftruncate(file, 0)
         os.pwrite(file, f'{os.getpid()}\n'.encode(), 0)
         self._file = file
+
+    def _open(self) -> int:
+        """Open the file for every user of the computer: another one may have made it."""
+        flags = os.O_RDWR | os.O_CLOEXEC
+        try:
+            return os.open(self._path, flags)  # Linux creates nothing anew in /tmp that is there
+        except FileNotFoundError:
+            pass
+        try:
+            file = os.open(self._path, flags | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:  # by another process, just now
+            return os.open(self._path, flags)
+        os.fchmod(file, 0o666)  # whatever the mask of this user
+        return file
 
     def release(self) -> None:
         """Give it back."""

@@ -64,7 +64,7 @@ def test_repeated_frames_change_nothing(robot):
     robot.inject('link', direction='both', repetition=1.0)
     robot.turn(0.5)
     robot.spin(0.5)
-    assert robot.state.device_state == DeviceState.ACTIVE
+    assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
     assert robot.state.measured[0] == pytest.approx(0.5, abs=0.02)
 
 
