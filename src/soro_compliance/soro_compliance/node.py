@@ -142,6 +142,6 @@ class Compliance(RobotNode):
         return self._answers.compute_compliance(request, response)
 
 
-def main() -> int:
+def main() -> None:
     """Run the node."""
-    return run(Compliance)
+    run(Compliance)

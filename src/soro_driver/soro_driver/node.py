@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -367,9 +367,9 @@ class DriverNode(GuardedLifecycleNode):
         return self._loop
 
 
-def run(args: list[str] | None = None, device: str = '') -> int:
-    """Run the node until it is told to stop; return the exit code."""
-    return run_node(lambda: DriverNode(device), args, driver=True)
+def run(args: list[str] | None = None, device: str = '') -> NoReturn:
+    """Run the node until it is told to stop, and end the process."""
+    run_node(lambda: DriverNode(device), args, driver=True)
 
 
 def main() -> None:

@@ -318,6 +318,6 @@ def _stamp(message: Any) -> int:
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
 
-def main() -> int:
+def main() -> None:
     """Run the node."""
-    return run(FlexCalibrationNode)
+    run(FlexCalibrationNode)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import gc
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -292,11 +292,11 @@ class HapticRenderer(DriverNode):
         return message
 
 
-def run(args: list[str] | None = None) -> int:
-    """Run the node until it is told to stop; return the exit code."""
-    return run_node(HapticRenderer, args, driver=True)
+def run(args: list[str] | None = None) -> NoReturn:
+    """Run the node until it is told to stop, and end the process."""
+    run_node(HapticRenderer, args, driver=True)
 
 
 def main() -> None:
     """Run the node."""
-    raise SystemExit(run())
+    run()

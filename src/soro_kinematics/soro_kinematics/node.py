@@ -254,6 +254,6 @@ class KinematicsSolver(RobotNode):
         return getattr(self._answers, name)(request, response)
 
 
-def main() -> int:
+def main() -> None:
     """Run the node."""
-    return run(KinematicsSolver)
+    run(KinematicsSolver)

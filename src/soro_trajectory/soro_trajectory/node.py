@@ -302,6 +302,6 @@ class TrajectoryPlanner(RobotNode):
         self.diagnostics.report('stream', level, text, missed=missed, latest=latest)
 
 
-def main() -> int:
+def main() -> None:
     """Run the node."""
-    return run(TrajectoryPlanner)
+    run(TrajectoryPlanner)

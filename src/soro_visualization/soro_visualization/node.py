@@ -308,6 +308,6 @@ class Visualization(GuardedLifecycleNode):
             self._viewer.show_solution(shape, text, good, arrived)
 
 
-def main() -> int:
+def main() -> None:
     """Run the node."""
-    return run(Visualization)
+    run(Visualization)
