@@ -99,11 +99,14 @@ def test_an_armed_device_has_not_tripped_at_any_moment(rig):
 
 
 @pytest.mark.parametrize(
-    'body', [Disarm(), VentAll(), Hello(12345)], ids=['disarmed', 'vented', 'another host']
-)
-def test_a_device_that_is_safe_while_it_should_be_armed_has_tripped(rig, body):
-    if isinstance(rig, Pressures) and isinstance(body, VentAll):
-        pytest.skip('F1 has no such frame')
+    ('make', 'body'),
+    [
+        (Pressures, Disarm()), (Pressures, Hello(12345)),
+        (Valves, Disarm()), (Valves, VentAll()), (Valves, Hello(12345)),
+    ],
+)  # fmt: skip
+def test_a_device_that_is_safe_while_it_should_be_armed_has_tripped(make, body):
+    rig = make()
     stream(rig, rig.away, 1.0)
     rig.behind_its_back(body)
     assert rig.board.state is SerialState.SAFE
