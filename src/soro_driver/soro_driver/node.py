@@ -280,7 +280,8 @@ class DriverNode(GuardedLifecycleNode):
             return response
         error = self._asked('stop', lambda loop: loop.stop('stopped by driver/stop'))
         response.success = error is None
-        response.message = self._last_state.name if error is None else str(error)
+        # Of the loop itself: the topics of this tick are not out yet.
+        response.message = self._loop.safety.state.name if error is None else str(error)
         return response
 
     def _on_clear_fault(

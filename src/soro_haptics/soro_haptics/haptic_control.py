@@ -20,6 +20,7 @@ from soro_driver.safety import NotAllowed
 from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.haptic_loop import HapticLoop
+from soro_mechanics.rendering import LET_GO
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import VirtualEnvironment
 
@@ -166,8 +167,12 @@ class HapticControl(Law):
         return self.haptics.loop.law.environment
 
     def replace_environment(self, environment: VirtualEnvironment) -> None:
-        """Swap the environment; InvalidInput (BUSY) while the hand touches it."""
-        self.haptics.loop.law.replace_environment(environment)
+        """Swap the environment; InvalidInput (BUSY) while the hand leans on it.
+
+        Out of control nothing is rendered, so that nothing can be taken away.
+        """
+        rest_force = math.inf if self._ended else self._rest_force
+        self.haptics.loop.law.replace_environment(environment, rest_force)
 
     def move_motors(self, target: Array, now: float) -> None:
         """Let the motors follow a target for a while instead of the hand.
@@ -180,14 +185,14 @@ class HapticControl(Law):
         if self._ended:
             raise NotAllowed('the renderer is not in control of the motors')
         if self.environment.touched:
-            raise NotAllowed('the hand touches an object; set a free environment', Code.BUSY)
+            raise NotAllowed('an object holds the hand; set a free environment', Code.BUSY)
         self.motion.go_to(target, now)
 
     def replace_haptics(self, haptics: Haptics) -> None:
         """Go on with another calibration; InvalidInput (BUSY) while the hand touches something."""
         law = self.haptics.loop.law
-        if law.environment.touched:
-            raise InvalidInput('calibration', 'new', 'a hand that touches nothing', Code.BUSY)
+        if not self._ended and law.feels_object(self._rest_force):
+            raise InvalidInput('calibration', 'new', LET_GO, Code.BUSY)
         haptics.loop.law.replace_environment(law.environment)
         if self._started:
             haptics.loop.start(law.sensing.ports.angle)
@@ -220,11 +225,7 @@ class HapticControl(Law):
         Free space gives way to any force; to a constant error it would for ever.
         """
         law = self.haptics.loop.law
-        if law.environment.touched:
-            return False
-        wrench, lever = law.sensing.wrench, law.setup.length
-        force = wrench[:3] @ wrench[:3] + (wrench[3:] @ wrench[3:]) / lever**2
-        return bool(force < self._rest_force**2)
+        return not law.environment.touched and law.hand_rests(self._rest_force)
 
     @staticmethod
     def _take_sensors(reading: Reading, guard: SensorGuard) -> bool:

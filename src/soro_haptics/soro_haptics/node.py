@@ -211,10 +211,11 @@ class HapticRenderer(DriverNode):
         loop = self._loop
         if loop is None or self._control is None or not self.active:
             raise NotActive(f'{self._source} is not active; see its diagnostics')
+        # Before arming: out of control nothing is felt, and no tick renders what is replaced.
+        loop.between_ticks(lambda: self._control.replace_environment(environment))
         if loop.safety.state is DeviceState.SAFE:
             loop.disarm()
             loop.arm()
-        loop.between_ticks(lambda: self._control.replace_environment(environment))
         self.get_logger().info(f'environment: {words_of(environment)}')
         return response
 

@@ -97,6 +97,28 @@ def test_motors_give_way_to_a_hand_and_hold_a_wall_against_it(plant):
         bench.control.move_motors(STILL, bench.now)
 
 
+def test_what_holds_the_hand_everywhere_goes_when_the_hand_lets_go_or_the_device_stops(plant):
+    bench = Bench(plant, rest_force=0.15).armed()
+    hold = VirtualEnvironment(published_environment('hold', np.eye(4)))
+    bench.control.replace_environment(hold)
+    for _ in range(50):
+        bench.angle = bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0)).values
+    with pytest.raises(InvalidInput, match='lets go') as refused:
+        bench.control.replace_environment(VirtualEnvironment())
+    assert refused.value.code is Code.BUSY
+    for _ in range(50):
+        bench.angle = bench.tick().values
+    assert bench.control.environment.touched
+    circle = VirtualEnvironment(published_environment('circle', np.eye(4)))
+    bench.control.replace_environment(circle)
+    assert bench.control.environment is circle
+    bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
+    bench.control.disengaged()
+    bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0), accepting=False)
+    bench.control.replace_environment(hold)  # a leaning hand, but nothing is rendered
+    assert bench.control.environment is hold
+
+
 def test_a_small_error_of_the_sensors_moves_nothing_in_free_space(plant):
     moved = {}
     for rest_force in (0.0, 0.15):

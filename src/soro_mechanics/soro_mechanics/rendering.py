@@ -30,6 +30,7 @@ CODES = {
     kernels.LIMITS_CONTRADICT: Code.AT_LIMIT,
     kernels.NOT_SOLVED: Code.NOT_CONVERGED,
 }
+LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
 @dataclass(frozen=True)
@@ -230,17 +231,39 @@ class HapticLaw:
         self.monitor.reset()
         self.speed[:] = 0.0
 
-    def replace_environment(self, environment: VirtualEnvironment) -> None:
+    def hand_rests(self, force: float) -> bool:
+        """Whether the hand is sensed with less than a force [N]; moments count at `length`."""
+        wrench, lever = self.sensing.wrench, self.setup.length
+        sensed = wrench[:3] @ wrench[:3] + (wrench[3:] @ wrench[3:]) / lever**2
+        return bool(sensed < force**2)
+
+    def feels_object(self, rest_force: float = 0.0) -> bool:
+        """Whether the hand leans on an object, so that taking that away would jerk.
+
+        A hold, a line and a circle constrain the hand wherever it is, also when nobody is there:
+        what tells a hand is its force, which the error of the sensors may reach.
+
+        Parameters
+        ----------
+        rest_force : float
+            Sensed force below which nobody is there [N].
+        """
+        return self.environment.touched and not self.hand_rests(rest_force)
+
+    def replace_environment(
+        self, environment: VirtualEnvironment, rest_force: float = 0.0
+    ) -> None:
         """Swap the environment between two ticks.
 
         Raises
         ------
         InvalidInput
-            While the hand touches the present one: the goal would jump (code BUSY).
+            While the hand leans on the present one (`feels_object`): the goal would jump (code
+            BUSY).
         """
-        if self.environment.touched:
+        if self.feels_object(rest_force):
             names = [o.name for o in self.environment.objects]
-            raise InvalidInput('environment', names, 'a hand that touches nothing', Code.BUSY)
+            raise InvalidInput('environment', names, LET_GO, Code.BUSY)
         self.environment = environment
 
     def linearise(self, ports: CondensedPorts) -> None:

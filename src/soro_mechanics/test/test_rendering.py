@@ -310,7 +310,7 @@ def test_environment_is_not_replaced_under_the_hand():
     wall = VirtualObject('w', Shape.WALL, pose=frame_at(np.array([0.001, 0, 0]), np.eye(3)[0]))
     bench = Bench([wall])
     bench.step(force=np.zeros(5))
-    with pytest.raises(InvalidInput, match='touches nothing') as caught:
+    with pytest.raises(InvalidInput, match='lets go') as caught:
         bench.law.replace_environment(VirtualEnvironment())
     assert caught.value.code is Code.BUSY
     bench.law.restart()

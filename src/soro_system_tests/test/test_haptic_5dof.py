@@ -193,7 +193,9 @@ def test_sensors_that_fail_are_named_and_a_stop_needs_a_person(tmp_path, monkeyp
         assert np.all(np.isfinite(device.estimates[-1].wrench_covariance))
 
         device.ready()
-        assert robot.call('driver/stop').success
+        assert device.feel('hold').error_code == Code.NONE
+        stopped = robot.call('driver/stop')
+        assert (stopped.success, stopped.message) == (True, 'SAFE')
         robot.wait(lambda: robot.state() != ACTIVE, 5.0, 'stop')
         robot.spin(1.0)
         assert robot.state() != ACTIVE, 'it went on by itself'
