@@ -149,7 +149,7 @@ def test_a_path_is_followed_without_jumps(one):
 
 
 def straight_muscles(length):
-    """Return the straight muscle robot, every muscle of one length; the generic inverse's input."""
+    """Return the muscle robot with all muscles of one length [m], and its configuration."""
     robot = load_robot('pam_continuum')
     q = robot.forward(np.full(30, length))
     # exactly where it is: no other start has a residual without round-off
