@@ -108,7 +108,8 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
     """Eliminate the inner nodes of rod r towards its second end; the result is w.super[r].
 
     Columns of w.super and w.chain: first node (6), next or last node (6), one, parameters. A node
-    moves by minus its chain row times what the columns stand for.
+    moves by minus its chain row times what the columns stand for. What carries responses
+    (parameters, a first node that moves, `inspect`) leaves the factors of every block in w.factor.
 
     Returns
     -------
@@ -126,7 +127,6 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
     negative = 0
     couple = w.scratch[0:6, 0:6]  # rows of the first node against the present one
     row = w.scratch[6, 0 : w.chain.shape[2]]
-    d = w.pivot
     for i in range(6):
         for j in range(6):
             out[i, j] = w.tangent[p0, i, j]
@@ -137,7 +137,9 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
     for k in range(1, count + 1):
         p = p0 + k - 1
         b = w.chain[n0 + k]
+        d = w.factor[n0 + k]
         for i in range(6):
+            d[i, 6] = i
             for j in range(b.shape[1]):
                 b[i, j] = 0.0
             for j in range(6):
@@ -166,6 +168,7 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
         if keep:
             _reduce_first(out, couple, b, columns, row)
     last = w.chain[n0 + count]
+    d = w.factor[n0 + count]
     for i in range(6):
         for j in range(6):
             out[6 + i, j] = last[i, j]
