@@ -52,7 +52,7 @@ def warm_up(robot: Robot) -> float:
         if robot.model == 'network':
             from soro_mechanics.network.batch import compile_batch
 
-            compile_batch(robot.engine.equilibrium(()))  # type: ignore[attr-defined]
+            compile_batch(robot.engine.equilibrium(()))
         if 'haptic' in robot.description.structure:
             from soro_mechanics.haptic_loop import compile_haptics
 
