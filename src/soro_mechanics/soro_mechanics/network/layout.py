@@ -391,7 +391,7 @@ def load(
         else:
             node = node_at(layout, item)
             (node_dead if base else node_follower)[node] += item.wrench
-    heavy = layout.weighs and np.count_nonzero(gravity) > 0
+    heavy = layout.weighs and bool(np.count_nonzero(gravity))
     return inputs._replace(
         dead=dead, follower=follower, node_dead=node_dead, node_follower=node_follower,
         gravity=np.array(gravity, dtype=float), heavy=heavy,
