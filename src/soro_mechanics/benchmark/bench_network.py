@@ -151,18 +151,17 @@ def handle_rows():
 
     def forward(k):
         angles = 0.1 * np.sin(0.02 * k + np.arange(6.0))
-        found = solver.newton(solver.inputs(Problem(angles, np.zeros(6), (), NO_WEIGHT)),
-                              near['state'])  # fmt: skip
+        there = solver.inputs(Problem(angles, np.zeros(6), (), NO_WEIGHT))
+        found = solver.newton(there, near['state'])
         if not found.converged:
             raise SystemExit(f'forward {k}')
         near['state'] = found.state
-        return angles
+        return angles, there
 
     scratch = layout.work()
 
     def with_ports(k):
-        angles = forward(k)
-        there = solver.inputs(Problem(angles, np.zeros(6), (), NO_WEIGHT))
+        angles, there = forward(k)
         linear = Linearisation(layout, there, near['state'], scratch)
         tip = near['state'].body[layout.tip_body]
         port_response(linear, angles, np.zeros(6), tip, np.eye(6))

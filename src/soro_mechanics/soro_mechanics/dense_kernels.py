@@ -77,7 +77,8 @@ def negative_pivots(a, n, work):
 def factorise_six(d, b):
     """Replace d (6, 6 or more) by its factors L U, rows of b exchanged like those of d.
 
-    The diagonal is left as its reciprocal. Returns 0 where the (6, 6) part is singular.
+    The diagonal is left as its reciprocal. Further columns of d are exchanged along: row numbers
+    there tell the order afterwards. Returns 0 where the (6, 6) part is singular.
     """
     for i in range(6):
         p = i
@@ -89,7 +90,7 @@ def factorise_six(d, b):
         if not best > 0.0:
             return 0
         if p != i:
-            for j in range(6):
+            for j in range(d.shape[1]):
                 d[i, j], d[p, j] = d[p, j], d[i, j]
             for j in range(b.shape[1]):
                 b[i, j], b[p, j] = b[p, j], b[i, j]

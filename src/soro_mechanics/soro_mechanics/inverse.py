@@ -255,7 +255,8 @@ def _search(
         landing = step is not None and redundant
         if step is None:
             step = _approach_step(limits, rows, point, trust)
-            promise = 1.0 - np.linalg.norm(point.residual - rows @ step) / point.size
+            left = float(np.linalg.norm(point.residual - rows @ step))
+            promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
             if promise <= STATIONARY and not exact:
                 rows, exact = None, True
                 continue
@@ -342,14 +343,22 @@ def _landing_step(
     c = np.concatenate([rows, limits.rows, np.eye(size)])
     low = np.concatenate([point.residual, limits.low - value, np.full(size, -trust)])
     high = np.concatenate([point.residual, limits.high - value, np.full(size, trust)])
-    # Rows in units of their own length: the program then compares their violations fairly.
+    # Rows in units of their own length: the program then compares their violations fairly. What no
+    # actuator moves (the height of a straight robot's tip) has none, and is met already or never.
     length = np.linalg.norm(c, axis=1)
-    if not np.all(length > 0.0):
+    moved = length > 0.0
+    if np.any(low[~moved] > 0.0) or np.any(high[~moved] < 0.0):
         return None, none
+    unit = length[moved]
     found, step, multiplier = _program(
-        curvature, point.z - limits.rest, c / length[:, None], low / length, high / length
-    )
-    return (step, multiplier[:task] / length[:task]) if found else (None, none)
+        curvature, point.z - limits.rest, c[moved] / unit[:, None], low[moved] / unit,
+        high[moved] / unit,
+    )  # fmt: skip
+    if not found:
+        return None, none
+    force = np.zeros(length.size)
+    force[moved] = multiplier / unit
+    return step, force[:task]
 
 
 def _approach_step(limits: Limits, rows: Array, point: Point, trust: float) -> Array:

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 from soro_mechanics.actuators import CoupledLimit
+from soro_mechanics.inverse import solve_inverse
 from soro_mechanics.robot import Robot
 from soro_mechanics.workspace import sample_actuations
 
@@ -145,3 +146,34 @@ def test_a_path_is_followed_without_jumps(one):
         assert s.status.code is Code.NONE
         assert np.abs(s.actuation - last).max() < 0.12e5
         last = s.actuation
+
+
+def straight_muscles(length):
+    """Return the muscle robot with all muscles of one length [m], and its configuration."""
+    robot = load_robot('pam_continuum')
+    q = robot.forward(np.full(30, length))
+    # exactly where it is: no other start has a residual without round-off
+    assert np.abs(robot.jacobian(q)[2]).max() == 0.0
+    return robot, q
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('task', [Task.POSITION, Task.POSITION_AND_AXIS, Task.POSE])
+def test_a_robot_that_is_there_already_takes_the_least_energy(task):
+    """No muscle moves the tip of the straight robot along its axis, to first order."""
+    robot, q = straight_muscles(0.098)
+    s = solve_inverse(robot.engine, q.tip, task, np.zeros(6), (), robot.gravity, q, (1e-6, 1e-6))
+    assert s.status.code is Code.NONE and s.position_error <= 1e-6
+    rest = [a.rest for a in robot.actuators]
+    np.testing.assert_allclose(s.actuation, rest, atol=1e-5)
+
+
+@pytest.mark.filterwarnings('error')
+def test_what_no_actuator_moves_cannot_be_met():
+    robot, q = straight_muscles(0.1)
+    target = q.tip.copy()
+    target[2, 3] += 1e-3
+    task = Task.POSITION
+    s = solve_inverse(robot.engine, target, task, np.zeros(6), (), robot.gravity, q, (1e-6, 1e-6))
+    assert s.status.code is Code.UNREACHABLE
+    assert s.position_error == pytest.approx(1e-3, rel=1e-6)

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from soro_mechanics.configuration import LoadAxes
+from soro_mechanics.network.response_kernels import inner_columns, side_stiffness
 from soro_mechanics.network.schema import SensorSpec
 from soro_mechanics.robot import Robot
 from test_network_robots import EXAMPLES
 
-from soro_mechanics import Code, load_robot
+from soro_mechanics import Code, lie, Load, load_robot
 
 SENSORS = (
     SensorSpec('low', 0, 0.1, 0.5, np.array([1.0, 0.0, 0.0])),
@@ -79,3 +81,88 @@ def test_condensed_ports_are_symmetric_and_consistent(sensed):
     jacobian = np.concatenate([ports.ea, ports.sa]) @ np.linalg.inv(ports.aa)
     scale = np.abs(response.jacobian).max()
     np.testing.assert_allclose(jacobian, response.jacobian, atol=1e-3 * scale)
+
+
+@pytest.fixture(scope='module')
+def legs():
+    """Return the haptic device, its first legs with several sensors each, and a configuration."""
+    description = load_robot('haptic_5dof').description
+    network = description.structure['network']
+    across = np.array([0.6, 0.8, 0.0])
+    sensors = tuple(
+        SensorSpec(f'{rod}_{k}', rod, *ends, axis)
+        for rod in range(2)
+        for k, (ends, axis) in enumerate([
+            ((0.0, 0.5), np.array([1.0, 0.0, 0.0])), ((0.3, 0.8), across), ((0.6, 1.0), across),
+        ])
+    )  # fmt: skip
+    robot = Robot(replace(description, structure={'network': replace(network, sensors=sensors)}))
+    q = robot.forward(robot.limits @ [0.4, 0.6], [0.3, -0.2, 0.4, 0.01, 0.0, 0.0])
+    assert q.status.code is Code.NONE
+    return robot, q
+
+
+def sensor_rows(robot, q):
+    """Return rod, both nodes counted along it, and the moments there that a unit force is."""
+    linear = robot.engine.linearise(q)
+    places, first = linear.layout.sensors, linear.layout.structure.rod_node
+    found = []
+    for rod, nodes, axis in zip(places.rod, places.nodes, places.axis, strict=True):
+        a, b = nodes - first[rod]
+        pose = q.backbones[rod][:, :3, :3]
+        turn = lie.so3_log(pose[a].T @ pose[b])
+        at_a = -axis @ lie.so3_left_jacobian_inverse(turn)
+        at_b = axis @ lie.so3_right_jacobian_inverse(turn)
+        found.append((rod, (a, b), (at_a, at_b)))
+    return found
+
+
+def test_sensors_of_clamped_rods_as_an_elimination_from_both_ends_says(legs):
+    robot, q = legs
+    linear = robot.engine.linearise(q)
+    s, rows = linear.layout.structure, sensor_rows(robot, q)
+    assert not s.joint_kind.any()
+    inner = linear.sensors().inner.copy()
+    expected = np.zeros_like(inner)
+    for i, (rod, nodes, moments) in enumerate(rows):
+        count = s.rod_node[rod + 1] - s.rod_node[rod]
+        left, right = np.zeros((2, count, 6, 6))
+        side_stiffness(s, linear.work, rod, left, right)
+        columns = np.zeros((count, 6, 1))
+        for node, moment in zip(nodes, moments, strict=True):
+            columns[node, 3:, 0] += moment
+        inner_columns(s, linear.work, rod, left, right, columns, np.empty((6, 7)))
+        for k, (other, others, seen) in enumerate(rows):
+            if other == rod:
+                expected[k, i] = sum(
+                    m @ columns[n, 3:, 0] for n, m in zip(others, seen, strict=True)
+                )
+    np.testing.assert_allclose(inner, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_sensors_follow_moments_on_their_own_nodes(legs):
+    robot, q = legs
+    held = robot.engine.ports(q).compliance_held[6:, 6:]
+    step = 1e-5 / np.abs(held).max()
+
+    def values(loads):
+        near = robot.forward(q.actuation, q.wrench, loads=loads, guess=q)
+        return robot.engine.ports(near).sensor
+
+    rows = sensor_rows(robot, q)
+    for i in (1, 4):  # between inner nodes: the ends belong to motor and handle
+        rod, nodes, moments = rows[i]
+        both = [
+            [
+                Load(
+                    np.concatenate([np.zeros(3), size * moment]),
+                    on=robot.engine.spec.rods[rod].name,
+                    arc_length=q.arc_lengths[rod][node],
+                    axes=LoadAxes.LOCAL,
+                )
+                for node, moment in zip(nodes, moments, strict=True)
+            ]
+            for size in (step, -step)
+        ]
+        slope = (values(both[0]) - values(both[1])) / (2.0 * step)
+        np.testing.assert_allclose(held[:, i], slope, atol=1e-4 * np.abs(held).max())

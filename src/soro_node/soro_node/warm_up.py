@@ -48,6 +48,10 @@ def warm_up(robot: Robot) -> float:
         for action in _actions(robot, q):
             with contextlib.suppress(SoroError):
                 action()
+        if robot.model == 'network':
+            from soro_mechanics.network.batch import compile_batch
+
+            compile_batch(robot.engine.equilibrium(()))
         if 'haptic' in robot.description.structure:
             from soro_mechanics.haptic_loop import compile_haptics
 

@@ -96,8 +96,9 @@ class Work(NamedTuple):
     filled: Integers  # (8,) piece in each of these lanes
     end: Floats  # (rods, 2, 4, 4)
     basis: Floats  # (rods, 2, 6, 10)
-    pivot: Floats  # (6, 8) scratch of an elimination
+    pivot: Floats  # (6, 8) scratch of the elimination without responses
     chain: Floats  # (nodes, 6, 14 + shifts rounded up to whole lanes) eliminated nodes
+    factor: Floats  # (nodes, 6, 8) their blocks L U and (column 6) the order of its rows
     super: Floats  # (rods, 12, 14 + shifts)
     joints: Floats  # (rods, 6, 16 + shifts) eliminated joint angles
     rod: Floats  # (rods, 14, 16 + shifts) in (body a, motor a, body b, motor b)
@@ -140,6 +141,7 @@ def new_work(s: Structure, actuators: int) -> Work:
         basis=zeros((rods, 2, 6, 10)),
         pivot=zeros((6, LANES)),
         chain=zeros((nodes, 6, -(-(14 + shifts) // LANES) * LANES)),
+        factor=zeros((nodes, 6, LANES)),
         super=zeros((rods, 12, 14 + shifts)),
         joints=zeros((rods, 6, 16 + shifts)),
         rod=zeros((rods, 14, 16 + shifts)),

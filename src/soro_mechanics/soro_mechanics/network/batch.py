@@ -113,6 +113,18 @@ class Batch:
         return tips, solved
 
 
+def compile_batch(equilibrium: Equilibrium) -> None:
+    """Compile what `Batch.solve` runs, by solving no sample of a network."""
+    layout = equilibrium.layout
+    s, m = layout.structure, layout.actuators
+    powers = np.zeros((1, m), dtype=np.int64)
+    size = 6 * int(s.counts[:4].sum())
+    fit = Fit(np.zeros(m), np.ones(m), powers, np.zeros((1, size)))
+    rest = lay.load(layout, lay.rest_inputs(layout), np.zeros(6), (), np.zeros(3))
+    batch = Batch(layout, rest, new_state(s), drive_table(layout), fit, equilibrium.tolerance)
+    batch.solve(np.empty((0, m)))
+
+
 def make_batch(
     equilibrium: Equilibrium,
     at_rest: Array,

@@ -108,7 +108,8 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
     """Eliminate the inner nodes of rod r towards its second end; the result is w.super[r].
 
     Columns of w.super and w.chain: first node (6), next or last node (6), one, parameters. A node
-    moves by minus its chain row times what the columns stand for.
+    moves by minus its chain row times what the columns stand for. What carries responses
+    (parameters, a first node that moves, `inspect`) leaves the factors of every block in w.factor.
 
     Returns
     -------
@@ -126,7 +127,6 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
     negative = 0
     couple = w.scratch[0:6, 0:6]  # rows of the first node against the present one
     row = w.scratch[6, 0 : w.chain.shape[2]]
-    d = w.pivot
     for i in range(6):
         for j in range(6):
             out[i, j] = w.tangent[p0, i, j]
@@ -137,7 +137,9 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
     for k in range(1, count + 1):
         p = p0 + k - 1
         b = w.chain[n0 + k]
+        d = w.factor[n0 + k]
         for i in range(6):
+            d[i, 6] = i
             for j in range(b.shape[1]):
                 b[i, j] = 0.0
             for j in range(6):
@@ -166,6 +168,7 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
         if keep:
             _reduce_first(out, couple, b, columns, row)
     last = w.chain[n0 + count]
+    d = w.factor[n0 + count]
     for i in range(6):
         for j in range(6):
             out[6 + i, j] = last[i, j]
@@ -182,49 +185,95 @@ SIDE = 10
 KEPT = 7
 
 
+# The next four take plain arrays and call nothing: a view made inside a merged kernel costs the
+# counting of its references, here more than the arithmetic on a row of it.
+@fused_kernel
+def _transform_columns(z, basis, begin, e, half):
+    """Write columns of end e, of the rows from `begin`, in the coordinates of that end."""
+    for i in range(begin, 12):
+        c0 = z[i, 6 * e]
+        c1 = z[i, 6 * e + 1]
+        c2 = z[i, 6 * e + 2]
+        c3 = z[i, 6 * e + 3]
+        c4 = z[i, 6 * e + 4]
+        c5 = z[i, 6 * e + 5]
+        for j in range(SIDE):
+            half[i, SIDE * e + j] = (
+                c0 * basis[0, j] + c1 * basis[1, j] + c2 * basis[2, j]
+                + c3 * basis[3, j] + c4 * basis[4, j] + c5 * basis[5, j]
+            )  # fmt: skip
+
+
+@fused_kernel
+def _transform_rows(half, basis, rows, begin, width, e, m):
+    """Write rows of end e, of the columns from `begin`, in the coordinates of that end."""
+    k = 6 * e
+    for i in range(rows):
+        c0 = basis[0, i]
+        c1 = basis[1, i]
+        c2 = basis[2, i]
+        c3 = basis[3, i]
+        c4 = basis[4, i]
+        c5 = basis[5, i]
+        for j in range(begin, width):
+            m[SIDE * e + i, j] = (
+                c0 * half[k, j] + c1 * half[k + 1, j] + c2 * half[k + 2, j]
+                + c3 * half[k + 3, j] + c4 * half[k + 4, j] + c5 * half[k + 5, j]
+            )  # fmt: skip
+
+
+@fused_kernel
+def _add_turn(turn, rows, o, m):
+    """Add the geometric part of an end whose coordinates begin at o."""
+    for i in range(rows):
+        for j in range(6, rows):
+            m[o + i, o + j] += turn[i, j]
+
+
+@fused_kernel
+def _without_joints(m, b, first, size, begin, width, out):
+    """Write rows and columns of bodies and motors, after the joints were eliminated.
+
+    first: joint angles of the first end; b (size, width): how all of them follow.
+    """
+    for i in range(begin, 2 * KEPT):
+        row = i if i < KEPT else SIDE + i - KEPT
+        for j in range(begin, KEPT):
+            out[i, j] = m[row, j]
+        for j in range(KEPT):
+            out[i, KEPT + j] = m[row, SIDE + j]
+        for j in range(2 * KEPT, width):
+            out[i, j] = m[row, 2 * (SIDE - KEPT) + j]
+        for k in range(size):
+            c = m[row, 7 + k if k < first else SIDE + 7 + k - first]
+            for j in range(begin, width):
+                out[i, j] -= c * b[k, j]
+
+
 @merged_kernel
 def _to_coordinates(s, w, r, params, m):
     """Write the rod's (20, 21 + params) system in bodies, motors and joints into m.
 
-    Rows and columns of joint angles that there are not, and of a first end that is not kept, are
-    left as they were.
+    Rows and columns of a first end that is not kept, and rows of joint angles that there are not,
+    are left as they were; columns of such angles are zero.
     """
     z = w.super[r]
     begin = 0 if keeps_first(s, r, params) else 1
-    columns = 13 + params
     half = w.scratch[20:32, 0:32]  # the (12, ...) system with its columns transformed
     for i in range(6 * begin, 12):
-        for e in range(begin, 2):
-            basis = w.basis[r, e]
-            for j in range(7 + s.joint_kind[r, e]):
-                v = 0.0
-                for k in range(6):
-                    v += z[i, 6 * e + k] * basis[k, j]
-                half[i, SIDE * e + j] = v
-        for j in range(12, columns):
+        for j in range(12, 13 + params):
             half[i, 8 + j] = z[i, j]
-    width = 21 + params
+    for e in range(begin, 2):
+        _transform_columns(z, w.basis[r, e], 6 * begin, e, half)
+    turn = w.scratch[0:10, 0:10]
     for e in range(begin, 2):
         basis = w.basis[r, e]
-        for i in range(7 + s.joint_kind[r, e]):
-            for j in range(SIDE * begin, width):
-                m[SIDE * e + i, j] = 0.0
-            for k in range(6):
-                c = basis[k, i]
-                for j in range(SIDE * begin, width):
-                    m[SIDE * e + i, j] += c * half[6 * e + k, j]
-    turn = w.scratch[20:30, 0:10]
-    force = w.scratch[30, 0:6]
-    for e in range(begin, 2):
+        kind = s.joint_kind[r, e]
+        _transform_rows(half, basis, 7 + kind, SIDE * begin, 21 + params, e, m)
         # The force that is there, without what closing the rod would add to it: only that turns.
         p = s.rod_piece[r] if e == 0 else s.rod_piece[r + 1] - 1
-        for i in range(6):
-            force[i] = w.raw[p, 6 * e + i]
-        joint_geometry(w.basis[r, e], s.joint_kind[r, e], force, turn)
-        here = 7 + s.joint_kind[r, e]
-        for i in range(here):
-            for j in range(6, here):
-                m[SIDE * e + i, SIDE * e + j] += turn[i, j]
+        joint_geometry(basis, kind, w.raw[p, 6 * e : 6 * e + 6], turn)
+        _add_turn(turn, 7 + kind, SIDE * e, m)
 
 
 @merged_kernel
@@ -282,14 +331,7 @@ def eliminate_joints(s, w, r, params, inspect):
             return -1
     out = w.rod[r]
     begin = 0 if keeps_first(s, r, params) else KEPT
-    for i in range(begin, 2 * KEPT):
-        row = _column(i)
-        for j in range(begin, width):
-            v = m[row, _column(j)]
-            for k in range(size):
-                c = 7 + k if k < kinds[0] else SIDE + 7 + k - kinds[0]
-                v -= m[row, c] * b[k, j]
-            out[i, j] = v
+    _without_joints(m, b, kinds[0], size, begin, width, out)
     return negative
 
 

@@ -338,7 +338,7 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     """Return the inputs with every drive at a value."""
     s = layout.structure
     length = layout.lengths.copy()
-    theta = np.zeros_like(inputs.theta)
+    theta = np.zeros(inputs.theta.shape)
     strain = None
     for d, slot, x in zip(layout.spec.drives, layout.slots, value, strict=True):
         if d.kind == 'length':
@@ -371,11 +371,11 @@ def load(
     own = [replace(x, wrench=permanent * x.wrench) for x in layout.spec.loads]
     s = layout.structure
     dead = np.zeros((int(s.counts[0]), 6))
-    follower = np.zeros_like(dead)
+    follower = np.zeros(dead.shape)
     dead[layout.tip_body] += wrench
     on_rods = any(x.on in layout.rods for x in (*own, *loads))
     node_dead = np.zeros((int(s.counts[2]) if on_rods else 0, 6))
-    node_follower = np.zeros_like(node_dead)
+    node_follower = np.zeros(node_dead.shape)
     for item in (*own, *loads):
         base = item.axes is LoadAxes.BASE
         if item.until is not None:
@@ -391,7 +391,7 @@ def load(
         else:
             node = node_at(layout, item)
             (node_dead if base else node_follower)[node] += item.wrench
-    heavy = layout.weighs and bool(np.any(gravity))
+    heavy = layout.weighs and bool(np.count_nonzero(gravity))
     return inputs._replace(
         dead=dead, follower=follower, node_dead=node_dead, node_follower=node_follower,
         gravity=np.array(gravity, dtype=float), heavy=heavy,

@@ -5,8 +5,13 @@
 A sensor measures the turn between two nodes of a rod about an axis: a row vector on the motion of
 these two nodes. The row is carried back through the elimination (the adjoint of following every
 node), which costs one pass along the rod for each sensor.
+
+Of a rod that is clamped at both ends the elimination has all that its sensors feel of each other:
+with the blocks D of the inner nodes, K = (1 + L D^-1) D (1 + D^-1 U), and the row carried back is
+r (1 + D^-1 U)^-1. Rods with joints, which give way when their nodes push, are eliminated again.
 """
 
+from soro_mechanics.dense_kernels import substitute_six
 from soro_mechanics.lie_kernels import (
     kernel,
     merged_kernel,
@@ -15,6 +20,7 @@ from soro_mechanics.lie_kernels import (
     so3_right_jacobian_inverse,
 )
 from soro_mechanics.network.elimination_kernels import KEPT
+from soro_mechanics.network.end_kernels import CLAMPED
 from soro_mechanics.network.response_kernels import inner_columns, one_side_stiffness
 
 
@@ -36,11 +42,41 @@ def _turn(ga, gb, axis, scratch, row_a, row_b):
 
 
 @merged_kernel
-def _carry_back(s, w, r, first, second, row_a, row_b, params, at, z):
+def _carry_loads(s, w, r, first, columns, solved):
+    """Replace loads on the inner nodes of rod r by D^-1 (1 + L D^-1)^-1 times them.
+
+    columns (nodes of the rod, 6, k): wrenches, zero before node `first`; solved (6, k) is scratch.
+    """
+    n0 = s.rod_node[r]
+    last = s.rod_node[r + 1] - 1
+    many = columns.shape[2]
+    for node in range(max(first, n0 + 1), last):
+        own = columns[node - n0]
+        d = w.factor[node]
+        if node > first and node > n0 + 1:
+            lower = w.tangent[s.rod_piece[r] + node - n0 - 1]
+            before = columns[node - n0 - 1]
+            for i in range(6):
+                for m in range(6):
+                    for j in range(many):
+                        own[i, j] -= lower[6 + i, m] * before[m, j]
+        for i in range(6):
+            row = int(d[i, 6])
+            for j in range(many):
+                solved[i, j] = own[row, j]
+        substitute_six(d, solved, 0, many)
+        for i in range(6):
+            for j in range(many):
+                own[i, j] = solved[i, j]
+
+
+@merged_kernel
+def _carry_back(s, w, r, first, second, row_a, row_b, params, at, z, solved, inner):
     """Turn a row on the rotations of two nodes into one on what the rod follows: z (15 + params,).
 
     z: body a (6), motor a, body b, motor b, one, parameters. at (3, 6) is scratch: rows on the
-    first node, the present node and the next one.
+    first node, the present node and the next one. solved (nodes of the rod, 6, k) comes from
+    `_carry_loads`: inner (k,) receives what these loads do to the row with the ends held.
     """
     n0 = s.rod_node[r]
     last = s.rod_node[r + 1] - 1
@@ -63,6 +99,9 @@ def _carry_back(s, w, r, first, second, row_a, row_b, params, at, z):
                 start[j] += here[j]
                 here[j] = 0.0
             continue
+        for i in range(6):
+            for j in range(solved.shape[2]):
+                inner[j] += here[i] * solved[node - n0, i, j]
         b = w.chain[node]
         for j in range(6):
             ahead[j] = 0.0
@@ -120,7 +159,7 @@ def _spread(s, x, r, z, params, bodies, actuators):
 def sensor_response(
     s, x, state, w, rod, nodes, axis, sides, columns, work, value, bodies, actuators, inner
 ):
-    """Write values of all sensors and their derivatives.
+    """Write values of all sensors and their derivatives, after `linearise`.
 
     Parameters
     ----------
@@ -137,7 +176,9 @@ def sensor_response(
         Out: per motion of the bodies (own axes), per actuator, per generalised force of sensors.
     """
     params = 1 + s.counts[5]
-    rows = w.scratch[40:52, 0:3]
+    row_a = w.scratch[40, 0:3]
+    row_b = w.scratch[41, 0:3]
+    turning = w.scratch[42:46, 0:3]
     z = w.scratch[52, 0 : 15 + params]
     count = rod.shape[0]
     bodies[:] = 0.0
@@ -153,23 +194,31 @@ def sensor_response(
             many += 1
         own = columns[0:length, :, 0:many]
         own[:] = 0.0
+        lowest = n0 + length
         for k in range(many):
             a, b = nodes[i + k]
-            row_a, row_b = rows[0], rows[1]
-            turn = _turn(state.node[a], state.node[b], axis[i + k], rows[2:6], row_a, row_b)
-            value[i + k] = turn
-            _carry_back(s, w, r, a, b, row_a, row_b, params, w.scratch[53:56, 0:6], z)
-            _spread(s, x, r, z, params, bodies[i + k], actuators[i + k])
+            value[i + k] = _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
             for j in range(3):
                 own[b - n0, 3 + j, k] += row_b[j]
                 own[a - n0, 3 + j, k] += row_a[j]
-        one_side_stiffness(s, w, r, 0, length, sides[0])
-        one_side_stiffness(s, w, r, 1, 1, sides[1])
-        inner_columns(s, w, r, sides[0], sides[1], own, work[:, 0 : 6 + many])
+            lowest = min(lowest, a, b)
+        clamped = s.joint_kind[r, 0] == CLAMPED and s.joint_kind[r, 1] == CLAMPED
+        if clamped:
+            _carry_loads(s, w, r, lowest, own, work)
+        else:
+            one_side_stiffness(s, w, r, 0, length, sides[0])
+            one_side_stiffness(s, w, r, 1, 1, sides[1])
+            inner_columns(s, w, r, sides[0], sides[1], own, work[:, 0 : 6 + many])
         for k in range(many):
             a, b = nodes[i + k]
-            row_a, row_b = rows[0], rows[1]
-            _turn(state.node[a], state.node[b], axis[i + k], rows[2:6], row_a, row_b)
+            _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
+            _carry_back(
+                s, w, r, a, b, row_a, row_b, params, w.scratch[53:56, 0:6], z,
+                own[:, :, 0 : many if clamped else 0], inner[i + k, i : i + many],
+            )  # fmt: skip
+            _spread(s, x, r, z, params, bodies[i + k], actuators[i + k])
+            if clamped:
+                continue
             for m in range(many):
                 v = 0.0
                 for j in range(3):
