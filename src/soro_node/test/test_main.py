@@ -57,11 +57,11 @@ class Probe(GuardedLifecycleNode):
             with interruptible():
                 say('loads')
     def activate(self):
+        if self.table.mode == 'heavy':
+            sys.modules['__main__'].kernels = Slow()
         say('ready')
         if self.table.mode in busy:
             self.create_timer(0.01, self.work)
-        if self.table.mode == 'heavy':
-            sys.modules['__main__'].kernels = Slow()
         if self.table.mode == 'crash':
             self.create_timer(0.01, lambda: 1 / 0)
     def work(self):

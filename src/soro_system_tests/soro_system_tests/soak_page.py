@@ -142,10 +142,9 @@ def soak_section(result: dict[str, Any] | None, folder: Path) -> list[str]:
         '|---|---|---|---|---|---|---|---|---|---|',
         *(_robot_row(r) for r in robots),
         *_starts(robots),
-        '\nExit 143: after 5 s without an end the launcher sent SIGTERM to a node that computes '
-        'only; the outputs had been made safe before. Segments left: shared memory of the '
-        'middleware that processes of the robot had made and that was still there after their '
-        'end. Times are those of a computer that other programs keep busy too.',
+        '\nExit: 0 when every process of the robot ended by itself after Ctrl-C. Segments left: '
+        'shared memory of the middleware that processes of the robot had made and that was still '
+        'there after their end. Times are those of a computer that other programs keep busy too.',
         f'\n![Memory and open files of every robot]({PLOT})\n',
         'Medians after the first quarter of the run, and how much they had grown in the last one. '
         f'Flat: less than {MEMORY_LEAST:g} MiB or {100 * MEMORY_PART:g} %, at most {COUNT_GROWTH} '
