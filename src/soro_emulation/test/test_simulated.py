@@ -161,6 +161,13 @@ def test_silence_of_the_driver_makes_safe_and_says_so(link):
     assert not link.device.read().tripped
 
 
+def test_actuators_that_somebody_else_disarmed_have_tripped(link):
+    link.armed()
+    assert not link.device.read().tripped
+    link.device.transport.disarm()
+    assert link.device.read().tripped
+
+
 def test_a_driver_that_hangs_up_leaves_safe_actuators(link):
     link.armed()
     link.device.close()

@@ -24,6 +24,7 @@ from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code, SolverStatus
 
 _NEAREST = 0.995  # of the length: beyond it a rod through the point is nearly straight
+_ROUND_OFF = 1e-9  # of the length: the straight robot's own tip is within reach
 
 
 class Kirchhoff(Model):
@@ -107,7 +108,7 @@ class Kirchhoff(Model):
         start = time.perf_counter()
         near = target.copy()
         distance = float(np.linalg.norm(target[:3, 3]))
-        outside = distance > self.backbone.length
+        outside = distance > (1.0 + _ROUND_OFF) * self.backbone.length
         if not outside and distance > _NEAREST * self.backbone.length:
             # nearly straight the end point hardly determines the shape; the lengths still do
             return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)

@@ -176,6 +176,13 @@ def test_nearly_straight_targets_are_reached(robot):
         assert s.position_error < 1e-6
 
 
+def test_the_tip_of_the_straight_robot_is_within_its_reach(robot):
+    straight = robot.forward(np.full(30, 0.1)).tip
+    beyond = straight[:3, 3] * (1.0 + 1e-12)  # as a message or another library rounds it
+    for target in (straight[:3, 3], beyond):
+        assert robot.inverse(target).status.code is Code.NONE
+
+
 def test_a_lifted_robot_is_called_unstable(robot):
     """Bent up to the height of its base the robot twists down: muscles do not hold torsion."""
     lifted = robot.inverse([0.53, 0.0, 0.025])

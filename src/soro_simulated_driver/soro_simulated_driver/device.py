@@ -12,7 +12,7 @@ from soro_mechanics.errors import RobotFileError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
-from soro_simulated_driver.protocol import EXPIRED
+from soro_simulated_driver.protocol import EXPIRED, State
 from soro_simulated_driver.transport import SimulatedTransport
 
 
@@ -58,9 +58,11 @@ class SimulatedDevice(SessionDevice):
         if t.newest is None:
             raise DeviceError('no measurement has arrived yet')
         measured, applied = t.newest.values[: self._count], t.newest.values[self._count :]
-        tripped = self._armed and bool(t.newest.flags & EXPIRED)
+        unarmed = t.newest.state is not State.ARMED or bool(t.newest.flags & EXPIRED)
         flags = np.zeros(self._count, dtype=np.uint16)
-        return Reading(t.arrived, measured.copy(), applied.copy(), flags, 0, tripped)
+        return Reading(
+            t.arrived, measured.copy(), applied.copy(), flags, 0, self._armed and unarmed
+        )
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points [SI]."""
