@@ -101,8 +101,8 @@ class ValveRobot(RobotProcesses):
 
         self.wait_for(there, timeout, f'arrived, {self.state.applied[:3]}')
 
-    def valve_seconds(self, since: float = 0.0) -> np.ndarray:
-        """Return for how long each coil was on by the device's own log, (30, 2)."""
+    def valve_times(self, since: float = 0.0) -> tuple[np.ndarray, dict[tuple[int, int], float]]:
+        """Return for how long each coil was on by the device's own log, (30, 2); who still is."""
         on: dict[tuple[int, int], float] = {}
         total = np.zeros((MUSCLES, 2))
         for e in self.events('valve', since):
@@ -111,6 +111,11 @@ class ValveRobot(RobotProcesses):
                 on[key] = e['t']
             elif key in on:
                 total[key] += e['t'] - on.pop(key)
+        return total, on
+
+    def valve_seconds(self, since: float = 0.0) -> np.ndarray:
+        """Return the same where every coil is off again."""
+        total, on = self.valve_times(since)
         assert not on, f'still on: {on}'
         return total
 
