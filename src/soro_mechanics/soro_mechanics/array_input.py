@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,15 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if array.shape != shape:
         expected = f'shape {shape}, not {array.shape}'
         raise InvalidInput(name, value, expected, Code.INVALID_SIZE)
-    if not np.all(np.isfinite(array)):
+    if not all_finite(array):
         raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
     return array
+
+
+def all_finite(array: Array) -> bool:
+    """Whether every number of an array is finite; for few numbers in a fifth of numpy's time."""
+    # A sum of squares is finite only of finite numbers. It may overflow with them: then look.
+    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
 
 
 def rotation_array(name: str, value: Any) -> Array:

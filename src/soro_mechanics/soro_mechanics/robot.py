@@ -13,7 +13,7 @@ import numpy as np
 
 from soro_mechanics import registry
 from soro_mechanics.actuators import Actuator, limit_violations
-from soro_mechanics.array_input import finite_array, pose_array
+from soro_mechanics.array_input import all_finite, finite_array, pose_array
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.conditioning import Conditioning, conditioning
 from soro_mechanics.configuration import (
@@ -31,6 +31,7 @@ from soro_mechanics.status import Code
 
 POSITION_TOLERANCE = 1e-6  # m
 ORIENTATION_TOLERANCE = 1e-5  # rad
+POSITIVE = 'a finite number greater than zero'
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
 
 
@@ -146,7 +147,7 @@ class Robot:
         try:
             q = self._model.forward(values, load, further, self._gravity, self._guess(guess))
             # What was not solved holds no numbers and says so in its status.
-            computed = not q.status.converged or math.isfinite(float(q.tip.sum()))
+            computed = not q.status.converged or all_finite(q.tip)
         except np.linalg.LinAlgError:
             computed = False
         if not computed:
@@ -182,18 +183,17 @@ class Robot:
         """
         pose, task = self._target(target, task)
         tolerances = (position_tolerance, orientation_tolerance)
-        for name, value in zip(
-            ('position_tolerance', 'orientation_tolerance'), tolerances, strict=True
-        ):
-            if not value > 0.0 or not np.isfinite(value):
-                raise InvalidInput(name, value, 'a finite number greater than zero')
+        if not 0.0 < position_tolerance < math.inf:
+            raise InvalidInput('position_tolerance', position_tolerance, POSITIVE)
+        if not 0.0 < orientation_tolerance < math.inf:
+            raise InvalidInput('orientation_tolerance', orientation_tolerance, POSITIVE)
         load, further = self._wrench(wrench), self._loads(loads)
         try:
             found = self._model.inverse(
                 pose, task, load, further, self._gravity, self._guess(guess), tolerances
             )
             solved = found.configuration.status.converged
-            computed = not solved or math.isfinite(float(found.configuration.tip.sum()))
+            computed = not solved or all_finite(found.configuration.tip)
         except np.linalg.LinAlgError:
             computed = False
         if not computed:

@@ -46,7 +46,7 @@ class FollowedSolution:
     @cached_property
     def inputs(self) -> Inputs:
         """Inputs of the kernels."""
-        return self.equilibrium.inputs(self.problem)
+        return self._found.inputs
 
     @cached_property
     def state(self) -> State:
@@ -171,8 +171,9 @@ class Follower:
         x, y, z = (target[:3, 3] - guess.tip[:3, 3]).tolist()
         if max(abs(x), abs(y), abs(z)) > NEAR or guess.loads:
             return None
-        same = guess.wrench is wrench or guess.wrench.tolist() == wrench.tolist()
-        if not same or guess.gravity.tolist() != gravity.tolist():
+        if guess.wrench is not wrench and guess.wrench.tolist() != wrench.tolist():
+            return None
+        if guess.gravity is not gravity and guess.gravity.tolist() != gravity.tolist():
             return None
         track: Track | None = getattr(guess.state, 'track', None)
         if track is None and guess.status.code is Code.NONE:

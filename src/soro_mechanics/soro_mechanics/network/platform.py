@@ -55,6 +55,12 @@ class Found(NamedTuple):
     length: Array
     pose: Array  # (rods, steps + 1, 4, 4)
     track: Track
+    rod_length: Array  # of the rods, in their order
+
+    @property
+    def inputs(self) -> Inputs:
+        """Inputs of the kernels."""
+        return self.track.loading._replace(length=self.rod_length)
 
 
 def is_platform(layout: lay.Layout) -> bool:
@@ -193,4 +199,5 @@ class PlatformSolver:
                 memory, min(track.count + 1, POINTS), pairs, maps, made_at, same, track.loading,
                 track.remark,
             ),
+            scratch.x.length.copy(),
         )  # fmt: skip
