@@ -188,6 +188,9 @@ class SerialState(IntEnum):
     ESTOP = 4
 
 
+UNARMED = (SerialState.BOOT, SerialState.SAFE)  # by itself where it should be armed: a fault
+
+
 class DeviceKind(IntEnum):
     """What answers a HELLO: a plug in the wrong socket must not move anything."""
 

@@ -17,13 +17,13 @@ from soro_driver.device import (
     Reading,
 )
 from soro_driver.endpoint import Endpoint
-from soro_driver.serial_frame import SerialState
+from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
 from soro_dspace_driver.protocol import DeviceFault
-from soro_dspace_driver.transport import DspaceTransport, UNARMED
+from soro_dspace_driver.transport import DspaceTransport
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
 
 FAULT_WORDS = {

@@ -20,6 +20,7 @@ from soro_driver.serial_frame import (
     Reset,
     SerialState,
     SessionType,
+    UNARMED,
 )
 from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.serial_session import SerialSession
@@ -42,7 +43,6 @@ from soro_dspace_driver.protocol import (
 )
 from soro_dspace_driver.wiring import DspaceWiring
 
-UNARMED = (SerialState.BOOT, SerialState.SAFE)
 RATE_COUNT, PERIOD_COUNT = 100.0, 1e-4  # Pa/s and s of the LIMITS frame
 
 

@@ -59,7 +59,4 @@ def choice(values: dict[str, Any], key: str, default: str, names: Iterable[str])
 
 def actuator_index(values: dict[str, Any], names: tuple[str, ...]) -> int:
     """Return the index of the actuator that is named (default: the first)."""
-    name = values.get('actuator', names[0])
-    if name not in names:
-        raise UnknownName('actuator', name, names)
-    return names.index(name)
+    return names.index(choice(values, 'actuator', names[0], names))

@@ -17,7 +17,7 @@ from soro_driver.device import (
     Reading,
 )
 from soro_driver.endpoint import Endpoint
-from soro_driver.serial_frame import SerialState
+from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
@@ -128,5 +128,4 @@ class Stm32Device(SessionDevice):
         status = self.transport.status
         if not self._armed or status is None:
             return False
-        safe = status.state in (SerialState.BOOT, SerialState.SAFE)
-        return safe or bool(status.flags & StatusFlag.TRIPPED)
+        return status.state in UNARMED or bool(status.flags & StatusFlag.TRIPPED)
