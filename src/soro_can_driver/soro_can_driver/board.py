@@ -64,6 +64,7 @@ class EmergencyCode(IntEnum):
     BUS_OFF = 8
     ESTOP = 9
     REVERSED = 10
+    FIRST_COMMAND = 11  # not where the motors are
 
 
 class Parameter(IntEnum):
@@ -77,7 +78,8 @@ class Parameter(IntEnum):
     MINIMUM_ANGLE = 0x2000  # 0.1 deg
     MAXIMUM_ANGLE = 0x2001  # 0.1 deg
     MAXIMUM_SPEED = 0x2002  # deg/s
-    MAXIMUM_STEP = 0x2003  # 0.1 deg per command
+    MAXIMUM_STEP = 0x2003  # 0.1 deg per command number
+    MAXIMUM_ERROR = 0x2004  # 0.1 deg between set-point and encoder
     ARM = 0x3000  # write: the session
     DISARM = 0x3001
     RESET = 0x3002  # write: the session

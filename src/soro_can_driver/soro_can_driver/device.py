@@ -39,6 +39,7 @@ FAULT_WORDS = {
     EmergencyCode.BUS_OFF: 'the board was off the bus',
     EmergencyCode.ESTOP: 'the board stopped in an emergency',
     EmergencyCode.REVERSED: 'a motor turns the wrong way',
+    EmergencyCode.FIRST_COMMAND: 'a first set-point was not where the motors are',
 }
 
 
@@ -83,7 +84,7 @@ class CanDevice(SessionDevice):
         flags = np.where(t.saturated, int(Flag.RATE_LIMITED), 0).astype(np.uint16)
         return Reading(
             t.time, t.angles.copy(), t.applied.copy(), flags, self._faults(), self._tripped(),
-            self._sensors(), t.sampled,
+            self._sensors(), t.sampled, self._reason(),
         )  # fmt: skip
 
     def write(self, values: Array, ttl: float) -> None:
@@ -111,6 +112,15 @@ class CanDevice(SessionDevice):
             if code in FAULT_WORDS and code != EmergencyCode.COMMAND_LOST:
                 faults |= 1 << (DEVICE_FAULT_SHIFT + code)
         return int(faults)
+
+    def _reason(self) -> str:
+        """Say which motors the board complains about."""
+        words = []
+        for code, mask in self.transport.emergencies.items():
+            motors = [n for i, n in enumerate(self.wiring.motors) if mask >> i & 1]
+            if motors and code in FAULT_WORDS:
+                words.append(f'{", ".join(motors)}: {FAULT_WORDS[code]}')
+        return '; '.join(words)
 
     def _tripped(self) -> bool:
         """Whether the board went safe by itself while it should be armed."""

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_driver.device import DeviceError, DeviceTimeout, Identity
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
 
 from soro_can_driver.answers import Answers
 from soro_can_driver.board import (
@@ -50,7 +50,7 @@ from soro_can_driver.wiring import CanWiring
 Array = NDArray[np.float64]
 
 COUNT = math.radians(0.1)  # rad of the motor per count
-HEARTBEAT = 0.1  # s
+HEARTBEAT, LAST_HEARTBEAT = 0.1, 0.3  # s: ours, and the age of the board's that ends it
 HALVES = (slice(0, PER_HALF), slice(PER_HALF, MOTORS))
 MOST_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
 
@@ -86,7 +86,7 @@ class CanTransport:
         self.flex_faulty = np.zeros(MOTORS, bool)
         self.saturated = np.zeros(MOTORS, bool)
         self.status, self.state = 0, BoardState.BOOT
-        self.emergencies: set[int] = set()
+        self.emergencies: dict[int, int] = {}  # code: mask of the motors
         self.boot_id: int | None = None
         self.rebooted = False
         self.torn = 0
@@ -100,7 +100,7 @@ class CanTransport:
         # When the command of each number went out. The board measures when it takes a command and
         # echoes its number; without commands the numbers are old, and so samples look.
         self._sent_at = [math.nan] * 256
-        self._heartbeat_at = -math.inf
+        self._heartbeat_at = self._alive_at = -math.inf
         self._replies: list[ParameterFrame] = []
         self._end = -math.inf
 
@@ -150,8 +150,18 @@ class CanTransport:
         self.bus.close()
 
     def poll(self, now: float) -> None:
-        """Take in what has arrived; keep the heartbeat going; ask for the next measurement."""
+        """Take in what has arrived; keep the heartbeat going; ask for the next measurement.
+
+        Raises
+        ------
+        DeviceLost
+            The board is armed and has sent no heartbeat for 300 ms: what answers is not well.
+        """
         self._take(now)
+        silent = now - self._alive_at
+        # Where measurements are missing too, it is their age that says so.
+        if self._armed and silent > LAST_HEARTBEAT and now - self.time < 0.5 * LAST_HEARTBEAT:
+            raise DeviceLost(f'no heartbeat of the board for {silent:.3f} s, only measurements')
         if now - self._heartbeat_at >= HEARTBEAT:
             self.bus.send(HostHeartbeat(self._session))
             self._heartbeat_at = now
@@ -192,7 +202,7 @@ class CanTransport:
         # ended under the host before this one, for example.
         self.emergencies.clear()
         self.status, self.state = int(BoardState.ARMED), BoardState.ARMED
-        self._armed = True
+        self._armed, self._alive_at = True, time.monotonic()
 
     def disarm(self) -> None:
         """Take the motors off power."""
@@ -260,10 +270,14 @@ class CanTransport:
             axis=0,
         )
         speed = np.rint(np.degrees(w.speed * w.ratio))
+        step = np.ceil(w.step * w.ratio / COUNT) + 1.0  # both ends are rounded
+        error = round(w.tracking * w.ratio / COUNT)
         for motor in range(MOTORS):
             self.write_parameter(Parameter.MINIMUM_ANGLE, int(ends[0, motor]), motor)
             self.write_parameter(Parameter.MAXIMUM_ANGLE, int(ends[1, motor]), motor)
             self.write_parameter(Parameter.MAXIMUM_SPEED, int(speed[motor]), motor)
+            self.write_parameter(Parameter.MAXIMUM_STEP, int(step[motor]), motor)
+            self.write_parameter(Parameter.MAXIMUM_ERROR, error, motor)
 
     def _ask(self) -> None:
         if self._fd:
@@ -299,8 +313,9 @@ class CanTransport:
             if frame.reply:
                 self._replies.append(frame)
         elif isinstance(frame, Emergency):
-            self.emergencies.add(frame.code)
+            self.emergencies[frame.code] = self.emergencies.get(frame.code, 0) | frame.motors
         elif isinstance(frame, BoardHeartbeat):
+            self._alive_at = now
             if self.boot_id is not None and frame.boot_id != self.boot_id & 0xFFFF:
                 self.rebooted = True
 

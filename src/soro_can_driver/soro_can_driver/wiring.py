@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 import numpy as np
 from numpy.typing import NDArray
+from soro_driver.settings import LONGEST_STEP, read_rate
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
 from soro_can_driver.board import MOTORS
 
 FRAMINGS = ('classic', 'fd')
+TRACKING = math.radians(10.0)  # of the outputs; at 1000 deg/s a motor lags 5.5
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class CanWiring:
         Output angles the board itself keeps to: the actuators' limits.
     speed : ndarray, shape (6,) [rad/s]
         Of the outputs.
+    step : ndarray, shape (6,) [rad]
+        Of the outputs, the largest between two set-points in a row.
+    tracking : float [rad]
+        Of the outputs: set-point and encoder may not be farther apart for long.
+    motors : tuple of str
+        Names of the actuators.
     sensors : tuple of str
         Names of the flex sensors, six or none.
     serial : int
@@ -59,6 +68,9 @@ class CanWiring:
     minimum: NDArray[np.float64]
     maximum: NDArray[np.float64]
     speed: NDArray[np.float64]
+    step: NDArray[np.float64]
+    tracking: float
+    motors: tuple[str, ...]
     sensors: tuple[str, ...]
     serial: int
 
@@ -84,15 +96,18 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         direction = section.vector('direction', '1', MOTORS, np.ones(MOTORS))
         if not np.all(np.abs(direction) == 1.0):
             raise section.error('direction', 'write 1 or -1 for each motor')
+        tracking = section.quantity('tracking_error', 'rad', TRACKING, positive=True)
         serial = section.integer('serial', 0, minimum=0)
         if len(robot.actuators) != MOTORS or {a.quantity for a in robot.actuators} != {'angle'}:
             raise section.error('ratio', f'the board drives {MOTORS} actuators that are angles')
     haptic = robot.structure.get('haptic')
     sensors = () if haptic is None else tuple(s.name for s in haptic.strips)
+    speed = np.array([a.rate for a in robot.actuators])
     return CanWiring(
         interface, channel, host, port, bitrate, data_bitrate, framing, ratio, zero, direction,
         np.array([a.minimum for a in robot.actuators]),
         np.array([a.maximum for a in robot.actuators]),
-        np.array([a.rate for a in robot.actuators]),
+        speed, LONGEST_STEP * speed / read_rate(robot), tracking,
+        tuple(a.name for a in robot.actuators),
         sensors if len(sensors) == MOTORS else (), serial,
     )  # fmt: skip

@@ -36,6 +36,7 @@ from soro_driver.periodic import PeriodicThread
 from soro_driver.plausibility import Plausibility
 from soro_driver.requests import Requests, TIMEOUT
 from soro_driver.safety import NotAllowed, SafetyState
+from soro_driver.set_point import SetPoint
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_driver.tick import Tick
 from soro_driver.watchdog import Watchdog
@@ -43,8 +44,6 @@ from soro_driver.watchdog import Watchdog
 FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to reconnect
 READY_TIMEOUT, READY_POLL = 1.5, 0.02  # s, for helpers of a device that are still starting
 IDLE_PATIENCE = 4.0  # times the feedback timeout: a busy computer must not lose a robot at rest
-AT_REST = 1e-6  # of the range: the ramp has arrived; below the resolution of any converter
-NOISE = 0.01  # of the range: so near to rest, a robot that is armed is at rest
 
 
 class ControlLoop:
@@ -102,8 +101,7 @@ class ControlLoop:
         self._commands = Watchdog(settings.command_timeout)
         self._feedback = Watchdog(settings.feedback_timeout)
         self._reading: Reading | None = None
-        self._setpoint, self._hold = gate.rest.copy(), gate.rest.copy()
-        self._written = math.nan
+        self._set_point = SetPoint(gate, settings.period, settings.engage_band)
         self._armed_at = math.nan
         self._engaged: Demand | None = None
         self._commanded = np.full(len(gate.names), math.nan)
@@ -245,7 +243,7 @@ class ControlLoop:
 
     def _idle(self) -> bool:
         """Whether nobody commands and every output is at rest: nothing could go wrong."""
-        return self._engaged is None and self._at_rest()
+        return self._engaged is None and self._set_point.at_rest
 
     def _age_text(self) -> str:
         return f'no fresh measurement for {self._feedback.age(self._clock()):.3f} s'
@@ -262,7 +260,7 @@ class ControlLoop:
             self._begin_safe(f'no command from {self._engaged.source} for {silence:.3f} s')
         if self.safety.state is DeviceState.SAFE:
             return self._continue_safe(now)
-        target = self._hold if self._engaged is None else self._engaged.values
+        target = self._set_point.hold if self._engaged is None else self._engaged.values
         return self._write(target, now)
 
     def _take(self, demand: Demand, reading: Reading, now: float) -> None:
@@ -272,7 +270,7 @@ class ControlLoop:
         self._check_finite(demand)
         if self._engaged is None:
             try:
-                reference = self._reference(reading)
+                reference = self._set_point.reference(reading)
                 self.gate.check_near(demand.values, reference, self.settings.engage_band)
             except NotNear as error:
                 self.law.refused(demand, error)
@@ -294,21 +292,14 @@ class ControlLoop:
         if self.settings.safe_action == RELEASE:
             return np.zeros(len(self.gate.names), np.uint16)
         flags = self._write(self.gate.rest, now, self.settings.safe_rate)
-        if self._at_rest():
+        if self._set_point.at_rest:
             self.safety.end_safe()
         return flags
 
-    def _at_rest(self) -> bool:
-        off = np.abs(self._setpoint - self.gate.rest)
-        return bool(np.all(off <= AT_REST * self.gate.span))
-
     def _write(self, target: Array, now: float, rate: Array | None = None) -> Flags:
-        # A late tick must not make a longer step than the device would allow.
-        longest = 2.0 * self.settings.period
-        dt = self.settings.period if math.isnan(self._written) else now - self._written
-        setpoint, flags = self.gate.shape(target, self._setpoint, min(dt, longest), rate)
-        self.device.write(setpoint, self.settings.ttl)
-        self._setpoint, self._written = setpoint, now
+        values, flags = self._set_point.toward(target, now, rate)
+        self.device.write(values, self.settings.ttl)
+        self._set_point.written(values, now)
         return flags
 
     def _tick_result(self, flags: Flags) -> Tick:
@@ -356,7 +347,7 @@ class ControlLoop:
         self.safety.lost(reason)
         self._disengage()
         self._reading = None
-        self._setpoint = self.gate.rest.copy()
+        self._set_point.rest()
         self._quietly(self.device.make_safe)  # one way may still work
         self.device.close()
         self._retry_at = self._clock() + self._retry_after
@@ -398,8 +389,7 @@ class ControlLoop:
         except DeviceTimeout:
             self._make_safe()  # it may be armed: perhaps only its answer was lost
             raise
-        self._setpoint, self._hold = self._start_from(reading)
-        self._written = math.nan
+        self._set_point.start_from(reading)
         self._commanded[:] = math.nan
         self._plausibility.restart()
         self.law.armed()
@@ -431,7 +421,7 @@ class ControlLoop:
         self.law.disengaged()
 
     def _make_safe(self) -> None:
-        self._setpoint = self.gate.rest.copy()
+        self._set_point.rest()
         try:
             self.device.make_safe()
         except DeviceError as error:
@@ -444,22 +434,6 @@ class ControlLoop:
             self._log(f'not made safe from here: {error}')
             return False
         return True
-
-    def _reference(self, reading: Reading) -> Array:
-        unknown = np.isnan(reading.measured)
-        return np.where(unknown, self._setpoint, reading.measured)
-
-    def _start_from(self, reading: Reading) -> tuple[Array, Array]:
-        """Return where the robot is, and where it stays until somebody commands.
-
-        Arming moves nothing. Only what is at rest but for noise stays there exactly, and the rest
-        of a pressure near it is let out, so that noise is not driven.
-        """
-        here = np.where(np.isnan(reading.measured), self.gate.rest, reading.measured)
-        band = np.where(self.gate.is_pressure, self.settings.engage_band, NOISE)
-        near = np.abs(here - self.gate.rest) <= band * self.gate.span
-        hold = np.where(near, self.gate.rest, here)
-        return self.gate.clamp(here), self.gate.clamp(hold)
 
     def _call(self, action: Callable[[], Any]) -> Any:
         return self._requests.ask(action) if self._thread.running else action()

@@ -155,6 +155,8 @@ class Reading:
     sensors : SensorReading, optional
     sampled : float
         When the measurement was taken, at the earliest [s, CLOCK_MONOTONIC]; NaN: not known.
+    reason : str
+        What the device says of its faults, for a person; empty: nothing beyond `fault_text`.
     """
 
     time: float
@@ -165,6 +167,7 @@ class Reading:
     tripped: bool = False
     sensors: SensorReading | None = field(default=None)
     sampled: float = math.nan
+    reason: str = ''
 
 
 class Device(ABC):

@@ -373,6 +373,6 @@ def run(args: list[str] | None = None, device: str = '') -> NoReturn:
     run_node(lambda: DriverNode(device), args, driver=True)
 
 
-def main() -> None:
-    """Run the node."""
-    raise SystemExit(run())
+def main(device: str = '') -> None:
+    """Run the node, for robots with any device or with this one only."""
+    raise SystemExit(run(device=device))

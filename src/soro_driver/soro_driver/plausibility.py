@@ -13,6 +13,7 @@ from soro_mechanics.actuators import Actuator
 from soro_mechanics.section import Section
 
 from soro_driver.device import Array, Fault, Flag, Flags, Reading
+from soro_driver.lasting import Lasting
 
 ONSET = 0.25  # an error begins where it passes this part of the tolerance
 STILL = 0.25  # a value that made less of the way than this part of the error stands still
@@ -62,20 +63,6 @@ def read_plausibility(root: Section) -> PlausibilityLimits:
         )
 
 
-class _Lasting:
-    """Per actuator: for how long has a condition held without a break."""
-
-    def __init__(self, count: int, hold: float) -> None:
-        self._since = np.full(count, math.nan)
-        self._hold = hold
-
-    def update(self, condition: Array, now: float) -> Array:
-        self._since[~condition] = math.nan
-        self._since[condition & np.isnan(self._since)] = now
-        with np.errstate(invalid='ignore'):
-            return now - self._since >= self._hold
-
-
 @dataclass(frozen=True)
 class Finding:
     """Flags per actuator, fault bits, and words for a person (empty when nothing is wrong)."""
@@ -105,9 +92,9 @@ class Plausibility:
     def restart(self) -> None:
         """Forget the past (after a reconnection)."""
         count = len(self._actuators)
-        self._over = _Lasting(count, self._limits.over_limit_for)
-        self._sensor = _Lasting(count, self._limits.sensor_for)
-        self._off = _Lasting(count, self._limits.follow_for)
+        self._over = Lasting(count, self._limits.over_limit_for)
+        self._sensor = Lasting(count, self._limits.sensor_for)
+        self._off = Lasting(count, self._limits.follow_for)
         self._expected = np.full(count, math.nan)
         self._at_start_of_error = np.full(count, math.nan)
         self._last = np.full(count, math.nan)
@@ -122,7 +109,7 @@ class Plausibility:
         """
         now, measured = reading.time, reading.measured
         flags = reading.flags.copy()
-        faults, words = int(reading.faults), []
+        faults, words = int(reading.faults), [reading.reason] if reading.reason else []
         over = self._check_over(measured, now, flags)
         if over.any():
             faults |= Fault.OVER_LIMIT

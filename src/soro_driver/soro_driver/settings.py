@@ -17,6 +17,7 @@ from soro_driver.plausibility import PlausibilityLimits, read_plausibility
 
 RAMP, RELEASE = 'ramp', 'release'
 SIMULATED = 'simulated'
+LONGEST_STEP = 2.0  # periods: no set-point moves farther than the slew limit allows in them
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,10 @@ def read_driver_settings(robot: RobotDescription) -> DriverSettings:
     RobotFileError
         It is wrong: field, value, remedy.
     """
-    root = robot.foreign_section('driver') or Section(_simulated(robot), 'driver', robot.file)
+    root = _section(robot)
     with root:
         device = root.text('device')
-        rate = root.quantity('rate', '1/s', minimum=1.0, maximum=2000.0)
+        rate = _rate(root)
         period = 1.0 / rate
         command = root.quantity('command_timeout', 's', 0.2, minimum=2.0 * period, maximum=5.0)
         feedback = root.quantity('feedback_timeout', 's', 0.1, minimum=2.0 * period, maximum=5.0)
@@ -89,6 +90,19 @@ def read_driver_settings(robot: RobotDescription) -> DriverSettings:
     return DriverSettings(
         device, rate, command, feedback, ttl, band, action, safe_rate, limits, section
     )
+
+
+def read_rate(robot: RobotDescription) -> float:
+    """Return how often per second the driver of this robot ticks."""
+    return _rate(_section(robot))
+
+
+def _section(robot: RobotDescription) -> Section:
+    return robot.foreign_section('driver') or Section(_simulated(robot), 'driver', robot.file)
+
+
+def _rate(root: Section) -> float:
+    return root.quantity('rate', '1/s', minimum=1.0, maximum=2000.0)
 
 
 def _simulated(robot: RobotDescription) -> dict[str, Any]:

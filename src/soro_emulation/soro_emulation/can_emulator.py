@@ -32,7 +32,7 @@ from soro_emulation.socketcand_server import SocketcandServer
 
 FAULTS = (
     'none', 'silent', 'unplug', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
-    'encoder_jump', 'repeat', 'protocol', 'flex', 'hand', *BUS_FAULTS,
+    'encoder_jump', 'repeat', 'mute', 'protocol', 'flex', 'hand', *BUS_FAULTS,
 )  # fmt: skip
 # What `hand` may be told: five coordinates each, see `haptic_plant.Hand`.
 HAND_KEYS = ('place', 'stiffness', 'force', 'damping', 'mass')
@@ -146,10 +146,11 @@ class CanEmulator(DeviceEmulator):
         self._plant.stop()
 
     def _break(self, fault: str, values: dict[str, Any], now: float) -> None:
-        board = self._board
+        board, motors = self._board, self._board.motors
         if fault == 'none':
-            board.stalled[:] = board.reversed[:] = False
-            board.major, board.repeats = PROTOCOL_MAJOR, False
+            motors.stalled[:] = motors.reversed[:] = False
+            board.major, board.repeats, board.mute = PROTOCOL_MAJOR, False, False
+            motors.slip[:] = 0.0
             self._server.silent = False
             self._flex_faults = [FlexFault.NONE] * MOTORS
         elif fault == 'silent':
@@ -158,6 +159,8 @@ class CanEmulator(DeviceEmulator):
             board.reboot((board.boot_id + 1) & 0xFFFF or 1)
         elif fault == 'repeat':
             board.repeats = True
+        elif fault == 'mute':
+            board.mute = True
         elif fault == 'flex':
             self._break_sensor(values, now)
         elif fault == 'protocol':
@@ -167,14 +170,13 @@ class CanEmulator(DeviceEmulator):
         elif fault != 'unplug' and fault not in BUS_FAULTS:
             motor = actuator_index(values, self._names)
             if fault == 'stall':
-                board.stalled[motor] = True
+                motors.stalled[motor] = True
             elif fault == 'reversed':
-                board.reversed[motor] = True
+                motors.reversed[motor] = True
             elif fault == 'overcurrent':
                 board.fail(EmergencyCode.OVER_CURRENT, 1 << motor)
             else:
-                board.angle[motor] += finite(values, 'degrees', 20.0) * 10.0 * self._wiring.ratio
-                board.fail(EmergencyCode.ENCODER_JUMP, 1 << motor)  # no motor is so quick
+                board.slip_encoder(motor, finite(values, 'degrees', 20.0) * self._wiring.ratio)
 
     def _break_sensor(self, values: dict[str, Any], now: float) -> None:
         names = self._wiring.sensors
@@ -198,7 +200,7 @@ class CanEmulator(DeviceEmulator):
 
     def _output(self) -> Array:
         w = self._wiring
-        return w.zero + w.direction * self._board.angle * COUNT / w.ratio
+        return w.zero + w.direction * self._board.motors.angle * COUNT / w.ratio
 
     def _receive(self, can_id: int, data: bytes) -> list[tuple[int, bytes]]:
         self._measured = self._measured or can_id in MEASURING

@@ -46,9 +46,11 @@ from soro_can_driver.protocol import (
     Velocity,
 )
 
+from soro_emulation.emulated_motors import EmulatedMotors
+from soro_emulation.motor_limits import MotorLimits, MotorWatch
+
 Array = NDArray[np.float64]
 
-TIME_CONSTANT = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
 HOLD_TIME = 0.2  # s at reduced current before coasting
 HOST_TIMEOUT = 0.3  # s without the host's heartbeat
 HEARTBEAT = 0.1  # s
@@ -73,11 +75,9 @@ class MotorBoard:
     ) -> None:
         self.boot_id, self.serial, self._flex = boot_id, serial, flex
         self.state = BoardState.SAFE
-        self.angle, self.target = np.zeros(MOTORS), np.zeros(MOTORS)
-        self.speed = np.zeros(MOTORS)
-        self.minimum, self.maximum = np.full(MOTORS, -32767.0), np.full(MOTORS, 32767.0)
-        self.largest_speed = np.full(MOTORS, math.inf)
-        self.stalled, self.reversed = np.zeros(MOTORS, bool), np.zeros(MOTORS, bool)
+        self.motors, self.limits, self._watched = EmulatedMotors(), MotorLimits(), MotorWatch()
+        self.target = np.zeros(MOTORS)
+        self.mute = False  # injected: measurements, but no heartbeat
         self.major = PROTOCOL_MAJOR
         self.repeats = False  # injected: every measurement is the last one again
         self._measured: list[Frame] = []
@@ -88,7 +88,7 @@ class MotorBoard:
         self._session, self._fd = 0, False
         self._halves: dict[int, Command] = {}
         self._seq, self._sync, self._duty_motor = 0, 0, 0
-        self._command_at, self._ttl = -math.inf, 0.0
+        self._command_at, self._ttl, self._first = -math.inf, 0.0, False
         self._time, self._heartbeat_at = now, now
         self._outbox: list[Frame] = []
 
@@ -121,22 +121,27 @@ class MotorBoard:
     def advance(self, now: float) -> list[tuple[int, bytes]]:
         """Let time pass; returns heartbeats and emergencies."""
         self._pass_time(now)
-        if now - self._heartbeat_at >= HEARTBEAT:
-            self._heartbeat_at = now
-            self._outbox.append(
-                BoardHeartbeat(self.state, self.boot_id & 0xFFFF, 0, 0, FIRMWARE, PROTOCOL_MAJOR)
-            )
         return self._flush()
 
     def reboot(self, boot_id: int) -> None:
         """Restart: everything but the motors' angles is forgotten."""
-        angle = self.angle.copy()
+        angle = self.motors.angle.copy()
         self.__init__(boot_id, self.serial, self._flex, self._time)  # type: ignore[misc]
-        self.angle, self.target = angle, angle.copy()
+        self.motors.angle, self.target = angle, angle.copy()
 
     def fail(self, code: EmergencyCode, motors: int) -> None:
         """Latch a fault and report it."""
         self._stop(BoardState.FAULT, code, motors)
+
+    def slip_encoder(self, motor: int, degrees: float) -> None:
+        """Let an encoder show another angle at once; more than a motor could turn is a fault."""
+        self.motors.slip[motor] += 10.0 * degrees
+        if self._driven and self.limits.jumped(motor, degrees):
+            self.fail(EmergencyCode.ENCODER_JUMP, 1 << motor)
+
+    @property
+    def _driven(self) -> bool:
+        return self.state in (BoardState.ARMED, BoardState.HOLDING)
 
     def _pass_time(self, now: float) -> None:
         dt = now - self._time
@@ -144,20 +149,24 @@ class MotorBoard:
             return
         self._time = now
         self._watch(now)
-        driven = self.state in (BoardState.ARMED, BoardState.HOLDING)
-        goal = self.target if driven else self.angle
-        step = (1.0 - math.exp(-dt / TIME_CONSTANT)) * (goal - self.angle)
-        most = self.largest_speed * 10.0 * dt  # deg/s to counts
-        step = np.where(self.stalled, 0.0, np.clip(step, -most, most))
-        step = np.where(self.reversed, -step, step)
-        self.speed = 0.1 * step / dt
-        self.angle = self.angle + step
+        self.motors.turn(self.target if self._driven else None, self.limits.speed, dt)
+        if self.state is BoardState.ARMED:
+            error = self.target - self.motors.encoder
+            largest = self.limits.of[Parameter.MAXIMUM_ERROR]
+            found = self._watched.judge(error, self.motors.speed, largest, now)
+            if found is not None:
+                self.fail(found[0], mask_of(found[1]))
+        if now - self._heartbeat_at >= HEARTBEAT and not self.mute:
+            self._heartbeat_at = now  # also while frames arrive without a pause
+            self._outbox.append(
+                BoardHeartbeat(self.state, self.boot_id & 0xFFFF, 0, 0, FIRMWARE, PROTOCOL_MAJOR)
+            )
 
     def _watch(self, now: float) -> None:
         if self.state is BoardState.ARMED:
             if now - self._command_at > self._ttl:
                 self.state = BoardState.HOLDING
-                self.target = self.angle.copy()
+                self.target = self.motors.encoder
                 self.status_bits |= Status.EXPIRED
                 self._report(EmergencyCode.COMMAND_LOST, 0)
             elif now - self.host_at > HOST_TIMEOUT:
@@ -181,7 +190,14 @@ class MotorBoard:
     def _apply(self, seq: int, control: Control, angles: Array, now: float) -> None:
         if self.state is not BoardState.ARMED:
             return
-        target = np.clip(angles, self.minimum, self.maximum)
+        if self._first:
+            far = self.limits.far_from(self.target, angles)
+            if far.any():
+                self.fail(EmergencyCode.FIRST_COMMAND, mask_of(far))
+                return
+            target, self._first = self.limits.within_range(angles), False
+        else:
+            target = self.limits.shape(angles, self.target, (seq - self._seq) & 0xFF)
         self.status_bits &= ~Status.SATURATED
         if np.any(target != angles):
             self.status_bits |= Status.SATURATED
@@ -195,7 +211,10 @@ class MotorBoard:
         self._outbox += self._measured
 
     def _measurement(self, now: float) -> list[Frame]:
-        angles, speeds = whole(self.angle, -32768, 32767), whole(self.speed, -32768, 32767)
+        angles, speeds = (
+            whole(self.motors.encoder, -32768, 32767),
+            whole(self.motors.speed, -32768, 32767),
+        )
         samples = [
             c | FRESH if 0 < c < FLEX_MASK else c | END
             for c in whole(self._flex(now), 0, FLEX_MASK)
@@ -245,21 +264,13 @@ class MotorBoard:
         if index == Parameter.SESSION:
             self._session, self.host_at = value, now
             return self.boot_id
-        if index in (Parameter.MINIMUM_ANGLE, Parameter.MAXIMUM_ANGLE, Parameter.MAXIMUM_SPEED):
-            if motor >= MOTORS or (index == Parameter.MAXIMUM_SPEED and value <= 0):
-                return Abort.OUT_OF_RANGE  # a negative speed would turn motors at rest
-            table = {
-                Parameter.MINIMUM_ANGLE: self.minimum,
-                Parameter.MAXIMUM_ANGLE: self.maximum,
-                Parameter.MAXIMUM_SPEED: self.largest_speed,
-            }[Parameter(index)]
-            table[motor] = value
-            return 0
+        if index in self.limits.of:
+            return 0 if self.limits.write(Parameter(index), motor, value) else Abort.OUT_OF_RANGE
         if index == Parameter.FRAMING:
             self._fd = bool(value)
             return 0
         if index == Parameter.DISARM:
-            if self.state in (BoardState.ARMED, BoardState.HOLDING):
+            if self._driven:
                 self.state = BoardState.SAFE
             return 0
         return self._change_state(index, value, now)
@@ -278,7 +289,8 @@ class MotorBoard:
         if self.state not in (BoardState.SAFE, BoardState.ARMED, BoardState.HOLDING):
             return Abort.WRONG_STATE
         self.state, self.status_bits = BoardState.ARMED, Status(0)
-        self.target = self.angle.copy()
+        self.target, self._first = self.motors.encoder, True
+        self._watched.restart()
         # The first command brings a time to live; until then the heartbeat alone stands guard.
         self._command_at, self._ttl, self.host_at = now, math.inf, now
         return 0
@@ -296,6 +308,11 @@ class MotorBoard:
     def _flush(self) -> list[tuple[int, bytes]]:
         frames, self._outbox = self._outbox, []
         return [(int(f.id), f.pack()) for f in frames]
+
+
+def mask_of(motors: NDArray[np.bool_]) -> int:
+    """Return one bit for each motor."""
+    return sum(1 << int(i) for i in np.flatnonzero(motors))
 
 
 def whole(values: Array, lowest: int, highest: int) -> list[int]:

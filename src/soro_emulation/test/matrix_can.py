@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from soro_driver.device import DeviceState, Fault
+from soro_can_driver.board import EmergencyCode
+from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceState, Fault
 from test_can_faults import BUSY, disarmed, robot_, stays_down, TTL  # noqa: F401 - a fixture
 
 PERIOD = 0.005  # s
 FRAMES = 3  # of a set-point: two halves, SYNC
 
 pytestmark = pytest.mark.timeout(240)
+
+
+def says(robot, words):
+    """Wait until the diagnostics give a reason with these words."""
+    robot.wait_for(lambda: words in robot.values('device').get('reason', ''), 5.0, words)
 
 
 @pytest.mark.injection('can', 1)
@@ -38,8 +44,9 @@ def test_lost_frames_are_survived_or_said(robot, loss):
     if robot.state.device_state == DeviceState.ACTIVE:
         assert robot.events('state')[-1]['state'] == 'ARMED'
         np.testing.assert_allclose(robot.state.measured, robot.target, atol=0.02)
-    else:  # three of the host's heartbeats in a row were lost: said, and not resumed
-        assert loss == 0.2 and robot.state.faults & (Fault.DEVICE_WATCHDOG | Fault.DEVICE)
+    else:  # three heartbeats in a row of either side were lost: said, and not resumed
+        lost = Fault.DEVICE_WATCHDOG | Fault.DEVICE | Fault.COMMUNICATION
+        assert loss == 0.2 and robot.state.faults & lost
 
 
 @pytest.mark.injection('can', 5)
@@ -116,6 +123,17 @@ def test_a_board_that_repeats_its_measurement_is_found_by_its_numbers(robot, ang
     stays_down(robot, since + 1.0 + BUSY)
 
 
+@pytest.mark.injection('can', 2)
+def test_a_board_without_a_heartbeat_is_lost_although_it_measures(robot):
+    robot.turn(0.3)
+    since = robot.inject('mute')
+    robot.wait_state(DeviceState.UNCONFIGURED, 5.0)
+    says(robot, 'no heartbeat')
+    assert disarmed(robot, since - 0.1) < 0.3 + BUSY
+    robot.inject('none')
+    stays_down(robot, since + 1.0 + BUSY)
+
+
 @pytest.mark.injection('can', 7)
 def test_measurements_that_come_late_trip(robot):
     """Set-points arrive in time; only what the board says of itself is twenty cycles old."""
@@ -129,13 +147,20 @@ def test_measurements_that_come_late_trip(robot):
 
 @pytest.mark.injection('can', 20)
 @pytest.mark.parametrize(
-    ('fault', 'values'),
-    [('stall', {}), ('overcurrent', {}), ('encoder_jump', {'degrees': 30.0}), ('reversed', {})],
+    ('fault', 'values', 'code'),
+    [
+        ('stall', {}, EmergencyCode.TRACKING),
+        ('overcurrent', {}, EmergencyCode.OVER_CURRENT),
+        ('encoder_jump', {'degrees': 30.0}, EmergencyCode.ENCODER_JUMP),
+        ('reversed', {}, EmergencyCode.REVERSED),
+    ],
 )
-def test_a_motor_that_does_not_follow(robot, fault, values):
+def test_a_motor_that_does_not_follow(robot, fault, values, code):
     robot.turn(0.3)
     since = robot.inject(fault, actuator='motor_1', **values)
     robot.target = np.array([-0.3, 0.1, 0.0, 0.0, 0.0, 0.0])
     robot.wait_state(DeviceState.FAULT, 5.0)
+    assert robot.state.faults & 1 << DEVICE_FAULT_SHIFT + code, robot.describe()
+    says(robot, 'motor_1')
     assert disarmed(robot, since - 0.1) < 1.0 + BUSY
     stays_down(robot, since + 1.0 + BUSY)

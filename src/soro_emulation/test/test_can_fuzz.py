@@ -100,7 +100,7 @@ def test_a_board_that_nobody_arms_moves_nothing(sequence):
         now += wait
         check_answers(board.advance(now))
         assert board.state in (BoardState.SAFE, BoardState.ESTOP)
-        assert not board.angle.any() and board.applied == 0
+        assert not board.motors.angle.any() and board.applied == 0
     for index in (Parameter.PROTOCOL, Parameter.FAULTS):
         request = ParameterFrame(False, Access.READ, index, 0, 0)
         answers = [unpack(i, d) for i, d in board.receive(int(request.id), request.pack(), now)]
@@ -119,14 +119,14 @@ def test_an_armed_board_stays_in_range_and_disarms_without_its_host(sequence):
         check_answers(board.receive(identifier, data, now))
         now += wait
         check_answers(board.advance(now))
-        assert np.abs(board.angle).max() <= 32768.0
+        assert np.abs(board.motors.angle).max() <= 32768.0
     for _ in range(100):
         now += 0.01
         board.advance(now)
     assert board.state is not BoardState.ARMED
-    there = board.angle.copy()
+    there = board.motors.angle.copy()
     board.advance(now + 1.0)
-    np.testing.assert_array_equal(board.angle, there)
+    np.testing.assert_array_equal(board.motors.angle, there)
 
 
 # The server ----------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def wiring(interface, channel, port=1, framing='classic'):
     limit = np.full(6, 1.0)
     return CanWiring(
         interface, channel, '127.0.0.1', port, 1_000_000, 5_000_000, framing, RATIO, np.zeros(6),
-        np.ones(6), -limit, limit, np.full(6, 20.0), (), 0,
+        np.ones(6), -limit, limit, np.full(6, 20.0), np.full(6, 2.0), 2.0, (), (), 0,
     )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_the_unmodified_client_of_python_can_speaks_with_the_emulated_bus():
     server.start()
     bus = can.Bus(interface='socketcand', channel='can0', host='127.0.0.1', port=server.port)
     try:
-        made.angle[:] = [1.0, 2.0, 3.0, -4.0, 5.0, 6.0]
+        made.motors.angle[:] = [1.0, 2.0, 3.0, -4.0, 5.0, 6.0]
         sync = Sync(7)
         bus.send(can.Message(arbitration_id=int(sync.id), data=sync.pack(), is_extended_id=False))
         frames = []

@@ -51,7 +51,13 @@ def check_at_most_once(robot, since: float) -> None:
         seconds, on = robot.valve_times(since)
         return not on and seconds == pytest.approx(robot.ordered(since), abs=1.1e-3)
 
-    robot.wait_for(carried_out, 5.0, 'valves open for as long as ordered')
+    try:
+        robot.wait_for(carried_out, 5.0, 'valves open for as long as ordered')
+    except AssertionError as error:
+        seconds, on = robot.valve_times(since)
+        off = seconds - robot.ordered(since)
+        wrong = [(int(i), int(k), off[i, k]) for i, k in np.argwhere(np.abs(off) > 1.1e-3)]
+        raise AssertionError(f'muscle, action, too long by: {wrong}; still on: {on}') from error
     robot.check_interlock()
 
 

@@ -167,12 +167,12 @@ class HapticControl(Law):
         return self.haptics.loop.law.environment
 
     def replace_environment(self, environment: VirtualEnvironment) -> None:
-        """Swap the environment; InvalidInput (BUSY) while the hand leans on it.
-
-        Out of control nothing is rendered, so that nothing can be taken away.
-        """
-        rest_force = math.inf if self._ended else self._rest_force
-        self.haptics.loop.law.replace_environment(environment, rest_force)
+        """Swap the environment; InvalidInput (BUSY) while the hand leans on it."""
+        law = self.haptics.loop.law
+        if self._ended:  # nothing is rendered, so that nothing can be taken away
+            law.environment = environment
+        else:
+            law.replace_environment(environment, self._rest_force)
 
     def move_motors(self, target: Array, now: float) -> None:
         """Let the motors follow a target for a while instead of the hand.
@@ -189,11 +189,11 @@ class HapticControl(Law):
         self.motion.go_to(target, now)
 
     def replace_haptics(self, haptics: Haptics) -> None:
-        """Go on with another calibration; InvalidInput (BUSY) while the hand touches something."""
+        """Take another calibration; InvalidInput (BUSY) while the hand leans on something."""
         law = self.haptics.loop.law
         if not self._ended and law.feels_object(self._rest_force):
             raise InvalidInput('calibration', 'new', LET_GO, Code.BUSY)
-        haptics.loop.law.replace_environment(law.environment)
+        haptics.loop.law.environment = law.environment
         if self._started:
             haptics.loop.start(law.sensing.ports.angle)
         self.haptics = haptics

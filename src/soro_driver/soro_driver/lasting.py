@@ -1,0 +1,35 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Conditions that count only once they have lasted."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Conditions = NDArray[np.bool_]
+
+
+class Lasting:
+    """Per actuator: for how long has a condition held without a break.
+
+    Parameters
+    ----------
+    count : int
+        Of the actuators.
+    hold : float
+        After which it counts [s].
+    """
+
+    def __init__(self, count: int, hold: float) -> None:
+        self._since = np.full(count, math.nan)
+        self._hold = hold
+
+    def update(self, condition: Conditions, now: float) -> Conditions:
+        """Return for which actuators it counts, shape (count,)."""
+        self._since[~condition] = math.nan
+        self._since[condition & np.isnan(self._since)] = now
+        with np.errstate(invalid='ignore'):
+            return np.asarray(now - self._since >= self._hold)

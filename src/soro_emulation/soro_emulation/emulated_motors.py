@@ -1,0 +1,50 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Six geared motors under position control, and their encoders; tenths of a degree, deg/s."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from soro_can_driver.board import MOTORS
+
+Array = NDArray[np.float64]
+
+TIME_CONSTANT = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
+
+
+class EmulatedMotors:
+    """Motors of first order: what the controller of a board makes of them.
+
+    Attributes
+    ----------
+    angle : ndarray, shape (6,)
+        Of the motors themselves [0.1 deg].
+    speed : ndarray, shape (6,)
+        [deg/s]
+    slip : ndarray, shape (6,)
+        Injected: of the encoders against the motors [0.1 deg].
+    stalled, reversed : ndarray of bool, shape (6,)
+        Injected: does not turn, turns the wrong way.
+    """
+
+    def __init__(self) -> None:
+        self.angle, self.speed, self.slip = np.zeros((3, MOTORS))
+        self.stalled, self.reversed = np.zeros((2, MOTORS), bool)
+
+    @property
+    def encoder(self) -> Array:
+        """What the encoders show, shape (6,) [0.1 deg]."""
+        return self.angle + self.slip
+
+    def turn(self, target: Array | None, fastest: Array, dt: float) -> None:
+        """Turn for a time towards a target [0.1 deg], at most so fast [deg/s]; None: stay."""
+        error = np.zeros(MOTORS) if target is None else target - self.encoder
+        step = (1.0 - math.exp(-dt / TIME_CONSTANT)) * error
+        most = fastest * 10.0 * dt
+        step = np.where(self.stalled, 0.0, np.clip(step, -most, most))
+        step = np.where(self.reversed, -step, step)
+        self.speed = 0.1 * step / dt
+        self.angle = self.angle + step
