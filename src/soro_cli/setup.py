@@ -23,7 +23,7 @@ setup(
     entry_points={
         'console_scripts': [
             'soro = soro_cli.main:main',
-            'recorder = soro_cli.recording.recorder_node:main',
+            'recorder = soro_cli.recording.recorder_main:main',
         ],
         'soro_cli.verb': [
             'calibrate = soro_cli.verbs.calibrate',

@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'compliance = soro_compliance.node:main',
+            'compliance = soro_compliance.main:main',
         ],
     },
 )

@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'driver = soro_driver.node:main',
+            'driver = soro_driver.main:main',
         ],
     },
 )

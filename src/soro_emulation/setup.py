@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'emulator = soro_emulation.node:main',
+            'emulator = soro_emulation.main:main',
         ],
         'soro_emulation.devices': [
             'can = soro_emulation.can_emulator:CanEmulator',

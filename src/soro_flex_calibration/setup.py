@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'flex_calibration = soro_flex_calibration.node:main',
+            'flex_calibration = soro_flex_calibration.main:main',
         ],
     },
 )

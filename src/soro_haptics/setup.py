@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'haptic_renderer = soro_haptics.node:main',
+            'haptic_renderer = soro_haptics.main:main',
         ],
     },
 )

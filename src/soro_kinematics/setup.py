@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'kinematics_solver = soro_kinematics.node:main',
+            'kinematics_solver = soro_kinematics.main:main',
         ],
     },
 )

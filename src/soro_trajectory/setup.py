@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'trajectory_planner = soro_trajectory.node:main',
+            'trajectory_planner = soro_trajectory.main:main',
         ],
     },
 )

@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'visualization = soro_visualization.node:main',
+            'visualization = soro_visualization.main:main',
         ],
     },
 )

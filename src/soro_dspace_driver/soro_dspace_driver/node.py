@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executable `dspace_driver`: the driver node, for robots whose device is dspace."""
 
-from soro_driver.node import run
+from soro_node.early_start import import_and_run
 
 
 def main() -> None:
     """Run the node."""
-    raise SystemExit(run(device='dspace'))
+    import_and_run('soro_driver.node', device='dspace')

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executable `nidaq_driver`: the driver node, for robots whose device is nidaq."""
 
-from soro_driver.node import run
+from soro_node.early_start import import_and_run
 
 
 def main() -> None:
     """Run the node."""
-    raise SystemExit(run(device='nidaq'))
+    import_and_run('soro_driver.node', device='nidaq')

@@ -105,6 +105,8 @@ class BackgroundCompilation:
                 # The lock is the process's from now on, and free however it ends.
                 pass_fds=() if lock is None else (lock.fileno(),),
             )  # fmt: skip
+            # Somebody has to take note of its end; else it stays in the table of processes.
+            threading.Thread(target=self._process.wait, daemon=True).start()
 
 
 def main(parent: int, file: str, models: Sequence[str]) -> None:

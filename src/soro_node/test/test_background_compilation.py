@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 import subprocess
 import sys
+import threading
 
 import pytest
 from soro_mechanics.catalogue import find_robot_file
@@ -30,7 +31,11 @@ class Compiler:
     def __init__(self, command, pass_fds, **settings):
         self.command, self.code = command, None
         self.open = [os.dup(number) for number in pass_fds]  # as a process has them
+        self.waited_for = threading.Event()
         self.started.append(self)
+
+    def wait(self):
+        self.waited_for.set()
 
     def poll(self):
         return self.code
@@ -66,6 +71,7 @@ def test_the_nodes_model_is_ready_and_the_others_follow(compiled):
     assert warmed == ['lpcc', 'lcm']
     (process,) = Compiler.started
     assert process.command[-3:] == ['ncm', 'network', 'npcc']
+    assert process.waited_for.wait(5.0)  # its end leaves nothing in the table of processes
     for name in ('', 'lpcc', 'lcm'):
         assert binding.robot_with(name).model == (name or 'lpcc')
     with pytest.raises(ModelCompiling, match='are being compiled, once, for 0 s') as info:

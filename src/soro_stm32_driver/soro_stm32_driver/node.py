@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executable `stm32_driver`: the driver node, for robots whose device is stm32."""
 
-from soro_driver.node import run
+from soro_node.early_start import import_and_run
 
 
 def main() -> None:
     """Run the node."""
-    raise SystemExit(run(device='stm32'))
+    import_and_run('soro_driver.node', device='stm32')

@@ -1,0 +1,38 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A node that is told to end while it still imports ends at once, in order and in silence."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SLOW = "print('importing', flush=True)\nimport threading\nthreading.Event().wait(60.0)\n"
+QUICK = "def main(code):\n    print('running', flush=True)\n    raise SystemExit(int(code))\n"
+COMMAND = "from soro_node.early_start import import_and_run; import_and_run('a_node', code='3')"
+
+
+def start(folder, text):
+    (folder / 'a_node.py').write_text(text, encoding='utf-8')
+    paths = [str(folder), *filter(None, [os.environ.get('PYTHONPATH')])]
+    return subprocess.Popen(
+        [sys.executable, '-c', COMMAND], env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_import_ends_the_process_in_order(tmp_path, number):
+    process = start(tmp_path, SLOW)
+    assert process.stdout.readline() == 'importing\n'
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=20.0)
+    assert (process.returncode, errors) == (0, '')
+
+
+def test_the_node_runs_and_its_exit_code_is_the_process_s(tmp_path):
+    process = start(tmp_path, QUICK)
+    output, errors = process.communicate(timeout=20.0)
+    assert (process.returncode, output, errors) == (3, 'running\n', '')
