@@ -60,7 +60,7 @@ def main() -> int:
             continue
         if rows:
             ratios[file.stem] = rows
-        sections[name] = f'{datetime.date.today()}, {machine()}\n\n```\n{text.strip()}\n```\n'
+        sections[name] = section(text)
         if not check:
             write_sections(sections)
     if keep:
@@ -90,6 +90,14 @@ def run(file: Path) -> tuple[int, str, dict[str, float]]:
                 lines.append(line.rstrip())
         ratios = benchmark_check.ratios(rows) if rows.is_file() else {}
     return process.returncode, '\n'.join(lines), ratios
+
+
+def section(text: str) -> str:
+    """Return what a benchmark printed as a section; its lines `Picture: file` show the files."""
+    pictures = re.findall(r'^Picture: docs/(\S+)$', text, flags=re.MULTILINE)
+    kept = re.sub(r'^Picture: .*\n?', '', text, flags=re.MULTILINE).strip()
+    shown = ''.join(f'\n![{Path(p).stem.replace("_", " ")}]({p})\n' for p in pictures)
+    return f'{datetime.date.today()}, {machine()}\n\n```\n{kept}\n```\n{shown}'
 
 
 def machine() -> str:

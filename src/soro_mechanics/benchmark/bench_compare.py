@@ -116,6 +116,22 @@ def peers(case, best):
     return rows
 
 
+def ratios(rows):
+    """Return lines: how much longer a peer takes than our cheapest solve with no larger error."""
+    lines = []
+    for name, count, error, seconds in rows:
+        if name.startswith('soro'):
+            continue
+        equal = [r for r in rows if r[0].startswith('soro') and r[2] <= error]
+        if equal:
+            best = min(equal, key=lambda r: r[3])
+            lines.append(
+                f'{name} {count} / {best[0]} {best[1]}: {seconds / best[3]:.3g} times the '
+                'processor time'
+            )
+    return lines
+
+
 def cost():
     """Return processor time of one assembly and elimination by number of elements."""
     rows = []
@@ -182,6 +198,8 @@ def main():
         )
         for name, count, error, seconds in rows:
             print(f'  {name:14s} {count:5d}   {error / LENGTH:8.1e}   {seconds * 1e3:10.3f} ms')
+        for line in ratios(rows):
+            print(f'  {line}')
     costs = cost()
     print('one assembly and elimination')
     for count, seconds in costs:

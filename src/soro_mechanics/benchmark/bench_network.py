@@ -110,12 +110,12 @@ def place(position, rotation=(0.0, 0.0, 0.0)):
     return pose
 
 
-def handle(elements):
-    """Six precurved legs from motors on a circle to a handle, with a flex sensor on each."""
+def handle(elements, legs=6):
+    """Precurved legs from motors on a circle to a handle, with a flex sensor on each."""
     soft = CrossSection(np.array([1e3, 1e3, 3e3, 0.0255, 0.0041, 0.004]), 0.042, 5e-3)
     rods, drives, sensors = [], [], []
-    for i in range(6):
-        angle = math.pi / 3.0 * i
+    for i in range(legs):
+        angle = 2.0 * math.pi / legs * i
         base = place([0.15 * math.cos(angle), 0.15 * math.sin(angle), 0.0])
         base[:3, :3] = rotation_matrix(np.array([0.0, 0.0, angle]))
         height = 0.04 if i % 2 else -0.04

@@ -22,6 +22,8 @@ import time
 
 import numpy as np
 
+from soro_mechanics.cycle_counter import CycleCounter
+
 ROWS_FILE = 'SORO_BENCHMARK_ROWS'
 
 
@@ -41,6 +43,8 @@ class BenchmarkRow:
     target : float
         What is judged must not exceed it [s]; infinite where nothing is asked.
     note : str
+    cycles : float
+        Mean clock cycles per call, in user mode; NaN where the processor's counter cannot be read.
     by_wall : bool
         Whether the median of the wall time is judged instead of the processor time: of calls that
         mostly wait, or whose work is done by other processes.
@@ -55,6 +59,7 @@ class BenchmarkRow:
     target: float = float('inf')
     note: str = ''
     by_wall: bool = False
+    cycles: float = float('nan')
 
     @property
     def met(self) -> bool:
@@ -78,33 +83,49 @@ def measure(
     gc.collect()
     collecting = gc.isenabled()
     gc.disable()
+    counter = _counter()
     try:
+        first = 0 if counter is None else counter.read()
         for k in range(calls):
             began, spent = time.perf_counter(), time.thread_time()
             call(k)
             times[k] = time.perf_counter() - began
             processor[k] = time.thread_time() - spent
+        cycles = float('nan') if counter is None else (counter.read() - first) / calls
     finally:
+        if counter is not None:
+            counter.close()
         if collecting:
             gc.enable()
     return BenchmarkRow(
         name, float(np.median(times)), float(np.percentile(times, 99)), float(times.min()),
         float(np.median(processor)), calls,
-        target, note,
+        target, note, cycles=cycles,
     )  # fmt: skip
+
+
+def _counter() -> CycleCounter | None:
+    try:
+        return CycleCounter()
+    except OSError:
+        return None
 
 
 def table(rows: Sequence[BenchmarkRow]) -> str:
     """Return the rows as text for a terminal."""
     width = max(len(r.name) for r in rows)
-    lines = [f'{"":{width}}  {"median":>9} {"p99":>9} {"least":>9} {"processor":>9} {"target":>9}']
+    counted = any(np.isfinite(r.cycles) for r in rows)
+    head = ['median', 'p99', 'least', 'processor', *(['cycles'] if counted else []), 'target']
+    lines = [f'{"":{width}}  ' + ' '.join(f'{word:>9}' for word in head)]
     for r in rows:
         target = _time(r.target) if np.isfinite(r.target) else ''
         verdict = '' if not target else ' ok' if r.met else ' MISSED'
         lines.append(
             f'{r.name:{width}}  {_time(r.median):>9} {_time(r.p99):>9} {_time(r.least):>9} '
             f'{_time(r.processor):>9} '
-            f'{target:>9}{verdict}' + (f'  {r.note}' if r.note else '')
+            + (f'{r.cycles:9.3g} ' if counted else '')
+            + f'{target:>9}{verdict}'
+            + (f'  {r.note}' if r.note else '')
         )
     return '\n'.join(lines)
 
@@ -113,7 +134,8 @@ def report(rows: Sequence[BenchmarkRow]) -> None:
     """Print the rows with the load of the machine; write them as JSON where asked."""
     print(table(rows))
     load = os.getloadavg()[0]
-    print(f'load average {load:.1f} on {os.cpu_count()} cores')
+    cycles = '' if any(np.isfinite(r.cycles) for r in rows) else '; no counter of cycles here'
+    print(f'load average {load:.1f} on {os.cpu_count()} cores{cycles}')
     file = os.environ.get(ROWS_FILE)
     if file:
         reference = measure('reference', reference_work, 200)

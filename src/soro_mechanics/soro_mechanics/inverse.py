@@ -413,9 +413,9 @@ def _conclude(
         code, message, count, inner.residual, inner.tolerance, time.perf_counter() - began,
         inner.stability, inner.smallest_eigenvalue,
     )  # fmt: skip
+    q = replace(best.q, status=replace(inner, solve_time=status.solve_time))
     return InverseSolution(
-        limits.actuation(best.z), best.q, best.position_error, best.orientation_error, at_limit,
-        status,
+        limits.actuation(best.z), q, best.position_error, best.orientation_error, at_limit, status,
     )  # fmt: skip
 
 

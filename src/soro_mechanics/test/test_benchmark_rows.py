@@ -23,3 +23,11 @@ def test_calls_are_counted_with_their_numbers_after_the_warm_up():
     assert seen == [0, 1, 0, 1, 2, 3] and row.calls == 4
     assert 0.0 < row.least <= row.median <= row.p99
     assert row.met and 'ok' not in table([row])  # nothing was asked
+
+
+def test_cycles_are_shown_where_they_are_counted():
+    plain = BenchmarkRow('a', 1.0, 1.0, 1.0, 1.0, 1)
+    counted = BenchmarkRow('b', 1.0, 1.0, 1.0, 1.0, 1, cycles=12345.0)
+    assert 'cycles' not in table([plain])
+    head, first, second = table([plain, counted]).splitlines()
+    assert 'cycles' in head and 'nan' in first and '1.23e+04' in second

@@ -1,0 +1,348 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One inverse problem of a network: Newton with the tip prescribed and the actuators unknown.
+
+Every iteration assembles the network once and eliminates it onto the bodies. There the step obeys
+
+    K eta + P da = -r         equilibrium of the bodies
+    A eta = c                 what the task still lacks
+
+so J da = c + A K^-1 r with J = -A K^-1 P. Where limits or redundancy leave a choice, a small
+quadratic program decides: least actuator energy (motors: their work, Koehler 2023), or the nearest
+pose that the limits allow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_mechanics import lie_kernels
+from soro_mechanics.configuration import Array, Load, Task
+from soro_mechanics.network import layout as lay
+from soro_mechanics.network.arrays import copy_state, Inputs, State
+from soro_mechanics.network.drive_values import driven_ranges
+from soro_mechanics.network.equilibrium import Equilibrium
+from soro_mechanics.network.lane_kernels import LANES
+from soro_mechanics.network.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
+from soro_mechanics.network.system_kernels import (
+    back_substitute,
+    condense,
+    evaluate,
+    largest_step,
+    motor_efforts,
+    move,
+    SINGULAR,
+)
+from soro_mechanics.qp import solve_qp
+from soro_mechanics.status import Code
+
+if TYPE_CHECKING:
+    from soro_mechanics.network.model import Network
+
+MOST_STEPS = 40
+MOST_NEAREST = 400
+STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
+SETTLED = 1e-5  # the same: the least energy is found
+LIMIT_SLACK = 1e-9  # in parts of a range: round-off of a step that ends on a limit
+GROWTH = 10.0  # a step after which residual or error grew more than this is halved
+SMALLEST_PART = 1.0 / 64.0
+STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
+TINY = 1e-300
+
+
+@dataclass
+class Reach:
+    """Where an inverse solve stands."""
+
+    driven: Array
+    state: State
+    residual: float = math.inf
+    lacking: tuple[float, float] = (math.inf, math.inf)
+    steps: int = 0
+
+
+class InverseProblem:
+    """One target for one network."""
+
+    def __init__(
+        self,
+        model: Network,
+        equilibrium: Equilibrium,
+        loading: tuple[Array, tuple[Load, ...], Array],
+        task: Task,
+        tolerances: tuple[float, float],
+    ) -> None:
+        self.equilibrium = equilibrium
+        self.layout = equilibrium.layout
+        self.task = task
+        self.tolerances = tolerances
+        rest = lay.rest_inputs(self.layout)
+        self._loaded = lay.load(self.layout, rest, *loading)
+        description = model.description
+        limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
+        ends = [driven_ranges(self.layout, limits[:, k]) for k in range(2)]
+        self.low, self.high = np.minimum(*ends), np.maximum(*ends)
+        self.range = self.high - self.low
+        self.coupled = [] if self._curved else list(description.coupled_limits)
+        self.work, self.old = equilibrium.scratch
+
+    @property
+    def _curved(self) -> bool:
+        return any(d.curve is not None for d in self.layout.spec.drives)
+
+    def inputs(self, driven: Array) -> Inputs:
+        """Return the kernels' inputs; driven values have slope one."""
+        drives = self.layout.spec.drives
+        value = np.array([driven[d.actuator] + d.offset for d in drives])
+        return lay.drive(self.layout, self._loaded, value, np.ones(len(drives)))
+
+    def lacking(self, state: State, target: Array) -> Array:
+        """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
+        tip = state.body[self.layout.tip_body]
+        turn = np.empty(3)
+        lie_kernels.so3_log(tip[:3, :3].T @ target[:3, :3], turn)
+        return np.concatenate([target[:3, 3] - tip[:3, 3], turn])
+
+    def rows(self, state: State) -> Array:
+        """Return A of the task in the tip body's own axes."""
+        full = np.zeros((6, 6))
+        full[:3, :3] = state.body[self.layout.tip_body][:3, :3]
+        full[3:, 3:] = np.eye(3)
+        return full[: self.size]
+
+    @property
+    def size(self) -> int:
+        """Rows of the task: the rotation about the tip's own z axis comes last."""
+        return {Task.POSITION: 3, Task.POSITION_AND_AXIS: 5, Task.POSE: 6}[self.task]
+
+    def errors(self, lacking: Array) -> tuple[float, float]:
+        """Return position [m] and orientation error [rad]."""
+        return float(np.linalg.norm(lacking[:3])), float(np.linalg.norm(lacking[3 : self.size]))
+
+    def solve(self, start: Reach, target: Array) -> Reach:
+        """Run Newton on equilibrium and task together, from a start."""
+        at = Reach(start.driven.copy(), copy_state(start.state))
+        s = self.layout.structure
+        params = 1 + int(s.counts[5])
+        best, part = math.inf, 1.0
+        da = before = np.zeros_like(at.driven)
+        for step in range(MOST_STEPS + 1):
+            x = self.inputs(at.driven)
+            at.residual = float(evaluate(s, x, at.state, self.work, True, False, LANES))
+            lacking = self.lacking(at.state, target)
+            at.lacking, at.steps = self.errors(lacking), step
+            if self.reached(at) and (not self.redundant or (step > 0 and self._still(da))):
+                return at
+            merit = max(at.residual, at.lacking[0] / s.scale[0], at.lacking[1])
+            if step > 0 and not merit <= GROWTH * best:
+                if part < SMALLEST_PART:
+                    return at
+                part *= 0.5
+                at.driven = before + part * da
+                move(s, self.old, self.work, part, at.state)
+                continue
+            if condense(s, x, at.state, self.work, True, False) == SINGULAR:
+                return at
+            wanted = self._step(at, lacking, x)
+            if wanted is None:
+                return at
+            da = wanted
+            self._follow(x, at.state, da, params, 1.0)
+            turn, shift = largest_step(s, self.work)
+            part = min(1.0, STEP_TURN / max(turn, TINY))
+            part = min(part, STEP_MOVE * s.scale[0] / max(shift, TINY))
+            part = min(part, STEP_RANGE / max(float(np.abs(da / self.range).max()), TINY))
+            if not part > 0.0:
+                return at
+            best, before = merit, at.driven
+            copy_into(at.state, self.old)
+            at.driven = before + part * da
+            move(s, self.old, self.work, part, at.state)
+        return at
+
+    def nearest(self, start: Reach, target: Array) -> Reach:
+        """Go as near to the target as limits and the robot allow; every iterate is in balance.
+
+        Levenberg-Marquardt on the actuators with the limits as bounds of every step.
+        """
+        at = self._settle(start.driven, start.state)
+        if at is None:
+            return start
+        spent, damping = at.steps, 1e-3
+        error = self._distance(at, target)
+        while spent < MOST_NEAREST and TINY < damping < 1e8:
+            step = self._nearest_step(at, target, damping)
+            trial = None if step is None else self._settle(at.driven + step, at.state)
+            spent += 1 if trial is None else trial.steps + 1
+            value = math.inf if trial is None else self._distance(trial, target)
+            if trial is None or not value < error:
+                damping *= 8.0
+                if step is None or np.abs(step / self.range).max() < STALLED:
+                    break
+                continue
+            gain, at, error = error - value, trial, value
+            damping = max(damping / 4.0, 1e-9)
+            if gain < 1e-9 * error and np.abs(step / self.range).max() < 1e-4:
+                break
+        at.lacking = self.errors(self.lacking(at.state, target))
+        at.steps = spent
+        return at
+
+    def _settle(self, driven: Array, state: State) -> Reach | None:
+        """Solve the equilibrium with the actuators held; None where there is none nearby."""
+        outcome = self.equilibrium.newton(self.inputs(driven), state)
+        if not outcome.converged:
+            return None
+        return Reach(driven, outcome.state, outcome.residual, steps=outcome.iterations)
+
+    def _distance(self, at: Reach, target: Array) -> float:
+        lacking = self.lacking(at.state, target)[: self.size]
+        return float(np.linalg.norm(lacking * self._unit))
+
+    def _nearest_step(self, at: Reach, target: Array, damping: float) -> Array | None:
+        s = self.layout.structure
+        x = self.inputs(at.driven)
+        evaluate(s, x, at.state, self.work, True, False, LANES)
+        if condense(s, x, at.state, self.work, True, False) == SINGULAR:
+            return None
+        jacobian, missing, _ = self._task(at, self.lacking(at.state, target))
+        scale = float(np.trace(jacobian.T @ jacobian))
+        h = jacobian.T @ jacobian + damping * scale * np.eye(len(self.range))
+        found = solve_qp(h, -jacobian.T @ missing, *self.bounds(at.driven))
+        return found.x * self.range if found.code is Code.NONE else None
+
+    @property
+    def redundant(self) -> bool:
+        """Whether the task leaves actuators to choose."""
+        return len(self.range) > self.size
+
+    def _still(self, da: Array) -> bool:
+        return bool(np.abs(da / self.range).max() < SETTLED)
+
+    @property
+    def _unit(self) -> Array:
+        length = float(self.layout.structure.scale[0])
+        return np.array([1.0 / length] * 3 + [1.0] * 3)[: self.size]
+
+    def reached(self, at: Reach) -> bool:
+        """Whether the equilibrium is solved and the target met."""
+        met = at.lacking[0] <= self.tolerances[0] and at.lacking[1] <= self.tolerances[1]
+        return at.residual <= self.equilibrium.tolerance and met
+
+    def _follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
+        """Write the step of every unknown for a step of the actuators."""
+        s = self.layout.structure
+        rhs = self.work.vector * one + self.work.columns @ da
+        self.work.step_body[1:] = -np.linalg.solve(self.work.matrix, rhs).reshape(-1, 6)
+        slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
+        for actuator, rod, slot in s.map_index:
+            slots[rod, slot] += da[actuator]
+        back_substitute(s, x, state, self.work, params, slots, one)
+
+    def _task(self, at: Reach, lacking: Array) -> tuple[Array, Array, Array]:
+        """Return J and what is missing, both scaled, and K^-1 (P, r)."""
+        rows = self.rows(at.state)
+        tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
+        both = np.column_stack([self.work.columns, self.work.vector])
+        follow = np.linalg.solve(self.work.matrix, both)
+        jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
+        missing = self._unit * (lacking[: self.size] + rows @ follow[tip, -1])
+        return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)
+
+    def _step(self, at: Reach, lacking: Array, x: Inputs) -> Array | None:
+        """Return the change of the driven values."""
+        try:
+            jacobian, missing, follow = self._task(at, lacking)
+            if not self.redundant:
+                return np.linalg.solve(jacobian, missing) * self.range
+        except np.linalg.LinAlgError:
+            return None
+        hessian, slope = self._energy(at, follow, x)
+        y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
+        return None if y is None else y * self.range
+
+    def _energy(self, at: Reach, follow: Array, x: Inputs) -> tuple[Array, Array]:
+        """Return Hessian and gradient of the actuators' work in parts of their ranges."""
+        m = len(self.range)
+        kinds = {d.kind for d in self.layout.spec.drives}
+        d = self.range
+        if kinds == {'angle'}:
+            motor_efforts(self.layout.structure, x, self.work)
+            n = self.work.matrix.shape[0]
+            e = self.work.effort
+            hessian = e[:, n : n + m] - e[:, :n] @ follow[:, :m]
+            effort = e[:, -1] - e[:, :n] @ follow[:, m]
+        elif kinds == {'length'}:
+            hessian, effort = self._length_energy(at, x)
+        else:
+            middle = 0.5 * (self.low + self.high)
+            return np.eye(m), (at.driven - middle) / d
+        hessian = 0.5 * (hessian + hessian.T) * d[:, None] * d
+        # where the robot is near critical the energy is not convex: lift it, the gradient decides
+        lowest = float(np.linalg.eigvalsh(hessian)[0])
+        floor = 1e-6 * float(np.abs(hessian).max())
+        return hessian + max(0.0, floor - lowest) * np.eye(m), effort * d
+
+    def _length_energy(self, at: Reach, x: Inputs) -> tuple[Array, Array]:
+        """Do it for rod lengths: dU/dL = -(F.e0 + F.c F / 2) of the section at the first end."""
+        s = self.layout.structure
+        m = len(self.range)
+        hessian, effort = np.zeros((m, m)), np.zeros(m)
+        strain = np.zeros((len(self.layout.rods), 6))
+        first = s.rod_piece[:-1]
+        for r, p in enumerate(first):
+            rest, c = self.layout.sections[p, 0, :6], self.layout.sections[p, 0, 6:12]
+            force = at.state.wrench[p]
+            strain[r] = rest + c * force
+            for actuator, rod, _ in s.map_index:
+                if rod == r:
+                    effort[actuator] -= force @ (rest + 0.5 * c * force)
+        for a in range(m):
+            unit = np.zeros(m)
+            unit[a] = 1.0
+            self._follow(x, at.state, unit, 1 + int(s.counts[5]), 0.0)
+            change = -np.einsum('ri,ri->r', strain, self.work.step_wrench[first])
+            for actuator, rod, _ in s.map_index:
+                hessian[actuator, a] += change[rod]
+        return hessian, effort
+
+    def bounds(self, driven: Array) -> tuple[Array, Array, Array]:
+        """Return c, low, high of the limits on a step, in parts of the ranges."""
+        m = len(driven)
+        c = [np.eye(m)]
+        low, high = [(self.low - driven) / self.range], [(self.high - driven) / self.range]
+        for limit in self.coupled:
+            weights = limit.coefficients * self.range
+            size = float(np.abs(weights).max())
+            c.append(weights[None] / size)
+            low.append(np.array([-np.inf]))
+            high.append(np.array([(limit.maximum - limit.coefficients @ driven) / size]))
+        return np.concatenate(c), np.concatenate(low), np.concatenate(high)
+
+    def within(self, at: Reach) -> bool:
+        """Whether the actuation keeps every limit."""
+        _, low, high = self.bounds(at.driven)
+        return bool(np.all(low <= LIMIT_SLACK) and np.all(high >= -LIMIT_SLACK))
+
+
+def _least_energy(
+    h: Array, g: Array, jacobian: Array, missing: Array, c: Array, low: Array, high: Array
+) -> Array | None:
+    """Minimise the energy among steps that meet the task, within limits where they hold."""
+    m, t = len(g), len(missing)
+    scale = float(np.abs(jacobian).max())
+    kkt = np.block([[h, jacobian.T / scale], [jacobian / scale, np.zeros((t, t))]])
+    try:
+        y = np.linalg.solve(kkt, np.concatenate([-g, missing / scale]))[:m]
+    except np.linalg.LinAlgError:
+        return None
+    if np.all(c @ y <= high) and np.all(c @ y >= low):
+        return np.asarray(y)
+    rows = np.concatenate([jacobian / scale, c])
+    bounds = missing / scale
+    found = solve_qp(h, g, rows, np.concatenate([bounds, low]), np.concatenate([bounds, high]))
+    return found.x if found.code is Code.NONE else None
