@@ -58,7 +58,7 @@ PARAMETERS = (
         minimum=1.0, maximum=60.0, read_only=True,
     ),
     Parameter(
-        'marker_rate', 15.0, 'Hz', 'rate of markers, while somebody listens',
+        'marker_rate', 15.0, 'Hz', 'rate of markers, while somebody listens, and of the ghost',
         minimum=1.0, maximum=60.0, read_only=True,
     ),
     Parameter(
@@ -120,7 +120,7 @@ class Visualization(GuardedLifecycleNode):
         self._ellipsoids: Ellipsoids | None = None
         self._state_at = self._ghost_at = -np.inf
         self._stamp: Any = None
-        self._markers_due = self._compliance_due = 0.0
+        self._markers_due = self._ghost_due = self._compliance_due = 0.0
         self.diagnostics.report('viewer', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -192,17 +192,20 @@ class Visualization(GuardedLifecycleNode):
         now = self.get_clock().now()
         seconds = now.nanoseconds * 1e-9
         self._requests.send_waiting()
-        fresh = self._read(seconds)
-        shape, viewer = self._snapshot.shape, self._viewer
+        viewer = self._viewer
+        shown = viewer is not None and (viewer.watched or not viewer.scene.started)
+        # The timer's grid: due when it is nearer to now than to the next tick.
+        markers_due = seconds >= self._markers_due - 0.5 / self.table.rate
+        fresh = (shown or markers_due) and self._read(seconds)
         if viewer is not None:
             self._read_rare(viewer)
-            if viewer.watched or not viewer.scene.started:
-                viewer.show(self._snapshot)
+        if shown:
+            viewer.show(self._snapshot)
+        shape = self._snapshot.shape
         if shape is None:
             return
         self._ask_compliance(seconds, shape)
-        # The timer's grid: due when it is nearer to now than to the next tick.
-        if fresh and seconds >= self._markers_due - 0.5 / self.table.rate:
+        if fresh and markers_due:
             self._markers_due = seconds + 1.0 / self.table.marker_rate
             self._publish_markers(shape)
 
@@ -238,6 +241,9 @@ class Visualization(GuardedLifecycleNode):
             self._snapshot.ghost = None
             return
         self._inbox.open(Configuration, 'commanded_configuration', LOSSY)
+        if now < self._ghost_due - 0.5 / self.table.rate:
+            return  # the eye compares it with the robot: half of the pictures are enough
+        self._ghost_due = now + 1.0 / self.table.marker_rate
         message = self._inbox.newest('commanded_configuration')
         if message is not None:
             self._snapshot.ghost, self._ghost_at = shape_from_message(message), now

@@ -9,6 +9,8 @@ fixed, floating (the solver knows the pose) or revolute (driven cranks).
 from __future__ import annotations
 
 from dataclasses import dataclass
+import functools
+import math
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -89,13 +91,29 @@ class RigidParts:
         joint = self.joints[link]
         if joint.kind == 'floating':
             return bodies.get(link)
-        parent = self.pose(joint.parent, bodies, angles)
-        if parent is None:
-            return None
-        pose = parent @ joint.origin
+        pose = joint.origin
+        if joint.parent != self.root:
+            parent = self.pose(joint.parent, bodies, angles)
+            if parent is None:
+                return None
+            pose = parent @ pose
         if joint.kind == 'revolute':
             pose = pose @ turn(joint.axis, angles.get(joint.name, 0.0))
         return pose
+
+    def fixed(self, link: str) -> bool:
+        """Whether a link never moves against the root."""
+        while link != self.root:
+            joint = self.joints[link]
+            if joint.kind != 'fixed':
+                return False
+            link = joint.parent
+        return True
+
+    @functools.cached_property
+    def drawn(self) -> tuple[str, ...]:
+        """Every link with solids."""
+        return tuple(link for link in self.links if self.solids[link])
 
     @property
     def lowest(self) -> float:
@@ -114,11 +132,17 @@ class RigidParts:
 
 def turn(axis: Array, angle: float) -> Array:
     """Return the (4, 4) rotation about a unit axis (Rodrigues)."""
-    x, y, z = axis
-    k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    pose = np.eye(4)
-    pose[:3, :3] += np.sin(angle) * k + (1.0 - np.cos(angle)) * (k @ k)
-    return pose
+    x, y, z = axis.tolist()
+    s, c = math.sin(angle), math.cos(angle)
+    t = 1.0 - c
+    return np.array(
+        [
+            [c + t * x * x, t * x * y - s * z, t * x * z + s * y, 0.0],
+            [t * x * y + s * z, c + t * y * y, t * y * z - s * x, 0.0],
+            [t * x * z - s * y, t * y * z + s * x, c + t * z * z, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
 
 
 def read_urdf(text: str, prefix: str = '') -> RigidParts:

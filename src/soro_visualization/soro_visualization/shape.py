@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,7 +112,7 @@ def pose_matrix(message: Any) -> Array:
 
 def shape_from_message(message: Any) -> Shape | None:
     """Return the shape in a soro_msgs/Configuration, or None where a value is not finite."""
-    rods = tuple(_rod(backbone) for backbone in message.backbones)
+    rods = _rods(message.backbones)
     f, t = message.wrench.force, message.wrench.torque
     stamp = message.header.stamp
     shape = Shape(
@@ -131,15 +132,26 @@ def shape_from_message(message: Any) -> Shape | None:
     return shape if np.isfinite(shape.extent) else None
 
 
-def _rod(backbone: Any) -> Rod:
-    # One pass over the messages: attribute access is what costs here.
+def _rods(backbones: Sequence[Any]) -> tuple[Rod, ...]:
+    # One pass over all messages: attribute access is what costs here.
     rows = np.array(
         [
             (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
-            for p, o in ((pose.position, pose.orientation) for pose in backbone.poses)
+            for p, o in (
+                (pose.position, pose.orientation)
+                for backbone in backbones
+                for pose in backbone.poses
+            )
         ]
-    )
-    return Rod(
-        backbone.name, rows[:, :3], rows[:, 3:], np.array(backbone.radius),
-        np.array(backbone.arc_length),
-    )  # fmt: skip
+    ).reshape(-1, 7)
+    rods, first = [], 0
+    for backbone in backbones:
+        end = first + len(backbone.poses)
+        rods.append(
+            Rod(
+                backbone.name, rows[first:end, :3], rows[first:end, 3:],
+                np.array(backbone.radius), np.array(backbone.arc_length),
+            )
+        )  # fmt: skip
+        first = end
+    return tuple(rods)

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from soro_visualization.shape import Array, Rod, Shape
+from soro_visualization.shape import Array, Rod
 
 
 @dataclass(frozen=True)
@@ -50,31 +51,25 @@ def turned(quaternions: Array) -> Array:
     return 4.0 * np.arctan2(apart, np.linalg.norm(sign * b + a, axis=1))
 
 
-def cylinders_of_rod(rod: Rod) -> Cylinders:
-    """Return one cylinder for each element of a rod."""
-    steps = np.diff(rod.positions, axis=0)
-    length = np.linalg.norm(steps, axis=1)
+def cylinders(rods: Sequence[Rod]) -> Cylinders:
+    """Return one cylinder for each element of rods, in their order."""
+    positions = np.concatenate([rod.positions for rod in rods])
+    radii = np.concatenate([rod.radius for rod in rods])
+    # All rods as one: what lies between the end of one and the begin of the next is left out.
+    within = np.ones(len(positions) - 1, bool)
+    within[np.cumsum([len(rod.positions) for rod in rods])[:-1] - 1] = False
+    steps = (positions[1:] - positions[:-1])[within]
+    length = np.sqrt(np.einsum('ij,ij->i', steps, steps))
     safe = np.where(length > 0.0, length, 1.0)
-    angle = turned(rod.quaternions)
-    radius = 0.5 * (rod.radius[:-1] + rod.radius[1:])
+    angle = turned(np.concatenate([rod.quaternions for rod in rods]))[within]
+    radius = 0.5 * (radii[:-1] + radii[1:])[within]
     # On the outer side of a bend two cylinders part by radius times angle: overlap that much.
     scales = np.stack([radius, radius, length + radius * angle], axis=1)
     return Cylinders(
-        0.5 * (rod.positions[:-1] + rod.positions[1:]),
+        0.5 * (positions[:-1] + positions[1:])[within],
         quaternions_along(np.where(length[:, None] > 0.0, steps / safe[:, None], [0.0, 0.0, 1.0])),
         scales,
         np.where(length > 0.0, angle / safe, 0.0),
-    )
-
-
-def cylinders(shape: Shape) -> Cylinders:
-    """Return the cylinders of all rods of a shape."""
-    parts = [cylinders_of_rod(rod) for rod in shape.rods]
-    return Cylinders(
-        np.concatenate([p.positions for p in parts]),
-        np.concatenate([p.quaternions for p in parts]),
-        np.concatenate([p.scales for p in parts]),
-        np.concatenate([p.curvature for p in parts]),
     )
 
 

@@ -8,6 +8,7 @@ page are made for scenes of about one: robots here are four centimetres or a met
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ class ViewerScene:
         self._cloud_scale = ColourScale(PLASMA)
         self._handles: dict[str, Any] = {}
         self._solids: dict[str, list[tuple[Any, Primitive]]] = {}
+        self._part_poses: dict[str, Array] = {}
+        self._ghost: Shape | None = None  # as it is drawn
         self.zoom = 0.0  # scene units per metre; zero until a shape is known
         self.most_curved = 1.0  # 1/m, end of the colour scale; only grows, colours do not flicker
         self.legends: dict[str, str] = {}
@@ -85,7 +88,7 @@ class ViewerScene:
         """Show the present shape."""
         if not self.started:
             self.start(shape)
-        tubes = cylinders(shape)
+        tubes = cylinders(shape.rods)
         self._show_tubes('/robot', tubes, self._colours(tubes), opacity=None)
         self._frame('/tip', shape.tip, 0.12)
         self._show_parts(shape, angles or {})
@@ -95,8 +98,10 @@ class ViewerScene:
         """Show what is commanded, or nothing, also where the robot is already there."""
         if shape is None or not self.started or self._there(shape):
             self._hide('/ghost')
-        else:
-            self._show_tubes('/ghost', cylinders(shape), GHOST, opacity=0.35)
+            self._ghost = None
+        elif shape is not self._ghost:
+            self._ghost = shape
+            self._show_tubes('/ghost', cylinders(shape.rods), GHOST, opacity=0.35)
 
     def _there(self, ghost: Shape) -> bool:
         tip = self._handles['/tip'].position
@@ -109,7 +114,7 @@ class ViewerScene:
             self._hide('/solution')
         elif self.started:
             colour = np.array((70, 170, 90) if good else (210, 60, 50), dtype=np.uint8)
-            self._show_tubes('/solution', cylinders(shape), colour, opacity=0.3)
+            self._show_tubes('/solution', cylinders(shape.rods), colour, opacity=0.3)
 
     def show_ellipsoids(self, found: Ellipsoids | None) -> None:
         """Show compliance ellipsoids, or nothing."""
@@ -230,34 +235,44 @@ class ViewerScene:
             handle = self._handles[name] = self._scene.add_frame(
                 name, axes_length=length, axes_radius=length * 0.04
             )
-        self._place(handle, pose)
+        self._place([handle], [pose])
 
-    def _place(self, handle: Any, pose: Array) -> None:
-        handle.position = pose[:3, 3] * self.zoom
-        handle.wxyz = quaternions_wxyz(pose[None, :3, :3])[0]
+    def _place(self, handles: Sequence[Any], poses: Sequence[Array]) -> None:
+        """Move things of the scene to poses (4, 4) in metres, all at once."""
+        if not handles:
+            return
+        all_poses = np.stack(poses)
+        positions = all_poses[:, :3, 3] * self.zoom
+        turns = quaternions_wxyz(all_poses[:, :3, :3])
+        for handle, position, turn in zip(handles, positions, turns, strict=True):
+            handle.position = position
+            handle.wxyz = turn
 
     def _show_parts(self, shape: Shape, angles: dict[str, float]) -> None:
-        drawn: set[str] = set()
-        if self._parts is not None:
-            for link in self._parts.links:
-                if not self._parts.solids[link]:
-                    continue
-                pose = self._parts.pose(link, {**shape.bodies, 'tip': shape.tip}, angles)
-                if pose is None:
-                    continue
-                drawn.add(link)
-                if link not in self._solids:
-                    self._solids[link] = [
-                        (self._solid(f'/parts/{link}/{i}', solid), solid)
-                        for i, solid in enumerate(self._parts.solids[link])
-                    ]
-                    # A part that never moves is placed once.
-                elif self._parts.root == link or self._parts.joints[link].kind == 'fixed':
-                    continue
-                for handle, solid in self._solids[link]:
-                    self._place(handle, pose @ solid.origin)
+        handles: list[Any] = []
+        poses: list[Array] = []
+        bodies = {**shape.bodies, 'tip': shape.tip}
+        for link in () if self._parts is None else self._parts.drawn:
+            new = link not in self._solids
+            if not new and self._parts.fixed(link):
+                continue  # placed once
+            pose = self._parts.pose(link, bodies, angles)
+            if pose is None:
+                continue
+            if new:
+                self._solids[link] = [
+                    (self._solid(f'/parts/{link}/{i}', solid), solid)
+                    for i, solid in enumerate(self._parts.solids[link])
+                ]
+            elif np.array_equal(pose, self._part_poses[link]):
+                continue
+            self._part_poses[link] = pose
+            for handle, solid in self._solids[link]:
+                handles.append(handle)
+                poses.append(pose @ solid.origin)
+        self._place(handles, poses)
         for name, pose in shape.bodies.items():
-            if name not in drawn:
+            if name not in self._solids:
                 self._frame(f'/bodies/{name}', pose, 0.08)
 
     def _solid(self, name: str, solid: Primitive) -> Any:

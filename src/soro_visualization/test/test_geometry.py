@@ -15,7 +15,6 @@ from soro_visualization.rigid_parts import read_urdf, UrdfError
 from soro_visualization.shape import rotation_matrix, shape_from_message
 from soro_visualization.tubes import (
     cylinders,
-    cylinders_of_rod,
     quaternions_along,
     turned,
     unit_box,
@@ -47,7 +46,7 @@ def test_meshes_are_closed_and_face_outwards(mesh, expected, error):
 
 def test_curvature_of_an_arc_is_its_angle_over_its_length():
     for angle in (0.0, 1e-9, 0.3, 2.5):
-        tubes = cylinders_of_rod(arc(angle, length=0.2))
+        tubes = cylinders([arc(angle, length=0.2)])
         # The chord of a step is shorter than its arc by sinc(half the step's angle).
         step = angle / 20
         chord = 0.2 / 20 * np.sinc(step / 2 / np.pi)
@@ -56,7 +55,7 @@ def test_curvature_of_an_arc_is_its_angle_over_its_length():
 
 def test_cylinders_lie_along_the_rod_and_close_the_gaps_of_a_bend():
     rod = arc(1.0)
-    tubes = cylinders_of_rod(rod)
+    tubes = cylinders([rod])
     for i, (w, x, y, z) in enumerate(tubes.quaternions):
         axis = rotation_matrix(np.array([x, y, z, w]))[:, 2]
         half = 0.5 * tubes.scales[i, 2] * axis
@@ -154,7 +153,7 @@ def test_a_message_becomes_a_shape():
 
 
 def test_all_rods_are_drawn():
-    both = cylinders(shape(0.5))
+    both = cylinders(shape(0.5).rods)
     assert both.positions.shape == (20, 3)
 
 
