@@ -52,7 +52,7 @@ validate: setup  ## published numbers beside ours
 reliability: setup  ## every injected fault against every device, into docs/reliability.md (half an hour)
 	@$(in_workspace) exec python -m soro_system_tests.fault_matrix $(ARGS)
 
-soak: setup  ## robots under load with faults, into docs/reliability.md: make soak ARGS="--minutes 30"
+soak: setup  ## robots under load with faults, into docs/reliability.md: make soak ARGS="--robots stiff_flop --minutes 30"
 	@$(in_workspace) exec python -m soro_system_tests.soak $(ARGS)
 
 pictures: setup  ## draw the pictures of the documentation from the models

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Run the fault matrix, and write docs/reliability.md from what it and the soak have seen.
+"""Run the fault matrix, and write its section of docs/reliability.md.
 
 `make reliability` runs every test that is marked with an injection, those of `make test` and the
 long ones (src/soro_emulation/test/matrix_*.py): driver and emulator are processes. A test that
@@ -20,7 +20,12 @@ import tempfile
 import time
 from typing import Any
 
-from soro_system_tests.reliability_page import EVIDENCE, read_evidence, write_page
+from soro_system_tests.reliability_page import (
+    EVIDENCE,
+    matrix_section,
+    read_evidence,
+    write_section,
+)
 
 TESTS = Path('src/soro_emulation/test')  # from the workspace's folder
 DOMAIN = 59
@@ -67,7 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--only', default='', help='a filter of tests, as of pytest -k')
     parser.add_argument('--keep', action='store_true', help='add to the evidence of before')
-    parser.add_argument('--page', action='store_true', help='write the document only')
+    parser.add_argument('--page', action='store_true', help='write the section only')
     parser.add_argument('--again', type=int, default=AGAIN, help='attempts of failed tests')
     parser.add_argument('--domain', type=int, default=DOMAIN)
     arguments = parser.parse_args(words)
@@ -83,8 +88,12 @@ def main(words: Sequence[str] | None = None) -> int:
             if again:
                 run_tests(again, arguments.domain)
         print(f'{time.monotonic() - began:.0f} s', flush=True)
-    write_page()
-    bad = failed(read_evidence())
+    attempts = read_evidence()
+    if attempts:
+        write_section(matrix_section(attempts))
+    else:
+        print(f'no evidence in {EVIDENCE}: its section stays as it is', flush=True)
+    bad = failed(attempts)
     for test in bad:
         print(f'FAILED {test}', flush=True)
     return int(bool(bad))

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reliability.md: the fault matrix and the soak, from the evidence that their runs left."""
+"""docs/reliability.md: its fault matrix from the evidence of the run, and its sections."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import platform
 from typing import Any
 
 from soro_system_tests.injections import DEVICES, Injection, INJECTIONS
-from soro_system_tests.soak_page import RESULT, soak_section
 
 PAGE = Path('docs/reliability.md')
 EVIDENCE = Path('out/reliability/evidence.jsonl')
+TITLES = ('Soak', 'Fault matrix')  # in this order
 Attempts = dict[str, list[dict[str, Any]]]
 HEAD = """# Reliability
 
@@ -132,9 +132,9 @@ def matrix_section(attempts: Attempts) -> list[str]:
     return lines
 
 
-def read_evidence(file: Path = EVIDENCE) -> dict[str, list[dict[str, Any]]]:
+def read_evidence(file: Path = EVIDENCE) -> Attempts:
     """Return the attempts of every test, oldest first."""
-    attempts: dict[str, list[dict[str, Any]]] = {}
+    attempts: Attempts = {}
     if file.exists():
         for line in file.read_text(encoding='utf-8').splitlines():
             one = json.loads(line)
@@ -142,18 +142,18 @@ def read_evidence(file: Path = EVIDENCE) -> dict[str, list[dict[str, Any]]]:
     return attempts
 
 
-def kept(title: str) -> list[str]:
-    """Return a section of the document as it is; for a run that was made elsewhere or before."""
-    text = PAGE.read_text(encoding='utf-8') if PAGE.exists() else ''
-    found = [part for part in text.split('\n## ')[1:] if part.startswith(title)]
-    return ['\n## ' + found[0].rstrip()] if found else []
+def sections_of(text: str) -> dict[str, str]:
+    """Return the sections of the page by their titles; a title is the first line of each."""
+    parts = (part.rstrip() for part in text.split('\n## ')[1:])
+    return {part.partition('\n')[0]: part for part in parts}
 
 
-def write_page() -> None:
-    """Write the document; a section whose run has left nothing on this computer stays."""
-    result = json.loads(RESULT.read_text(encoding='utf-8')) if RESULT.exists() else None
-    attempts = read_evidence()
-    soak = soak_section(result, PAGE.parent) if result else kept('Soak')
-    matrix = matrix_section(attempts) if attempts else kept('Fault matrix')
-    PAGE.write_text('\n'.join([HEAD, *soak, *matrix]).rstrip() + '\n', encoding='utf-8')
-    print(f'wrote {PAGE}', flush=True)
+def write_section(lines: Iterable[str], page: Path = PAGE) -> None:
+    """Write one section of the page, its heading first; every other one stays as it is."""
+    text = page.read_text(encoding='utf-8') if page.exists() else ''
+    found = sections_of(text) | sections_of('\n'.join(lines))
+    order = [title for title in TITLES if title in found]
+    order += [title for title in found if title not in TITLES]
+    written = [HEAD.rstrip(), *(f'## {found[title]}' for title in order)]
+    page.write_text('\n\n'.join(written) + '\n', encoding='utf-8')
+    print(f'wrote {page}', flush=True)

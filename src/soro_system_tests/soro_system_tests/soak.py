@@ -3,9 +3,10 @@
 """Robots under load with faults for minutes or hours: `make soak ARGS="--minutes 30"`.
 
 Each robot is launched with emulator, recorder and viewer, driven, asked, stopped and broken (see
-`soak_robot`), in a process of its own; figures of its processes are taken every two seconds. The
-result is a JSON file, from which `reliability_page` writes its section. Ctrl-C ends everything and
-keeps the figures up to then.
+`soak_robot`), in a process of its own; figures of its processes are taken every two seconds. As
+soon as a robot has ended, what its section of docs/reliability.md needs is stored (see
+`soak_results`), so robots may run one by one on different days; the section is written at the end.
+The raw result is in out/soak. Ctrl-C ends everything and keeps the raw figures up to then.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.catalogue import robot_files
@@ -30,12 +32,24 @@ from soro_node.parent_death import die_with_parent
 
 from soro_system_tests.launched_robot import launched_robot
 from soro_system_tests.process_figures import left_segments, SHARED
-from soro_system_tests.reliability_page import write_page
+from soro_system_tests.reliability_page import PAGE, write_section
 from soro_system_tests.soak_faults import FAULTS
-from soro_system_tests.soak_page import RESULT
+from soro_system_tests.soak_page import soak_section
+from soro_system_tests.soak_results import (
+    compact,
+    has_figures,
+    note_without_figures,
+    objection,
+    raw_results,
+    RUN,
+    store,
+    stored,
+)
 from soro_system_tests.soak_robot import RobotSoak
 
+RESULT = Path('out/soak/soak.json')  # and the raw result of every robot beside it
 START_WITHIN = 300.0  # s; two robots that start at once on a busy computer
+END_WITHIN = 60.0  # s, from Ctrl-C to a robot that has ended and left its figures
 FIRST_DOMAIN = 60  # ROS domains: robots that run together do not hear each other
 
 
@@ -48,9 +62,21 @@ def robots() -> list[str]:
     )
 
 
-def soak_one(name: str, minutes: float, seed: int, target: Path) -> int:
+def now() -> str:
+    """Return the date and time."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')
+
+
+def run_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a run was asked for, and where it ran."""
+    machine = f'{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}'
+    values = (arguments.minutes, arguments.seed, arguments.together, machine)
+    return dict(zip(RUN, values, strict=True))
+
+
+def soak_one(name: str, arguments: argparse.Namespace) -> int:
     """Soak one robot in this process; returns 0 when nothing was wrong."""
-    began, before = datetime.datetime.now(datetime.timezone.utc), set(os.listdir(SHARED))
+    began, before = now(), set(os.listdir(SHARED))
     with tempfile.TemporaryDirectory(prefix=f'soro_soak_{name}_') as folder:
         home = Path.cwd()
         os.chdir(folder)  # bags go there
@@ -60,9 +86,11 @@ def soak_one(name: str, minutes: float, seed: int, target: Path) -> int:
             with launched_robot(
                 words, Path(folder), space, name, START_WITHIN, clearing=True
             ) as robot:
-                run = RobotSoak(robot, seed, lambda line: print(f'{name}: {line}', flush=True))
+                run = RobotSoak(
+                    robot, arguments.seed, lambda line: print(f'{name}: {line}', flush=True)
+                )
                 try:
-                    run.run(60.0 * minutes)
+                    run.run(60.0 * arguments.minutes)
                 except KeyboardInterrupt:
                     print(f'{name}: interrupted', flush=True)
                 result = run.summary()
@@ -80,71 +108,138 @@ def soak_one(name: str, minutes: float, seed: int, target: Path) -> int:
     result['shared_memory'] = {'seen': len(run.segments), 'left': left}
     for line in left:
         print(f'{name}: left shared memory, {line}', flush=True)
-    result |= {'robot': name, 'seed': seed, 'began': began.isoformat(timespec='seconds')}
-    target.write_text(json.dumps(result), encoding='utf-8')
+    result |= {'robot': name, 'began': began, **run_of(arguments)}
+    arguments.result.write_text(json.dumps(result), encoding='utf-8')
     wrong = (result['problems'], result['exit'], result['tracebacks'])
     return int(any(wrong) or bool(result['shared_memory']['left']))
 
 
-def start(name: str, number: int, arguments: argparse.Namespace, folder: Path) -> subprocess.Popen:
-    """Start the process that soaks one robot."""
+def start(name: str, number: int, arguments: argparse.Namespace, file: Path) -> subprocess.Popen:
+    """Start the process that soaks one robot.
+
+    In a session of its own: of a Ctrl-C it hears only once, from this process.
+    """
     environment = {
         **os.environ, 'ROS_DOMAIN_ID': str(arguments.domain + number),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }  # fmt: skip
     command = [
         sys.executable, '-m', 'soro_system_tests.soak', '--one', name, '--minutes',
-        str(arguments.minutes), '--seed', str(arguments.seed), '--result',
-        str(folder / f'{name}.json'),
+        str(arguments.minutes), '--seed', str(arguments.seed), '--together',
+        str(arguments.together), '--result', str(file),
     ]  # fmt: skip
-    return subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)
+    return subprocess.Popen(
+        command, env=environment, start_new_session=True, preexec_fn=die_with_parent
+    )
 
 
-def soak_all(names: Sequence[str], arguments: argparse.Namespace) -> int:
-    """Soak robots, some at a time; returns how many had problems."""
-    folder = arguments.result.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    waiting, running, failed = list(names), dict[str, subprocess.Popen](), 0
-    slots = list(range(arguments.together))
-    used: dict[str, int] = {}
-    try:
-        while waiting or running:
-            while waiting and slots:
-                name = waiting.pop(0)
-                used[name] = slots.pop(0)
-                (folder / f'{name}.json').unlink(missing_ok=True)
-                running[name] = start(name, used[name], arguments, folder)
-                print(f'{name}: started, {len(waiting)} waiting', flush=True)
-            for name in [n for n, p in running.items() if p.poll() is not None]:
-                code = running.pop(name).returncode
-                slots.append(used.pop(name))
-                failed += bool(code)
-                print(f'{name}: ended with {code}', flush=True)
-            time.sleep(0.2)
-    except KeyboardInterrupt:
-        print('interrupted: stopping the robots', flush=True)
-        for process in running.values():
+class Soaks:
+    """Processes that soak robots, some at a time.
+
+    Attributes
+    ----------
+    began : dict
+        When each robot that was started began.
+    failed : int
+        How many had problems.
+    """
+
+    def __init__(self, names: Sequence[str], arguments: argparse.Namespace) -> None:
+        self._arguments = arguments
+        self._waiting = list(names)
+        self._running: dict[str, subprocess.Popen] = {}
+        self._slots = list(range(arguments.together))
+        self._used: dict[str, int] = {}
+        self.began: dict[str, str] = {}
+        self.failed = 0
+
+    def file(self, name: str) -> Path:
+        """Return the file with the raw result of a robot."""
+        return self._arguments.result.parent / f'{name}.json'
+
+    def run(self) -> None:
+        """Soak all, until they have ended or somebody interrupts."""
+        self._arguments.result.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            while self._waiting or self._running:
+                while self._waiting and self._slots:
+                    self._start(self._waiting.pop(0))
+                for name in [n for n, p in self._running.items() if p.poll() is not None]:
+                    code = self._running.pop(name).returncode
+                    self._slots.append(self._used.pop(name))
+                    self.failed += bool(code)
+                    print(f'{name}: ended with {code}', flush=True)
+                    self._keep(name)
+                time.sleep(0.2)
+        except KeyboardInterrupt:
+            print('interrupted: stopping the robots', flush=True)
+            self._interrupt()
+            self.failed += 1
+
+    def _start(self, name: str) -> None:
+        self._used[name] = self._slots.pop(0)
+        self.file(name).unlink(missing_ok=True)
+        self.began[name] = now()
+        self._running[name] = start(name, self._used[name], self._arguments, self.file(name))
+        print(f'{name}: started, {len(self._waiting)} waiting', flush=True)
+
+    def _interrupt(self) -> None:
+        for process in self._running.values():
             process.terminate()
-        for process in running.values():
-            process.wait(60.0)
-        failed += 1
-    collect(names, arguments)
-    return failed
+        for name, process in self._running.items():
+            try:
+                process.wait(END_WITHIN)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if self.file(name).exists():
+                self._keep(name)
+
+    def _keep(self, name: str) -> None:
+        """Store what a robot has left, where the run is one for the page."""
+        if self._arguments.result != RESULT:
+            return
+        if self.file(name).exists():
+            keep(self.file(name), (name,), self._arguments.replace)
+        else:
+            print(f'{name}: {note_without_figures(name, self.began[name])}', flush=True)
 
 
-def collect(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    """Put the results of all robots into one file."""
-    folder = arguments.result.parent
-    files = [folder / f'{name}.json' for name in names]
-    robots = [json.loads(f.read_text(encoding='utf-8')) for f in files if f.exists()]
+def keep(file: Path, names: Sequence[str], replace: bool) -> int:
+    """Store some robots' results of a raw file; returns how many were not."""
+    refused = 0
+    for result in map(compact, raw_results(file)):
+        name = result['robot']
+        if name not in names:
+            continue
+        why = '' if replace else objection(result)
+        if why:
+            refused += 1
+            words = f'--take {file} --robots {name} --replace'
+            why += f'; to store it all the same: make soak ARGS="{words}"'
+        print(f'{name}: {why or store(result)}', flush=True)
+    return refused
+
+
+def collect(names: Sequence[str], soaks: Soaks, arguments: argparse.Namespace) -> None:
+    """Put the raw results of all robots that were started into one file."""
+    found = [name for name in names if name in soaks.began and soaks.file(name).exists()]
     whole = {
-        'minutes': arguments.minutes, 'seed': arguments.seed, 'together': arguments.together,
-        'machine': f'{platform.machine()}, {os.cpu_count()} cores, Python '
-        f'{platform.python_version()}', 'robots': robots,
-        'missing': [n for n, f in zip(names, files, strict=True) if not f.exists()],
-    }  # fmt: skip
+        **run_of(arguments),
+        'robots': [json.loads(soaks.file(name).read_text(encoding='utf-8')) for name in found],
+        'missing': [name for name in names if name not in found],
+    }
     arguments.result.write_text(json.dumps(whole), encoding='utf-8')
     print(f'wrote {arguments.result}', flush=True)
+
+
+def write_page(names: Sequence[str]) -> None:
+    """Write the section from what is stored; while there are no figures, it stays as it is."""
+    results = stored()
+    if any(map(has_figures, results.values())):
+        write_section(soak_section(results, names, PAGE.parent))
+    else:
+        print(f'no figures are stored: {PAGE} stays as it is', flush=True)
 
 
 def parse(words: Sequence[str] | None) -> argparse.Namespace:
@@ -155,7 +250,18 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('--together', type=int, default=1, help='robots at a time')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--domain', type=int, default=FIRST_DOMAIN, help='first ROS domain')
-    parser.add_argument('--result', type=Path, default=RESULT)
+    parser.add_argument(
+        '--result', type=Path, default=RESULT,
+        help='file of the raw result; with another one than %(default)s the documents stay',
+    )  # fmt: skip
+    parser.add_argument(
+        '--replace', action='store_true',
+        help='store a run although it was cut short or is far shorter than the stored one',
+    )  # fmt: skip
+    parser.add_argument(
+        '--take', type=Path, metavar='FILE', help='store a raw result of before, run nothing'
+    )
+    parser.add_argument('--page', action='store_true', help='write the section only')
     parser.add_argument('--one', default='', help=argparse.SUPPRESS)
     return parser.parse_args(words)
 
@@ -166,11 +272,24 @@ def main(words: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell had it ignored
         signal.signal(number, signal.default_int_handler)
     if arguments.one:
-        return soak_one(arguments.one, arguments.minutes, arguments.seed, arguments.result)
-    names = robots() if arguments.robots == 'all' else arguments.robots.split(',')
-    failed = soak_all(names, arguments)
+        return soak_one(arguments.one, arguments)
+    every = robots()
+    wanted = every if arguments.robots == 'all' else arguments.robots.split(',')
+    names = list(dict.fromkeys(wanted))
+    unknown = sorted({*names} - {*every})
+    if unknown:
+        sys.exit(f'no such robot: {", ".join(unknown)}; there are: {", ".join(every)}')
+    failed = 0
+    if arguments.take:
+        failed = keep(arguments.take, names, arguments.replace)
+    elif not arguments.page:
+        arguments.together = min(arguments.together, len(names))
+        soaks = Soaks(names, arguments)
+        soaks.run()
+        collect(names, soaks, arguments)
+        failed = soaks.failed
     if arguments.result == RESULT:
-        write_page()
+        write_page(every)
     return min(1, failed)
 
 

@@ -1,103 +1,97 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The soak's section of docs/reliability.md, and its plot."""
+"""The soak's section of docs/reliability.md, and its plot, from the last run of every robot."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from soro_system_tests.soak_growth import COUNT_GROWTH, KIBI, MEMORY_LEAST, MEMORY_PART
+from soro_system_tests.soak_results import FOLDER, has_figures, minutes_of
 
-RESULT = Path('out/soak/soak.json')
 PLOT = 'img/reliability_soak.png'
-WARM = 0.25  # of the run; caches fill and libraries are loaded on first use
-END = 0.25
-MEBI = 2.0**20
-# What still counts as flat, assumed: allocators and caches breathe, sockets of a lost link linger.
-MEMORY_PART, MEMORY_LEAST = 0.03, 3.0  # of the memory; MiB
-COUNT_GROWTH = 2
+COMMAND = 'make soak ARGS="--robots NAMES --minutes M --together T --seed S"'
 
 
-def growth(samples: list[Any], name: str, which: int) -> tuple[float, float]:
-    """Return a figure of a process after warming up, and how much it had grown at the end.
-
-    Parameters
-    ----------
-    samples : list
-        Rows of [s, {process: [byte, threads, files]}].
-    name : str
-    which : int
-        0: memory, 1: threads, 2: open files. Medians of parts of the run.
-    """
-    values = [row[name][which] for _, row in samples if name in row]
-    count = len(values)
-    first = values[int(WARM * count) : max(int(2 * WARM * count), int(WARM * count) + 1)]
-    last = values[int((1.0 - END) * count) :]
-    return float(np.median(first)), float(np.median(last) - np.median(first))
-
-
-def verdict(samples: list[Any], name: str) -> str:
-    """Return 'flat', or what grows."""
-    memory, more = growth(samples, name, 0)
-    grows = []
-    if more > max(MEMORY_PART * memory, MEMORY_LEAST * MEBI):
-        grows.append('memory')
-    for which, word in ((1, 'threads'), (2, 'files')):
-        if growth(samples, name, which)[1] > COUNT_GROWTH:
-            grows.append(word)
-    return ', '.join(grows) + ' grow' if grows else 'flat'
-
-
-def largest(values: list[float | None]) -> str:
-    """Return the largest of some times."""
-    known = [v for v in values if v is not None]
-    return f'{max(known):.2f} s' if known else '-'
+def _seconds(value: float | None) -> str:
+    return '-' if value is None else f'{value:.2f} s'
 
 
 def _left_of(robot: dict[str, Any]) -> str:
     """Say how many segments of shared memory were left behind, of how many."""
-    memory = robot.get('shared_memory')
-    return f'{len(memory["left"])} of {memory["seen"]}' if memory else 'not looked at'
+    memory = robot['shared_memory']
+    return f'{memory["left"]} of {memory["seen"]}' if memory else 'not looked at'
+
+
+def _robot_row(robot: dict[str, Any]) -> str:
+    name, calls, stops, faults = (robot[k] for k in ('robot', 'calls', 'stops', 'faults'))
+    return (
+        f'| [{name}]({FOLDER.name}/{name}.json) | {robot["began"][:10]} | {minutes_of(robot)} '
+        f'| {robot["seed"]} | {robot["together"]} | {robot["targets"]} '
+        f'| {calls["count"]} ({1e3 * (calls["p99"] or 0.0):.0f} ms) '
+        f'| {stops["count"]}, {stops["missed"]} missed | {_seconds(stops["slowest"])} '
+        f'| {faults["count"]}, {faults["recovered"]} recovered | {_seconds(faults["slowest"])} '
+        f'| {robot["exit"]} | {_left_of(robot)} |'
+    )
+
+
+def _process_rows(robot: dict[str, Any]) -> Iterable[str]:
+    for process in robot['processes']:
+        (memory, more), (threads, m), (files, n) = (
+            process[k] for k in ('memory', 'threads', 'files')
+        )  # fmt: skip
+        yield (
+            f'| {robot["robot"]} | {process["process"]} | {memory / KIBI:.1f} '
+            f'| {more / KIBI:+.2f} | {threads:.0f} ({m:+.0f}) | {files:.0f} ({n:+.0f}) '
+            f'| {process["verdict"]} |'
+        )
+
+
+def _machines(robots: list[dict[str, Any]]) -> str:
+    """Return the computer of the runs; where there were several, with the robots of each."""
+    found: dict[str, list[str]] = {}
+    for robot in robots:
+        found.setdefault(robot['machine'], []).append(robot['robot'])
+    if len(found) == 1:
+        return next(iter(found))
+    return '; '.join(f'{machine} ({", ".join(names)})' for machine, names in found.items())
 
 
 def _starts(robots: list[dict[str, Any]]) -> list[str]:
     """Say which robots tripped while they started."""
-    cleared = {r['robot']: r.get('start', {}).get('cleared', 0) for r in robots}
-    words = [f'{name} ({count} times)' for name, count in cleared.items() if count]
+    words = [f'{r["robot"]} ({r["cleared"]} times)' for r in robots if r['cleared']]
     if not words:
         return []
     return [f'\nTripped while their nodes loaded, and cleared then: {", ".join(words)}.']
 
 
-def _robot_row(robot: dict[str, Any]) -> str:
-    missed = sum(v for k, v in robot['problems'].items() if 'stop' in k)
-    faults, stops = robot['faults'], robot['stops']
-    calls = sum(c['count'] for c in robot['calls'].values())
-    slowest = max((c['p99'] for c in robot['calls'].values()), default=0.0)
-    recovered = sum(f['recovered'] is not None for f in faults)
-    return (
-        f'| {robot["robot"]} | {robot["seconds"] / 60:.1f} min | {robot["targets"]} '
-        f'| {calls} ({1e3 * slowest:.0f} ms) | {len(stops)}, {missed} missed '
-        f'| {largest([s["stopped"] for s in stops])} | {len(faults)}, {recovered} recovered '
-        f'| {largest([f["noticed"] for f in faults])} | {robot["exit"]} '
-        f'| {_left_of(robot)} |'
-    )
+def _without(results: dict[str, dict[str, Any]], names: Iterable[str]) -> list[str]:
+    """Name the robots that have not run, and those whose last run left no figures."""
+    lines = []
+    waiting = [name for name in names if name not in results]
+    if waiting:
+        lines.append(f'\nNot run: {", ".join(waiting)}.')
+    for name, result in results.items():
+        if 'without_figures' in result:
+            rest = ' The figures are those of the run before.' if has_figures(result) else ''
+            lines.append(
+                f'\n{name}: its last run, {result["without_figures"][:10]}, left no figures: not '
+                f'active in time, or ended.{rest}'
+            )
+    return lines
 
 
-def _process_rows(robot: dict[str, Any]) -> list[str]:
-    samples, rows = robot['samples'], []
-    names = sorted({n for _, row in samples for n in row if len(samples) > 4})
-    for name in names:
-        seen = sum(name in row for _, row in samples)
-        if seen < 0.5 * len(samples):
-            continue  # helpers that come and go with a reconnection
-        (memory, more), (threads, m), (files, n) = (growth(samples, name, i) for i in range(3))
-        rows.append(
-            f'| {robot["robot"]} | {name} | {memory / MEBI:.1f} | {more / MEBI:+.2f} '
-            f'| {threads:.0f} ({m:+.0f}) | {files:.0f} ({n:+.0f}) | {verdict(samples, name)} |'
-        )
-    return rows
+def _problems(robots: list[dict[str, Any]]) -> list[str]:
+    lines = [f'- {r["robot"]}: {what} ({n} times)' for r in robots
+             for what, n in r['problems'].items()]  # fmt: skip
+    lines += [
+        f'- {r["robot"]}: an error printed with its traceback ({r["tracebacks"]} times)'
+        for r in robots
+        if r['tracebacks']
+    ]
+    return ['\nProblems:\n', *lines] if lines else ['\nNo problems.']
 
 
 def draw(robots: list[dict[str, Any]], file: Path) -> None:
@@ -109,10 +103,10 @@ def draw(robots: list[dict[str, Any]], file: Path) -> None:
     FigureCanvasAgg(figure)
     memory, files = figure.subplots(1, 2)
     for robot in robots:
-        times = [t / 60.0 for t, _ in robot['samples']]
-        for axes, which, scale in ((memory, 0, MEBI), (files, 2, 1.0)):
-            sums = [sum(p[which] for p in row.values()) / scale for _, row in robot['samples']]
-            axes.plot(times, sums, linewidth=1.0, label=robot['robot'])
+        times = [t / 60.0 for t, _, _ in robot['curves']]
+        for axes, which, scale in ((memory, 1, KIBI), (files, 2, 1)):
+            values = [row[which] / scale for row in robot['curves']]
+            axes.plot(times, values, linewidth=1.0, label=robot['robot'])
     memory.set_ylabel('memory, all processes [MiB]')
     files.set_ylabel('open files')
     for axes in (memory, files):
@@ -123,24 +117,35 @@ def draw(robots: list[dict[str, Any]], file: Path) -> None:
     figure.savefig(file, dpi=110)
 
 
-def soak_section(result: dict[str, Any] | None, folder: Path) -> list[str]:
-    """Return the lines of the section, and draw its plot below a folder."""
-    if result is None or not result['robots']:
-        return ['\n## Soak\n\nNot run yet: `make soak`.']
-    robots = result['robots']
+def soak_section(
+    results: dict[str, dict[str, Any]], names: Iterable[str], folder: Path
+) -> list[str]:
+    """Return the lines of the section, and draw its plot below a folder.
+
+    Parameters
+    ----------
+    results : dict
+        What is stored, by robot.
+    names : iterable of str
+        Robots that the soak can break; those without a result are named.
+    folder : path
+        Of the page.
+    """
+    robots = [result for result in results.values() if has_figures(result)]
+    if not robots:
+        return ['\n## Soak\n', 'Not run yet: `make soak`.', *_without(results, ())]
     draw(robots, folder / PLOT)
-    dates = f'{min(r["began"] for r in robots)} to {max(r["began"] for r in robots)}'
-    lines = [
+    return [
         '\n## Soak\n',
-        f'`make soak ARGS="--minutes {result["minutes"]:g} --together {result["together"]} --seed '
-        f'{result["seed"]}"`, started {dates}, {result["machine"]}. Each robot as it is launched, '
-        'with emulator, recorder and viewer: targets every one to two seconds, services one after '
-        'the other, `driver/stop` against the running stream, and every fault of '
+        f'`{COMMAND}`: the last run of every robot, on {_machines(robots)}. Each robot as it is '
+        'launched, with emulator, recorder and viewer: targets every one to two seconds, services '
+        'one after the other, `driver/stop` against the running stream, and every fault of '
         '`soak_faults.py` in random order, each time recovered as a person would.\n',
-        '| Robot | Duration | Targets | Service calls (p99) | Stops | Slowest stop | Faults '
-        '| Slowest notice | Exit | Segments left |',
-        '|---|---|---|---|---|---|---|---|---|---|',
+        '| Robot | Began | Duration | Seed | Robots at a time | Targets | Service calls (p99) '
+        '| Stops | Slowest stop | Faults | Slowest notice | Exit | Segments left |',
+        '|---|---|---|---|---|---|---|---|---|---|---|---|---|',
         *(_robot_row(r) for r in robots),
+        *_without(results, names),
         *_starts(robots),
         '\nExit: 0 when every process of the robot ended by itself after Ctrl-C. Segments left: '
         'shared memory of the middleware that processes of the robot had made and that was still '
@@ -152,11 +157,5 @@ def soak_section(result: dict[str, Any] | None, folder: Path) -> list[str]:
         '| Robot | Process | Memory [MiB] | Growth [MiB] | Threads | Open files | Verdict |',
         '|---|---|---|---|---|---|---|',
         *(line for r in robots for line in _process_rows(r)),
+        *_problems(robots),
     ]
-    if result['missing']:
-        names = ', '.join(result['missing'])
-        lines.append(f'\nOwed, no figures: {names} (not active in time, or interrupted).')
-    problems = [f'- {r["robot"]}: {what} ({n} times)' for r in robots
-                for what, n in r['problems'].items()]  # fmt: skip
-    lines += ['\nProblems:\n', *problems] if problems else ['\nNo problems.']
-    return lines

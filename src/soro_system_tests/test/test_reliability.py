@@ -22,7 +22,7 @@ from soro_system_tests.process_figures import (
 from soro_system_tests.reliability_page import matrix_section
 from soro_system_tests.soak import robots
 from soro_system_tests.soak_faults import FAULTS
-from soro_system_tests.soak_page import growth, soak_section, verdict
+from soro_system_tests.soak_growth import growth, verdict
 
 WORKSPACE = Path(__file__).resolve().parents[3]
 MEBI = 2.0**20
@@ -125,7 +125,3 @@ def test_every_robot_of_the_catalogue_that_can_be_broken_is_soaked():
 def test_processes_are_called_as_the_launcher_says():
     found = processes_below(os.getppid(), f'[launch] [tests] started, pid {os.getpid()}\n')
     assert found['launch'] == os.getppid() and found['tests'] == os.getpid()
-
-
-def test_a_soak_that_was_not_run_is_not_made_up(tmp_path):
-    assert 'Not run yet' in soak_section(None, tmp_path)[0]
