@@ -86,11 +86,16 @@ def places(text: str) -> set[str]:
     times: dict[str, int] = {}
     found = set()
     for heading in re.findall(r'^#+ +(.+?) *$', outside, flags=re.MULTILINE):
-        words = re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', heading).lower()
-        anchor = re.sub(r'[^\w\- ]', '', words).replace(' ', '-')
-        found.add(f'{anchor}-{times[anchor]}' if anchor in times else anchor)
-        times[anchor] = times.get(anchor, 0) + 1
+        name = anchor(heading)
+        found.add(f'{name}-{times[name]}' if name in times else name)
+        times[name] = times.get(name, 0) + 1
     return found
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor of a heading, were it the only one with these words."""
+    words = re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', heading).lower()
+    return re.sub(r'[^\w\- ]', '', words).replace(' ', '-')
 
 
 def _check_interface(text: str) -> Iterator[str]:

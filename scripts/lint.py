@@ -19,6 +19,7 @@ import dependency_audit
 import house_rules
 import launch_rules
 import package_rules
+import targets_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -96,6 +97,7 @@ CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'launch files': launch_rules.check,
     'house rules': house_rules.check,
     'dependencies': dependency_audit.check,
+    'targets': targets_page.check,
 }
 
 

@@ -4,9 +4,9 @@
 """Run every src/*/benchmark/bench_*.py, or those whose path contains an argument, one by one.
 
 Called by `make bench`. Each benchmark prints its own rows (median, p99) and runs on one core. What
-it printed becomes its section of docs/performance.md; sections of others stay. With --check
-nothing is written; rows that have become slower fail the run (see benchmark_check). --store keeps
-the ratios.
+it printed becomes its section of docs/performance.md; sections of others stay. docs/targets.md
+follows. With --check nothing is written; rows that have become slower fail the run (see
+benchmark_check). --store keeps the ratios.
 """
 
 import datetime
@@ -20,6 +20,7 @@ import tempfile
 
 import benchmark_check
 from soro_mechanics.benchmark_rows import ROWS_FILE
+import targets_page
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / 'docs' / 'performance.md'
@@ -67,9 +68,10 @@ def main() -> int:
         benchmark_check.store(ratios)
     worse = benchmark_check.slower(ratios, known) if check else []
     print('\n'.join(worse) if worse or not check else 'nothing has become slower')
+    stale = 0 if check else targets_page.main()
     if failed:
         print('FAILED: ' + ' '.join(failed))
-    return 1 if failed or worse else 0
+    return 1 if failed or worse or stale else 0
 
 
 def run(file: Path) -> tuple[int, str, dict[str, float]]:

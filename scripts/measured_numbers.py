@@ -1,0 +1,189 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Find a measured number on a generated page: by heading, label of the row, name of the column.
+
+A number that is not where it is looked for raises `NotOnPage`: a row that was renamed must not
+vanish in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+import math
+import re
+
+NUMBER = r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?'
+QUANTITY = re.compile(rf'({NUMBER})(?: ?([a-zA-Z%/]+))?')
+SECONDS = {'us': 1e-6, 'ms': 1e-3, 's': 1.0, 'min': 60.0}
+HEADING = re.compile(r'^(#+) +(.+?) *$', re.MULTILINE)
+TABLE = re.compile(r'^\|.*\n\|[-:| ]+\n(?:\|.*\n?)*', re.MULTILINE)
+COLUMNS = ['median', 'p99', 'least', 'processor']  # of the rows of a benchmark
+FENCE = re.compile(r'^ *```.*?^ *```', re.MULTILINE | re.DOTALL)
+# Neither the part of a longer name (run_2026-11-20_16-10) nor of a longer number.
+DATE = re.compile(r'(?<![\w-])\d{4}-\d{2}-\d{2}(?![\d_-])')
+
+
+class NotOnPage(LookupError):
+    """What was looked for is not on the page, or is there more than once."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number as its page writes it, and its unit, empty where the page states none beside it."""
+
+    text: str
+    unit: str = ''
+
+    @classmethod
+    def read(cls, text: str) -> Quantity:
+        """Read the number at the beginning of a text."""
+        found = QUANTITY.match(text)
+        if not found:
+            raise NotOnPage(f'{text!r} is no number')
+        return cls(found[1], found[2] or '')
+
+    def value(self, unit: str) -> float:
+        """Return the value in a unit; a number without unit is taken to be in it."""
+        if self.unit in ('', unit):
+            return float(self.text)
+        if {self.unit, unit} <= set(SECONDS):
+            return float(self.text) * SECONDS[self.unit] / SECONDS[unit]
+        raise NotOnPage(f'{self.text} {self.unit} is no number in {unit or "no unit"}')
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where numbers stand in a section. One of the first three says how they are found.
+
+    Attributes
+    ----------
+    benchmark : str
+        Label of a row that `soro_mechanics.benchmark_rows` printed.
+    table : str
+        First cells of a row, or of several, joined by ' | '; '*' for all rows.
+    pattern : str
+        Regular expression whose groups hold the numbers.
+    column : str
+        Name of the column of a table; of a benchmark 'processor', where nothing else is named.
+    part : str
+        Regular expression whose groups hold the numbers inside a cell; else a cell begins with it.
+    take : str
+        What to make of several numbers, see `TAKE`; without it there must be one.
+    count : str
+        Count the cells that this regular expression finds, instead of reading them.
+    """
+
+    benchmark: str = ''
+    table: str = ''
+    pattern: str = ''
+    column: str = ''
+    part: str = ''
+    take: str = ''
+    count: str = ''
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.benchmark, self.table, self.pattern))) != 1:
+            raise ValueError('one of benchmark, table and pattern finds a number')
+        if (self.table and not self.column) or (self.pattern and self.column):
+            raise ValueError('a table has a column, a pattern has none')
+        if self.benchmark and self.column and self.column not in COLUMNS:
+            raise ValueError(f'column: {self.column}; there are: {", ".join(COLUMNS)}')
+        if self.take and self.take not in TAKE:
+            raise ValueError(f'take: {self.take}; there are: {", ".join(TAKE)}')
+
+    def __str__(self) -> str:
+        fields = {k: v for k, v in vars(self).items() if v}
+        return ', '.join(f'{k} {v!r}' for k, v in fields.items())
+
+
+def measured(text: str, place: Place) -> Quantity:
+    """Return the number that stands in a section at a place."""
+    if place.benchmark:
+        cells = [_benchmark_cell(text, place.benchmark, place.column or 'processor')]
+    elif place.table:
+        cells = list(_table_cells(text, place.table, place.column))
+    else:
+        cells = _groups(place.pattern, text)
+    if cells and place.count:
+        return Quantity(str(sum(bool(re.search(place.count, c)) for c in cells)))
+    if place.part:
+        cells = [group for c in cells for group in _groups(place.part, c)]
+    if not cells:
+        raise NotOnPage('no such row')
+    numbers = [Quantity.read(c) for c in cells]
+    if place.take:
+        return TAKE[place.take](numbers)
+    if len(numbers) != 1:
+        raise NotOnPage(f'found {len(numbers)} times')
+    return numbers[0]
+
+
+def section(page: str, heading: str) -> tuple[str, str]:
+    """Return the only heading that contains these words, and what stands below it.
+
+    Sections of lower level belong to it. Without words: the first heading, and the whole page.
+    """
+    blank = FENCE.sub(lambda found: re.sub(r'[^\n]', ' ', found[0]), page)
+    headings = list(HEADING.finditer(blank))
+    chosen = [h for h in headings if heading in h[2]] if heading else headings[:1]
+    if len(chosen) != 1:
+        raise NotOnPage(f'{len(chosen)} headings contain {heading!r}')
+    begin, level = chosen[0], len(chosen[0][1])
+    later = (h.start() for h in headings if h.start() > begin.start() and len(h[1]) <= level)
+    return begin[2], page[begin.end() : next(later, len(page))]
+
+
+def date(page: str, text: str) -> str:
+    """Return the date a section states, else that above the page's first section, else ''."""
+    found = DATE.search(text) or DATE.search(re.split('^## ', page, flags=re.MULTILINE)[0])
+    return found[0] if found else ''
+
+
+def _groups(pattern: str, text: str) -> list[str]:
+    found = re.finditer(pattern, text, flags=re.MULTILINE)
+    return [group for match in found for group in match.groups()]
+
+
+def _benchmark_cell(text: str, label: str, column: str) -> str:
+    lines = text.splitlines()
+    rows = [line for line in lines if re.match(rf'{re.escape(label)} +\d', line)]
+    if not any(line.split()[:4] == COLUMNS for line in lines):
+        raise NotOnPage(f'no head with the columns {", ".join(COLUMNS)}')
+    if len(rows) != 1:
+        raise NotOnPage(f'{len(rows)} such rows')
+    times = re.findall(rf'{NUMBER} (?:us|ms|s)\b', rows[0][len(label) :])
+    if len(times) < len(COLUMNS):
+        raise NotOnPage(f'{rows[0]!r} has fewer than {len(COLUMNS)} times')
+    return times[COLUMNS.index(column)]
+
+
+def _table_cells(text: str, label: str, column: str) -> Iterator[str]:
+    wanted = [] if label == '*' else label.split(' | ')
+    for table in TABLE.finditer(text):
+        head, _, *rows = map(_cells, table[0].splitlines())
+        if column in head:
+            at = head.index(column)
+            yield from (row[at] for row in rows if row[: len(wanted)] == wanted and row[at])
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip().strip('*') for cell in re.split(r'(?<!\\)\|', line)[1:-1]]
+
+
+def _computed(combine: Callable[[list[float]], float]) -> Callable[[Sequence[Quantity]], Quantity]:
+    def taken(numbers: Sequence[Quantity]) -> Quantity:
+        unit = numbers[0].unit
+        return Quantity(f'{round(combine([n.value(unit) for n in numbers]), 3):g}', unit)
+
+    return taken
+
+
+TAKE: dict[str, Callable[[Sequence[Quantity]], Quantity]] = {
+    'largest': lambda numbers: max(numbers, key=lambda n: n.value(numbers[0].unit)),
+    'least': lambda numbers: min(numbers, key=lambda n: n.value(numbers[0].unit)),
+    'sum': _computed(sum),
+    'difference': _computed(lambda values: values[0] - values[1]),
+    # Of convergence: errors with n and with 2 n elements.
+    'order': _computed(lambda values: math.log2(values[0] / values[1])),
+}
