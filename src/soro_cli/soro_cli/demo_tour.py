@@ -46,6 +46,7 @@ NAMESPACE = 'demo'
 START_PATIENCE = 300.0  # s: the very first start compiles kernels, on a busy computer too
 MOTION = 30.0  # s: the slowest actuators cross a third of their range in some seconds
 REST = 3.0  # s a driver has to arm by itself, before it is asked to
+TURNS = 6  # a computer with two cores loses the fastest devices now and then
 SENDS = 3  # the planner refuses targets until it has heard of the driver
 NEAR = 0.15  # of an actuator's range: a visit is no measurement, and muscles are coarse
 SHARES = (0.35, 0.15, 0.45)  # of the range above rest, of postures that are visited
@@ -201,9 +202,9 @@ def _visit(tour: Tour, robot: RunningRobot, say: Say) -> None:
         for share in SHARES:
             _go(tour, robot, player, watch, _posture(tour.robot, share, lopsided=True), say)
         tour.add(say, 'visited', f'{len(SHARES)} postures')
-        ask_mechanics(tour, mechanics, watch, say)
+        _ask(tour, robot, mechanics, watch, say)
         centre = _posture(tour.robot, SHARES[0], lopsided=False)
-        for _ in range(SENDS):
+        for _ in range(TURNS):
             _go(tour, robot, player, watch, centre, say)
             if _follow(tour, robot, watch, say):
                 break
@@ -212,6 +213,22 @@ def _visit(tour: Tour, robot: RunningRobot, say: Say) -> None:
         _go(tour, robot, player, watch, rest, say)
     finally:
         watch.close()
+
+
+def _ask(
+    tour: Tour, robot: RunningRobot, mechanics: OnlineMechanics, watch: MotionWatch, say: Say
+) -> None:  # fmt: skip
+    """Ask where the robot is; once more where the device has just been lost."""
+    for left in reversed(range(SENDS)):
+        _armed(tour, robot, watch, say)
+        before = len(tour.lines)
+        try:
+            ask_mechanics(tour, mechanics, watch, say)
+            return
+        except CliError as error:
+            if error.code not in LOST or left == 0:
+                raise
+            del tour.lines[before:]
 
 
 def _posture(robot: RobotDescription, share: float, lopsided: bool) -> Array:

@@ -12,13 +12,14 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from soro_node.inbox import Inbox
 
 from soro_cli.robot_choice import RunningRobot
 from soro_msgs.msg import ActuatorState
 
 ACTIVE = ActuatorState.ACTIVE
 STEADY = 0.3  # s within the tolerance before a robot counts as arrived
-_BEST_EFFORT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+_NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _STATES = {
     0: 'has no communication with its device',
     1: 'is inactive: activate it (ros2 lifecycle set, or launch with autostart:=true)',
@@ -33,22 +34,37 @@ class MotionWatch:
 
     def __init__(self, robot: RunningRobot) -> None:
         self._robot = robot
-        self.state: ActuatorState | None = None
-        self.tip: list[float] | None = None
+        self._state: ActuatorState | None = None
+        self._tip: list[float] | None = None
         self._complaints: dict[str, str] = {}
         node, space = robot.session.node, robot.namespace
-        self._subscriptions = [
-            node.create_subscription(
-                ActuatorState, f'{space}/actuator_state', self._on_state, _BEST_EFFORT
-            ),
-            node.create_subscription(PoseStamped, f'{space}/tip_pose', self._on_tip, _BEST_EFFORT),
-            node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10),
-        ]
+        self._states, self._tips = f'{space}/actuator_state', f'{space}/tip_pose'
+        self._inbox = Inbox(node)
+        self._inbox.open(ActuatorState, self._states, _NEWEST)
+        self._inbox.open(PoseStamped, self._tips, _NEWEST)
+        self._diagnostics = node.create_subscription(
+            DiagnosticArray, '/diagnostics', self._on_diagnostics, 10
+        )
 
     def close(self) -> None:
         """Stop watching."""
-        for subscription in self._subscriptions:
-            self._robot.session.node.destroy_subscription(subscription)
+        self._inbox.close_all()
+        self._robot.session.node.destroy_subscription(self._diagnostics)
+
+    @property
+    def state(self) -> ActuatorState | None:
+        """The newest state of the driver."""
+        self._state = self._inbox.newest(self._states) or self._state
+        return self._state
+
+    @property
+    def tip(self) -> list[float] | None:
+        """The newest position of the tip [m]."""
+        message = self._inbox.newest(self._tips)
+        if message is not None:
+            p = message.pose.position
+            self._tip = [p.x, p.y, p.z]
+        return self._tip
 
     @property
     def measured(self) -> list[float]:
@@ -63,7 +79,8 @@ class MotionWatch:
     @property
     def commanded(self) -> list[float]:
         """Commanded actuation in the order of the robot file; NaN before the first command."""
-        values = dict(zip(self.state.name, self.state.commanded, strict=True))
+        state = self.state
+        values = dict(zip(state.name, state.commanded, strict=True))
         return [values[a.name] for a in self._robot.description.actuators]
 
     def ready(self, timeout: float) -> bool:
@@ -109,23 +126,17 @@ class MotionWatch:
 
     def reasons(self) -> list[str]:
         """Say why a robot may not have arrived."""
-        if self.state is None:
+        state = self.state
+        if state is None:
             return ['the driver publishes no actuator_state; is it running?']
         found = []
-        if self.state.device_state in _STATES:
-            found.append(f'the driver {_STATES[self.state.device_state]}')
-        source = self.state.command_source
+        if state.device_state in _STATES:
+            found.append(f'the driver {_STATES[state.device_state]}')
+        source = state.command_source
         planner = f'{self._robot.namespace}/trajectory_planner'
         if source and source != planner:
             found.append(f'{source} is in control')
         return found + [f'{who}: {what}' for who, what in self._complaints.items()]
-
-    def _on_state(self, message: ActuatorState) -> None:
-        self.state = message
-
-    def _on_tip(self, message: PoseStamped) -> None:
-        p = message.pose.position
-        self.tip = [p.x, p.y, p.z]
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:

@@ -49,7 +49,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
             self.process = subprocess.Popen(
                 [sys.executable, '-m', 'soro_cli.main', 'launch', *self._words],
                 env=self._environment, stdin=subprocess.DEVNULL, stdout=file,
-                stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent,
+                stderr=subprocess.STDOUT, process_group=0, preexec_fn=die_with_parent,
             )  # fmt: skip
         return self
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import PointCloud2
-from soro_mechanics.errors import SoroError
-from soro_node.actuator_feedback import LatestFeedback
 from soro_node.diagnostics import Level
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
-from soro_node.main import run
+from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
+from soro_node.polled_feedback import PolledFeedback
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
@@ -23,10 +22,8 @@ from soro_node.robot_node import RobotNode
 from soro_compliance.services import Services
 from soro_compliance.workspace_action import WorkspaceAction
 from soro_msgs.action import AnalyzeWorkspace
-from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import ComputeCompliance
 
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 STOP_TIMEOUT = 0.8  # s
 REPORT_PERIOD = 0.2  # s
@@ -56,14 +53,13 @@ class Compliance(RobotNode):
         self._workspace = self.create_publisher(PointCloud2, 'workspace', LATCHED)
         self._service: Any = None
         self._action: Any = None
-        self._input: Any = None
         self._timer: Any = None
 
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         self.load_robot()
-        self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
+        self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
         self._answers = Services(
             self._binding, self._feedback, lambda: self.get_clock().now().to_msg()
         )
@@ -82,9 +78,7 @@ class Compliance(RobotNode):
 
     def activate(self) -> None:
         """Listen to the present state."""
-        self._input = self.create_subscription(
-            ActuatorState, 'actuator_state', self._on_state, LOSSY
-        )
+        self._feedback.open()
         self._timer = self.create_timer(
             REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -99,10 +93,10 @@ class Compliance(RobotNode):
         """End an analysis that is running, and stop listening."""
         if self._action is not None and not self._analysis.end(STOP_TIMEOUT):
             self.get_logger().error('analyze_workspace did not end')
-        if self._input is not None:
-            self.destroy_subscription(self._input)
+        if self._timer is not None:
+            self._feedback.close()
             self.destroy_timer(self._timer)
-            self._input = self._timer = None
+            self._timer = None
 
     def cleanup(self) -> None:
         """Withdraw service and action, forget the robot."""
@@ -123,15 +117,11 @@ class Compliance(RobotNode):
             self._action = None
         super().destroy_node()
 
-    def _on_state(self, message: ActuatorState) -> None:
-        try:
-            self._feedback.update(message)
-        except SoroError as error:
-            self.diagnostics.report('actuator_state', Level.ERROR, str(error))
-
     def _report(self) -> None:
         age = self._feedback.age()
-        if self._feedback.fresh() is None:
+        if self._feedback.refusal:
+            self.diagnostics.report('actuator_state', Level.ERROR, self._feedback.refusal)
+        elif self._feedback.fresh() is None:
             self.diagnostics.report('actuator_state', Level.WARN, 'no actuator_state', age=age)
         else:
             self.diagnostics.report('actuator_state', Level.OK, 'fresh', age=age)
@@ -144,4 +134,4 @@ class Compliance(RobotNode):
 
 def main() -> None:
     """Run the node."""
-    run(Compliance)
+    run(Compliance, niceness=ASIDE)

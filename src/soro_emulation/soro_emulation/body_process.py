@@ -52,7 +52,7 @@ class BodyProcess:
             [sys.executable, '-m', 'soro_emulation.body_process', *arguments],
             env=environment,
             pass_fds=(theirs[0], ours[1]),
-            start_new_session=True,  # Ctrl-C is for the emulator, which ends this process
+            process_group=0,  # Ctrl-C is for the emulator, which ends this process
         )
         os.close(theirs[0])
         os.close(ours[1])

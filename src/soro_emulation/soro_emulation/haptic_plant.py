@@ -194,7 +194,7 @@ class HapticPlantProcess:
         self._process = subprocess.Popen(
             [sys.executable, '-m', 'soro_emulation.haptic_plant', robot_file, device,
              str(theirs[0]), str(ours[1])],
-            env=environment, pass_fds=(theirs[0], ours[1]), start_new_session=True,
+            env=environment, pass_fds=(theirs[0], ours[1]), process_group=0,
         )  # fmt: skip
         os.close(theirs[0])
         os.close(ours[1])

@@ -23,7 +23,7 @@ from soro_mechanics.status import Code
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
-from soro_node.main import run
+from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
@@ -320,4 +320,4 @@ def _stamp(message: Any) -> int:
 
 def main() -> None:
     """Run the node."""
-    run(FlexCalibrationNode)
+    run(FlexCalibrationNode, niceness=ASIDE)

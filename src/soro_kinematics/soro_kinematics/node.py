@@ -18,15 +18,15 @@ from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from soro_mechanics.configuration import Configuration
-from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
-from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback, NANOSECONDS
+from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Level
 from soro_node.external_wrench import ExternalWrench
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
-from soro_node.main import run
+from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
 from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
@@ -36,8 +36,8 @@ from tf2_msgs.msg import TFMessage
 
 from soro_kinematics import outputs
 from soro_kinematics.services import Services
+from soro_kinematics.state_stream import StateStream
 from soro_kinematics.tracking import ConfigurationTracker
-from soro_msgs.msg import ActuatorState
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 
@@ -58,6 +58,11 @@ PARAMETERS = (
         'configuration_rate', 30.0, 'Hz',
         'rate of configuration, commanded_configuration, TF and joint_states',
         minimum=0.1, maximum=200.0, read_only=True,
+    ),
+    Parameter(
+        'tip_rate', 125.0, 'Hz',
+        'most rate of tip_pose; where states come more often, the newest are solved',
+        minimum=1.0, maximum=1000.0, read_only=True,
     ),
     Parameter(
         'state_timeout', 0.5, 's', 'an actuator_state older than this is not used',
@@ -89,13 +94,14 @@ class KinematicsSolver(RobotNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('kinematics_solver', PARAMETERS, **kwargs)
         self._requests = Lane(self, 'requests')
-        self._publish_tip = self.create_publisher(PoseStamped, 'tip_pose', 10).publish
+        self._tip = self.create_publisher(PoseStamped, 'tip_pose', 10)
         self._configuration = self.create_publisher(ConfigurationMessage, 'configuration', 5)
         self._ghost = self.create_publisher(ConfigurationMessage, 'commanded_configuration', 5)
         self._tf = self.create_publisher(TFMessage, '/tf', 50)
         self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._joints = self.create_publisher(JointState, 'joint_states', 5)
-        self._inputs: list[Any] = []
+        self._feedback: StateStream | None = None
+        self._wrench_input: Any = None
         self._offered: list[Any] = []
         self._timer: Any = None
         self._events = SeldomGroup()
@@ -106,9 +112,13 @@ class KinematicsSolver(RobotNode):
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         robot = self.load_robot()
         self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
-        self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
+        self._feedback = StateStream(
+            self, self._binding.description, self.table.state_timeout, self.table.tip_rate,
+            self._follow,
+        )  # fmt: skip
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None
+        self._solved: ActuatorFeedback | None = None
         self._stamp = Time()
         self._answers = Services(
             self._binding, self._feedback, lambda: self._tracker.latest,
@@ -130,11 +140,10 @@ class KinematicsSolver(RobotNode):
                 self.table.world_frame, self._binding.frames, self.table.base_pose, now
             )
         )
-        for kind, topic, callback in (
-            (ActuatorState, 'actuator_state', self._on_state),
-            (WrenchStamped, 'external_wrench', self._on_wrench),
-        ):
-            self._inputs.append(self.create_subscription(kind, topic, callback, LOSSY))
+        self._feedback.open()
+        self._wrench_input = self.create_subscription(
+            WrenchStamped, 'external_wrench', self._on_wrench, LOSSY
+        )
         look_seldom(self, self._events)
         self._timer = self.create_timer(
             1.0 / self.table.configuration_rate, self._on_timer,
@@ -152,9 +161,8 @@ class KinematicsSolver(RobotNode):
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
-        for subscription in self._inputs:
-            self.destroy_subscription(subscription)
-        self._inputs.clear()
+            self._feedback.close()
+            self.destroy_subscription(self._wrench_input)
 
     def cleanup(self) -> None:
         """Withdraw the services and forget the robot."""
@@ -179,19 +187,17 @@ class KinematicsSolver(RobotNode):
         else:
             self.diagnostics.report('external_wrench', Level.OK, 'used')
 
-    def _on_state(self, message: ActuatorState) -> None:
-        try:
-            feedback = self._feedback.update(message)
-        except InvalidInput as error:
-            self.diagnostics.report('actuator_state', Level.ERROR, str(error))
-            return
+    def _follow(self, feedback: ActuatorFeedback) -> None:
+        """Solve the configuration of a state and publish its tip."""
+        self._solved = feedback
         if not feedback.known:
             return
         q = self._solve(self._tracker, feedback.present)
         if q.status.code is Code.NOT_CONVERGED:
             return
-        self._stamp = message.header.stamp
-        self._publish_tip(outputs.tip_pose_message(q, self._binding.frames, self._stamp))
+        self._stamp = Time()
+        self._stamp.sec, self._stamp.nanosec = divmod(feedback.stamp, NANOSECONDS)
+        self._tip.publish(outputs.tip_pose_message(q, self._binding.frames, self._stamp))
 
     def _solve(self, tracker: ConfigurationTracker, actuation: Any) -> Configuration:
         tip = tracker.latest.tip if tracker.latest is not None else None
@@ -201,6 +207,10 @@ class KinematicsSolver(RobotNode):
 
     def _on_timer(self) -> None:
         feedback = self._feedback.fresh()
+        # Nobody listens to every tip: then the states at this rate are enough.
+        self._feedback.attend(self._tip.get_subscription_count() > 0)
+        if feedback is not None and feedback is not self._solved:
+            self._follow(feedback)
         self._report(feedback)
         q = self._tracker.latest
         if feedback is None or q is None or q is self._published:
@@ -227,7 +237,9 @@ class KinematicsSolver(RobotNode):
 
     def _report(self, feedback: ActuatorFeedback | None) -> None:
         report, age = self.diagnostics.report, self._feedback.age()
-        if feedback is None:
+        if self._feedback.refusal:
+            report('actuator_state', Level.ERROR, self._feedback.refusal)
+        elif feedback is None:
             level = Level.WARN if age == float('inf') else Level.STALE
             report('actuator_state', level, 'no actuator_state', age=age)
         elif not feedback.known:
@@ -256,4 +268,4 @@ class KinematicsSolver(RobotNode):
 
 def main() -> None:
     """Run the node."""
-    run(KinematicsSolver)
+    run(KinematicsSolver, niceness=ASIDE)

@@ -112,9 +112,9 @@ class LatestFeedback:
         self._lock = threading.Condition()
         self._patience_ends: float | None = None
 
-    def update(self, message: ActuatorState) -> ActuatorFeedback:
-        """Take a message; InvalidInput when it is not from this robot."""
-        feedback = feedback_from_message(self._robot, message, time.monotonic())
+    def update(self, message: ActuatorState, age: float = 0.0) -> ActuatorFeedback:
+        """Take a message that arrived `age` [s] ago; InvalidInput when not from this robot."""
+        feedback = feedback_from_message(self._robot, message, time.monotonic() - age)
         with self._lock:
             self._feedback = feedback
             self._lock.notify_all()
@@ -140,15 +140,20 @@ class LatestFeedback:
         Whoever asks a node that has just started waits for it, at most `FIRST` after the first
         question; not for the thread that receives the messages.
         """
+        left = self.patience()
         with self._lock:
-            if self._feedback is None:
-                now = time.monotonic()
-                if self._patience_ends is None:
-                    self._patience_ends = now + FIRST
-                self._lock.wait_for(
-                    lambda: self._feedback is not None, max(0.0, self._patience_ends - now)
-                )
+            self._lock.wait_for(lambda: self._feedback is not None, left)
         return self.fresh()
+
+    def patience(self) -> float:
+        """Return how long the very first feedback of all is still waited for [s]."""
+        with self._lock:
+            if self._feedback is not None:
+                return 0.0
+            now = time.monotonic()
+            if self._patience_ends is None:
+                self._patience_ends = now + FIRST
+            return max(0.0, self._patience_ends - now)
 
     def actuation(self) -> Array:
         """Return the present actuation (m,), of `first`.

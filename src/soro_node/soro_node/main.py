@@ -41,6 +41,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # 100 Hz, or a request whose kernels give the lock back many times, would wait each time.
 SWITCH_INTERVAL = 2e-4
 PATIENCE = 1.0  # s from a signal until another thread does what the main thread should
+ASIDE, LAST = 5, 10  # nice values, see `run`
 LEAVE_TIME = 0.5  # s that a node which is safe has to take leave of the others
 
 
@@ -145,7 +146,11 @@ def spin(executor: Executor, stop: Future) -> None:
 
 
 def run(
-    factory: Callable[[], Any], args: Sequence[str] | None = None, *, driver: bool = False
+    factory: Callable[[], Any],
+    args: Sequence[str] | None = None,
+    *,
+    driver: bool = False,
+    niceness: int = 0,
 ) -> NoReturn:
     """Run one node until it is told to stop, and end the process.
 
@@ -161,10 +166,14 @@ def run(
     driver : bool
         The process moves something: signals interrupt its start only where it says so
         (`interruptible`), nothing cuts `make_safe` short, and it ends with its parent.
+    niceness : int
+        How far the process stands back where the processor is short: `ASIDE` for what computes,
+        `LAST` for what only shows; what a device waits for does not.
     """
     global _signals
     use_kernel_cache()
     sys.setswitchinterval(SWITCH_INTERVAL)
+    os.nice(niceness)  # before the middleware makes its threads
     if driver:
         die_with_parent(signal.SIGTERM)
     safety = Safety()

@@ -16,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from soro_mechanics.configuration import Array, Configuration, Task
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
-from soro_node.actuator_feedback import LatestFeedback, NANOSECONDS
+from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
 from soro_node.external_wrench import ExternalWrench
@@ -24,13 +24,14 @@ from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
+from soro_node.polled_feedback import PolledFeedback
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import TrackTrajectory
-from soro_msgs.msg import ActuatorCommand, ActuatorState
+from soro_msgs.msg import ActuatorCommand
 from soro_trajectory.command_stream import CommandStream, Phase, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import actuation_for_pose, actuation_of_command
@@ -108,6 +109,7 @@ class TrajectoryPlanner(RobotNode):
         self._command = self.create_publisher(ActuatorCommand, 'actuator_command', NEWEST)
         self._thread: StreamingThread | None = None
         self._stream: CommandStream | None = None
+        self._feedback: PolledFeedback | None = None
         self._track: TrackAction | None = None
         self._inputs: list[Any] = []
         self._release: Any = None
@@ -124,7 +126,7 @@ class TrajectoryPlanner(RobotNode):
         robot = self.load_robot()
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
-        self._feedback = LatestFeedback(self._binding.description, self.table.state_timeout)
+        self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
         self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
         self._stream = CommandStream(
             robot, self._source, 1.0 / self.table.rate, self.table.slew,
@@ -136,9 +138,9 @@ class TrajectoryPlanner(RobotNode):
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
         self._track = TrackAction(self, self._binding, self._stream, TrackTopics(self))
+        self._feedback.open()
         newest = self._targets.newest
         for kind, topic, callback, qos in (
-            (ActuatorState, 'actuator_state', self._on_state, LOSSY),
             (WrenchStamped, 'external_wrench', self._on_wrench, LOSSY),
             (Bool, 'estop', self._on_estop, LATCHED),
             (PoseStamped, 'target_pose', newest(self._on_pose), NEWEST),
@@ -178,6 +180,8 @@ class TrajectoryPlanner(RobotNode):
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
         self._inputs.clear()
+        if self._feedback is not None:
+            self._feedback.close()
 
     def cleanup(self) -> None:
         """Forget the robot."""
@@ -229,12 +233,6 @@ class TrajectoryPlanner(RobotNode):
     def _thread_failed(self, error: Exception) -> None:
         self._stream.stop(Code.UNKNOWN, f'internal error: {error!r}')
         self.get_logger().fatal('command stream:\n' + ''.join(traceback.format_exception(error)))
-
-    def _on_state(self, message: ActuatorState) -> None:
-        try:
-            self._feedback.update(message)
-        except SoroError as error:
-            self.diagnostics.report('actuator_state', Level.ERROR, str(error))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:
@@ -300,6 +298,9 @@ class TrajectoryPlanner(RobotNode):
             level, text = Level.OK, phase.value
         self._phase = phase
         self.diagnostics.report('stream', level, text, missed=missed, latest=latest)
+        refusal = self._feedback.refusal
+        level = Level.ERROR if refusal else Level.OK
+        self.diagnostics.report('actuator_state', level, refusal or 'of this robot')
 
 
 def main() -> None:

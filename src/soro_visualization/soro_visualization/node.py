@@ -14,8 +14,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, PointCloud2
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
+from soro_node.inbox import Inbox
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
-from soro_node.main import run
+from soro_node.main import LAST, run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
 from std_msgs.msg import String
@@ -26,7 +27,6 @@ from soro_msgs.msg import ActuatorState, Configuration
 from soro_visualization.cloud import read_cloud
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
-from soro_visualization.inbox import Inbox
 from soro_visualization.interactive_target import interactive_server, InteractiveTarget
 from soro_visualization.link_transforms import link_transforms
 from soro_visualization.markers import Markers
@@ -316,4 +316,4 @@ class Visualization(GuardedLifecycleNode):
 
 def main() -> None:
     """Run the node."""
-    run(Visualization)
+    run(Visualization, niceness=LAST)

@@ -42,11 +42,15 @@ class ManagedProcess:
         return self.child is not None or self.start_at is not None
 
     def start(self) -> None:
-        """Start the process in a session of its own, so that a Ctrl-C reaches it once."""
+        """Start the process in a process group of its own, so that a Ctrl-C reaches it once.
+
+        Not in a session of its own: the kernel (autogroup) then shares the processor between
+        sessions, and what a plant or a driver needs more than its part it would not get.
+        """
         self.start_at = None
         self.child = subprocess.Popen(
             self.plan.command, env=self.plan.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
             preexec_fn=die_with_parent,
         )  # fmt: skip
 

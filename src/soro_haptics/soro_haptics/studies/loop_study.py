@@ -156,9 +156,6 @@ class LoopBench:
         for child in Path(f'/proc/{pid}/task/{pid}/children').read_text().split():
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, int(child), -20)
-                # It has a session of its own: where the kernel shares the cores out by session
-                # first, a nice value says nothing to the others.
-                Path(f'/proc/{child}/autogroup').write_text('-20', encoding='ascii')
 
     def wait(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
         """Spin until a condition holds; TimeoutError with what was waited for."""

@@ -100,6 +100,18 @@ class Layout:
         parts = [cut_fractions(r.fractions, steps if r.macro else 1) for r in self.spec.rods]
         return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
 
+    @cached_property
+    def radii(self) -> tuple[Array, ...]:
+        """Half thickness at the stations of each rod [m]; not to be written to."""
+        first, fraction = self.stations
+        found = tuple(
+            np.array([radius_at(rod, f) for f in fraction[first[r] : first[r + 1]]])
+            for r, rod in enumerate(self.spec.rods)
+        )
+        for radii in found:
+            radii.flags.writeable = False
+        return found
+
     def _node(self, rod: int, at: float) -> int:
         fractions = self.spec.rods[rod].fractions
         return int(self.structure.rod_node[rod]) + int(np.argmin(np.abs(fractions - at)))

@@ -11,6 +11,7 @@ between its ends.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -106,7 +107,11 @@ class Linearisation:
         self.effort = work.effort.copy()
         if not self.singular:
             self.negative += int(negative_pivots(work.matrix, n, np.empty((n, n))))
-            self.inverse = np.linalg.inv(self.matrix)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """Inverse of the condensed tangent, (n, n)."""
+        return np.linalg.inv(self.matrix)
 
     @property
     def stable(self) -> bool:

@@ -267,10 +267,7 @@ class Network(Model):
             backbones=tuple(shape.pose[p] for p in parts),
             backbone_names=layout.rods,
             arc_lengths=tuple(shape.fraction[parts[r]] * inputs.length[r] for r in rods),
-            radii=tuple(
-                np.array([lay.radius_at(layout.spec.rods[r], f) for f in shape.fraction[parts[r]]])
-                for r in rods
-            ),
+            radii=layout.radii,
             bodies=bodies,
             status=status,
             state=solution,

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Newest messages, taken when they are needed.
 
-A driver may speak 500 times a second and a screen shows 30 pictures: with a callback for every
-message the reading would cost more than the drawing. These subscriptions stand outside of the
-executor's wait set, and the display takes the newest message of each when it draws.
+A driver may speak 500 times a second, a screen shows 30 pictures and a service is asked once an
+hour: a callback for every message would cost more than all else the node does. These
+subscriptions stand outside of the executor's wait set, and whoever needs the newest message takes
+it. `Gate` opens and closes a subscription for the executor while it runs.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -16,16 +18,26 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 
-class Unattended(CallbackGroup):
-    """A callback group whose members no executor waits for."""
+class Gate(CallbackGroup):
+    """A callback group whose members an executor waits for while it is open.
+
+    Attributes
+    ----------
+    is_open : bool
+        To be changed in the thread that spins; it counts from the executor's next turn.
+    """
+
+    def __init__(self, is_open: bool = False) -> None:
+        super().__init__()
+        self.is_open = is_open
 
     def can_execute(self, entity: Any) -> bool:
-        """Never."""
-        return False
+        """Whether the gate is open."""
+        return self.is_open
 
     def beginning_execution(self, entity: Any) -> bool:
-        """Never."""
-        return False
+        """Whether the gate is still open."""
+        return self.is_open
 
     def ending_execution(self, entity: Any) -> None:
         """Nothing to do."""
@@ -41,7 +53,7 @@ class Inbox:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._group = Unattended()
+        self._group = Gate()
         self._subscriptions: dict[str, Any] = {}
 
     def open(self, kind: Any, topic: str, qos: QoSProfile) -> None:
@@ -70,17 +82,29 @@ class Inbox:
     def all(self, topic: str) -> list[Any]:
         """Return the messages since the last call, as many as the history holds."""
         subscription = self._subscriptions.get(topic)
-        messages: list[Any] = []
-        if subscription is None:
-            return messages
-        with subscription.handle:
-            # Bounded, so that a flood of messages cannot keep the display here.
-            for _ in range(subscription.qos_profile.depth):
-                taken = subscription.handle.take_message(subscription.msg_type, False)
-                if taken is None:
-                    break
-                messages.append(taken[0])
-        return messages
+        return [] if subscription is None else [message for message, _ in take_all(subscription)]
+
+
+def take_all(subscription: Any) -> list[tuple[Any, float]]:
+    """Take the messages that wait in a subscription, in any thread.
+
+    Returns
+    -------
+    list of (message, float)
+        Oldest first, with the age of each: since it reached this process [s].
+    """
+    found: list[tuple[Any, float]] = []
+    with subscription.handle:
+        # Bounded, so that a flood of messages cannot keep the caller here.
+        for _ in range(subscription.qos_profile.depth):
+            taken = subscription.handle.take_message(subscription.msg_type, False)
+            if taken is None:
+                break
+            message, information = taken
+            received = information.get('received_timestamp', 0)
+            age = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0
+            found.append((message, max(0.0, age)))  # a clock that was set back makes nothing new
+    return found
 
 
 def _unused(message: Any) -> None:

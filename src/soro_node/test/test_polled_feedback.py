@@ -1,0 +1,99 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Feedback that is read when it is asked for, without an executor that waits for it."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from rclpy.node import Node
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file import read_robot_file
+from soro_node.actuator_feedback import NoState
+from soro_node.polled_feedback import PolledFeedback
+from soro_node.testing import RosSession, wait_until
+
+from soro_msgs.msg import ActuatorState
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return read_robot_file(find_robot_file('stiff_flop'))
+
+
+def state_of(robot, measured):
+    codes = [a.quantity_code for a in robot.actuators]
+    return ActuatorState(
+        name=[a.name for a in robot.actuators], quantity=codes, commanded=measured,
+        applied=measured, measured=measured,
+    )  # fmt: skip
+
+
+class Scene:
+    """A node that no executor spins, and a driver beside it."""
+
+    def __init__(self, ros, robot, timeout):
+        self.robot = robot
+        self.node = Node('reader', context=ros.context)
+        self.feedback = PolledFeedback(self.node, robot, timeout)
+        self.feedback.open()
+        self._publisher = ros.client.create_publisher(ActuatorState, 'actuator_state', 1)
+        wait_until(lambda: self._publisher.get_subscription_count() == 1)
+
+    def say(self, *measured):
+        self._publisher.publish(state_of(self.robot, list(measured)))
+
+    def close(self):
+        self.feedback.close()
+        self.node.destroy_node()
+
+
+@pytest.fixture
+def scene(robot):
+    with RosSession() as ros:
+        scene = Scene(ros, robot, 0.3)
+        yield scene
+        scene.close()
+
+
+def test_the_newest_state_is_read_and_ages_from_its_arrival(scene):
+    scene.say(1e4, 2e4, 3e4)
+    np.testing.assert_array_equal(scene.feedback.actuation(), [1e4, 2e4, 3e4])
+    scene.say(4e4, 5e4, 6e4)
+    wait_until(lambda: scene.feedback.fresh().present[0] == 4e4)
+    wait_until(lambda: scene.feedback.fresh() is None)
+    assert 0.3 < scene.feedback.age() < 5.0
+
+
+def test_a_state_that_has_waited_is_as_old_as_its_waiting(scene):
+    scene.say(1e4, 2e4, 3e4)
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() - began > 0.5)
+    assert scene.feedback.fresh() is None  # read for the first time, and too old already
+    assert 0.4 < scene.feedback.age() < 5.0
+    with pytest.raises(NoState, match='is the driver running'):
+        scene.feedback.actuation()
+
+
+def test_the_first_state_is_waited_for(scene):
+    timer = threading.Timer(0.1, scene.say, (1e4, 2e4, 3e4))
+    timer.start()
+    np.testing.assert_array_equal(scene.feedback.actuation(), [1e4, 2e4, 3e4])
+
+
+def test_a_state_of_another_robot_is_refused_until_one_of_this_comes(scene):
+    message = state_of(scene.robot, [1e4, 2e4, 3e4])
+    message.name = ['x', 'y', 'z']
+    scene._publisher.publish(message)
+    wait_until(lambda: scene.feedback.age() == float('inf') and scene.feedback.refusal)
+    assert 'actuator_state.name' in scene.feedback.refusal
+    scene.say(1e4, 2e4, 3e4)
+    wait_until(lambda: scene.feedback.fresh() is not None)
+    assert not scene.feedback.refusal
+
+
+def test_nothing_is_read_after_the_end(scene):
+    scene.feedback.close()
+    assert scene.feedback.fresh() is None
+    assert scene.feedback.age() == float('inf')
