@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from soro_driver.lasting import Conditions, Lasting
 from soro_driver.serial_frame import (
     Ack,
     Arm,
@@ -53,8 +54,9 @@ SCALE = 40e3  # Pa/V, monitors and commands
 LOWEST_VOLT, HIGHEST_VOLT = -0.1, 10.2  # outside: sensor fault
 RAMP = 200e3  # Pa/s, after the time to live has passed
 OVER_PRESSURE = 20e3  # Pa above the limit
-JUDGE_AFTER = 0.05  # s that a pressure or sensor must be wrong
-COMMANDED, NOTHING, NO_PRESSURE_AFTER = 20e3, 2e3, 0.5  # Pa, Pa, s: broken wire or burst
+COMMANDED, NOTHING = 20e3, 2e3  # Pa: broken wire or burst
+# For how long each must be wrong without a break [s].
+JUDGED = {DeviceFault.SENSOR: 0.05, DeviceFault.OVER_PRESSURE: 0.05, DeviceFault.NO_PRESSURE: 0.5}
 FIRST_BAND = 20e3  # Pa between a first set-point and the measurement
 IDLE_TTL = 1.0  # s after ARM, and while every set-point is zero: nothing could go wrong
 BOOT_TIME, STATUS_PERIOD = 0.2, 0.5  # s
@@ -106,7 +108,7 @@ class DspaceBoard:
         self.target, self.applied = np.zeros(CHANNELS), np.zeros(CHANNELS)
         self._command_at, self._ttl, self._first = -math.inf, 0.0, False
         self.ramping = False
-        self._wrong = {bit: np.full(CHANNELS, math.inf) for bit in DeviceFault}
+        self._wrong = {bit: Lasting(CHANNELS, hold) for bit, hold in JUDGED.items()}
         self._refused = self._expired = 0
         self._repeated: Frame | None = None
         self._off(now)
@@ -279,15 +281,13 @@ class DspaceBoard:
         armed = self.state is SerialState.ARMED
         over = ~broken & (pressure > self._maximum + OVER_PRESSURE)
         none = armed & ~broken & (self.applied > COMMANDED) & (pressure < NOTHING)
-        self._watch(DeviceFault.SENSOR, broken & armed, JUDGE_AFTER, now)
+        self._watch(DeviceFault.SENSOR, broken & armed, now)
         if self._period > 0.0:
-            self._watch(DeviceFault.OVER_PRESSURE, over, JUDGE_AFTER, now)
-        self._watch(DeviceFault.NO_PRESSURE, none, NO_PRESSURE_AFTER, now)
+            self._watch(DeviceFault.OVER_PRESSURE, over, now)
+        self._watch(DeviceFault.NO_PRESSURE, none, now)
 
-    def _watch(self, bit: DeviceFault, wrong: Array, hold: float, now: float) -> None:
-        since = self._wrong[bit]
-        self._wrong[bit] = np.where(wrong, np.minimum(since, now), math.inf)
-        lasting = now - self._wrong[bit] >= hold
+    def _watch(self, bit: DeviceFault, wrong: Conditions, now: float) -> None:
+        lasting = self._wrong[bit].update(wrong, now)
         if lasting.any():
             channels = sum(int(DeviceFault.CHANNEL_1) << int(i) for i in np.flatnonzero(lasting))
             self._trip(SerialState.FAULT, bit | DeviceFault(channels), now)

@@ -103,7 +103,7 @@ class HapticRobot:
         for _ in range(TRIES):
             self.ready()
             result = self.calibrate(
-                poses=11, amplitude=0.4, settle_time=1.0, samples_per_pose=10, keep=True
+                poses=20, amplitude=0.4, settle_time=0.6, samples_per_pose=10, keep=True
             )
             if result.error_code == Code.NONE:
                 return result

@@ -111,7 +111,7 @@ class Linearisation:
     @cached_property
     def inverse(self) -> Array:
         """Inverse of the condensed tangent, (n, n)."""
-        return np.linalg.inv(self.matrix)
+        return np.asarray(np.linalg.inv(self.matrix), dtype=float)
 
     @property
     def stable(self) -> bool:
