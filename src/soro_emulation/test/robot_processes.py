@@ -314,17 +314,15 @@ class RobotProcesses:
         control again as a planner would.
         """
         goal = np.array(values)
-        here: np.ndarray | None = None
 
         def there() -> bool:
-            nonlocal here
             state = self.state
             assert state is not None
             if state.command_source != self.source:
-                here = np.clip(np.nan_to_num(state.measured), 0.0, None) if here is None else here
-                self.target = here
+                # Anew each time: pressures that are being vented are soon somewhere else.
+                self.target = np.clip(np.nan_to_num(state.measured), 0.0, None)
                 return False
-            here, self.target = None, goal
+            self.target = goal
             off = np.abs(np.array(state.measured) - goal)
             arrived = np.abs(np.array(state.applied) - goal) < 10.0  # steps of the card: 3 Pa
             return bool(np.all(off < 0.06 * BAR) and np.all(arrived))

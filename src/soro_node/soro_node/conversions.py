@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 import functools
+from itertools import islice
 import math
 from typing import Any, Protocol
 
@@ -246,26 +247,25 @@ def configuration_to_message(
     message.header.frame_id = frame_id
     message.header.stamp = stamp
     answer = origin == ConfigurationMessage.FROM_REQUEST
+    taken = [_stations(poses, answer) for poses in q.backbones]
+    chosen = [poses[i] for poses, i in zip(q.backbones, taken, strict=True)]
+    messages = iter(poses_to_messages(np.concatenate(chosen))) if chosen else iter(())
     message.backbones = [
-        _backbone(name, *arrays, answer)
-        for name, *arrays in zip(
-            q.backbone_names, q.arc_lengths, q.backbones, q.radii, strict=True
+        Backbone(
+            name=name, arc_length=arc_lengths[i].tolist(), radius=radii[i].tolist(),
+            poses=list(islice(messages, len(poses))),
         )
-    ]
+        for name, arc_lengths, radii, i, poses in zip(
+            q.backbone_names, q.arc_lengths, q.radii, taken, chosen, strict=True
+        )
+    ]  # fmt: skip
     return message
 
 
-def _backbone(
-    name: str, arc_lengths: Array, poses: Array, radii: Array, as_few_as_needed: bool
-) -> Backbone:
+def _stations(poses: Array, as_few_as_needed: bool) -> Array | slice:
+    """Return which of the stations of a backbone (n, 4, 4) go into its message."""
     most = _needed(poses) if as_few_as_needed else MOST_STATIONS
-    if len(poses) > most:
-        taken = _taken(len(poses), most)
-        arc_lengths, poses, radii = arc_lengths[taken], poses[taken], radii[taken]
-    return Backbone(
-        name=name, arc_length=arc_lengths.tolist(), poses=poses_to_messages(poses),
-        radius=radii.tolist(),
-    )  # fmt: skip
+    return _taken(len(poses), most) if len(poses) > most else slice(None)
 
 
 def _needed(poses: Array) -> int:
@@ -285,7 +285,7 @@ def _needed(poses: Array) -> int:
 
 @functools.cache
 def _taken(count: int, most: int) -> Array:
-    """Return which of the stations of a backbone go into its message."""
+    """Return `most` of `count` stations, both ends among them."""
     return np.linspace(0, count - 1, most).round().astype(int)
 
 
