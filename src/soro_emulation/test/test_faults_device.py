@@ -47,7 +47,7 @@ def test_emulator_killed_and_restarted(robot, note_time):
     before, start = ProcessTable().own_seconds(robot.driver.pid), time.monotonic()
     robot.spin(2.0)
     used = (ProcessTable().own_seconds(robot.driver.pid) - before) / (time.monotonic() - start)
-    assert used < 0.2
+    assert used < 0.5, 'looking for the device is no reason to keep a core busy'
     restart = time.monotonic()
     robot.emulator.wait()
     robot.emulator.stderr.close()
