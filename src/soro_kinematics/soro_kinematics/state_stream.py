@@ -11,7 +11,6 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from soro_mechanics.errors import InvalidInput
 from soro_node.actuator_feedback import ActuatorFeedback
 from soro_node.conversions import HasActuators
 from soro_node.polled_feedback import PolledFeedback
@@ -85,12 +84,8 @@ class StateStream(PolledFeedback):
             self._gate.is_open = False
             self._opener.reset()
         self._last = now
-        self.refusal = ''
-        try:
-            feedback = self.update(message)
-        except InvalidInput as error:
-            self.refusal = str(error)
-        else:
+        feedback = self._take(message)
+        if feedback is not None:
             self._follow(feedback)
 
     def _open_gate(self) -> None:

@@ -85,12 +85,17 @@ class PolledFeedback(LatestFeedback):
             if self._subscription is None:
                 return
             for message, age in take_all(self._subscription):
-                self.refusal = ''
-                try:
-                    self.update(message, age)
-                except InvalidInput as error:
-                    self.refusal = str(error)
+                self._take(message, age)
+
+    def _take(self, message: ActuatorState, age: float = 0.0) -> ActuatorFeedback | None:
+        """Take a message; None, and the reason in `refusal`, when it is not from this robot."""
+        self.refusal = ''
+        try:
+            return self.update(message, age)
+        except InvalidInput as error:
+            self.refusal = str(error)
+            return None
 
     def _on_message(self, message: ActuatorState) -> None:
         """Take a message from an executor, which does not wait for any here."""
-        self.update(message)
+        self._take(message)
