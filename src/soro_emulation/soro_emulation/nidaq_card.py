@@ -81,17 +81,17 @@ class Cards:
         """All tasks that exist."""
         return tuple(self._tasks.values())
 
-    def create(self, name: str) -> Task:
-        """Make a task; an empty name gets one."""
+    def find_or_create(self, name: str) -> tuple[Task, bool]:
+        """Return the task of a name, and whether it had to be made; an empty name gets one."""
+        if name in self._tasks:
+            return self._tasks[name], False
         if len(self._tasks) >= MOST_TASKS:
             raise CardError(OUT_OF_MEMORY, f'There are {MOST_TASKS} tasks already.')
         if not name:
             self._counted += 1
             name = f'_unnamedTask<{self._counted}>'
-        if name in self._tasks:
-            raise CardError(-200089, f'Task name conflicts with an existing task: {name}')
         self._tasks[name] = Task(name)
-        return self._tasks[name]
+        return self._tasks[name], True
 
     def task(self, name: str) -> Task:
         """Return a task that exists."""

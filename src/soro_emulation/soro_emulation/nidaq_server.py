@@ -126,8 +126,9 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
 
     @_call
     def CreateTask(self, request: Any) -> Any:  # noqa: N802, D102
-        task = self._cards.create(request.session_name)
-        return pb.CreateTaskResponse(task=Session(name=task.name), new_session_initialized=True)
+        # a client that does not say otherwise attaches to a task of the same name
+        task, new = self._cards.find_or_create(request.session_name)
+        return pb.CreateTaskResponse(task=Session(name=task.name), new_session_initialized=new)
 
     @_call
     def ClearTask(self, request: Any) -> Any:  # noqa: N802, D102

@@ -102,13 +102,32 @@ class Link:
         if address != LOCAL:
             self._base, self._channel = _open_channel(address, deadline)
 
-    def options(self) -> Any:
-        """Return the `grpc_options` of a task or device; None for the driver on this computer."""
+    def options(self, name: str = '') -> Any:
+        """Return the `grpc_options` of a device or a named task; None for this computer's."""
         if self._channel is None:
             return None
         import nidaqmx
 
-        return nidaqmx.GrpcSessionOptions(self._channel, '')
+        return nidaqmx.GrpcSessionOptions(self._channel, name)
+
+    def task(self, name: str) -> Any:
+        """Return a new task, its server rid of one that a lost connection left there.
+
+        A device server keeps tasks until somebody clears them. Whoever made them may have been
+        killed, or have lost the link: by its name such a task is found again.
+
+        Parameters
+        ----------
+        name : str
+            Of the task on the server: letters, digits, underscores.
+        """
+        import nidaqmx
+
+        options = self.options(name)
+        if options is None:
+            return nidaqmx.Task()
+        nidaqmx.Task(name, grpc_options=options).close()  # attaches to what is there
+        return nidaqmx.Task(name, grpc_options=options)
 
     def close(self) -> None:
         """Close the connection."""

@@ -188,9 +188,9 @@ class NidaqTransport:
         self._counters.clear()
         self._heartbeat = None
 
-    def _task(self, nidaqmx: Any) -> Any:
-        options = None if self._link is None else self._link.options()
-        task = nidaqmx.Task(grpc_options=options)
+    def _task(self, terminal: str) -> Any:
+        assert self._link is not None  # open() makes it first
+        task = self._link.task(f'soro_{terminal.replace("/", "_")}')
         self._tasks.append(task)
         return task
 
@@ -200,7 +200,7 @@ class NidaqTransport:
             places = [
                 i for i, c in enumerate(self.wiring.channels) if c.feedback.split('/')[0] == card
             ]
-            task = self._task(nidaqmx)
+            task = self._task(f'{card}/ai')
             for i in places:
                 task.ai_channels.add_ai_voltage_chan(
                     self.wiring.channels[i].feedback, min_val=-10.0, max_val=10.0
@@ -210,7 +210,7 @@ class NidaqTransport:
             self._readers.append((reader, np.zeros(len(places)), places))
 
     def _make_counter(self, nidaqmx: Any, terminal: str) -> _Counter:
-        task = self._task(nidaqmx)
+        task = self._task(terminal)
         channel = task.co_channels.add_co_pulse_chan_freq(
             terminal, freq=self.wiring.pwm_frequency, duty_cycle=MINIMUM_DUTY
         )
@@ -221,7 +221,7 @@ class NidaqTransport:
         return _Counter(task, channel, writer, self.wiring.pwm_frequency, self._timeout)
 
     def _make_line(self, nidaqmx: Any, line: str) -> Any:
-        task = self._task(nidaqmx)
+        task = self._task(line)
         task.do_channels.add_do_chan(line)
         return nidaqmx.stream_writers.DigitalSingleChannelWriter(task.out_stream, auto_start=True)
 

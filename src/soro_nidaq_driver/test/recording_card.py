@@ -39,8 +39,8 @@ class RecordingServer(nidaqmx_pb2_grpc.NiDAQmxServicer):
         self.errors: dict[str, int] = {}
         self.block = threading.Event()
         self.block.set()
+        self.tasks: set[str] = set()
         self._inputs: dict[str, list[str]] = {}
-        self._count = 0
         self.server = grpc.server(ThreadPoolExecutor(4))
         handlers = {}
         for name in dir(nidaqmx_pb2_grpc.NiDAQmxServicer):
@@ -70,9 +70,14 @@ class RecordingServer(nidaqmx_pb2_grpc.NiDAQmxServicer):
     def _answer(self, name: str, request: Any) -> Any:
         response = getattr(pb, f'{name}Response')()
         if name == 'CreateTask':
-            self._count += 1
-            response.task.CopyFrom(Session(name=f'task{self._count}'))
-            response.new_session_initialized = True
+            # as the device server does: a name that is known is attached to
+            name = request.session_name or f'unnamed{len(self.calls)}'
+            response.task.CopyFrom(Session(name=name))
+            response.new_session_initialized = name not in self.tasks
+            self.tasks.add(name)
+        elif name == 'ClearTask':
+            self.tasks.discard(request.task.name)
+            self._inputs.pop(request.task.name, None)
         elif name == 'CreateAIVoltageChan':
             self._inputs.setdefault(request.task.name, []).append(request.physical_channel)
         elif name == 'ReadAnalogF64':

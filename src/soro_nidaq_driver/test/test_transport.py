@@ -145,6 +145,22 @@ def test_a_server_that_does_not_answer_costs_one_timeout(card, transport):
     assert time.monotonic() - start < 1.0
 
 
+def test_tasks_that_a_lost_link_left_on_the_server_are_cleared(card, transport):
+    transport.open()
+    made = set(card.tasks)
+    assert len(made) == 6  # inputs of two cards, three counters, the heartbeat
+    card.errors['ClearTask'] = -50405  # the link is lost: nothing can be given back
+    transport.close()
+    assert card.tasks == made
+    card.errors.clear()
+    transport.open()
+    assert card.tasks == made
+    # each of them new: what the lost one was in the middle of is gone
+    cleared = [request.task.name for request in card.named('ClearTask')]
+    assert made <= set(cleared)
+    transport.read()
+
+
 def test_no_server(wiring):
     transport = NidaqTransport(wiring, '127.0.0.1:1', 0.1)
     start = time.monotonic()
