@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file import RobotDescription
@@ -19,6 +18,7 @@ from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import run as run_node
 from soro_node.parameters import ParameterTable
+from soro_node.qos import LATCHED
 from soro_node.robot_binding import read_description
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -42,7 +42,6 @@ RETRY_PERIOD = 0.1  # s, while autostart waits for the device
 CALM_LOOKS = 5  # readings in time, one after the other, before autostart goes on
 CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DriverNode(GuardedLifecycleNode):

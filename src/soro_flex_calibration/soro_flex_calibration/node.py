@@ -25,6 +25,7 @@ from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.qos import NEWEST
 from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
 from soro_node.user_data import FLEX_CALIBRATION, user_data_folder
@@ -49,8 +50,7 @@ from soro_flex_calibration.recording import RawRecording, Recorder
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
-LOSSY = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
-NEWEST = QoSProfile(depth=1)
+SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING = 'flex_recording.npz'
 STOP_TIMEOUT = 0.8  # s
 SENSOR_FAULT = ActuatorState.SENSOR_FAULT
@@ -139,7 +139,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             (ActuatorState, 'actuator_state', self._on_state),
             (FlexState, 'flex_state', self._on_flex),
         ):
-            self._inputs.append(self.create_subscription(kind, topic, callback, LOSSY))
+            self._inputs.append(self.create_subscription(kind, topic, callback, SAMPLES))
         self._ending.clear()
         self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
         self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)

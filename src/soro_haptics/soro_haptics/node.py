@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
@@ -36,6 +35,7 @@ from soro_node.frames import frames_for
 from soro_node.lifecycle import NotActive
 from soro_node.main import interruptible
 from soro_node.main import run as run_node
+from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
 from std_srvs.srv import Trigger
@@ -53,9 +53,6 @@ from soro_haptics.timed_device import TimedDevice
 from soro_haptics.topic_device import TopicDevice
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
-
-NEWEST = QoSProfile(depth=1)
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class HapticRenderer(DriverNode):

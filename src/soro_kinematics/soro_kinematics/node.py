@@ -15,7 +15,6 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from soro_mechanics.configuration import Configuration
 from soro_mechanics.errors import SoroError
@@ -28,6 +27,7 @@ from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
+from soro_node.qos import LATCHED, LOSSY
 from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
@@ -40,9 +40,6 @@ from soro_kinematics.state_stream import StateStream
 from soro_kinematics.tracking import ConfigurationTracker
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
-
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 SERVICES = {
     'solve_forward': SolveForward,

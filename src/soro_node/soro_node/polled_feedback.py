@@ -9,16 +9,15 @@ import time
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_mechanics.errors import InvalidInput
 
 from soro_msgs.msg import ActuatorState
 from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback
 from soro_node.conversions import HasActuators
 from soro_node.inbox import Gate, take_all
+from soro_node.qos import LOSSY
 
 TOPIC = 'actuator_state'
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LOOK_PERIOD = 0.005  # s, while the very first state is waited for
 
 

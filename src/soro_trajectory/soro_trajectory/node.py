@@ -12,7 +12,6 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from soro_mechanics.configuration import Array, Configuration, Task
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
@@ -25,6 +24,7 @@ from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
 from soro_node.polled_feedback import PolledFeedback
+from soro_node.qos import LATCHED, LOSSY, NEWEST
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from std_msgs.msg import Bool
@@ -38,9 +38,6 @@ from soro_trajectory.targets import actuation_for_pose, actuation_of_command
 from soro_trajectory.track_action import TrackAction
 from soro_trajectory.track_topics import TrackTopics
 
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-NEWEST = QoSProfile(depth=1)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 REPORT_PERIOD = 0.1  # s
 STOP_TIMEOUT = 0.8  # s
 

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, PointCloud2
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
@@ -18,6 +18,7 @@ from soro_node.inbox import Inbox
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import LAST, run
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.qos import LATCHED, LOSSY
 from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -35,8 +36,6 @@ from soro_visualization.rigid_parts import read_urdf, RigidParts
 from soro_visualization.robot_requests import RobotRequests
 from soro_visualization.shape import Shape, shape_from_message
 
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 REPORTS = QoSProfile(depth=50)
 LOOPBACK = '127.0.0.1'
 GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes

@@ -13,11 +13,11 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.frames import Frames
+from soro_node.qos import NEWEST
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import AnalyzeWorkspace
@@ -25,8 +25,6 @@ from soro_msgs.msg import ActuatorCommand
 from soro_msgs.srv import ComputeCompliance, SolveInverse
 from soro_visualization.controls import TASKS
 from soro_visualization.shape import Array, Shape, shape_from_message
-
-NEWEST = QoSProfile(depth=1)
 
 
 class RobotRequests:
