@@ -46,10 +46,12 @@ class PolledFeedback(LatestFeedback):
         self._node = node
         self._gate = Gate()
         self._subscription: Any = None
+        self._looked = 0.0  # when the subscription was read last, steady clock
         self._reading = threading.Lock()
 
     def open(self) -> None:
         """Listen."""
+        self._looked = time.monotonic()
         self._subscription = self._node.create_subscription(
             ActuatorState, TOPIC, self._on_message, LOSSY, callback_group=self._gate
         )
@@ -83,8 +85,12 @@ class PolledFeedback(LatestFeedback):
         with self._reading:
             if self._subscription is None:
                 return
+            now = time.monotonic()
             for message, age in take_all(self._subscription):
-                self._take(message, age)
+                # What the last reading did not find has come since then, whatever was done to
+                # the wall clock, which the middleware's stamp of arrival is read off.
+                self._take(message, min(age, now - self._looked))
+            self._looked = now
 
     def _take(self, message: ActuatorState, age: float = 0.0) -> ActuatorFeedback | None:
         """Take a message; None, and the reason in `refusal`, when it is not from this robot."""
