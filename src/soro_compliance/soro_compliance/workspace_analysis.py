@@ -22,6 +22,7 @@ from soro_mechanics.model import Batch
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_mechanics.stiffness import ellipsoids
+from soro_node.requests import forward_from, quick_start_of
 
 MOST_SAMPLES = 1_000_000
 CHUNK = 32  # samples of one task; where there is no batch, each starts from the one before
@@ -185,13 +186,11 @@ def _solve(
     principal = np.full((count if with_compliance else 0, 2), np.nan)
     near: Configuration | None = None
     for i in left:
-        q = robot.forward(actuations[i], wrench, near)
-        if q.status.code is Code.NOT_CONVERGED and near is not None:
-            q = robot.forward(actuations[i], wrench)
+        q = forward_from(robot, actuations[i], wrench, (), quick_start_of(robot, near))
         codes[i] = int(q.status.code)
         if q.status.code is not Code.NONE:
             continue
-        near, tips[i] = None if robot.engine.branches else q, q.tip
+        near, tips[i] = q, q.tip
         if with_compliance:
             values = ellipsoids(robot.compliance(q))[0].values
             principal[i] = values[-1], values[0]
