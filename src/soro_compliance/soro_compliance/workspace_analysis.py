@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -86,11 +85,28 @@ def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
     return low, high
 
 
-def random_samples(robot: Robot, low: Array, high: Array, count: int, seed: int) -> Array:
-    """Return `count` actuations uniform in a box, without those beyond a coupled limit."""
+def random_samples(
+    robot: Robot,
+    low: Array,
+    high: Array,
+    count: int,
+    seed: int,
+    told_to_end: Callable[[], bool] = lambda: False,
+) -> Array:
+    """Return `count` actuations uniform in a box, without those beyond a coupled limit.
+
+    Raises
+    ------
+    InvalidInput
+        Coupled limits leave next to nothing of the box.
+    Cancelled
+        `told_to_end` has become True.
+    """
     rng = np.random.default_rng(seed)
     found = np.empty((0, len(low)))
     for _ in range(1000):  # batches: a box of which less than 1/1000 is feasible is a mistake
+        if told_to_end():
+            raise Cancelled(f'cancelled after {len(found)} of {count} samples were drawn')
         batch = rng.uniform(low, high, (count, len(low)))
         found = np.concatenate([found, batch[_within_coupled(robot, batch)]])
         if len(found) >= count:
@@ -109,7 +125,7 @@ def grid_samples(robot: Robot, low: Array, high: Array, count: int) -> Array:
         np.linspace(a, b, per_axis) if b > a and per_axis > 1 else np.array([0.5 * (a + b)])
         for a, b in zip(low, high, strict=True)
     ]
-    points = np.array(list(itertools.product(*axes)))
+    points = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, len(axes))
     return points[_within_coupled(robot, points)]
 
 
