@@ -245,7 +245,8 @@ class KinematicsSolver(RobotNode):
             now = self.get_clock().now().nanoseconds
             latency = (now - feedback.stamp) / NANOSECONDS
             report('actuator_state', Level.OK, 'fresh', age=age, latency=latency)
-        q = self._tracker.latest
+        # Not the latest solution: that one stays while nothing converges.
+        q = self._tracker.last
         if q is None:
             return
         values = {
@@ -255,7 +256,11 @@ class KinematicsSolver(RobotNode):
         if q.status.code is Code.NONE:
             report('solver', Level.OK, 'solved', **values)
         else:
-            report('solver', Level.ERROR, q.status.message or q.status.code.name, **values)
+            report(
+                'solver', Level.ERROR, q.status.message or q.status.code.name,
+                code=q.status.code.name, **values, actuation=q.actuation.tolist(),
+                wrench=q.wrench.tolist(),
+            )  # fmt: skip
 
     @answering
     def _answer(self, name: str, request: Any, response: Any) -> Any:
