@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
 from soro_mechanics.status import Code
@@ -329,12 +327,7 @@ def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
     """Have a robot that measures nothing be judged by its emulated body; how to say that."""
     if not all(math.isnan(value) for value in watch.state.measured):
         return ''
-    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=BODY)
-    request = SetParameters.Request(parameters=[Parameter(name='feedback', value=value)])
-    service = f'{robot.namespace}/trajectory_planner/set_parameters'
-    (result,) = robot.session.call(SetParameters, service, request).results
-    if not result.successful:
-        raise CliError(f'trajectory_planner: {result.reason}')
+    robot.session.set_parameter(f'{robot.namespace}/trajectory_planner', 'feedback', BODY)
     return ', by the emulated body: the robot has no sensors'
 
 

@@ -125,3 +125,20 @@ class RosSession(AbstractContextManager['RosSession']):
             GetParameters, f'{node}/get_parameters', GetParameters.Request(names=[name])
         )
         return reply.values[0].string_value if reply.values else ''
+
+    def set_parameter(self, node: str, name: str, text: str) -> None:
+        """Set a text parameter of a node.
+
+        Raises
+        ------
+        CliError
+            The node refuses it or does not answer.
+        """
+        from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+        from rcl_interfaces.srv import SetParameters
+
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
+        request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
+        (result,) = self.call(SetParameters, f'{node}/set_parameters', request).results
+        if not result.successful:
+            raise CliError(f'{node}: {result.reason}')
