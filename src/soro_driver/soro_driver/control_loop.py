@@ -150,8 +150,14 @@ class ControlLoop:
         self._call(lambda: self._begin_safe(reason))
 
     def estop(self, pressed: bool) -> None:
-        """Press or release the emergency stop; it stays latched until `clear`."""
-        self._call(lambda: self._estop(pressed))
+        """Press or release the emergency stop; it stays latched until `clear`.
+
+        Waits for nobody and cannot be lost: the loop acts on it before anything else in its next
+        pass, however long the present one takes.
+        """
+        self.safety.press_estop(pressed)
+        if not self._thread.running:
+            self._heed_estop()
 
     def clear(self) -> None:
         """Clear latched faults and end a safe action; arms nothing, changes nothing while ACTIVE.
@@ -188,7 +194,9 @@ class ControlLoop:
 
     def tick(self, lateness: float = 0.0) -> Tick:
         """Do one pass (the thread calls this; tests may)."""
+        self._heed_estop()
         self._requests.answer()
+        self._heed_estop()  # pressed while a request was carried out
         now = self._clock()
         flags = np.zeros(len(self.gate.names), np.uint16)
         self._reading = None
@@ -358,8 +366,8 @@ class ControlLoop:
             self._disengage()
             self._make_safe()
 
-    def _estop(self, pressed: bool) -> None:
-        if self.safety.estop(pressed):
+    def _heed_estop(self) -> None:
+        if self.safety.latch_estop():
             self._log('emergency stop')
             self._disengage()
             if self.safety.connected:

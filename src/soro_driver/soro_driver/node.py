@@ -155,7 +155,6 @@ class DriverNode(GuardedLifecycleNode):
         loop, self._loop, self._inlet = self._loop, None, None
         self._fell = False
         if loop is not None:
-            self._estop_latched = loop.safety.state is DeviceState.ESTOP
             if not loop.shutdown():
                 self.get_logger().error('the outputs could not be made safe from here')
         self._last_state = DeviceState.UNCONFIGURED
@@ -271,7 +270,7 @@ class DriverNode(GuardedLifecycleNode):
         self._estop_pressed = message.data
         self._estop_latched |= message.data
         if self._loop is not None:
-            self._asked('emergency stop', lambda loop: loop.estop(message.data))
+            self._loop.estop(message.data)
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._loop is None:

@@ -10,9 +10,12 @@ import time
 
 import numpy as np
 import pytest
-from soro_driver.device import DeviceState
+from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.loop_statistics import LoopStatistics
 from soro_driver.periodic import PeriodicThread
+from soro_driver.safety import NotAllowed
+
+from soro_driver import requests
 
 
 def test_slots_that_passed_are_counted_and_not_made_up():
@@ -98,8 +101,49 @@ def test_requests_are_answered_between_ticks(running):
     running.loop.arm()
     assert running.loop.safety.state is DeviceState.ACTIVE
     running.loop.estop(True)
+    running.loop.between_ticks(lambda: None)
     assert running.loop.safety.state is DeviceState.ESTOP
     assert running.device.calls.count('make_safe') == 1
+
+
+def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypatch):
+    monkeypatch.setattr(requests, 'TIMEOUT', 0.05)
+    running.loop.open()
+    running.device.fail['read'] = DeviceLost('cable')
+    opening = running.device.hold('open')
+    running.loop.start()
+    assert opening.entered.wait(5.0)
+    with pytest.raises(NotAllowed, match='does not answer'):
+        running.loop.disarm()
+    running.loop.estop(True)
+    running.device.fail.clear()
+    monkeypatch.undo()
+    opening.leave.set()
+    with pytest.raises(NotAllowed, match='still pressed'):
+        running.loop.clear()
+    assert running.loop.safety.state is DeviceState.ESTOP
+    with pytest.raises(NotAllowed, match='emergency stop'):
+        running.loop.arm()
+    assert 'arm' not in running.device.calls
+    running.loop.estop(False)
+    running.loop.clear()
+    assert running.loop.safety.state is DeviceState.INACTIVE
+
+
+def test_an_estop_while_the_device_is_armed_ends_in_safe_outputs(running):
+    running.loop.open()
+    running.loop.start()
+    arming = running.device.hold('arm')
+    asking = threading.Thread(target=running.loop.arm)
+    asking.start()
+    assert arming.entered.wait(5.0)
+    running.loop.estop(True)
+    running.loop.estop(False)  # nobody holds it for long
+    arming.leave.set()
+    asking.join(5.0)
+    running.loop.between_ticks(lambda: None)
+    assert running.loop.safety.state is DeviceState.ESTOP
+    assert 'make_safe' in running.device.calls and not running.device.is_armed
 
 
 def test_an_error_in_the_observer_vents_and_is_reported(make_rig):
