@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from soro_driver.device import (
@@ -14,11 +17,14 @@ from soro_driver.device import (
     Fault,
     Flag,
 )
+from soro_driver.driver_messages import stamp_nanoseconds, state_message
 from soro_driver.ownership import NotInControl, OutOfOrder
 from soro_driver.safety import NotAllowed
 from soro_driver.settings import RELEASE
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
+
+from soro_msgs.msg import ActuatorCommand
 
 BAR = 1e5
 
@@ -201,6 +207,27 @@ def test_a_bad_message_keeps_the_last_good_one(rig, value):
     assert tick.state is DeviceState.ACTIVE
     assert rig.device.written[-1].tolist() == [0.5 * BAR, 0.0, 0.0]
     assert sum(rig.inlet.rejected.values()) == 1
+
+
+@pytest.mark.parametrize(('sec', 'nanosec'), [(-1, 0), (-(2**31), 0), (2**31 - 1, 2**32 - 1)])
+def test_a_stamp_that_no_clock_shows_is_refused(rig, sec, nanosec):
+    tick = reach(rig, 0.5 * BAR, 0.0, 0.0)
+    command = ActuatorCommand()
+    command.header.stamp = Time(sec=sec, nanosec=nanosec)
+    with pytest.raises(InvalidInput, match=r'stamp = .*: expected ns since 1970') as error:
+        rig.send(0.5 * BAR, 0.0, 0.0, stamp=stamp_nanoseconds(command))
+    assert error.value.field == 'stamp'
+    assert rig.inlet.rejected['OUT_OF_RANGE'] == 1 and 'stamp' in rig.inlet.last_rejection
+    assert rig.tick().demand is tick.demand
+
+
+@pytest.mark.parametrize(('sec', 'nanosec'), [(0, 0), (-1, 5), (2**31 - 1, 999_999_999)])
+def test_the_state_repeats_the_stamp_of_the_command(rig, sec, nanosec):
+    tick = reach(rig, 0.5 * BAR, 0.0, 0.0)
+    # What a law of another node wants is stamped without being checked.
+    demand = replace(tick.demand, stamp=sec * 1_000_000_000 + nanosec)
+    message = state_message(replace(tick, demand=demand), rig.gate, Time())
+    assert message.command_stamp == Time(sec=sec, nanosec=nanosec)
 
 
 def test_bad_messages_do_not_feed_the_watchdog(rig):
