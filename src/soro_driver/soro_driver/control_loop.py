@@ -96,7 +96,7 @@ class ControlLoop:
         self._plausibility = Plausibility(gate.actuators, settings.plausibility)
         self._requests = Requests()
         self._thread = PeriodicThread(
-            'control loop', settings.period, self._step, self._failed, priority
+            'control loop', settings.period, self._step, self._failed, priority, self._finish
         )
         self._commands = Watchdog(settings.command_timeout)
         self._feedback = Watchdog(settings.feedback_timeout)
@@ -106,7 +106,7 @@ class ControlLoop:
         self._engaged: Demand | None = None
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
-        self._finished = False
+        self._finished = self._ended_safe = False
 
     # Asked from any thread ------------------------------------------------------------------
 
@@ -171,14 +171,21 @@ class ControlLoop:
         return self._call(action)
 
     def shutdown(self, timeout: float = TIMEOUT) -> bool:
-        """Make the outputs safe, close the device, end the thread; whether all that worked."""
-        if self._finished:
-            return True
-        running = self._thread.running
-        ended = self._thread.stop(timeout)
-        if running and not ended:
+        """Make the outputs safe, close the device, end the thread; whether all that worked.
+
+        A pass that takes longer than `timeout` [s] is left alone: the loop does all that when the
+        pass is over, and who asks again waits for it again.
+        """
+        if not self._thread.stop(timeout):
+            self._log('inside a long call of the device; made safe and closed when it returns')
             return False
-        return self._finish()
+        self._finish()
+        return self._ended_safe
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread of the loop is alive: the device is its own."""
+        return self._thread.running
 
     @property
     def figures(self) -> Any:
@@ -212,7 +219,9 @@ class ControlLoop:
         return self._tick_result(flags)
 
     def _step(self, lateness: float) -> None:
-        self._observer(self.tick(lateness))
+        tick = self.tick(lateness)
+        if not self._thread.stopping:  # nobody may be there any more to see it
+            self._observer(tick)
 
     def _guarded(self, action: Callable[[], Flags], otherwise: Flags) -> Flags:
         try:
@@ -451,16 +460,16 @@ class ControlLoop:
         self._finish()
         self._report_failure(error)
 
-    def _finish(self) -> bool:
+    def _finish(self) -> None:
         if self._finished:
-            return True
+            return
         self._finished = True
         safe = not self.safety.connected
         try:
             safe = safe or self._quietly(self.device.make_safe)
         except Exception as error:  # noqa: BLE001 - nothing may keep the process from ending
             self._log(f'not made safe from here: {error!r}')
+        self._ended_safe = safe
         self.safety.lost('the driver has ended')
         self.device.close()
         self._requests.refuse()
-        return safe

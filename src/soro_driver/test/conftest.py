@@ -156,6 +156,11 @@ class Rig:
 
 
 @pytest.fixture
+def fake_device():
+    return FakeDevice
+
+
+@pytest.fixture
 def actuators():
     return tuple(
         Actuator(name, 'pressure', 0.0, 1.5 * BAR, 2 * BAR, 0.0) for name in ('a', 'b', 'c')

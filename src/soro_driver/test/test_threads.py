@@ -56,6 +56,24 @@ def test_an_exception_ends_the_thread_and_is_handed_over():
     assert isinstance(errors[0], ZeroDivisionError)
 
 
+def test_a_step_that_outlasts_the_stop_is_followed_by_the_end():
+    entered, leave, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def step(lateness: float) -> None:
+        entered.set()
+        assert leave.wait(10.0)
+
+    errors: list[BaseException] = []
+    thread = PeriodicThread('test', 0.01, step, errors.append, ended=ended.set)
+    thread.start()
+    assert entered.wait(5.0)
+    assert not thread.stop(0.01)
+    assert not ended.is_set()
+    leave.set()
+    assert thread.stop(5.0)
+    assert ended.is_set() and not thread.running and not errors
+
+
 def test_missing_right_to_real_time_priority_is_said(monkeypatch):
     def refuse(*arguments):
         raise PermissionError(1, 'Operation not permitted')
@@ -144,6 +162,52 @@ def test_an_estop_while_the_device_is_armed_ends_in_safe_outputs(running):
     running.loop.between_ticks(lambda: None)
     assert running.loop.safety.state is DeviceState.ESTOP
     assert 'make_safe' in running.device.calls and not running.device.is_armed
+
+
+@pytest.mark.parametrize('call', ['read', 'open'])
+def test_a_device_that_outlasts_the_shutdown_is_made_safe_and_closed(running, call):
+    running.loop.open()
+    if call == 'open':
+        running.device.fail['read'] = DeviceLost('cable')
+    held = running.device.hold(call)
+    seen: list[object] = []
+    running.loop._observer = seen.append
+    running.loop.start()
+    assert held.entered.wait(5.0)
+    before = len(seen)
+    closed = threading.Event()
+    close = running.device.close
+    running.device.close = lambda: (close(), closed.set())
+    assert not running.loop.shutdown(0.01)
+    running.device.fail.clear()
+    assert running.device.is_open == (call == 'read')
+    held.leave.set()
+    assert closed.wait(5.0)  # nobody asks again
+    assert running.device.calls[-2:] == ['make_safe', 'close']
+    assert not running.device.is_open
+    assert running.loop.shutdown()
+    assert running.device.calls.count('close') == (1 if call == 'read' else 2)
+    assert len(seen) == before
+
+
+def test_a_shutdown_waits_until_a_loop_that_failed_has_made_safe(running):
+    running.loop.open()
+    held = running.device.hold('make_safe')
+
+    def break_(tick: object) -> None:
+        raise ZeroDivisionError
+
+    running.loop._observer = break_
+    running.loop.start()
+    assert held.entered.wait(5.0)
+    outcome: list[bool] = []
+    asking = threading.Thread(target=lambda: outcome.append(running.loop.shutdown()))
+    asking.start()
+    asking.join(0.05)
+    assert not outcome
+    held.leave.set()
+    asking.join(5.0)
+    assert outcome == [True] and not running.device.is_open
 
 
 def test_an_error_in_the_observer_vents_and_is_reported(make_rig):
