@@ -106,7 +106,8 @@ class ControlLoop:
         self._engaged: Demand | None = None
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
-        self._finished = self._ended_safe = False
+        self._unsafe: set[str] = set()
+        self._finished = False
 
     # Asked from any thread ------------------------------------------------------------------
 
@@ -180,12 +181,17 @@ class ControlLoop:
             self._log('inside a long call of the device; made safe and closed when it returns')
             return False
         self._finish()
-        return self._ended_safe
+        return not self._unsafe
 
     @property
     def running(self) -> bool:
         """Whether the thread of the loop is alive: the device is its own."""
         return self._thread.running
+
+    @property
+    def unsafe(self) -> list[str]:
+        """Devices that could not be made safe, and that nobody has opened again since."""
+        return sorted(self._unsafe.copy())  # a loop that was left alone may still change it
 
     @property
     def figures(self) -> Any:
@@ -340,6 +346,7 @@ class ControlLoop:
         if self.identity is not None:
             self.reconnections += 1
         self.identity = identity
+        self._unsafe.discard(_name(identity))  # opening leaves the outputs safe
         self._plausibility.restart()
         self._feedback.clear()
         self._feedback.feed(self._clock())
@@ -365,7 +372,7 @@ class ControlLoop:
         self._disengage()
         self._reading = None
         self._set_point.rest()
-        self._quietly(self.device.make_safe)  # one way may still work
+        self._make_safe_quietly()  # one way may still work
         self.device.close()
         self._retry_at = self._clock() + self._retry_after
 
@@ -444,13 +451,14 @@ class ControlLoop:
         except DeviceError as error:
             self._lost(f'could not be made safe: {error}')
 
-    def _quietly(self, action: Callable[[], None]) -> bool:
+    def _make_safe_quietly(self) -> None:
+        name = _name(self.identity)
+        self._unsafe.add(name)  # until the device has answered, whatever is raised
         try:
-            action()
+            self.device.make_safe()
+            self._unsafe.discard(name)
         except DeviceError as error:
             self._log(f'not made safe from here: {error}')
-            return False
-        return True
 
     def _call(self, action: Callable[[], Any]) -> Any:
         return self._requests.ask(action) if self._thread.running else action()
@@ -464,12 +472,15 @@ class ControlLoop:
         if self._finished:
             return
         self._finished = True
-        safe = not self.safety.connected
         try:
-            safe = safe or self._quietly(self.device.make_safe)
+            if self.safety.connected:
+                self._make_safe_quietly()
         except Exception as error:  # noqa: BLE001 - nothing may keep the process from ending
             self._log(f'not made safe from here: {error!r}')
-        self._ended_safe = safe
         self.safety.lost('the driver has ended')
         self.device.close()
         self._requests.refuse()
+
+
+def _name(identity: Identity | None) -> str:
+    return 'the device' if identity is None else f'{identity.model} {identity.serial}'.rstrip()

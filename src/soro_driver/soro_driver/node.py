@@ -182,6 +182,8 @@ class DriverNode(GuardedLifecycleNode):
         safe = loop.shutdown(EXIT_TIMEOUT)
         level = Level.OK if safe else Level.ERROR
         message = 'ended, outputs safe' if safe else 'ended; outputs not made safe from here'
+        if loop.unsafe:
+            message += f': {", ".join(loop.unsafe)}'
         self._diagnostics.report('device', level, message)
         self.get_logger().info(message)
 

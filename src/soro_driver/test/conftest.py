@@ -53,6 +53,7 @@ class FakeDevice(Device):
         self.tripped = False
         self.is_open = False
         self.is_armed = False
+        self.serial = '1'
         self.fail: dict[str, Exception] = {}
         self.holds: dict[str, Hold] = {}
         self.frozen_at: float | None = None
@@ -77,7 +78,7 @@ class FakeDevice(Device):
     def open(self) -> Identity:
         self._called('open')
         self.is_open, self.is_armed = True, False
-        return Identity('fake', '1')
+        return Identity('fake', self.serial)
 
     def read(self) -> Reading:
         self._called('read')

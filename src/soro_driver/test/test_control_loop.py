@@ -407,5 +407,60 @@ def test_shutdown_vents_and_closes(rig):
     assert rig.loop.shutdown()
 
 
+def lose(rig, serial='1'):
+    """Lose a device with a serial number that cannot be made safe either."""
+    rig.device.serial = serial
+    rig.loop.open()
+    rig.armed()
+    rig.device.fail = dict.fromkeys(('read', 'make_safe', 'open'), DeviceLost('cable'))
+    assert rig.tick(10).state is DeviceState.UNCONFIGURED
+    assert any('not made safe from here' in line for line in rig.log)
+
+
+def test_a_lost_device_that_could_not_be_made_safe_is_told_at_the_end(rig):
+    lose(rig)
+    rig.tick(100)
+    assert not rig.loop.shutdown()
+    assert rig.loop.unsafe == ['fake 1']
+    assert not rig.loop.shutdown()  # asked again it is no better
+
+
+def test_a_lost_device_that_came_back_was_made_safe(rig):
+    lose(rig)
+    rig.device.fail.clear()
+    assert rig.tick(100).state is DeviceState.INACTIVE
+    assert rig.loop.shutdown() and not rig.loop.unsafe
+
+
+def test_another_device_does_not_make_the_lost_one_safe(rig):
+    lose(rig)
+    rig.device.serial = '2'
+    rig.device.fail.clear()
+    assert rig.tick(100).state is DeviceState.INACTIVE
+    assert not rig.loop.shutdown()
+    assert rig.loop.unsafe == ['fake 1']
+
+
+def test_a_lost_device_that_was_made_safe_another_way_is_safe(rig):
+    rig.armed()
+    rig.device.fail = dict.fromkeys(('read', 'open'), DeviceLost('cable'))
+    assert rig.tick(10).state is DeviceState.UNCONFIGURED
+    assert rig.loop.shutdown()
+
+
+def test_an_error_inside_the_driver_while_a_lost_device_is_made_safe_is_told_too(rig):
+    rig.device.fail = {'read': DeviceLost('cable'), 'make_safe': ZeroDivisionError()}
+    with pytest.raises(ZeroDivisionError):
+        rig.tick()
+    assert not rig.loop.shutdown()
+
+
+@pytest.mark.parametrize('error', [DeviceLost('cable'), ZeroDivisionError()])
+def test_a_shutdown_that_cannot_make_safe_says_so(rig, error):
+    rig.device.fail['make_safe'] = error
+    assert not rig.loop.shutdown()
+    assert rig.loop.unsafe == ['fake 1'] and rig.device.calls[-1] == 'close'
+
+
 def test_refusals_carry_a_code():
     assert NotAllowed('x').code is Code.NOT_ACTIVE

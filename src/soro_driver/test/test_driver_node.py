@@ -10,9 +10,10 @@ import pytest
 from rclpy.context import Context
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from soro_driver.device import DeviceState
+from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.node import DriverNode
-from soro_node.testing import own_domain
+from soro_node.diagnostics import Level
+from soro_node.testing import own_domain, wait_until
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -50,6 +51,23 @@ def driver(fake_device):
     node.make_safe()
     node.destroy_node()
     context.try_shutdown()
+
+
+@pytest.mark.parametrize('cleaned_up', [False, True])
+def test_an_end_after_a_loss_that_left_the_outputs_as_they_were_is_an_error(driver, cleaned_up):
+    driver.memory.fail = dict.fromkeys(('read', 'make_safe', 'open'), DeviceLost('cable'))
+    wait_until(lambda: not driver._loop.safety.connected)
+    if cleaned_up:
+        driver.trigger_cleanup()
+    driver.make_safe()
+    status = driver._diagnostics._statuses['device']
+    assert driver._diagnostics.level('device') is Level.ERROR
+    assert status.message == 'ended; outputs not made safe from here: fake 1'
+
+
+def test_an_end_with_safe_outputs_is_none(driver):
+    driver.make_safe()
+    assert driver._diagnostics.level('device') is Level.OK
 
 
 def clear_fault(node):
