@@ -9,6 +9,7 @@ release the interpreter lock while they compute.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any
 
@@ -116,6 +117,7 @@ class KinematicsSolver(RobotNode):
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None
         self._solved: ActuatorFeedback | None = None
+        self._unsolvable = ''
         self._stamp = Time()
         self._answers = Services(
             self._binding, self._feedback, lambda: self._tracker.latest,
@@ -189,7 +191,12 @@ class KinematicsSolver(RobotNode):
         self._solved = feedback
         if not feedback.known:
             return
-        q = self._solve(self._tracker, feedback.present)
+        try:
+            q = self._solve(self._tracker, feedback.present)
+        except SoroError as error:  # numbers that no model can compute with
+            self._unsolvable = str(error)
+            return
+        self._unsolvable = ''
         if q.status.code is Code.NOT_CONVERGED:
             return
         self._stamp = Time()
@@ -225,12 +232,12 @@ class KinematicsSolver(RobotNode):
             self._joints.publish(joints)
         commanded = finite_or_none(feedback.commanded)
         if commanded is not None and self._ghost.get_subscription_count() > 0:
-            ghost = self._solve(self._commanded, commanded)
-            self._ghost.publish(
-                configuration_to_message(
+            # What was commanded is within the limits; a state that says otherwise has no ghost.
+            with contextlib.suppress(SoroError):
+                ghost = self._solve(self._commanded, commanded)
+                self._ghost.publish(configuration_to_message(
                     ghost, robot, frames.base_link, self._stamp, ConfigurationMessage.FROM_COMMAND
-                )
-            )
+                ))  # fmt: skip
 
     def _report(self, feedback: ActuatorFeedback | None) -> None:
         report, age = self.diagnostics.report, self._feedback.age()
@@ -245,6 +252,9 @@ class KinematicsSolver(RobotNode):
             now = self.get_clock().now().nanoseconds
             latency = (now - feedback.stamp) / NANOSECONDS
             report('actuator_state', Level.OK, 'fresh', age=age, latency=latency)
+        if self._unsolvable:
+            report('solver', Level.ERROR, self._unsolvable)
+            return
         # Not the latest solution: that one stays while nothing converges.
         q = self._tracker.last
         if q is None:

@@ -128,6 +128,15 @@ def test_applied_stands_in_for_a_missing_sensor(scene, robot):
     assert pose_from_message(tips[-1].pose) == pytest.approx(expected, abs=1e-9)
 
 
+def test_a_state_that_no_model_computes_with_is_an_error_and_the_stream_goes_on(scene):
+    tips = scene.ros.listen(PoseStamped, 'tip_pose')
+    scene.speak(measured=[1e300] * 3, commanded=[1e300] * 3)
+    wait_until(lambda: scene.status('solver')[0] == 2)
+    assert 'actuation = ' in scene.status('solver')[1]
+    scene.speak()
+    wait_until(lambda: tips and scene.status('solver') == (0, 'solved'))
+
+
 def test_nothing_is_published_without_a_known_state(scene):
     scene.speak(measured=NAN)
     wait_until(lambda: 'neither measured' in scene.status('actuator_state')[1])
