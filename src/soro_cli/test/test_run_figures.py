@@ -19,6 +19,7 @@ from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
 from soro_cli.main import main
 from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
+from soro_mechanics.identification import identify, predict
 from soro_mechanics.robot_file import read_robot_file
 
 
@@ -139,6 +140,37 @@ def test_identify_finds_offsets_of_a_recording_too(recorded, soro, tmp_path):
     assert re.search(r'marker_z +-?[0-9.]+ mm +-?[0-9.]+ mm to [0-9.]+ mm', done.stdout)
 
 
+def test_a_tracker_of_positions_alone_says_nothing_of_orientation(recorded, soro):
+    done = soro('identify', str(recorded.folder), '--tip', 'tracker/position', '--json')
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer['gravity'] == [0.0, 0.0, -9.81]  # the robot file's
+    assert answer['oriented'] is False and answer['after']['orientation'] is None
+    # A tip that was always upright would contradict every posture.
+    for found, truth in zip(answer['parameters'].values(), recorded.truth, strict=True):
+        assert found['low'] < truth < found['high']
+
+
+def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
+    fitted, drawn = [], []
+
+    def fit(*values, gravity, **options):
+        fitted.append(gravity)
+        return identify(*values, gravity=gravity, **options)
+
+    def seen(robot, *values):
+        drawn.append(robot.gravity)
+        return predict(robot, *values)
+
+    monkeypatch.setattr('soro_mechanics.identification.identify', fit)
+    monkeypatch.setattr('soro_cli.recording.identify_bag.predict', seen)
+    done = soro('identify', str(recorded.folder), '--gravity', '-9.81m/s^2', '0', '0')
+    assert done.returncode == 0, done.stderr
+    assert 'gravity -9.81 0 0 m/s^2 (--gravity)' in done.stderr
+    np.testing.assert_allclose(fitted, [[-9.81, 0.0, 0.0]])
+    np.testing.assert_allclose(drawn, [[-9.81, 0.0, 0.0]] * 2)
+
+
 def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
     twice = ['--parameter', 'a=constant_curvature.actuator_offset',
              '--parameter', 'b=constant_curvature.actuator_offset']  # fmt: skip
@@ -157,6 +189,8 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
     ('words', 'said'),
     [
         (['--tip', 'tracker/pose'], 'holds no /arm/tracker/pose'),
+        (['--tip', 'camera/pose'], "frame 'world', not in 'arm/base_link': transform"),
+        (['--gravity', '0', '0', '9.81'], "--gravity z = '9.81'"),
         (['--fix', 'stiffness'], 'there are: linear, quadratic'),
         (['--parameter', 'x'], 'name=path'),
         (['--sensor-offset', 'pump'], 'actuator_1'),

@@ -14,6 +14,7 @@ examples:
   soro identify bags/run --write my_robot.yaml
   soro identify bags/run --parameter EI=ancf.EI --parameter leg=ancf.legs.*.stretch:growth
   soro identify bags/run --fix bending_stiffness --tip tracker/pose --marker-offset
+  soro identify bags/run --tip tracker/pose --gravity 0 0 9.81m/s^2
   soro identify bags/run --offsets-only --sensor-offset pair_1 --sensor-offset pair_2
   soro identify legs.csv --robot soft_parallel
   soro identify tips.csv --robot soft_parallel --write my_robot.yaml
@@ -34,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bag.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     bag.add_argument('--model', help="default: the one that ran, else the robot's first")
     bag.add_argument('--tip', metavar='TOPIC', help='measured poses of the tip (relative name)')
+    bag.add_argument(
+        '--gravity', nargs=3, metavar=('X', 'Y', 'Z'),
+        help="in base_link, as the robot was mounted (0 0 9.81m/s^2); default: the robot file's",
+    )  # fmt: skip
     bag.add_argument(
         '--parameter', action='append', default=[], metavar='NAME=PATH',
         help='number(s) of the robot file to fit; * for every entry; default: by the model',
@@ -99,25 +104,44 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         robot = Robot(data.description, model)
         tip = measured_tip(data, arguments.tip)
         observations = postures(data, tip, speed, settling)
+        gravity, by = _gravity(arguments, data)
         space = ParameterSpace(data.description, _parameters(arguments, robot))
         offsets = _offsets(arguments, robot)
         if not arguments.json:
-            note(f'{len(observations)} postures, measured by {tip.topic}; model {model}')
+            what = 'pose' if observations.oriented else 'position alone, orientation not measured'
+            values = ' '.join(f'{g:g}' for g in gravity)
+            note(
+                f'{len(observations)} postures, measured by {tip.topic} ({what}); model {model}; '
+                f'gravity {values} m/s^2 ({by})'
+            )
         found = identify(
-            space, model, observations, offsets=offsets, hold_out=arguments.hold_out,
-            seed=arguments.seed,
+            space, model, observations, offsets=offsets, gravity=gravity,
+            hold_out=arguments.hold_out, seed=arguments.seed,
         )  # fmt: skip
         folder = arguments.output or Path('out') / 'identify' / path.resolve().stem
-        figure = draw_report(data, space, model, observations, found, offsets)
+        figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, folder / 'identification.png')
         if arguments.write and found.better and found.names:
             space.write(found.factors.tolist(), Path(arguments.write))
-    _report(arguments, space, found, len(observations), picture)
+    _report(arguments, space, found, observations, gravity, picture)
     if not found.better:
         raise CliError(
             'postures that the fit had not seen are met worse than before: nothing is written', 402
         )
     return 0
+
+
+def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
+    """Return gravity in base_link [m/s^2] and who says so; a bag does not hold the solver's."""
+    import numpy as np
+
+    from soro_cli import people_units
+
+    if arguments.gravity is None:
+        return data.description.gravity, 'robot file'
+    words = zip('xyz', arguments.gravity, strict=True)
+    values = [people_units.number(word, 'm/s^2', f'--gravity {axis}') for axis, word in words]
+    return np.array(values), '--gravity'
 
 
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
@@ -156,8 +180,9 @@ def _offsets(arguments: argparse.Namespace, robot: Any) -> Any:
 
 
 def _report(
-    arguments: argparse.Namespace, space: Any, found: Any, postures: int, picture: Path
-) -> None:
+    arguments: argparse.Namespace, space: Any, found: Any, observations: Any, gravity: Any,
+    picture: Path,
+) -> None:  # fmt: skip
     from dataclasses import asdict
 
     from soro_cli.people_units import shown
@@ -176,7 +201,8 @@ def _report(
             'offsets': {
                 o.name: {'value': o.value, 'low': o.low, 'high': o.high} for o in found.offsets
             },
-            'level': found.level, 'postures': postures, 'better': found.better,
+            'level': found.level, 'postures': len(observations), 'better': found.better,
+            'oriented': observations.oriented, 'gravity': gravity.tolist(),
             'correlation': found.correlation.tolist(), 'picture': str(picture),
             **{name: asdict(getattr(found, name)) for name in errors},
         })  # fmt: skip
