@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 import re
 import shutil
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,10 @@ from recorded_run import HOLD, PERIOD, RecordedRun
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
 from soro_cli.main import main
+from soro_cli.recording.results import default_folder
 from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
+from soro_cli.recording.run_figures import FIGURES
+from soro_cli.recording.run_player import PLAYER
 from soro_mechanics.identification import identify, predict
 from soro_mechanics.robot_file import read_robot_file
 
@@ -54,6 +58,7 @@ def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, so
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     names = {Path(f).name for f in answer['files']}
+    assert names == {PLAYER, *(f'{name}.png' for name in FIGURES)}
     assert names == {
         'actuation.png', 'tip.png', 'shape.png', 'path.png', 'stiffness.png', 'timing.png',
         'player.html',
@@ -84,14 +89,47 @@ def test_actuators_come_in_the_order_of_the_robot_file(recorded):
             choose_namespace(bag, 'leg')
 
 
+def test_figures_of_an_earlier_run_do_not_stay_among_the_new_ones(soro, tmp_path, monkeypatch):
+    RecordedRun(tmp_path / 'run', 2)
+    folder = tmp_path / 'figures'
+    folder.mkdir()
+    for name in (*(f'{figure}.png' for figure in FIGURES), PLAYER, 'mine.png'):
+        (folder / name).write_text('old')
+    # As of a recording without shapes and paths.
+    monkeypatch.setattr(RunData, 'shapes', lambda run, topic='': None)
+    monkeypatch.setattr(RunData, 'paths', lambda run: [])
+    done = soro('plot', 'run', '-o', 'figures')
+    assert done.returncode == 0, done.stderr
+    left = {file.name for file in folder.iterdir()}
+    assert left == {'actuation.png', 'timing.png', 'tip.png', 'mine.png'}
+    assert (folder / 'mine.png').read_text() == 'old'
+    assert (folder / 'tip.png').read_bytes()[1:4] == b'PNG'
+
+
+@pytest.mark.parametrize(
+    ('bag', 'robots', 'folder'),
+    [
+        ('bags/p0.5bar', ['/arm'], 'out/plots/p0.5bar'),
+        ('bags/run.mcap', ['/arm'], 'out/plots/run.mcap'),
+        ('bags/run.mcap/run_0.5.mcap', ['/arm'], 'out/plots/run_0.5'),
+        ('bags/p0.5bar', ['/arm', '/lab/leg'], 'out/plots/p0.5bar/lab/leg'),
+    ],
+)
+def test_no_two_recordings_share_a_folder(tmp_path, bag, robots, folder):
+    for name in ('p0.5bar', 'run.mcap'):
+        (tmp_path / 'bags' / name).mkdir(parents=True)
+    reader = SimpleNamespace(path=tmp_path / bag, namespaces=robots)
+    assert default_folder('plots', reader, robots[-1]) == Path(folder)
+
+
 def test_a_cut_recording_is_still_drawn(recorded, soro, tmp_path):
-    shutil.copytree(recorded.folder, tmp_path / 'cut')
-    (file,) = (tmp_path / 'cut').glob('*.mcap')
+    shutil.copytree(recorded.folder, tmp_path / 'cut.off')
+    (file,) = (tmp_path / 'cut.off').glob('*.mcap')
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    done = soro('plot', 'cut', '--json')
+    done = soro('plot', 'cut.off', '--json')
     assert done.returncode == 0, done.stderr
     assert 'cut off' in done.stderr
-    assert (tmp_path / 'out' / 'plots' / 'cut' / 'actuation.png').exists()
+    assert (tmp_path / 'out' / 'plots' / 'cut.off' / 'actuation.png').exists()
 
 
 def test_distance_to_a_path_against_brute_force():

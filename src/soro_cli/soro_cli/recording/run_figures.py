@@ -20,6 +20,7 @@ from soro_cli.people_units import SHOWN, shown
 from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
 
 COLOURS = ('#1f6feb', '#d1570a', '#117a65', '#7d3c98', '#b7950b', '#555555')
+FIGURES = ('actuation', 'timing', 'shape', 'stiffness', 'path', 'tip')  # all there are
 SHAPES_DRAWN = 25
 STIFFNESS_SAMPLES = 60
 STREAMS = ('actuator_state', 'actuator_command', 'tip_pose', 'configuration')

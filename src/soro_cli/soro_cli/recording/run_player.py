@@ -14,6 +14,7 @@ import numpy as np
 from soro_cli.people_units import SHOWN
 from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
 
+PLAYER = 'player.html'
 FRAMES = 1500  # at most; the page stays below some megabytes
 STATIONS = 24  # points of a backbone that are kept
 

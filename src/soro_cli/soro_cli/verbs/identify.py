@@ -66,7 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     bag.add_argument('--hold-out', type=float, default=0.3, help='share of postures kept for test')
     bag.add_argument('--seed', type=int, default=0, help='which postures are held out')
-    bag.add_argument('-o', '--output', type=Path, help='folder of the picture')
+    bag.add_argument(
+        '-o', '--output', type=Path,
+        help='folder of the picture (default: out/identify/<bag>, with several robots in the bag '
+        'out/identify/<bag>/<namespace>)',
+    )  # fmt: skip
     parser.add_argument('--json', action='store_true', help='SI units, one line')
 
 
@@ -92,6 +96,7 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         save_figure,
     )
     from soro_cli.recording.open_bag import open_bag
+    from soro_cli.recording.results import default_folder
     from soro_cli.recording.run_data import choose_namespace, PRESENT, RunData
     from soro_cli.tables import note
 
@@ -118,7 +123,7 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
             space, model, observations, offsets=offsets, gravity=gravity,
             hold_out=arguments.hold_out, seed=arguments.seed,
         )  # fmt: skip
-        folder = arguments.output or Path('out') / 'identify' / path.resolve().stem
+        folder = arguments.output or default_folder('identify', bag, data.namespace)
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, folder / 'identification.png')
         if arguments.write and found.better and found.names:
