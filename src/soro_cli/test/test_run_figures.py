@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import errno
 import json
+import os
 from pathlib import Path
 import re
 import shutil
 from types import SimpleNamespace
 from typing import NamedTuple
 
+from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 import pytest
@@ -19,9 +22,11 @@ from recorded_run import HOLD, PERIOD, RecordedRun
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
 from soro_cli.main import main
+from soro_cli.recording.identify_bag import save_figure
+from soro_cli.recording.open_bag import open_bag
 from soro_cli.recording.results import default_folder
 from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
-from soro_cli.recording.run_figures import FIGURES
+from soro_cli.recording.run_figures import Drawn, FIGURES
 from soro_cli.recording.run_player import PLAYER
 from soro_mechanics.identification import identify, predict
 from soro_mechanics.robot_file import read_robot_file
@@ -229,6 +234,10 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
         (['--tip', 'tracker/pose'], 'holds no /arm/tracker/pose'),
         (['--tip', 'camera/pose'], "frame 'world', not in 'arm/base_link': transform"),
         (['--gravity', '0', '0', '9.81'], "--gravity z = '9.81'"),
+        (['--hold-out', '30'], '--hold-out 30: a share between 0 and 1'),
+        (['--hold-out', 'nan'], '--hold-out nan: a share between 0 and 1'),
+        (['--hold-out', '0.99'], '--hold-out 0.99 leaves 0 of 24 postures'),
+        (['--seed', '-1'], '--seed -1: zero or a positive'),
         (['--fix', 'stiffness'], 'there are: linear, quadratic'),
         (['--parameter', 'x'], 'name=path'),
         (['--sensor-offset', 'pump'], 'actuator_1'),
@@ -242,6 +251,41 @@ def test_identify_says_what_is_wrong(recorded, soro, tmp_path, words, said):
     assert done.returncode == 1
     assert said in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+
+
+def test_an_output_that_cannot_be_written_does_not_blame_the_recording(
+    recorded, soro, tmp_path, monkeypatch
+):
+    (tmp_path / 'file').write_text('in the way')
+    done = soro('plot', str(recorded.folder), '-o', 'file/figures')
+    assert done.returncode == 1
+    assert done.stderr == 'soro: file/figures cannot be written: Not a directory\n'
+    words = ['identify', str(recorded.folder), '--fix', 'linear', '--fix', 'quadratic']
+    done = soro(*words, '--write', 'missing/x.yaml')
+    assert done.returncode == 1
+    assert 'soro: missing/x.yaml cannot be written: No such file or directory' in done.stderr
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Figure, 'savefig', full)
+    with pytest.raises(CliError, match=r'tip\.png cannot be written: No space left'):
+        Drawn('tip', Figure(), {}).save(tmp_path)
+    with pytest.raises(CliError, match=r'x\.png cannot be written: No space left'):
+        save_figure(Figure(), tmp_path / 'x.png')
+
+
+def test_only_what_fails_while_a_bag_is_read_is_said_of_the_bag(recorded, monkeypatch):
+    with pytest.raises(OSError, match='something else'), open_bag(recorded.folder):
+        raise OSError('something else')
+
+    def broken(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr('soro_cli.bag_reader.messages', broken)
+    with pytest.raises(CliError, match='run cannot be read: Input/output'):
+        with open_bag(recorded.folder) as bag:
+            next(iter(bag.messages()))
 
 
 def test_the_example_of_the_documentation_runs(recorded, capsys):

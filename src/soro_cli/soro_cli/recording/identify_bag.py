@@ -19,6 +19,7 @@ from soro_node.frames import frames_for
 
 from soro_cli.errors import CliError
 from soro_cli.people_units import shown
+from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Actuation, Array, PRESENT, RunData, TRUTH
 
 WINDOW = 0.3  # s over which speed is measured and a posture is averaged
@@ -218,8 +219,9 @@ def _seen(robot: Robot, data: Observations, offsets: Offsets | None, values: Arr
 
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a figure as PNG and return where."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=110)
     return path
 
 

@@ -19,6 +19,7 @@ from soro_mechanics.robot_file import read_robot_file, RobotDescription
 
 from soro_cli.bag_reader import BagReader, NANOSECONDS
 from soro_cli.errors import CliError
+from soro_cli.recording.results import writing
 
 Array = NDArray[np.float64]
 PRESENT, COMMANDED, TRUTH = 'configuration', 'commanded_configuration', 'emulator/configuration'
@@ -242,7 +243,8 @@ def _description(bag: BagReader, namespace: str, folder: Path) -> RobotDescripti
         if not texts:  # a bag of rosbag2: the namespace is usually the robot's name
             return read_robot_file(find_robot_file(namespace.strip('/')))
         path = folder / 'robot.yaml'
-        path.write_text(texts[0], encoding='utf-8')
+        with writing(path):
+            path.write_text(texts[0], encoding='utf-8')
         return read_robot_file(path)
     except SoroError as error:
         raise CliError(

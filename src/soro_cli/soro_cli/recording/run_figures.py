@@ -17,6 +17,7 @@ import numpy as np
 from soro_mechanics.robot import Robot
 
 from soro_cli.people_units import SHOWN, shown
+from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
 
 COLOURS = ('#1f6feb', '#d1570a', '#117a65', '#7d3c98', '#b7950b', '#555555')
@@ -40,7 +41,8 @@ class Drawn:
     def save(self, folder: Path) -> Path:
         """Write the PNG."""
         path = folder / f'{self.name}.png'
-        self.figure.savefig(path, dpi=DPI)
+        with writing(path):
+            self.figure.savefig(path, dpi=DPI)
         return path
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from soro_cli.people_units import SHOWN
+from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
 
 PLAYER = 'player.html'
@@ -28,7 +29,8 @@ def write_player(run: RunData, path: Path) -> bool:
     # The only way out of the script element that holds the data.
     data = json.dumps(_data(run, shapes), allow_nan=False).replace('</', '<\\/')
     page = page.replace('"RUN_DATA"', data).replace('RUN_TITLE', _escaped(run.description.title))
-    path.write_text(page, encoding='utf-8')
+    with writing(path):
+        path.write_text(page, encoding='utf-8')
     return True
 
 

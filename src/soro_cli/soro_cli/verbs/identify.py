@@ -96,12 +96,13 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         save_figure,
     )
     from soro_cli.recording.open_bag import open_bag
-    from soro_cli.recording.results import default_folder
+    from soro_cli.recording.results import default_folder, writing
     from soro_cli.recording.run_data import choose_namespace, PRESENT, RunData
     from soro_cli.tables import note
 
     speed = people_units.number(arguments.speed, 'm/s', '--speed')
     settling = people_units.number(arguments.settling, 's', '--settling')
+    _check_choice(arguments)
     with open_bag(path) as bag:
         data = RunData(bag, choose_namespace(bag, arguments.namespace))
         shapes = data.shapes(PRESENT)
@@ -112,6 +113,8 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         gravity, by = _gravity(arguments, data)
         space = ParameterSpace(data.description, _parameters(arguments, robot))
         offsets = _offsets(arguments, robot)
+        unknowns = len(space.names) + (0 if offsets is None else len(offsets))
+        _check_rest(arguments, len(observations), unknowns)
         if not arguments.json:
             what = 'pose' if observations.oriented else 'position alone, orientation not measured'
             values = ' '.join(f'{g:g}' for g in gravity)
@@ -127,13 +130,40 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, folder / 'identification.png')
         if arguments.write and found.better and found.names:
-            space.write(found.factors.tolist(), Path(arguments.write))
+            with writing(Path(arguments.write)):
+                space.write(found.factors.tolist(), Path(arguments.write))
     _report(arguments, space, found, observations, gravity, picture)
     if not found.better:
         raise CliError(
             'postures that the fit had not seen are met worse than before: nothing is written', 402
         )
     return 0
+
+
+def _check_choice(arguments: argparse.Namespace) -> None:
+    """Refuse a hold-out that is no share, and a seed that is none, by the options' names."""
+    from soro_cli.errors import CliError
+
+    if not 0.0 < arguments.hold_out < 1.0:
+        raise CliError(
+            f'--hold-out {arguments.hold_out:g}: a share between 0 and 1 is needed (0.3: 30 %)'
+        )
+    if arguments.seed < 0:
+        raise CliError(f'--seed {arguments.seed}: zero or a positive whole number is needed')
+
+
+def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
+    """Refuse a hold-out that leaves fewer equations than unknowns."""
+    from soro_mechanics.identification import split
+
+    from soro_cli.errors import CliError
+
+    left = len(split(postures, arguments.hold_out, arguments.seed)[0])
+    if postures > unknowns + 3 and 3 * left <= unknowns:  # fewer postures: refused by themselves
+        raise CliError(
+            f'--hold-out {arguments.hold_out:g} leaves {left} of {postures} postures for the fit '
+            f'of {unknowns} numbers; hold out fewer'
+        )
 
 
 def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
@@ -247,6 +277,7 @@ def _of_table(arguments: argparse.Namespace) -> int:
     from soro_mechanics.stretch_table import read_stretch_table
 
     from soro_cli.errors import CliError
+    from soro_cli.recording.results import writing
     from soro_cli.tables import note, print_json, print_table
 
     if arguments.robot is None:
@@ -257,7 +288,8 @@ def _of_table(arguments: argparse.Namespace) -> int:
     table = read_stretch_table(arguments.recording, robot.engine)
     fits = identify_stretch(table, robot.limits[:, 1], arguments.knots)
     if arguments.write:
-        write_identified(robot.engine.description, fits, arguments.write)
+        with writing(Path(arguments.write)):
+            write_identified(robot.engine.description, fits, arguments.write)
     if arguments.json:
         print_json({
             fit.leg: {

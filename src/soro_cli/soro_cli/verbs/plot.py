@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.recording.open_bag import open_bag
-    from soro_cli.recording.results import default_folder
+    from soro_cli.recording.results import default_folder, writing
     from soro_cli.recording.run_data import choose_namespace, RunData
     from soro_cli.recording.run_figures import draw_all, FIGURES
     from soro_cli.recording.run_player import PLAYER, write_player
@@ -41,11 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
         run_data = RunData(bag, namespace)
         if not bag.finished:
             note('soro: this recording was cut off; drawn is what it holds')
-        folder.mkdir(parents=True, exist_ok=True)
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         drawn = draw_all(run_data)
         # What an earlier run drew and this one does not would pass for this recording's.
         for name in (*(f'{figure}.png' for figure in FIGURES), PLAYER):
-            (folder / name).unlink(missing_ok=True)
+            with writing(folder / name):
+                (folder / name).unlink(missing_ok=True)
         files = [one.save(folder) for one in drawn]
         player = folder / PLAYER
         if write_player(run_data, player):
