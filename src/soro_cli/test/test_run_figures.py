@@ -13,13 +13,14 @@ import re
 import shutil
 from types import SimpleNamespace
 from typing import NamedTuple
+import weakref
 
 from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 import pytest
 from recorded_run import HOLD, PERIOD, RecordedRun
-from soro_cli.bag_reader import BagReader
+from soro_cli.bag_reader import BagReader, Recorded
 from soro_cli.errors import CliError
 from soro_cli.main import main
 from soro_cli.recording.identify_bag import save_figure
@@ -92,6 +93,38 @@ def test_actuators_come_in_the_order_of_the_robot_file(recorded):
         assert data.names == ('actuator_1', 'actuator_2', 'actuator_3')
         with pytest.raises(CliError, match='recorded: arm'):
             choose_namespace(bag, 'leg')
+
+
+@pytest.mark.parametrize('words', [('plot',), ('identify', '--fix', 'linear')])
+def test_decoded_shapes_are_not_kept(recorded, soro, monkeypatch, words):
+    # An hour of them takes gigabytes.
+    decode, alive, most = Recorded.message.fget, set(), 0
+
+    def counted(entry):
+        nonlocal most
+        message = decode(entry)
+        if hasattr(message, 'backbones'):
+            alive.add(id(message))
+            weakref.finalize(message, alive.discard, id(message))
+            most = max(most, len(alive))
+        return message
+
+    monkeypatch.setattr(Recorded, 'message', property(counted))
+    done = soro(words[0], str(recorded.folder), *words[1:])
+    assert done.returncode == 0, done.stderr
+    assert 0 < most <= 3
+
+
+def test_backbones_of_chosen_moments_are_read(recorded):
+    with BagReader(recorded.folder) as bag:
+        run = RunData(bag, '/arm')
+        shapes = run.shapes()
+        chosen = np.array([200, 3, 200, 383])
+        (line,) = run.backbones('configuration', chosen)
+        assert line.shape[::2] == (4, 3)
+        np.testing.assert_allclose(line[:, -1], shapes.tip[chosen, :3], atol=1e-9)
+        length = np.linalg.norm(np.diff(line, axis=1), axis=2).sum(axis=1)
+        np.testing.assert_allclose(shapes.lengths[chosen], length, rtol=1e-12)
 
 
 def test_figures_of_an_earlier_run_do_not_stay_among_the_new_ones(soro, tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 import numpy as np
@@ -65,9 +66,8 @@ def measured_tip(run: RunData, topic: str | None) -> Measured:
             '--tip. What the model itself says about the tip (tip_pose) cannot identify it.'
         )
     frames = _base_frames(run)
-    rows = []
-    for entry in run.entries(name):
-        message = entry.message
+
+    def row(message: Any) -> list[float]:
         pose = getattr(message, 'tip', None) or getattr(message, 'pose', None)
         pose = getattr(pose, 'pose', pose)  # TipEstimate: pose with covariance
         if pose is None:
@@ -80,8 +80,10 @@ def measured_tip(run: RunData, topic: str | None) -> Measured:
                 'or record the tracker in it'
             )
         p, q = pose.position, pose.orientation
-        rows.append((run.stamp(message.header), [p.x, p.y, p.z, q.x, q.y, q.z, q.w]))
-    return Measured(name, np.array([t for t, _ in rows]), np.array([p for _, p in rows]))
+        return [run.stamp(message.header), p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+
+    table = run.table(name, row, 8)
+    return Measured(name, table[:, 0], table[:, 1:])
 
 
 def _base_frames(run: RunData) -> tuple[str, ...]:
