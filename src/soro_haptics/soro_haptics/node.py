@@ -175,7 +175,8 @@ class HapticRenderer(DriverNode):
             return
         self._state_publisher.publish(state_message(tick, self._gate, stamp))
         if tick.reading is not None and tick.reading.sensors is not None:
-            elongation = self._control.haptics.guard.elongation
+            control = self._control
+            elongation = control.haptics.guard.elongation if control.estimated else None
             self._flex_publisher.publish(flex_message(tick.reading.sensors, stamp, elongation))
 
     def _copy_command(self, tick: Tick, stamp: TimeMessage) -> None:
@@ -184,13 +185,14 @@ class HapticRenderer(DriverNode):
             self._command.publish(self._command_message(tick.demand.values, now))
 
     def _copy_estimate(self, tick: Tick, stamp: TimeMessage) -> None:
-        if tick.reading is not None:
+        # Never an earlier estimate with a new stamp: who uses it could not know that it is old.
+        if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
             sensing, rank = haptics.loop.law.sensing, haptics.guard.rank
             self._estimate.publish(estimate_message(sensing, rank, self._frames, stamp))
 
     def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
-        if tick.reading is not None:
+        if tick.reading is not None and self._control.estimated:
             sensing = self._control.haptics.loop.law.sensing
             self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
             self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
