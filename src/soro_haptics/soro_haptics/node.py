@@ -64,8 +64,7 @@ class HapticRenderer(DriverNode):
 
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None
-        self._haptics: Haptics | None = None
-        self._period = 0.0
+        self._haptics: Haptics | None = None  # loaded before the configuration that uses it
         self._heard: TopicDevice | None = None
         self._times = StageTimes()
         self._collector = CollectorWatch(self._times.collection)
@@ -86,6 +85,13 @@ class HapticRenderer(DriverNode):
         )  # fmt: skip
 
     # What differs from a driver ----------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Do what a driver does; the next configuration loads the model of its own robot file."""
+        try:
+            super().configure()
+        finally:
+            self._haptics = None
 
     def listen_to_commands(self) -> None:
         """Listen to targets for the motors: nobody else commands them."""
@@ -116,14 +122,13 @@ class HapticRenderer(DriverNode):
     def make_law(
         self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
     ) -> Law:
-        """Return sensing and rendering; the model is loaded once."""
+        """Return sensing and rendering; one model does for all attempts to connect."""
         self._robot, self._period = robot, settings.period
         self._every = max(1, round(settings.rate / self._table.publish_rate))
-        if self._haptics is None:
-            self._haptics = self._load()
+        haptics = self._haptics = self._haptics or self._load()
         motion = MotorMotion(len(gate.names), self._table.motion_speed)
         self._control = HapticControl(
-            self._haptics, self._source, motion, self._table.on_sensor_loss,
+            haptics, self._source, motion, self._table.on_sensor_loss,
             self._table.rest_force, self._times,
         )  # fmt: skip
         # What is loaded by now stays: collections look at what came later only.
@@ -221,10 +226,12 @@ class HapticRenderer(DriverNode):
     def _on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Use the calibration that is in the file now."""
         try:
+            self._haptics = None  # whoever connects from now on reads the file
+            loop = self._loop or self._connected
+            if loop is None or self._control is None:
+                raise NotActive(f'{self._source} is not configured; then it will read the file')
             haptics = self._load()
-            if self._loop is not None and self._control is not None:
-                self._loop.between_ticks(lambda: self._control.replace_haptics(haptics))
-            self._haptics = haptics
+            loop.between_ticks(lambda: self._control.replace_haptics(haptics))
         except SoroError as error:
             response.success, response.message = False, str(error)
             return response
@@ -267,8 +274,6 @@ class HapticRenderer(DriverNode):
 
     def _load(self) -> Haptics:
         values = self._table.values()
-        if not self._period:
-            raise NotActive(f'{self._source} is not configured')
         path = calibration_path(values['calibration_file'], self.get_namespace(), self._robot.name)
         calibration = known_calibration(path, self._robot.name)
         begin = time.monotonic()

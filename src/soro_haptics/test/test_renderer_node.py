@@ -11,6 +11,7 @@ from rclpy.time import Time
 from recorded_bench import haptics, nominal_calibration
 from soro_mechanics.flex_calibration import save_calibration
 from soro_node.testing import RosSession, wait_until
+from std_srvs.srv import Trigger
 
 from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
 
@@ -59,3 +60,38 @@ def test_without_an_estimate_none_is_published(ros, monkeypatch, tmp_path):
     wait_until(lambda: min(stamp(states[-1]), stamp(flex[-1])) > stamp(lost) + 500_000_000)
     assert all(stamp(copy[-1]) <= stamp(lost) for copy in copies)
     assert np.isnan(flex[-1].value).all() and np.isfinite(flex[-1].raw).all()
+
+
+def edit(file, old, new):
+    text = file.read_text(encoding='utf-8')
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new), encoding='utf-8')
+
+
+def test_a_new_configuration_takes_the_robot_file_as_it_is_then(ros, monkeypatch, tmp_path):
+    node, _, file = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    before = node._control.haptics.loop
+    assert before.law.setup.period == pytest.approx(1.0 / 500.0)
+    assert ros.do(node, node.trigger_cleanup) == DONE
+    reload = ros.call(Trigger, 'haptic_renderer/reload_calibration', Trigger.Request())
+    assert not reload.success and 'not configured' in reload.message
+    edit(file, 'rate: {value: 500 Hz,', 'rate: {value: 400 Hz,')
+    edit(file, 'young: {value: 76.4 MPa,', 'young: {value: 60 MPa,')
+    assert ros.do(node, node.trigger_configure) == DONE
+    after = node._control.haptics.loop
+    assert after.law.setup.period == pytest.approx(1.0 / 400.0)
+    assert after.device.ports.ee[0, 0] > 1.1 * before.device.ports.ee[0, 0]  # softer
+
+
+def test_what_is_loaded_for_an_autostart_is_used_once(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    loaded = []
+    monkeypatch.setattr(node, '_load', lambda load=node._load: loaded.append(load()) or loaded[-1])
+    ros.do(node, node.autostart)
+    wait_until(lambda: node.active)
+    assert [node._control.haptics] == loaded
+    assert ros.do(node, node.trigger_deactivate) == DONE
+    assert ros.do(node, node.trigger_cleanup) == DONE
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert node._control.haptics is loaded[1]
