@@ -125,7 +125,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         haptic = self._robot.structure.get('haptic')
         if haptic is None:
             raise InvalidInput('robot', self._robot.name, 'a robot with a section haptic')
-        self._spec = haptic
+        self._spec, self._device = haptic, None  # a model of an earlier file is none of this one
         self._strips = tuple(strip.name for strip in haptic.strips)
         given = self.table.calibration_file
         folder = user_data_folder(self.get_namespace(), self._robot.name)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rclpy.node import Node
 from soro_flex_calibration.node import FlexCalibrationNode
+from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.status import Code
 from soro_node.testing import RosSession, wait_for, wait_until
@@ -150,3 +151,19 @@ def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(bench):
     wait_for(first.cancel_goal_async())
     result = wait_for(first.get_result_async()).result
     assert result.error_code == Code.CANCELED
+
+
+def test_a_new_configuration_solves_the_robot_file_as_it_is_then(tmp_path):
+    file = tmp_path / 'haptic_5dof.yaml'
+    text = find_robot_file('haptic_5dof').read_text(encoding='utf-8')
+    file.write_text(text, encoding='utf-8')
+    with RosSession('/arm') as ros:
+        node = ros.node(FlexCalibrationNode, '/arm', robot=str(file))
+        assert ros.start(node)
+        stiff = node._model()
+        assert node._model() is stiff
+        ros.do(node, node.trigger_deactivate)
+        ros.do(node, node.trigger_cleanup)
+        file.write_text(text.replace('young: {value: 76.4 MPa', 'young: {value: 60 MPa'))
+        assert ros.start(node)
+        assert node._model().ports.ee[0, 0] > 1.1 * stiff.ports.ee[0, 0]
