@@ -33,6 +33,7 @@ from std_srvs.srv import Trigger
 
 from soro_flex_calibration.calibration_motion import (
     CalibrationMotion,
+    GoalEnd,
     MotionSettings,
     MotorWatch,
     MOVING,
@@ -140,7 +141,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             (FlexState, 'flex_state', self._on_flex),
         ):
             self._inputs.append(self.create_subscription(kind, topic, callback, SAMPLES))
-        self._ending.clear()
+        self._ending = threading.Event()  # a goal that outlived a deactivation stays ended
         self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
         self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
 
@@ -169,7 +170,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             if not self._busy.acquire(blocking=False):
                 raise Refused(Code.BUSY, 'another calibration is running')
             try:
-                self._calibrate(handle, result)
+                end = GoalEnd(lambda: handle.is_cancel_requested, self._ending)
+                self._calibrate(handle, result, end)
             finally:
                 self._busy.release()
         except SoroError as error:
@@ -188,7 +190,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self.diagnostics.report('calibration', level, result.error_message or self._known())
         return result
 
-    def _calibrate(self, handle: Any, result: CalibrateFlexSensors.Result) -> None:
+    def _calibrate(self, handle: Any, result: CalibrateFlexSensors.Result, end: GoalEnd) -> None:
         goal = handle.request
         unknown = [name for name in goal.sensor_name if name not in self._strips]
         if unknown:
@@ -199,27 +201,30 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             if raw.names != self._strips or raw.angles.shape[1] != len(self._robot.actuators):
                 raise InvalidInput('use_recorded', str(stored), 'a recording of this robot')
         else:
-            raw = self._move_and_record(handle, goal)
+            raw = self._move_and_record(handle, goal, end)
             raw.save(stored)
         _tell(handle, MOVING, 'solving the model at every reading', 0)
-        recording = raw.with_model(self._model())
+        recording = raw.with_model(self._model(), end.check)
+        end.check()
         _tell(handle, 0.95, 'fitting', 0)
         most = goal.max_residual if goal.max_residual > 0.0 else self.table.max_residual
         report = fit_recording(
             self._robot.name, recording, self._spec.distance, goal.sensor_name,
             self.table.method, most,
         )  # fmt: skip
+        end.check()
         write_report(report, recording, self.path.parent)
         self._fill(result, report, len(raw.angles))
         if report.reasons:
             raise PoorFit(report.reasons)
         if goal.keep:
+            end.check()  # who ends a goal wants the calibration as it was
             keep_fit(report, self.path, self._strips)
             result.saved_to = str(self.path)
             self._use()
         _tell(handle, 1.0, 'done', 0)
 
-    def _move_and_record(self, handle: Any, goal: Any) -> RawRecording:
+    def _move_and_record(self, handle: Any, goal: Any, end: GoalEnd) -> RawRecording:
         table = self.table
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
         random = np.random.default_rng(None if table.seed < 0 else table.seed)
@@ -233,8 +238,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         recorder = Recorder(self._strips)
         motion = CalibrationMotion(
             self._motors, recorder, MotionSettings(table.speed, settle, samples, table.in_motion),
-            self._send, lambda: handle.is_cancel_requested, self._ending,
-            functools.partial(_tell, handle),
+            self._send, end, functools.partial(_tell, handle),
         )  # fmt: skip
         self._recorder = recorder
         try:

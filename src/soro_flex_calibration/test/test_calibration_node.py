@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 from rclpy.node import Node
+import soro_flex_calibration.node as node_module
 from soro_flex_calibration.node import FlexCalibrationNode
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.haptic_device import HapticDevice
@@ -82,11 +83,12 @@ def bench(tmp_path):
         client = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
         wait_until(client.server_is_ready)
         wait_until(lambda: node.count_publishers('actuator_state') > 0)
-        yield Bench(robot, node, client, tmp_path / 'c.yaml')
+        yield Bench(ros, robot, node, client, tmp_path / 'c.yaml')
 
 
 class Bench:
-    def __init__(self, robot, node, client, file):
+    def __init__(self, ros, robot, node, client, file):
+        self.do = lambda action: ros.do(node, action)
         self.robot, self.node, self.client, self.file = robot, node, client, file
 
     def send(self, feedback=None, **goal):
@@ -151,6 +153,36 @@ def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(bench):
     wait_for(first.cancel_goal_async())
     result = wait_for(first.get_result_async()).result
     assert result.error_code == Code.CANCELED
+
+
+@pytest.mark.parametrize('ended', ['cancelled', 'deactivated'])
+def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(bench, monkeypatch, ended):
+    assert bench.run().error_code == Code.NONE
+    for step in ('_model', 'fit_recording', 'write_report'):
+        there, go = threading.Event(), threading.Event()
+        where = bench.node if step == '_model' else node_module
+        real = getattr(where, step)
+
+        def held(*arguments, there=there, go=go, real=real):
+            there.set()
+            assert go.wait(60.0)
+            return real(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(where, step, held)
+            goal = bench.send(use_recorded=True, keep=True)
+            assert there.wait(20.0)
+            if ended == 'cancelled':
+                wait_for(goal.cancel_goal_async())
+            else:
+                bench.do(bench.node.trigger_deactivate)
+                bench.do(bench.node.trigger_activate)  # brings nothing back
+            go.set()
+            wait_until(lambda: not bench.node._busy.locked())
+        if ended == 'cancelled':
+            assert wait_for(goal.get_result_async()).result.error_code == Code.CANCELED
+        assert not bench.file.exists()
+        wait_until(bench.client.server_is_ready)
 
 
 def test_a_new_configuration_solves_the_robot_file_as_it_is_then(tmp_path):
