@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import gc
 import time
+import traceback
 from typing import Any, NoReturn
 
 from builtin_interfaces.msg import Time as TimeMessage
@@ -32,6 +33,7 @@ from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.virtual_environment import VirtualEnvironment
 from soro_node.diagnostics import Level
 from soro_node.frames import frames_for
+from soro_node.lane import Lane
 from soro_node.lifecycle import NotActive
 from soro_node.main import interruptible
 from soro_node.main import run as run_node
@@ -102,7 +104,9 @@ class HapticRenderer(DriverNode):
         if self._table.loop != TOPICS:
             super().offer_services()
         self.create_service(SetVirtualEnvironment, '~/set_environment', self._on_set_environment)
-        self.create_service(Trigger, '~/reload_calibration', self._on_reload)
+        # Building a model takes half a second, in which the executor must hear a stop.
+        self._lane = Lane(self, 'reload')
+        self._lane.create_service(Trigger, '~/reload_calibration', self._on_reload)
         self.create_service(Trigger, '~/clear_timing', self._on_clear_timing)
 
     def make_device(
@@ -224,20 +228,28 @@ class HapticRenderer(DriverNode):
         return response
 
     def _on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Use the calibration that is in the file now."""
+        """Use the calibration that is in the file now (in the thread of the lane)."""
         try:
-            self._haptics = None  # whoever connects from now on reads the file
-            loop = self._loop or self._connected
-            if loop is None or self._control is None:
-                raise NotActive(f'{self._source} is not configured; then it will read the file')
-            haptics = self._load()
-            loop.between_ticks(lambda: self._control.replace_haptics(haptics))
+            response.message = self._reload()
+            response.success = True
         except SoroError as error:
             response.success, response.message = False, str(error)
-            return response
-        response.success = True
-        response.message = haptics.guard.reason or 'all flex sensors are calibrated'
+        except Exception as error:  # noqa: BLE001 - who asked would wait for ever
+            self.get_logger().error(traceback.format_exc())
+            response.success, response.message = False, f'internal error: {error!r}'
         return response
+
+    def _reload(self) -> str:
+        """Build the model anew and give it to the loop; return what is to say about it."""
+        self._haptics = None  # whoever connects from now on reads the file
+        loop, control = self._loop or self._connected, self._control
+        if loop is None or control is None:
+            raise NotActive(f'{self._source} is not configured; then it will read the file')
+        haptics = self._load()
+        if control is not self._control:  # perhaps of another robot file
+            raise NotActive(f'{self._source} was configured anew meanwhile, with the file')
+        loop.between_ticks(lambda: control.replace_haptics(haptics))
+        return haptics.guard.reason or 'all flex sensors are calibrated'
 
     def _on_clear_timing(
         self, request: Trigger.Request, response: Trigger.Response

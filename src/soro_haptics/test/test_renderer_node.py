@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node on a device in memory: what it publishes, what it reads again, what it hears."""
 
+import threading
+
 from device_in_memory import renderer_in_memory
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
@@ -9,8 +11,11 @@ import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.time import Time
 from recorded_bench import haptics, nominal_calibration
+from soro_driver.device import DeviceState
 from soro_mechanics.flex_calibration import save_calibration
-from soro_node.testing import RosSession, wait_until
+from soro_node.qos import LATCHED
+from soro_node.testing import RosSession, wait_for, wait_until
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
@@ -95,3 +100,61 @@ def test_what_is_loaded_for_an_autostart_is_used_once(ros, monkeypatch, tmp_path
     assert ros.do(node, node.trigger_cleanup) == DONE
     assert ros.do(node, node.trigger_configure) == DONE
     assert node._control.haptics is loaded[1]
+
+
+def test_a_stop_and_the_emergency_stop_are_heard_during_a_reload(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert ros.do(node, node.trigger_activate) == DONE
+    before, loading, go = node._control.haptics, threading.Event(), threading.Event()
+
+    def load(load=node._load):
+        loading.set()
+        assert go.wait(60.0)
+        return load()
+
+    monkeypatch.setattr(node, '_load', load)
+    client = ros.do(
+        ros.client, ros.client.create_client, Trigger, 'haptic_renderer/reload_calibration'
+    )
+    assert client.wait_for_service(timeout_sec=20.0)
+    answer = client.call_async(Trigger.Request())
+    assert loading.wait(20.0)
+    try:
+        assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
+        button = ros.do(ros.client, ros.client.create_publisher, Bool, 'estop', LATCHED)
+        button.publish(Bool(data=True))
+        wait_until(lambda: node._loop.safety.state is DeviceState.ESTOP)
+        assert node._control.haptics is before
+    finally:
+        go.set()
+    assert wait_for(answer).success
+    assert node._control.haptics is not before
+
+
+def test_a_reload_does_not_reach_a_later_configuration(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    loading, go, load = threading.Event(), threading.Event(), node._load
+
+    def slow():
+        loading.set()
+        assert go.wait(60.0)
+        return load()
+
+    monkeypatch.setattr(node, '_load', slow)
+    client = ros.do(
+        ros.client, ros.client.create_client, Trigger, 'haptic_renderer/reload_calibration'
+    )
+    assert client.wait_for_service(timeout_sec=20.0)
+    answer = client.call_async(Trigger.Request())
+    assert loading.wait(20.0)
+    monkeypatch.setattr(node, '_load', load)
+    try:
+        assert ros.do(node, node.trigger_cleanup) == DONE
+        assert ros.do(node, node.trigger_configure) == DONE
+        now = node._control.haptics
+    finally:
+        go.set()
+    assert not wait_for(answer).success
+    assert node._control.haptics is now
