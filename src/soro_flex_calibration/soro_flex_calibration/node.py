@@ -109,7 +109,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self.table = ParameterTable(self, PARAMETERS)
         self.diagnostics = Diagnostics(self)
         self._source = self.get_fully_qualified_name()
-        self._lane: Lane | None = None
+        self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
         self._target = self.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
         self._busy = threading.Lock()
         self._ending = threading.Event()
@@ -121,7 +121,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._stamp = 0
 
     def configure(self) -> None:
-        """Read the robot file; the model is loaded when it is needed."""
+        """Read the robot file and offer the action; the model is loaded when it is needed."""
         self._robot = read_description(self.table)
         haptic = self._robot.structure.get('haptic')
         if haptic is None:
@@ -132,41 +132,54 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         folder = user_data_folder(self.get_namespace(), self._robot.name)
         self.path = Path(given).expanduser() if given else folder / FLEX_CALIBRATION
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
+        self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
 
     def activate(self) -> None:
-        """Listen, and offer the action."""
+        """Listen, and let goals run."""
         for kind, topic, callback in (
             (ActuatorState, 'actuator_state', self._on_state),
             (FlexState, 'flex_state', self._on_flex),
         ):
             self._inputs.append(self.create_subscription(kind, topic, callback, SAMPLES))
         self._ending = threading.Event()  # a goal that outlived a deactivation stays ended
-        self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
-        self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
 
     def deactivate(self) -> None:
         """End what is running and stop listening."""
         self.stop_outputs()
 
     def stop_outputs(self) -> None:
-        """End what is running; the motors hold, then belong to the renderer again."""
+        """End what is running; the motors hold, then belong to the renderer again.
+
+        The action stays: the results of goals that end here are sent after this callback.
+        """
         self._ending.set()
         if self._busy.acquire(timeout=STOP_TIMEOUT):
             self._busy.release()
-        if self._action is not None:
-            self._action.destroy()
-            self._lane.close()
-            self._action = self._lane = None
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
         self._inputs.clear()
+
+    def cleanup(self) -> None:
+        """Withdraw the action; goals are answered NOT_ACTIVE before."""
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
+
+    def destroy_node(self) -> None:
+        """Withdraw the action before the node goes, which would keep the participant."""
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
+        self._lane.close()
+        super().destroy_node()
 
     # The action --------------------------------------------------------------------------------
 
     def _execute(self, handle: Any) -> CalibrateFlexSensors.Result:
         result = CalibrateFlexSensors.Result()
         try:
+            self.check_active()
             if not self._busy.acquire(blocking=False):
                 raise Refused(Code.BUSY, 'another calibration is running')
             try:

@@ -7,8 +7,10 @@ import threading
 import numpy as np
 import pytest
 from rclpy.node import Node
+from soro_flex_calibration.motor_path import extremes, MotorPath
 import soro_flex_calibration.node as node_module
-from soro_flex_calibration.node import FlexCalibrationNode
+from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
+from soro_flex_calibration.recording import RawRecording
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.status import Code
@@ -99,6 +101,20 @@ class Bench:
         return wait_for(self.send(**goal).get_result_async(), 120.0).result
 
 
+def good_recording():
+    """Return what the fake robot would give, without waiting for it."""
+    device, random = HapticDevice(load_robot('haptic_5dof')), np.random.default_rng(1)
+    here, angles, counts = np.zeros(6), [], []
+    for stop in extremes(np.radians([[-60.0, 60.0]] * 6), 0.4, 8, random):
+        path = MotorPath(here, stop, 1.0, 0.0)
+        for moment in np.arange(0.0, path.duration, 0.04):
+            angles.append(path.at(moment)[0])
+            device.update(angles[-1], np.zeros(5))
+            counts.append(np.round(OFFSET + GAIN * device.ports.sensor))
+        here = stop
+    return RawRecording(tuple(STRIPS), np.array(angles), np.array(counts))
+
+
 def test_a_calibration_is_fitted_kept_and_used(bench):
     result = bench.run(keep=True)
     assert result.error_code == Code.NONE, result.error_message
@@ -157,7 +173,8 @@ def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(bench):
 
 @pytest.mark.parametrize('ended', ['cancelled', 'deactivated'])
 def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(bench, monkeypatch, ended):
-    assert bench.run().error_code == Code.NONE
+    good_recording().save(bench.file.with_name(RECORDING))
+    assert bench.run(use_recorded=True).error_code == Code.NONE
     for step in ('_model', 'fit_recording', 'write_report'):
         there, go = threading.Event(), threading.Event()
         where = bench.node if step == '_model' else node_module
@@ -179,10 +196,23 @@ def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(bench, monkeypatc
                 bench.do(bench.node.trigger_activate)  # brings nothing back
             go.set()
             wait_until(lambda: not bench.node._busy.locked())
-        if ended == 'cancelled':
-            assert wait_for(goal.get_result_async()).result.error_code == Code.CANCELED
+        code = Code.CANCELED if ended == 'cancelled' else Code.NOT_ACTIVE
+        assert wait_for(goal.get_result_async()).result.error_code == code
         assert not bench.file.exists()
-        wait_until(bench.client.server_is_ready)
+
+
+def test_a_deactivation_ends_a_goal_with_a_result_and_refuses_others(bench):
+    started = threading.Event()
+    goal = bench.send(lambda message: started.set(), poses=64)
+    assert started.wait(20.0)
+    bench.do(bench.node.trigger_deactivate)
+    assert wait_for(goal.get_result_async()).result.error_code == Code.NOT_ACTIVE
+    assert bench.run().error_code == Code.NOT_ACTIVE
+    bench.do(bench.node.trigger_cleanup)
+    wait_until(lambda: not bench.client.server_is_ready())
+    assert bench.do(bench.node.autostart)
+    wait_until(bench.client.server_is_ready)
+    assert bench.run(sensor_name=['flex_9']).error_code == Code.UNKNOWN_NAME
 
 
 def test_a_new_configuration_solves_the_robot_file_as_it_is_then(tmp_path):
