@@ -114,14 +114,18 @@ class CanTransport:
         Raises
         ------
         DeviceError
-            Another protocol, another board, or a refused limit.
+            Another process drives the bus; another protocol, another board, or a refused limit.
         DeviceLost, DeviceTimeout
             Nobody answers.
         """
         self._forget()
         self.bus.open()
-        self._within(self._open_timeout)
-        return self._begin()
+        try:
+            self._within(self._open_timeout)
+            return self._begin()
+        except BaseException:
+            self.bus.close()  # a bus on which nothing was opened is not kept from others
+            raise
 
     def _begin(self) -> Identity:
         """Begin a session with the board that is on the bus."""

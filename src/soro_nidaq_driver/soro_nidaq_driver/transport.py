@@ -16,10 +16,22 @@ from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Id
 from soro_driver.exclusive import ExclusiveUse
 
 from soro_nidaq_driver.client import import_client, Link, translated
-from soro_nidaq_driver.wiring import Wiring
+from soro_nidaq_driver.wiring import LOCAL, Wiring
 
 MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
 DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
+LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
+SERVER_PORT = 31763  # where NI's device server listens unless it is told otherwise
+
+
+def place_of(address: str) -> str:
+    """Return the name of where the cards are, the same for every driver of this computer."""
+    host, _, port = address.lower().rpartition(':')
+    if host not in LOOPBACK:
+        return address.lower()
+    # NI's server on this computer serves the cards that `local` means. At another port are
+    # emulators and tunnels to other computers: cards of their own, with the same names.
+    return LOCAL if int(port) == SERVER_PORT else f'localhost:{int(port)}'
 
 
 def duty_of(pressure: Array, wiring: Wiring) -> Array:
@@ -52,7 +64,8 @@ class NidaqTransport:
         count = len(wiring.channels)
         self._duty = np.zeros(count)
         self._volts = np.zeros(count)
-        self._locks = [ExclusiveUse(f'nidaq {address} {card}') for card in wiring.cards]
+        place = place_of(address)
+        self._locks = [ExclusiveUse(f'nidaq {place} {card}') for card in wiring.cards]
         self._link: Link | None = None
         self._readers: list[tuple[Any, Array, list[int]]] = []
         self._counters: list[_Counter] = []

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag
 from soro_nidaq_driver.device import NidaqDevice
-from soro_nidaq_driver.transport import duty_of, NidaqTransport, pressure_of_duty
+from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of, pressure_of_duty
 
 from soro_nidaq_driver import client
 
@@ -205,6 +205,30 @@ def test_two_drivers_cannot_have_one_card(card, wiring, transport):
     transport.close()
     second.open()
     second.close()
+
+
+def test_one_card_is_in_use_however_its_address_is_written(card, wiring, transport):
+    transport.open()
+    second = NidaqTransport(wiring, f'localhost:{card.port}', 0.1)
+    with pytest.raises(DeviceError, match='in use by process'):
+        second.open()
+    second.close()
+
+
+@pytest.mark.parametrize(
+    ('address', 'place'),
+    [
+        ('local', 'local'),
+        ('localhost:31763', 'local'),
+        ('127.0.0.1:31763', 'local'),
+        ('[::1]:31763', 'local'),
+        ('LocalHost:20001', 'localhost:20001'),
+        ('127.0.0.1:20001', 'localhost:20001'),
+        ('Lab:31763', 'lab:31763'),
+    ],
+)
+def test_places_of_cards(address, place):
+    assert place_of(address) == place
 
 
 def test_without_the_vendors_driver(wiring):
