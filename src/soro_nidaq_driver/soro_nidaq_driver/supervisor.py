@@ -118,12 +118,17 @@ class Supervisor:
             process.stdout.close()
         self._parted.append(process)
 
-    def dismiss(self) -> None:
-        """End every process that was parted from: somebody else takes care of the outputs."""
-        for process in self._parted:
+    def dismiss(self) -> bool:
+        """End every process that was parted from, the outputs being idle; whether one still ran.
+
+        What it asked the cards for last may still be carried out.
+        """
+        running = [process for process in self._parted if process.poll() is None]
+        for process in running:
             process.kill()
             process.wait()
         self._parted.clear()
+        return bool(running)
 
     def join(self, timeout: float) -> bool:
         """Wait until every process that was parted from has ended; whether they have."""

@@ -8,6 +8,7 @@ One code path: a task on a card in this computer and a task on a gRPC device ser
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import time
 from typing import Any
 
@@ -80,8 +81,15 @@ class NidaqTransport:
         """Pressures that the outputs stand for [Pa]: duty cycles as they were written."""
         return pressure_of_duty(self._duty, self.wiring)
 
-    def open(self) -> Identity:
-        """Connect, identify every card, reset it (all outputs idle) and prepare the tasks."""
+    def open(self, idle: Callable[[], bool] = lambda: False) -> Identity:
+        """Connect, identify every card, reset it (all outputs idle) and prepare the tasks.
+
+        Parameters
+        ----------
+        idle : callable
+            Called as soon as all outputs are idle; returns whether somebody else may have begun
+            one more reset. The cards are reset once more then: a late one would abort the tasks.
+        """
         nidaqmx = import_client()
         for lock in self._locks:
             lock.acquire()
@@ -95,6 +103,9 @@ class NidaqTransport:
             serials = [f'{card.serial_num:08X}' for card in cards]
             for card in cards:
                 card.reset_device()
+            if idle():
+                for card in cards:
+                    card.reset_device()
             self._duty[:] = 0.0
             self._make_inputs(nidaqmx)
             for channel in self.wiring.channels:

@@ -329,6 +329,43 @@ def test_the_supervisor_resets_the_cards_when_the_device_is_closed_unsafe(card, 
     assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
 
 
+@pytest.fixture
+def cut_off(card, device):
+    """Return a device whose link went dead while an output was on; its driver has noticed."""
+    device.open()
+    wait_ready(device)
+    device.arm()
+    device.write(np.array([BAR, 0.0, 0.0]), 0.2)
+    card.block.clear()
+    with pytest.raises(DeviceTimeout):
+        device.make_safe()
+    device.close()
+    return device
+
+
+def test_the_supervisor_stays_while_the_link_is_dead(card, cut_off):
+    (supervisor,) = cut_off._supervisor._parted
+    with pytest.raises(DeviceTimeout):
+        cut_off.open()
+    cut_off.close()
+    assert supervisor.poll() is None
+    card.calls.clear()
+    card.block.set()
+    assert cut_off._supervisor.join(20.0)
+    assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
+
+
+def test_the_supervisor_goes_when_the_cards_have_been_reset(card, device, monkeypatch):
+    def dismiss():
+        card.calls.append(('dismissed', None))
+        return True  # its last reset may still be under way
+
+    monkeypatch.setattr(device._supervisor, 'dismiss', dismiss)
+    device.open()
+    steps = [n for n, _ in card.calls if n in ('ResetDevice', 'dismissed', 'CreateTask')]
+    assert steps[:6] == [*['ResetDevice'] * 2, 'dismissed', *['ResetDevice'] * 2, 'CreateTask']
+
+
 def test_the_supervisor_goes_quietly_after_make_safe(card, device):
     device.open()
     wait_ready(device)
