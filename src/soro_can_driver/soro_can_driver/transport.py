@@ -225,7 +225,9 @@ class CanTransport:
         if self.rebooted:  # it knows neither the session nor the limits any more
             self._begin()
         self.write_parameter(Parameter.RESET, self._session)
+        # The newest measurement is from before: it would latch the fault anew.
         self.emergencies.clear()
+        self.status, self.state = int(BoardState.SAFE), BoardState.SAFE
 
     def read_parameter(self, index: Parameter, sub: int = 0) -> int:
         """Return a parameter's value."""

@@ -138,6 +138,8 @@ class DspaceTransport:
     def reset(self) -> None:
         """Clear the device's latched faults."""
         self._request(Reset(self.session.number), time.monotonic() + self._open_timeout)
+        self.poll()  # what was measured before RESET would latch the fault anew
+        self.state, self.faults = int(SerialState.SAFE), DeviceFault(0)
 
     def _forget(self) -> None:
         self.time = math.nan
