@@ -36,14 +36,14 @@ from soro_dspace_driver.protocol import (
     INVALID,
     Limits,
     LONGEST_TTL,
+    PERIOD_COUNT,
+    RATE_COUNT,
     SHORTEST_TTL,
     Status,
     TTL_COUNT,
     Type,
 )
 from soro_dspace_driver.wiring import DspaceWiring
-
-RATE_COUNT, PERIOD_COUNT = 100.0, 1e-4  # Pa/s and s of the LIMITS frame
 
 
 class DspaceTransport:
