@@ -21,6 +21,7 @@ from soro_nidaq_driver.wiring import LOCAL, Wiring
 
 MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
 DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
+OPEN_TIMEOUT = 1.5  # s, of all calls of opening, up to a hundred: who asks the loop waits 2 s
 LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
 SERVER_PORT = 31763  # where NI's device server listens unless it is told otherwise
 
@@ -94,7 +95,7 @@ class NidaqTransport:
         for lock in self._locks:
             lock.acquire()
         self._link = Link(self.address, self._timeout)
-        with translated('open'):
+        with translated('open'), self._link.within(OPEN_TIMEOUT):
             cards = [
                 nidaqmx.system.Device(name, grpc_options=self._link.options())
                 for name in self.wiring.cards

@@ -15,6 +15,7 @@ from soro_nidaq_driver.device import NidaqDevice
 from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of, pressure_of_duty
 
 from soro_nidaq_driver import client
+from soro_nidaq_driver import transport as module
 
 BAR = 1e5
 
@@ -143,6 +144,36 @@ def test_a_server_that_does_not_answer_costs_one_timeout(card, transport):
         transport.stop_outputs()
     transport.close()
     assert time.monotonic() - start < 1.0
+
+
+def test_opening_over_a_slow_link_has_an_end(card, wiring, monkeypatch):
+    monkeypatch.setattr(module, 'OPEN_TIMEOUT', 0.3)
+    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 5.0)  # no call is late by itself
+    card.delay = 0.02
+    with pytest.raises(DeviceTimeout, match='not done after 0.3 s'):
+        slow.open()
+    calls = len(card.calls)
+    assert calls <= 0.3 / 0.02 + 1.0  # the last one may end after the limit
+    with pytest.raises(DeviceLost, match='not connected'):
+        slow.read()
+    slow.close()
+    card.delay = 0.0
+    monkeypatch.undo()
+    slow.open()
+    slow.read()
+    slow.close()
+    assert len(card.calls) > 2 * calls
+
+
+def test_a_limit_on_several_calls_is_said_in_a_sentence(card):
+    link = client.Link(f'127.0.0.1:{card.port}', 5.0)
+    system = client.import_client().system
+    with pytest.raises(DeviceTimeout, match='answers too slowly'), link.within(0.0):
+        system.Device('Dev1', grpc_options=link.options()).reset_device()
+    assert card.calls == []
+    system.Device('Dev1', grpc_options=link.options()).reset_device()  # the limit is over
+    assert len(card.named('ResetDevice')) == 1
+    link.close()
 
 
 def test_tasks_that_a_lost_link_left_on_the_server_are_cleared(card, transport):
