@@ -8,24 +8,39 @@ from collections.abc import Iterator
 import time
 
 from soro_driver.device import DeviceLost
+from soro_driver.exclusive import ExclusiveUse
 
 from soro_can_driver.protocol import Frame, ProtocolError, unpack
 from soro_can_driver.python_can_link import PythonCanLink
 from soro_can_driver.socketcand_link import SocketcandLink
-from soro_can_driver.wiring import CanWiring
+from soro_can_driver.wiring import CanWiring, SERVER_PORT
 
 POLL = 2e-4  # s between looks at the bus while a reply is awaited
+LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
+
+
+def resource_of(wiring: CanWiring) -> str:
+    """Return the name of the bus, the same for every driver of this computer."""
+    if wiring.interface != 'socketcand':
+        return f'can {wiring.interface} {wiring.channel}'
+    host = 'localhost' if wiring.host.lower() in LOOPBACK else wiring.host.lower()
+    if (host, wiring.port) == ('localhost', SERVER_PORT):
+        return f'can socketcan {wiring.channel}'  # it serves the interfaces of this computer
+    # At another port of this computer are emulators and tunnels: buses of their own.
+    return f'can socketcand {host}:{wiring.port} {wiring.channel}'
 
 
 class CanBus:
     """Sends and receives frames of the protocol; counts what is not one.
 
-    Never blocks in `receive`: the loop judges by the age of feedback.
+    Never blocks in `receive`: the loop judges by the age of feedback. A bus has one driver on this
+    computer: a second one would begin a session and disarm the robot of the first.
     """
 
     def __init__(self, wiring: CanWiring, timeout: float, connect_timeout: float) -> None:
         self._wiring, self._timeout = wiring, timeout
         self._connect_timeout = connect_timeout
+        self._use = ExclusiveUse(resource_of(wiring))
         self._link: SocketcandLink | PythonCanLink | None = None
         self._foreign = 0
 
@@ -40,20 +55,30 @@ class CanBus:
         return 0 if self._link is None else self._link.error_frames
 
     def open(self) -> None:
-        """Connect. Raises DeviceError, DeviceLost."""
+        """Take the bus and connect.
+
+        Raises
+        ------
+        DeviceError
+            Another process drives this bus; the interface is unknown.
+        DeviceLost
+            Nobody answers.
+        """
         self.close()
-        w = self._wiring
-        if w.interface == 'socketcand':
-            self._link = SocketcandLink(w, self._timeout, self._connect_timeout)
-        else:
-            self._link = PythonCanLink(w, self._timeout)
+        self._use.acquire()
+        try:
+            self._link = self._connect()
+        except BaseException:
+            self._use.release()
+            raise
         self._foreign = 0
 
     def close(self) -> None:
-        """Disconnect; never raises."""
+        """Disconnect and give the bus back; never raises."""
         if self._link is not None:
             self._link.close()
             self._link = None
+        self._use.release()
 
     def send(self, *frames: Frame) -> None:
         """Send frames, in one packet where the link can. Raises DeviceTimeout, DeviceLost."""
@@ -73,6 +98,11 @@ class CanBus:
             return False
         time.sleep(POLL)
         return True
+
+    def _connect(self) -> SocketcandLink | PythonCanLink:
+        if self._wiring.interface == 'socketcand':
+            return SocketcandLink(self._wiring, self._timeout, self._connect_timeout)
+        return PythonCanLink(self._wiring, self._timeout)
 
     def _connected(self) -> SocketcandLink | PythonCanLink:
         if self._link is None:

@@ -114,14 +114,18 @@ class CanTransport:
         Raises
         ------
         DeviceError
-            Another protocol, another board, or a refused limit.
+            Another process drives the bus; another protocol, another board, or a refused limit.
         DeviceLost, DeviceTimeout
             Nobody answers.
         """
         self._forget()
         self.bus.open()
-        self._within(self._open_timeout)
-        return self._begin()
+        try:
+            self._within(self._open_timeout)
+            return self._begin()
+        except BaseException:
+            self.bus.close()  # a bus on which nothing was opened is not kept from others
+            raise
 
     def _begin(self) -> Identity:
         """Begin a session with the board that is on the bus."""
@@ -221,7 +225,9 @@ class CanTransport:
         if self.rebooted:  # it knows neither the session nor the limits any more
             self._begin()
         self.write_parameter(Parameter.RESET, self._session)
+        # The newest measurement is from before: it would latch the fault anew.
         self.emergencies.clear()
+        self.status, self.state = int(BoardState.SAFE), BoardState.SAFE
 
     def read_parameter(self, index: Parameter, sub: int = 0) -> int:
         """Return a parameter's value."""

@@ -15,6 +15,7 @@ from soro_mechanics.section import Section
 
 from soro_can_driver.board import MOTORS
 
+SERVER_PORT = 29536  # where a socketcand server listens unless it is told otherwise
 FRAMINGS = ('classic', 'fd')
 TRACKING = math.radians(10.0)  # of the outputs; at 1000 deg/s a motor lags 5.5
 
@@ -87,7 +88,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         interface = section.text('interface')
         channel = section.text('channel')
         host = section.text('host', '127.0.0.1')
-        port = section.integer('port', 29536, minimum=1)
+        port = section.integer('port', SERVER_PORT, minimum=1)
         bitrate = section.integer('bitrate', 1_000_000, minimum=10_000)
         data_bitrate = section.integer('data_bitrate', 5_000_000, minimum=10_000)
         framing = section.text('framing', 'classic', choices=FRAMINGS)

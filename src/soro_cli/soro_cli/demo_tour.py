@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 import math
+import os
 from pathlib import Path
 import shutil
 import signal
@@ -18,8 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
 from soro_mechanics.status import Code
@@ -58,6 +57,7 @@ LEAST_REACH = 0.05  # m, of a robot whose tip rests in the origin of its base
 LOST = (Code.NOT_ACTIVE, Code.DEVICE_FAULT, Code.NO_STATE)
 BODY = 'emulator/configuration'  # what the tracking error is measured with
 RECORD_PATIENCE = 40.0  # s
+MARK = 'of_soro_demo.txt'  # in the bag: it may be deleted by the next tour
 VIEW, PICTURE = 'viewer.png', 'picture of the browser viewer'
 
 
@@ -95,12 +95,12 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
     Raises
     ------
     CliError
-        The robot does not start, move, follow, answer or stop in order.
+        The folder holds a bag of somebody else; or the robot does not start, move, follow,
+        answer or stop in order.
     """
     description = read_robot_file(find_robot_file(robot))
     log, bag = output / 'launch.txt', output / 'bag'
-    if bag.exists():
-        shutil.rmtree(bag)  # of an earlier tour into the same folder
+    make_room(bag)
     tour = Tour(description, bag)
     say(f'starting {description.title} on its emulator (what it prints: {log})')
     words = [robot, f'namespace:={NAMESPACE}', 'viewer:=true']
@@ -126,6 +126,25 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
             f'{recorded.size / 1e6:.1f} MB', messages=recorded.count,
         )  # fmt: skip
     return tour
+
+
+def make_room(bag: Path) -> None:
+    """Delete the bag of an earlier tour into the same folder, and nothing else of that name.
+
+    Raises
+    ------
+    CliError
+        Something else is there.
+    """
+    if not os.path.lexists(bag):
+        return
+    found = set() if bag.is_symlink() or not bag.is_dir() else {p.name for p in bag.iterdir()}
+    if MARK not in found or found - {MARK, 'metadata.yaml', f'{bag.name}_0.mcap'}:
+        raise CliError(
+            f'{bag} is in the way, and not (only) the bag of an earlier demo: move it elsewhere, '
+            'or name another folder with --output'
+        )
+    shutil.rmtree(bag)
 
 
 def _wait_ready(tour: Tour, robot: RunningRobot, process: RobotProcess, say: Say) -> None:
@@ -177,6 +196,8 @@ def _recording(folder: Path, session: RosSession) -> Iterator[None]:
             )
             if not heard:
                 raise CliError(f'the recorder did not start within {RECORD_PATIENCE:g} s')
+            if folder.is_dir():  # else the recorder has ended, which is said below
+                (folder / MARK).write_text('The next `soro demo` into this folder replaces it.\n')
             yield
             session.spin_until(lambda: False, 0.5)  # what is under way gets into the bag
         finally:
@@ -306,12 +327,7 @@ def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
     """Have a robot that measures nothing be judged by its emulated body; how to say that."""
     if not all(math.isnan(value) for value in watch.state.measured):
         return ''
-    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=BODY)
-    request = SetParameters.Request(parameters=[Parameter(name='feedback', value=value)])
-    service = f'{robot.namespace}/trajectory_planner/set_parameters'
-    (result,) = robot.session.call(SetParameters, service, request).results
-    if not result.successful:
-        raise CliError(f'trajectory_planner: {result.reason}')
+    robot.session.set_parameter(f'{robot.namespace}/trajectory_planner', 'feedback', BODY)
     return ', by the emulated body: the robot has no sensors'
 
 

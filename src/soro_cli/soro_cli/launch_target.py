@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+import glob
 from pathlib import Path
 
 from soro_cli.errors import CliError
@@ -93,7 +94,12 @@ def _in_package(package: str, file: str, environment: Mapping[str, str]) -> Path
         share = package_share(package, environment)
     except NotFound as error:
         raise CliError(str(error)) from None
-    found = sorted(share.rglob(file))
+    if Path(file).is_absolute():
+        raise CliError(
+            f'{file} is a path, not a launch file of {package}; leave the package out: '
+            f'soro launch {file}'
+        )
+    found = sorted(path for path in share.rglob(glob.escape(file)) if path.is_file())
     if not found:
         known = ', '.join(sorted(p.name for p in share.rglob('*.launch.xml'))) or 'none'
         raise CliError(f'package {package} has no launch file {file}; it has: {known}')

@@ -59,6 +59,11 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         # The reader (head, less) has had enough; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A folder or file that was named cannot be read or written; anything else is our bug.
+        if error.filename is None:
+            raise
+        return _fail(f'{error.filename}: {error.strerror}', 1, as_json)
     except ValueError as error:
         # Refused input: the library's own errors (SoroError) are ValueErrors too.
         if not hasattr(error, 'code'):

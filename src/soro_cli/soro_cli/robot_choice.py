@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,12 +29,15 @@ class RunningRobot:
     session: RosSession
 
 
-def add_robot_options(parser: argparse.ArgumentParser, offline: bool) -> None:
+def add_robot_options(
+    parser: argparse.ArgumentParser, offline: bool, default: str = 'the one robot that runs'
+) -> None:
     """Declare the options that choose the robot."""
+    path = ', or with --offline the path of a robot file' if offline else ''
     parser.add_argument(
         '-r', '--robot', metavar='ROBOT',
-        help='name of the robot (also its namespace unless --namespace is given), or with '
-        '--offline the path of a robot file; default: the one robot that runs',
+        help=f'name of the robot (also its namespace unless --namespace is given){path}; '
+        f'default: {default}',
     )  # fmt: skip
     parser.add_argument('-n', '--namespace', help='namespace the robot was launched under')
     if offline:
@@ -57,14 +60,26 @@ def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
     from soro_cli.ros_session import RosSession
 
     with RosSession() as session:
-        namespace = _namespace(arguments, session)
+        found = session.running_robots(wanted_namespace(arguments))
+        namespace = choose_namespace(arguments, found)
         yield RunningRobot(namespace, _description(namespace, session), session)
 
 
-def _namespace(arguments: argparse.Namespace, session: RosSession) -> str:
+def wanted_namespace(arguments: argparse.Namespace) -> str:
+    """Return the namespace the options name, or nothing."""
     wanted = arguments.namespace or arguments.robot or ''
-    wanted = '/' + wanted.strip('/') if wanted else ''
-    found = session.running_robots(wanted)
+    return '/' + wanted.strip('/') if wanted else ''
+
+
+def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str:
+    """Return the namespace that is meant of those found.
+
+    Raises
+    ------
+    CliError
+        It is not among them, or none was named and there are none or several.
+    """
+    wanted = wanted_namespace(arguments)
     offline = ' or add --offline' if hasattr(arguments, 'offline') else ''
     if wanted in found:
         return wanted

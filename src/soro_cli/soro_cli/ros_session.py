@@ -62,23 +62,34 @@ class RosSession(AbstractContextManager['RosSession']):
         return True
 
     def running_robots(self, wanted: str = '') -> list[str]:
-        """Return the namespaces in which a kinematics solver lives, sorted.
+        """Return the namespaces in which a kinematics solver lives, sorted; see `settled`."""
+        names = self.node.get_node_names_and_namespaces
+        return self.settled(lambda: {space for name, space in names() if name == SOLVER}, wanted)
 
-        Returns as soon as `wanted` is among them, else when no more have come for a while.
+    def offering(self, service: str) -> set[str]:
+        """Return the namespaces in which a service such as ``driver/stop`` is offered now."""
+        return {
+            name.removesuffix(f'/{service}') or '/'
+            for name, _ in self.node.get_service_names_and_types()
+            if name.endswith(f'/{service}') and self.node.count_services(name)  # not clients alone
+        }
+
+    def settled(
+        self, look: Callable[[], set[str]], wanted: str = '', pause: float = SETTLED
+    ) -> list[str]:
+        """Look for namespaces again and again and return them, sorted.
+
+        Returns as soon as `wanted` is among them, else when no more have come for a while [s].
         """
         found: set[str] = set()
         last_change = start = time.monotonic()
         while time.monotonic() - start < DISCOVERY:
-            now = {
-                space
-                for name, space in self.node.get_node_names_and_namespaces()
-                if name == SOLVER
-            }
+            now = look()
             if now != found:
                 found, last_change = now, time.monotonic()
             if wanted in found:
                 break
-            if found and not wanted and time.monotonic() - last_change > SETTLED:
+            if found and not wanted and time.monotonic() - last_change > pause:
                 break
             self._executor.spin_once(timeout_sec=SLICE)
         return sorted(found)
@@ -114,3 +125,20 @@ class RosSession(AbstractContextManager['RosSession']):
             GetParameters, f'{node}/get_parameters', GetParameters.Request(names=[name])
         )
         return reply.values[0].string_value if reply.values else ''
+
+    def set_parameter(self, node: str, name: str, text: str) -> None:
+        """Set a text parameter of a node.
+
+        Raises
+        ------
+        CliError
+            The node refuses it or does not answer.
+        """
+        from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+        from rcl_interfaces.srv import SetParameters
+
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
+        request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
+        (result,) = self.call(SetParameters, f'{node}/set_parameters', request).results
+        if not result.successful:
+            raise CliError(f'{node}: {result.reason}')

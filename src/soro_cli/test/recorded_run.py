@@ -29,6 +29,8 @@ KINDS = {
     'configuration': ('soro_msgs/msg/Configuration', Configuration),
     'emulator/configuration': ('soro_msgs/msg/Configuration', Configuration),
     'tip_pose': ('geometry_msgs/msg/PoseStamped', PoseStamped),
+    'tracker/position': ('geometry_msgs/msg/PoseStamped', PoseStamped),
+    'camera/pose': ('geometry_msgs/msg/PoseStamped', PoseStamped),
     'desired_path': ('nav_msgs/msg/Path', PathMessage),
     'actual_path': ('nav_msgs/msg/Path', PathMessage),
 }
@@ -36,6 +38,9 @@ KINDS = {
 
 class RecordedRun:
     """A bag of `spatial_cc` whose plant has other numbers than its file.
+
+    Two trackers see the tip too: `tracker/position` measures no orientation, `camera/pose` is in
+    a frame of its own.
 
     Attributes
     ----------
@@ -75,12 +80,21 @@ class RecordedRun:
                 self._write(
                     'tip_pose', now, PoseStamped(pose=poses_to_messages(model.tip[None])[0])
                 )
+                self._trackers(now, poses_to_messages(noisy[None])[0])
         self._paths(now)
         self._bag.close()
 
     def _write(self, name: str, now: int, message: Any) -> None:
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
         self._bag.write(self._numbers[name], now, serialize_message(message))
+
+    def _trackers(self, now: int, pose: Any) -> None:
+        position = PoseStamped()
+        position.header.frame_id, position.pose.position = 'arm/base_link', pose.position
+        self._write('tracker/position', now, position)
+        camera = PoseStamped(pose=pose)
+        camera.header.frame_id = 'world'
+        self._write('camera/pose', now, camera)
 
     def _state(self, now: int, actuation: np.ndarray) -> None:
         values = actuation.tolist()

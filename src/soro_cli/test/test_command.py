@@ -122,6 +122,10 @@ def test_an_unreachable_target_is_no_success():
         (('launch', 'nobody.yaml'), 'no robot file'),
         (('launch', 'nobody.launch.xml'), 'no launch file'),
         (('launch', 'soro_bringup', 'nobody.launch.xml'), 'robot.launch.xml'),
+        (('launch', 'soro_bringup', '/robot.launch.xml'), 'soro launch /robot.launch.xml'),
+        (('launch', 'soro_bringup', '*.launch.xml'), 'no launch file *.launch.xml'),
+        (('launch', 'soro_bringup', ''), 'robot.launch.xml'),
+        (('launch', 'soro_bringup', 'launch'), 'no launch file launch;'),
         (('launch', 'stiff_flop', 'use_emulatr:=false'), 'Did you mean use_emulator?'),
         (('launch', 'stiff_flop', 'use_emulator:=maybe'), 'choose one of true, false'),
         (('launch', 'robot:=stiff_flop'), 'name what to launch'),
@@ -134,6 +138,17 @@ def test_errors_are_one_line_with_the_remedy(words, said):
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith('soro: ')
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    'words', [('record', '--everything', '-o'), ('demo', '--output')], ids=lambda words: words[0]
+)
+def test_a_folder_that_cannot_be_made_is_named(words, tmp_path):
+    (tmp_path / 'file').touch()
+    folder = tmp_path / 'file' / 'run'  # nobody can make it, root neither
+    done = soro(*words, str(folder))
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [f'soro: {folder}: Not a directory']
 
 
 def test_errors_are_json_too_when_asked():

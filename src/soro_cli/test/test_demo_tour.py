@@ -11,15 +11,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rclpy.node import Node as RosNode
+from soro_cli.bag_reader import BagReader
 from soro_cli.demo_questions import AGAIN, Patience
 from soro_cli.demo_report import in_order, photograph, write_report
-from soro_cli.demo_tour import _look, _posture, SHARES, Tour
+from soro_cli.demo_tour import _look, _posture, _recording, make_room, MARK, run_tour, SHARES, Tour
 from soro_cli.demo_viewer import photograph_viewer, SIZE, TRIES, viewer_address
 from soro_cli.errors import CliError
+from soro_cli.ros_session import RosSession
 from soro_mechanics.actuators import limit_violations
 from soro_mechanics.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file import read_robot_file
 from soro_mechanics.status import Code
+from soro_node.testing import own_domain
+from soro_node.testing import RosSession as Graph
+from std_msgs.msg import String
 import viser
 
 
@@ -207,3 +213,56 @@ def test_no_picture_without_a_browser(tmp_path, monkeypatch):
     picture: Path = tmp_path / 'player.png'
     assert not photograph(player, picture)
     assert not picture.exists()
+
+
+def bag_with(folder: Path, *names: str) -> Path:
+    bag = folder / 'bag'
+    bag.mkdir()
+    for name in names:
+        (bag / name).touch()
+    return bag
+
+
+RECORDED = ('bag_0.mcap', 'metadata.yaml')
+
+
+def test_the_bag_of_an_earlier_tour_is_replaced(tmp_path):
+    bag = bag_with(tmp_path, *RECORDED, MARK)
+    make_room(bag)
+    assert not bag.exists()
+    make_room(bag)
+
+
+@pytest.mark.parametrize('names', [RECORDED, (*RECORDED, MARK, 'notes.txt'), ()])
+def test_a_bag_of_somebody_else_is_left_alone_and_nothing_starts(tmp_path, names, monkeypatch):
+    bag = bag_with(tmp_path, *names)
+    monkeypatch.setattr('soro_cli.demo_tour.RobotProcess', None)
+    with pytest.raises(CliError, match=f'{bag} is in the way.*--output'):
+        run_tour('stiff_flop', tmp_path, lambda _: None)
+    assert {p.name for p in bag.iterdir()} == set(names)
+
+
+def test_a_tour_marks_its_bag_and_the_next_one_replaces_it(tmp_path, monkeypatch):
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(own_domain()))
+    bag = tmp_path / 'bag'
+    with Graph() as ros, RosSession() as session:
+        solver = RosNode('kinematics_solver', namespace='/demo', context=ros.context)
+        solver.declare_parameter('robot', 'stiff_flop')
+        solver.create_publisher(String, 'workspace', 1)
+        ros.spin(solver)
+        with _recording(bag, session):
+            pass
+    with BagReader(bag) as recorded:
+        assert recorded.finished
+    make_room(bag)
+    assert not bag.exists()
+
+
+def test_a_link_to_a_bag_is_left_alone(tmp_path):
+    (tmp_path / 'mine').mkdir()
+    target = bag_with(tmp_path / 'mine', *RECORDED, MARK)
+    link = tmp_path / 'bag'
+    link.symlink_to(target)
+    with pytest.raises(CliError, match='in the way'):
+        make_room(link)
+    assert len(list(target.iterdir())) == 3

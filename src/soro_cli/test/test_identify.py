@@ -42,6 +42,13 @@ def test_json_is_si(tmp_path, capsys):
     assert answer['leg_1']['points'] == 25 and answer['leg_1']['rms'] < 2e-3
 
 
+def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
+    target = tmp_path / 'missing' / 'mine.yaml'
+    words = ['identify', table(tmp_path / 'legs.csv'), '--robot', 'soft_parallel']
+    assert main([*words, '--write', str(target)]) == 1
+    assert f'{target} cannot be written: No such file' in capsys.readouterr().err
+
+
 def test_bad_data_ends_with_its_reason(tmp_path, capsys):
     file = table(tmp_path / 'legs.csv', heights=(0.6, 0.62, -0.3))
     target = tmp_path / 'mine.yaml'

@@ -5,20 +5,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import errno
 import json
+import os
 from pathlib import Path
 import re
 import shutil
+from types import SimpleNamespace
 from typing import NamedTuple
+import weakref
 
+from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 import pytest
 from recorded_run import HOLD, PERIOD, RecordedRun
-from soro_cli.bag_reader import BagReader
+from soro_cli.bag_reader import BagReader, Recorded
 from soro_cli.errors import CliError
 from soro_cli.main import main
+from soro_cli.recording.identify_bag import save_figure
+from soro_cli.recording.open_bag import open_bag
+from soro_cli.recording.results import default_folder
 from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
+from soro_cli.recording.run_figures import Drawn, FIGURES
+from soro_cli.recording.run_player import PLAYER
+from soro_mechanics.identification import identify, predict
 from soro_mechanics.robot_file import read_robot_file
 
 
@@ -53,6 +64,7 @@ def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, so
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     names = {Path(f).name for f in answer['files']}
+    assert names == {PLAYER, *(f'{name}.png' for name in FIGURES)}
     assert names == {
         'actuation.png', 'tip.png', 'shape.png', 'path.png', 'stiffness.png', 'timing.png',
         'player.html',
@@ -83,14 +95,79 @@ def test_actuators_come_in_the_order_of_the_robot_file(recorded):
             choose_namespace(bag, 'leg')
 
 
+@pytest.mark.parametrize('words', [('plot',), ('identify', '--fix', 'linear')])
+def test_decoded_shapes_are_not_kept(recorded, soro, monkeypatch, words):
+    # An hour of them takes gigabytes.
+    decode, alive, most = Recorded.message.fget, set(), 0
+
+    def counted(entry):
+        nonlocal most
+        message = decode(entry)
+        if hasattr(message, 'backbones'):
+            alive.add(id(message))
+            weakref.finalize(message, alive.discard, id(message))
+            most = max(most, len(alive))
+        return message
+
+    monkeypatch.setattr(Recorded, 'message', property(counted))
+    done = soro(words[0], str(recorded.folder), *words[1:])
+    assert done.returncode == 0, done.stderr
+    assert 0 < most <= 3
+
+
+def test_backbones_of_chosen_moments_are_read(recorded):
+    with BagReader(recorded.folder) as bag:
+        run = RunData(bag, '/arm')
+        shapes = run.shapes()
+        chosen = np.array([200, 3, 200, 383])
+        (line,) = run.backbones('configuration', chosen)
+        assert line.shape[::2] == (4, 3)
+        np.testing.assert_allclose(line[:, -1], shapes.tip[chosen, :3], atol=1e-9)
+        length = np.linalg.norm(np.diff(line, axis=1), axis=2).sum(axis=1)
+        np.testing.assert_allclose(shapes.lengths[chosen], length, rtol=1e-12)
+
+
+def test_figures_of_an_earlier_run_do_not_stay_among_the_new_ones(soro, tmp_path, monkeypatch):
+    RecordedRun(tmp_path / 'run', 2)
+    folder = tmp_path / 'figures'
+    folder.mkdir()
+    for name in (*(f'{figure}.png' for figure in FIGURES), PLAYER, 'mine.png'):
+        (folder / name).write_text('old')
+    # As of a recording without shapes and paths.
+    monkeypatch.setattr(RunData, 'shapes', lambda run, topic='': None)
+    monkeypatch.setattr(RunData, 'paths', lambda run: [])
+    done = soro('plot', 'run', '-o', 'figures')
+    assert done.returncode == 0, done.stderr
+    left = {file.name for file in folder.iterdir()}
+    assert left == {'actuation.png', 'timing.png', 'tip.png', 'mine.png'}
+    assert (folder / 'mine.png').read_text() == 'old'
+    assert (folder / 'tip.png').read_bytes()[1:4] == b'PNG'
+
+
+@pytest.mark.parametrize(
+    ('bag', 'robots', 'folder'),
+    [
+        ('bags/p0.5bar', ['/arm'], 'out/plots/p0.5bar'),
+        ('bags/run.mcap', ['/arm'], 'out/plots/run.mcap'),
+        ('bags/run.mcap/run_0.5.mcap', ['/arm'], 'out/plots/run_0.5'),
+        ('bags/p0.5bar', ['/arm', '/lab/leg'], 'out/plots/p0.5bar/lab/leg'),
+    ],
+)
+def test_no_two_recordings_share_a_folder(tmp_path, bag, robots, folder):
+    for name in ('p0.5bar', 'run.mcap'):
+        (tmp_path / 'bags' / name).mkdir(parents=True)
+    reader = SimpleNamespace(path=tmp_path / bag, namespaces=robots)
+    assert default_folder('plots', reader, robots[-1]) == Path(folder)
+
+
 def test_a_cut_recording_is_still_drawn(recorded, soro, tmp_path):
-    shutil.copytree(recorded.folder, tmp_path / 'cut')
-    (file,) = (tmp_path / 'cut').glob('*.mcap')
+    shutil.copytree(recorded.folder, tmp_path / 'cut.off')
+    (file,) = (tmp_path / 'cut.off').glob('*.mcap')
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    done = soro('plot', 'cut', '--json')
+    done = soro('plot', 'cut.off', '--json')
     assert done.returncode == 0, done.stderr
     assert 'cut off' in done.stderr
-    assert (tmp_path / 'out' / 'plots' / 'cut' / 'actuation.png').exists()
+    assert (tmp_path / 'out' / 'plots' / 'cut.off' / 'actuation.png').exists()
 
 
 def test_distance_to_a_path_against_brute_force():
@@ -139,6 +216,37 @@ def test_identify_finds_offsets_of_a_recording_too(recorded, soro, tmp_path):
     assert re.search(r'marker_z +-?[0-9.]+ mm +-?[0-9.]+ mm to [0-9.]+ mm', done.stdout)
 
 
+def test_a_tracker_of_positions_alone_says_nothing_of_orientation(recorded, soro):
+    done = soro('identify', str(recorded.folder), '--tip', 'tracker/position', '--json')
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer['gravity'] == [0.0, 0.0, -9.81]  # the robot file's
+    assert answer['oriented'] is False and answer['after']['orientation'] is None
+    # A tip that was always upright would contradict every posture.
+    for found, truth in zip(answer['parameters'].values(), recorded.truth, strict=True):
+        assert found['low'] < truth < found['high']
+
+
+def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
+    fitted, drawn = [], []
+
+    def fit(*values, gravity, **options):
+        fitted.append(gravity)
+        return identify(*values, gravity=gravity, **options)
+
+    def seen(robot, *values):
+        drawn.append(robot.gravity)
+        return predict(robot, *values)
+
+    monkeypatch.setattr('soro_mechanics.identification.identify', fit)
+    monkeypatch.setattr('soro_cli.recording.identify_bag.predict', seen)
+    done = soro('identify', str(recorded.folder), '--gravity', '-9.81m/s^2', '0', '0')
+    assert done.returncode == 0, done.stderr
+    assert 'gravity -9.81 0 0 m/s^2 (--gravity)' in done.stderr
+    np.testing.assert_allclose(fitted, [[-9.81, 0.0, 0.0]])
+    np.testing.assert_allclose(drawn, [[-9.81, 0.0, 0.0]] * 2)
+
+
 def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
     twice = ['--parameter', 'a=constant_curvature.actuator_offset',
              '--parameter', 'b=constant_curvature.actuator_offset']  # fmt: skip
@@ -157,6 +265,12 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
     ('words', 'said'),
     [
         (['--tip', 'tracker/pose'], 'holds no /arm/tracker/pose'),
+        (['--tip', 'camera/pose'], "frame 'world', not in 'arm/base_link': transform"),
+        (['--gravity', '0', '0', '9.81'], "--gravity z = '9.81'"),
+        (['--hold-out', '30'], '--hold-out 30: a share between 0 and 1'),
+        (['--hold-out', 'nan'], '--hold-out nan: a share between 0 and 1'),
+        (['--hold-out', '0.99'], '--hold-out 0.99 leaves 0 of 24 postures'),
+        (['--seed', '-1'], '--seed -1: zero or a positive'),
         (['--fix', 'stiffness'], 'there are: linear, quadratic'),
         (['--parameter', 'x'], 'name=path'),
         (['--sensor-offset', 'pump'], 'actuator_1'),
@@ -170,6 +284,41 @@ def test_identify_says_what_is_wrong(recorded, soro, tmp_path, words, said):
     assert done.returncode == 1
     assert said in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+
+
+def test_an_output_that_cannot_be_written_does_not_blame_the_recording(
+    recorded, soro, tmp_path, monkeypatch
+):
+    (tmp_path / 'file').write_text('in the way')
+    done = soro('plot', str(recorded.folder), '-o', 'file/figures')
+    assert done.returncode == 1
+    assert done.stderr == 'soro: file/figures cannot be written: Not a directory\n'
+    words = ['identify', str(recorded.folder), '--fix', 'linear', '--fix', 'quadratic']
+    done = soro(*words, '--write', 'missing/x.yaml')
+    assert done.returncode == 1
+    assert 'soro: missing/x.yaml cannot be written: No such file or directory' in done.stderr
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Figure, 'savefig', full)
+    with pytest.raises(CliError, match=r'tip\.png cannot be written: No space left'):
+        Drawn('tip', Figure(), {}).save(tmp_path)
+    with pytest.raises(CliError, match=r'x\.png cannot be written: No space left'):
+        save_figure(Figure(), tmp_path / 'x.png')
+
+
+def test_only_what_fails_while_a_bag_is_read_is_said_of_the_bag(recorded, monkeypatch):
+    with pytest.raises(OSError, match='something else'), open_bag(recorded.folder):
+        raise OSError('something else')
+
+    def broken(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr('soro_cli.bag_reader.messages', broken)
+    with pytest.raises(CliError, match='run cannot be read: Input/output'):
+        with open_bag(recorded.folder) as bag:
+            next(iter(bag.messages()))
 
 
 def test_the_example_of_the_documentation_runs(recorded, capsys):

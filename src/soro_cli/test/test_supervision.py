@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+import io
 import os
 from pathlib import Path
 import queue
@@ -16,6 +17,8 @@ import threading
 
 from launch_workbench import Workbench
 import pytest
+from soro_cli.launch_runner.output import LaunchOutput
+from soro_cli.launch_runner.supervision import Supervisor
 
 RUN = """
 import sys
@@ -225,3 +228,111 @@ def test_what_cannot_be_started_is_reported(bench):
     with launched(bench, node('broken')) as run:
         assert run.finish() == 127
     assert any('[broken] cannot be started' in line for line in run.lines)
+
+
+# Needs some time after SIGINT and writes while it ends, as a robot does that vents.
+VENTING = 'trap "sleep 0.3; echo venting; echo INT >> $0.seen; exit 0" INT\necho ready\n' + (
+    'while :; do sleep 0.05; done'
+)
+
+
+@pytest.fixture
+def venting(bench):
+    """Two processes that vent, and what each has noted of its signals."""
+    for name in ('left', 'right'):
+        bench.add(name, VENTING)
+    folder = bench.folder / 'lib' / 'pkg'
+    plans = bench.plan(node('left') + node('right')).processes
+    return plans, lambda: [(folder / f'{n}.seen').read_text() for n in ('left', 'right')]
+
+
+def test_an_error_of_the_runner_stops_everything_in_order(venting):
+    plans, seen = venting
+    ready: list[str] = []
+
+    def line(name: str, text: str, on_screen: bool) -> None:
+        ready.append(name)
+        if len(ready) >= len(plans):
+            raise RuntimeError('no sink')
+
+    with pytest.raises(RuntimeError, match='no sink'):
+        Supervisor(plans, line, lambda text: None).run()
+    assert seen() == ['INT\n', 'INT\n']
+
+
+def test_an_error_while_stopping_ends_nothing_early(venting):
+    plans, seen = venting
+    ready: list[str] = []
+
+    def line(name: str, text: str, on_screen: bool) -> None:
+        ready.append(name)
+        if len(ready) == len(plans):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def notice(text: str) -> None:
+        if text.startswith('stopping'):
+            raise RuntimeError('no sink')
+
+    with pytest.raises(RuntimeError, match='no sink'):
+        Supervisor(plans, line, notice).run()
+    assert seen() == ['INT\n', 'INT\n']
+
+
+def test_a_reader_that_fails_for_good_does_not_hold_the_order_up(bench, monkeypatch):
+    bench.add('patient', 'trap "" INT\ntrap "echo TERM > $0.seen; exit 0" TERM\necho ready\n' + (
+        'while :; do sleep 0.05; done'
+    ))  # fmt: skip
+    plans = bench.plan(node('patient', 'sigterm_timeout="0.3"')).processes
+
+    def fail(*_: object) -> None:
+        raise RuntimeError('no reader')
+
+    monkeypatch.setattr(Supervisor, '_read', fail)
+    with pytest.raises(RuntimeError, match='no reader'):
+        Supervisor(plans, lambda *_: None, lambda text: None).run()
+    assert (bench.folder / 'lib' / 'pkg' / 'patient.seen').read_text() == 'TERM\n'
+
+
+def test_a_full_disk_ends_the_log_and_no_process(venting, tmp_path):
+    plans, seen = venting
+    (tmp_path / 'launch.log').symlink_to('/dev/full')
+    screen = io.StringIO()
+    output = LaunchOutput(tmp_path, screen)
+
+    def line(name: str, text: str, on_screen: bool) -> None:
+        output.line(name, text, on_screen)
+        if screen.getvalue().count('ready') == len(plans):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    assert Supervisor(plans, line, output.notice).run() == 0
+    output.close()
+    assert seen() == ['INT\n', 'INT\n']
+    assert screen.getvalue().count('the log ends here') == 1
+    assert screen.getvalue().count('venting') == len(plans)
+
+
+class Broken(io.StringIO):
+    """A terminal that is gone."""
+
+    def write(self, text: str) -> int:
+        raise OSError('gone')
+
+
+def test_a_screen_that_is_gone_is_told_in_the_log_once(tmp_path):
+    output = LaunchOutput(tmp_path, Broken())
+    output.notice('one')
+    output.line('node', 'two', on_screen=True)
+    output.close()
+    assert output.log_file.read_text().splitlines() == [
+        '[launch] one', '[launch] nothing more is shown on the screen: gone', '[node] two',
+    ]  # fmt: skip
+
+
+def test_characters_that_a_screen_lacks_are_spelled_out(tmp_path):
+    written = io.BytesIO()
+    output = LaunchOutput(tmp_path, io.TextIOWrapper(written, encoding='ascii'))
+    output.line('node', '5 \N{MICRO SIGN}m', on_screen=True)
+    output.line('node', 'end', on_screen=True)
+    output.close()
+    assert written.getvalue() == b'[node] 5 \\xb5m\n[node] end\n'
+    assert output.log_file.read_text(encoding='utf-8') == '[node] 5 \N{MICRO SIGN}m\n[node] end\n'

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import PointCloud2
 from soro_node.diagnostics import Level
 from soro_node.lane import Lane
@@ -15,6 +14,7 @@ from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
 from soro_node.polled_feedback import PolledFeedback
+from soro_node.qos import LATCHED
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
@@ -24,7 +24,6 @@ from soro_compliance.workspace_action import WorkspaceAction
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeCompliance
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 STOP_TIMEOUT = 0.8  # s
 REPORT_PERIOD = 0.2  # s
 

@@ -19,7 +19,7 @@ from soro_node.conversions import (
     configuration_to_message,
 )
 from soro_node.replies import fill_status
-from soro_node.requests import loaded_state
+from soro_node.requests import loaded_state, quick_start_of
 from soro_node.robot_binding import RobotBinding
 
 from soro_msgs.msg import Compliance
@@ -53,14 +53,14 @@ class Services:
         if request.method not in METHODS:
             raise InvalidInput('method', request.method, 'TANGENT (0) or INTEGRAL (1)')
         state = loaded_state(self._binding, request, self._feedback.actuation)
-        near = self._last if self._last and self._last.model == state.robot.model else None
-        q = state.solve(near)
+        q = state.solve(quick_start_of(state.robot, self._last))
         frames, stamp = self._binding.frames, self._now()
         response.configuration = configuration_to_message(
             q, state.robot, frames.base_link, stamp, ConfigurationMessage.FROM_REQUEST
         )
-        if q.status.code is not Code.NOT_CONVERGED:
+        if q.status.code is Code.NONE:
             self._last = q
+        if q.status.code is not Code.NOT_CONVERGED:
             points = _points(state.robot, q, METHODS[request.method], request.along_backbone)
             response.compliance = [
                 compliance_to_message(p, q, request.method, frames.tip_aligned, stamp)

@@ -62,6 +62,8 @@ class WorkspaceAction:
         self._default_samples = default_samples
         self._publish = publish
         self._busy = threading.Lock()
+        # Of the goal that runs, or ran last: one that outlasts `end` still ends by itself, and
+        # the next one is not touched.
         self._ending = threading.Event()
 
     def end(self, timeout: float) -> bool:
@@ -69,7 +71,6 @@ class WorkspaceAction:
         self._ending.set()
         ended = self._busy.acquire(timeout=timeout)
         if ended:
-            self._ending.clear()
             self._busy.release()
         return ended
 
@@ -81,7 +82,10 @@ class WorkspaceAction:
             if not self._busy.acquire(blocking=False):
                 raise Busy('another analysis is running; cancel it first')
             try:
-                self._run(handle, result)
+                self._ending = ending = threading.Event()
+                # Again: a deactivation since then has told the goal before this one to end.
+                self._node.check_active()
+                self._run(handle, result, lambda: handle.is_cancel_requested or ending.is_set())
             finally:
                 self._busy.release()
         except SoroError as error:
@@ -97,16 +101,16 @@ class WorkspaceAction:
             handle.abort()
         return result
 
-    def _run(self, handle: Any, result: Any) -> None:
+    def _run(self, handle: Any, result: Any, told_to_end: Callable[[], bool]) -> None:
         goal, begin = handle.request, time.monotonic()
         robot = self._binding.robot_with(goal.model)
         wrench = wrench_from_message(goal.wrench)
         path = analysis.check_file(goal.save_to)
-        actuations = self._samples(robot, goal)
+        actuations = self._samples(robot, goal, told_to_end)
         with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix='workspace') as pool:
             cloud = analysis.analyze(
                 robot, actuations, wrench, goal.with_compliance, pool,
-                self._progress(handle, len(actuations)),
+                self._progress(handle, len(actuations), told_to_end),
             )  # fmt: skip
         if path is not None:
             analysis.save(cloud, [a.name for a in robot.actuators], path)
@@ -117,7 +121,7 @@ class WorkspaceAction:
         _describe(cloud, result)
         result.duration = time.monotonic() - begin
 
-    def _samples(self, robot: Robot, goal: Any) -> Array:
+    def _samples(self, robot: Robot, goal: Any, told_to_end: Callable[[], bool]) -> Array:
         count = goal.samples or self._default_samples()
         if count > analysis.MOST_SAMPLES:
             raise InvalidInput('samples', count, f'at most {analysis.MOST_SAMPLES}')
@@ -125,14 +129,16 @@ class WorkspaceAction:
         if goal.method == AnalyzeWorkspace.Goal.GRID:
             samples = analysis.grid_samples(robot, low, high, count)
         elif goal.method == AnalyzeWorkspace.Goal.RANDOM:
-            samples = analysis.random_samples(robot, low, high, count, goal.seed)
+            samples = analysis.random_samples(robot, low, high, count, goal.seed, told_to_end)
         else:
             raise InvalidInput('method', goal.method, 'GRID (0) or RANDOM (1)')
         if not len(samples):
             raise InvalidInput('samples', count, 'enough for one point within the limits')
         return samples
 
-    def _progress(self, handle: Any, total: int) -> Callable[[int, int], bool]:
+    def _progress(
+        self, handle: Any, total: int, told_to_end: Callable[[], bool]
+    ) -> Callable[[int, int], bool]:
         last = [0.0]
 
         def proceed(done: int, failed: int) -> bool:
@@ -144,7 +150,7 @@ class WorkspaceAction:
                     failed=failed,
                 )  # fmt: skip
                 handle.publish_feedback(message)
-            return not (handle.is_cancel_requested or self._ending.is_set())
+            return not told_to_end()
 
         return proceed
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from soro_mechanics.model import Batch
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_mechanics.stiffness import ellipsoids
+from soro_node.requests import forward_from, quick_start_of
 
 MOST_SAMPLES = 1_000_000
 CHUNK = 32  # samples of one task; where there is no batch, each starts from the one before
@@ -85,11 +85,28 @@ def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
     return low, high
 
 
-def random_samples(robot: Robot, low: Array, high: Array, count: int, seed: int) -> Array:
-    """Return `count` actuations uniform in a box, without those beyond a coupled limit."""
+def random_samples(
+    robot: Robot,
+    low: Array,
+    high: Array,
+    count: int,
+    seed: int,
+    told_to_end: Callable[[], bool] = lambda: False,
+) -> Array:
+    """Return `count` actuations uniform in a box, without those beyond a coupled limit.
+
+    Raises
+    ------
+    InvalidInput
+        Coupled limits leave next to nothing of the box.
+    Cancelled
+        `told_to_end` has become True.
+    """
     rng = np.random.default_rng(seed)
     found = np.empty((0, len(low)))
     for _ in range(1000):  # batches: a box of which less than 1/1000 is feasible is a mistake
+        if told_to_end():
+            raise Cancelled(f'cancelled after {len(found)} of {count} samples were drawn')
         batch = rng.uniform(low, high, (count, len(low)))
         found = np.concatenate([found, batch[_within_coupled(robot, batch)]])
         if len(found) >= count:
@@ -108,7 +125,7 @@ def grid_samples(robot: Robot, low: Array, high: Array, count: int) -> Array:
         np.linspace(a, b, per_axis) if b > a and per_axis > 1 else np.array([0.5 * (a + b)])
         for a, b in zip(low, high, strict=True)
     ]
-    points = np.array(list(itertools.product(*axes)))
+    points = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, len(axes))
     return points[_within_coupled(robot, points)]
 
 
@@ -185,13 +202,11 @@ def _solve(
     principal = np.full((count if with_compliance else 0, 2), np.nan)
     near: Configuration | None = None
     for i in left:
-        q = robot.forward(actuations[i], wrench, near)
-        if q.status.code is Code.NOT_CONVERGED and near is not None:
-            q = robot.forward(actuations[i], wrench)
+        q = forward_from(robot, actuations[i], wrench, (), quick_start_of(robot, near))
         codes[i] = int(q.status.code)
         if q.status.code is not Code.NONE:
             continue
-        near, tips[i] = None if robot.engine.branches else q, q.tip
+        near, tips[i] = q, q.tip
         if with_compliance:
             values = ellipsoids(robot.compliance(q))[0].values
             principal[i] = values[-1], values[0]

@@ -96,7 +96,7 @@ class ControlLoop:
         self._plausibility = Plausibility(gate.actuators, settings.plausibility)
         self._requests = Requests()
         self._thread = PeriodicThread(
-            'control loop', settings.period, self._step, self._failed, priority
+            'control loop', settings.period, self._step, self._failed, priority, self._finish
         )
         self._commands = Watchdog(settings.command_timeout)
         self._feedback = Watchdog(settings.feedback_timeout)
@@ -106,6 +106,7 @@ class ControlLoop:
         self._engaged: Demand | None = None
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
+        self._unsafe: set[str] = set()
         self._finished = False
 
     # Asked from any thread ------------------------------------------------------------------
@@ -150,8 +151,14 @@ class ControlLoop:
         self._call(lambda: self._begin_safe(reason))
 
     def estop(self, pressed: bool) -> None:
-        """Press or release the emergency stop; it stays latched until `clear`."""
-        self._call(lambda: self._estop(pressed))
+        """Press or release the emergency stop; it stays latched until `clear`.
+
+        Waits for nobody and cannot be lost: the loop acts on it before anything else in its next
+        pass, however long the present one takes.
+        """
+        self.safety.press_estop(pressed)
+        if not self._thread.running:
+            self._heed_estop()
 
     def clear(self) -> None:
         """Clear latched faults and end a safe action; arms nothing, changes nothing while ACTIVE.
@@ -165,14 +172,26 @@ class ControlLoop:
         return self._call(action)
 
     def shutdown(self, timeout: float = TIMEOUT) -> bool:
-        """Make the outputs safe, close the device, end the thread; whether all that worked."""
-        if self._finished:
-            return True
-        running = self._thread.running
-        ended = self._thread.stop(timeout)
-        if running and not ended:
+        """Make the outputs safe, close the device, end the thread; whether all that worked.
+
+        A pass that takes longer than `timeout` [s] is left alone: the loop does all that when the
+        pass is over, and who asks again waits for it again.
+        """
+        if not self._thread.stop(timeout):
+            self._log('inside a long call of the device; made safe and closed when it returns')
             return False
-        return self._finish()
+        self._finish()
+        return not self._unsafe
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread of the loop is alive: the device is its own."""
+        return self._thread.running
+
+    @property
+    def unsafe(self) -> list[str]:
+        """Devices that could not be made safe, and that nobody has opened again since."""
+        return sorted(self._unsafe.copy())  # a loop that was left alone may still change it
 
     @property
     def figures(self) -> Any:
@@ -188,7 +207,9 @@ class ControlLoop:
 
     def tick(self, lateness: float = 0.0) -> Tick:
         """Do one pass (the thread calls this; tests may)."""
+        self._heed_estop()
         self._requests.answer()
+        self._heed_estop()  # pressed while a request was carried out
         now = self._clock()
         flags = np.zeros(len(self.gate.names), np.uint16)
         self._reading = None
@@ -204,7 +225,9 @@ class ControlLoop:
         return self._tick_result(flags)
 
     def _step(self, lateness: float) -> None:
-        self._observer(self.tick(lateness))
+        tick = self.tick(lateness)
+        if not self._thread.stopping:  # nobody may be there any more to see it
+            self._observer(tick)
 
     def _guarded(self, action: Callable[[], Flags], otherwise: Flags) -> Flags:
         try:
@@ -323,6 +346,7 @@ class ControlLoop:
         if self.identity is not None:
             self.reconnections += 1
         self.identity = identity
+        self._unsafe.discard(_name(identity))  # opening leaves the outputs safe
         self._plausibility.restart()
         self._feedback.clear()
         self._feedback.feed(self._clock())
@@ -348,7 +372,7 @@ class ControlLoop:
         self._disengage()
         self._reading = None
         self._set_point.rest()
-        self._quietly(self.device.make_safe)  # one way may still work
+        self._make_safe_quietly()  # one way may still work
         self.device.close()
         self._retry_at = self._clock() + self._retry_after
 
@@ -358,8 +382,8 @@ class ControlLoop:
             self._disengage()
             self._make_safe()
 
-    def _estop(self, pressed: bool) -> None:
-        if self.safety.estop(pressed):
+    def _heed_estop(self) -> None:
+        if self.safety.latch_estop():
             self._log('emergency stop')
             self._disengage()
             if self.safety.connected:
@@ -427,13 +451,14 @@ class ControlLoop:
         except DeviceError as error:
             self._lost(f'could not be made safe: {error}')
 
-    def _quietly(self, action: Callable[[], None]) -> bool:
+    def _make_safe_quietly(self) -> None:
+        name = _name(self.identity)
+        self._unsafe.add(name)  # until the device has answered, whatever is raised
         try:
-            action()
+            self.device.make_safe()
+            self._unsafe.discard(name)
         except DeviceError as error:
             self._log(f'not made safe from here: {error}')
-            return False
-        return True
 
     def _call(self, action: Callable[[], Any]) -> Any:
         return self._requests.ask(action) if self._thread.running else action()
@@ -443,16 +468,19 @@ class ControlLoop:
         self._finish()
         self._report_failure(error)
 
-    def _finish(self) -> bool:
+    def _finish(self) -> None:
         if self._finished:
-            return True
+            return
         self._finished = True
-        safe = not self.safety.connected
         try:
-            safe = safe or self._quietly(self.device.make_safe)
+            if self.safety.connected:
+                self._make_safe_quietly()
         except Exception as error:  # noqa: BLE001 - nothing may keep the process from ending
             self._log(f'not made safe from here: {error!r}')
         self.safety.lost('the driver has ended')
         self.device.close()
         self._requests.refuse()
-        return safe
+
+
+def _name(identity: Identity | None) -> str:
+    return 'the device' if identity is None else f'{identity.model} {identity.serial}'.rstrip()

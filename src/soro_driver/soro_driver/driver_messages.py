@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 
 from builtin_interfaces.msg import Time
-import rclpy.time
 
 from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, SensorReading
 from soro_driver.tick import Tick
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+
+SECOND = 1_000_000_000  # ns
 
 
 def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
@@ -38,7 +39,8 @@ def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
     message.faults = tick.faults
     if tick.demand is not None:
         message.command_source = tick.demand.source
-        message.command_stamp = rclpy.time.Time(nanoseconds=tick.demand.stamp).to_msg()
+        seconds, nanoseconds = divmod(tick.demand.stamp, SECOND)
+        message.command_stamp = Time(sec=seconds, nanosec=nanoseconds)
     return message
 
 
@@ -64,4 +66,4 @@ def flex_message(sensors: SensorReading, stamp: Time, value: Array | None = None
 def stamp_nanoseconds(command: ActuatorCommand) -> int:
     """Return the stamp of a command [ns]."""
     stamp = command.header.stamp
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+    return int(stamp.sec) * SECOND + int(stamp.nanosec)

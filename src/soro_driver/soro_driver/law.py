@@ -21,6 +21,7 @@ from soro_driver.ownership import Ownership
 from soro_driver.safety import NotAllowed
 
 CLOCK_STEP = 0.5  # s, no slewing of a clock makes this between two commands
+STAMP_END = 2**31 * 1_000_000_000  # ns, no message can repeat a stamp from here on, or below zero
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ class CommandInlet(Law):
                 checked = self._gate.check(names, quantities, values)
                 if not source:
                     raise InvalidInput('source', '', 'the name of the sending node')
+                if not 0 <= stamp < STAMP_END:
+                    raise InvalidInput('stamp', stamp, 'ns since 1970, as a clock shows them')
                 self._notice_clock_step(now)
                 self._ownership.check(source, stamp, now)
                 self._check_pause(source, now)

@@ -11,14 +11,15 @@ from typing import Any, NoReturn
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.status import Code
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import run as run_node
 from soro_node.parameters import ParameterTable
+from soro_node.qos import LATCHED
 from soro_node.robot_binding import read_description
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -32,6 +33,7 @@ from soro_driver.driver_parameters import PARAMETERS
 from soro_driver.driver_report import report, Status
 from soro_driver.endpoint import derive, Endpoint
 from soro_driver.law import CommandInlet, Law
+from soro_driver.safety import NotAllowed
 from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_driver.tick import Tick
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
@@ -42,7 +44,6 @@ RETRY_PERIOD = 0.1  # s, while autostart waits for the device
 CALM_LOOKS = 5  # readings in time, one after the other, before autostart goes on
 CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DriverNode(GuardedLifecycleNode):
@@ -70,6 +71,7 @@ class DriverNode(GuardedLifecycleNode):
         self._inlet: CommandInlet | None = None
         self._gate: CommandGate | None = None
         self._connected: ControlLoop | None = None
+        self._left: ControlLoop | None = None  # by a clean-up that could not make it safe
         self._estop_pressed = False
         self._estop_latched = False
         self._fell = False  # deactivated by itself, not by a person
@@ -105,6 +107,8 @@ class DriverNode(GuardedLifecycleNode):
         loop.start()
 
     def _connect(self) -> ControlLoop:
+        if self._left is not None and self._left.running:
+            raise NotAllowed('the device has not been given back yet; try again', Code.BUSY)
         values = self._table.values()
         robot = read_description(values)
         settings = read_driver_settings(robot)
@@ -156,8 +160,8 @@ class DriverNode(GuardedLifecycleNode):
         loop, self._loop, self._inlet = self._loop, None, None
         self._fell = False
         if loop is not None:
-            self._estop_latched = loop.safety.state is DeviceState.ESTOP
-            if not loop.shutdown():
+            self._left = None if loop.shutdown() else loop
+            if self._left is not None:
                 self.get_logger().error('the outputs could not be made safe from here')
         self._last_state = DeviceState.UNCONFIGURED
         self._diagnostics.report('device', Level.WARN, 'not configured')
@@ -172,12 +176,14 @@ class DriverNode(GuardedLifecycleNode):
         self.active = False
         if self._retry_timer is not None:
             self._retry_timer.cancel()
-        loop, self._loop = self._loop or self._connected, None
+        loop, self._loop = self._loop or self._connected or self._left, None
         if loop is None:
             return
         safe = loop.shutdown(EXIT_TIMEOUT)
         level = Level.OK if safe else Level.ERROR
         message = 'ended, outputs safe' if safe else 'ended; outputs not made safe from here'
+        if loop.unsafe:
+            message += f': {", ".join(loop.unsafe)}'
         self._diagnostics.report('device', level, message)
         self.get_logger().info(message)
 
@@ -272,7 +278,7 @@ class DriverNode(GuardedLifecycleNode):
         self._estop_pressed = message.data
         self._estop_latched |= message.data
         if self._loop is not None:
-            self._asked('emergency stop', lambda loop: loop.estop(message.data))
+            self._loop.estop(message.data)
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._loop is None:

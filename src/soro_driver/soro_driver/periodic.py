@@ -27,6 +27,9 @@ class PeriodicThread:
         Gets that exception, in the thread; the last thing the thread does.
     priority : int
         SCHED_FIFO priority; 0: the normal scheduler. Without the right to use it, `note` says so.
+    ended : callable, optional
+        Called in the thread after the last step when it was told to stop; the last thing it does,
+        however long that step took.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class PeriodicThread:
         step: Callable[[float], None],
         failed: Callable[[BaseException], None],
         priority: int = 0,
+        ended: Callable[[], None] = lambda: None,
     ) -> None:
         self.statistics = LoopStatistics(period)
         self.note = ''
@@ -43,7 +47,9 @@ class PeriodicThread:
         self._step = step
         self._failed = failed
         self._priority = priority
+        self._ended = ended
         self._stop = threading.Event()
+        self._over = threading.Event()  # no step runs any more
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
@@ -51,21 +57,36 @@ class PeriodicThread:
         """Whether the thread is alive."""
         return self._thread.is_alive()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it was told to stop."""
+        return self._stop.is_set()
+
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
 
     def stop(self, timeout: float) -> bool:
-        """Ask it to end after the present step; whether it did within `timeout` [s]."""
+        """Ask it to end after the present step; whether that took no longer than `timeout` [s].
+
+        Then the thread has ended, with what `ended` or `failed` does, which nothing cuts short.
+        """
         self._stop.set()
-        if self._thread is not threading.current_thread() and self._thread.ident is not None:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
+        if self._thread.ident is None:
+            return True
+        if self._thread is threading.current_thread() or not self._over.wait(timeout):
+            return False
+        self._thread.join()
+        return True
 
     def _run(self) -> None:
         try:
-            self._set_priority()
-            self._loop()
+            try:
+                self._set_priority()
+                self._loop()
+            finally:
+                self._over.set()
+            self._ended()
         except BaseException as error:  # noqa: BLE001 - a thread is a process boundary
             self._failed(error)
 

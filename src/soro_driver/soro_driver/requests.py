@@ -15,7 +15,7 @@ from soro_mechanics.status import Code
 
 from soro_driver.safety import NotAllowed
 
-TIMEOUT = 2.0  # s, a pass never takes longer, an attempt to reconnect included
+TIMEOUT = 2.0  # s; only an attempt to reconnect makes a pass longer, with some devices
 
 
 class Requests:

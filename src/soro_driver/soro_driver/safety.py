@@ -50,6 +50,7 @@ class SafetyState:
         self._armed = False
         self._safe = False
         self._estop_pressed = False
+        self._estop_waits = False  # pressed, and not latched yet
         self._estop_latched = False
 
     @property
@@ -148,10 +149,21 @@ class SafetyState:
             self._armed, self._safe = False, False
         return bool(new)
 
-    def estop(self, pressed: bool) -> bool:
-        """Note the e-stop; whether it was latched by this. Releasing it does not unlatch."""
+    def press_estop(self, pressed: bool) -> None:
+        """Note the e-stop, from any thread; `latch_estop` acts on it, and no press is lost."""
         self._estop_pressed = pressed
-        if not pressed or self._estop_latched:
+        if pressed:
+            self._estop_waits = True
+
+    def latch_estop(self) -> bool:
+        """Latch an e-stop that was pressed since the last call; whether it was not before.
+
+        Releasing it does not unlatch.
+        """
+        if not self._estop_waits:
+            return False
+        self._estop_waits = False  # before latching: what is pressed from here on waits again
+        if self._estop_latched:
             return False
         self._estop_latched, self._armed, self._safe = True, False, False
         self.reason = 'emergency stop'

@@ -15,7 +15,7 @@ from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.exclusive import ExclusiveUse
-from soro_driver.serial_frame import Body, Frame, FrameReader
+from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader
 
 INSTALL = 'pip install pyserial==3.5'
 READ_TIMEOUT = 0.1  # s, after which the thread looks whether it shall end
@@ -84,9 +84,13 @@ class SerialLink:
                 self.port, self._baudrate, timeout=READ_TIMEOUT,
                 write_timeout=self._write_timeout, exclusive=True,
             )  # fmt: skip
-        except (OSError, ValueError) as error:
+        except BaseException as error:
             use.release()
-            raise self._refusal(error) from None
+            if isinstance(error, termios.error):  # pyserial translates only some; no OSError
+                raise DeviceLost(f'{self.port}: {error.args[-1]}') from None
+            if isinstance(error, OSError | ValueError):
+                raise self._refusal(error) from None
+            raise
         self._use = use
         self.reader, self._error = FrameReader(), ''
         self._waiting.clear()
@@ -131,6 +135,8 @@ class SerialLink:
 
         Raises
         ------
+        DeviceError
+            A number does not fit its field of the frame; nothing was sent.
         DeviceTimeout
             The peer does not read.
         DeviceLost
@@ -138,7 +144,11 @@ class SerialLink:
         """
         if seq is None:
             self._seq = seq = (self._seq + 1) & 0xFFFF
-        self.send_bytes(body.frame(seq).pack())
+        try:
+            data = body.frame(seq).pack()
+        except FrameError as error:
+            raise DeviceError(f'{self.port}: not sent: {error}') from None
+        self.send_bytes(data)
         return seq
 
     def send_bytes(self, data: bytes) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+import threading
 
 import numpy as np
 import pytest
@@ -31,6 +32,13 @@ class FakeClock:
         return self.now
 
 
+class Hold:
+    """Keeps whoever calls in one call: `entered` is set by the call, `leave` lets it go on."""
+
+    def __init__(self) -> None:
+        self.entered, self.leave = threading.Event(), threading.Event()
+
+
 class FakeDevice(Device):
     """Follows its set-points at once, and fails as told."""
 
@@ -45,22 +53,32 @@ class FakeDevice(Device):
         self.tripped = False
         self.is_open = False
         self.is_armed = False
+        self.serial = '1'
         self.fail: dict[str, Exception] = {}
+        self.holds: dict[str, Hold] = {}
         self.frozen_at: float | None = None
 
     @classmethod
     def from_section(cls, section, robot, endpoint):
         raise NotImplementedError
 
+    def hold(self, name: str) -> Hold:
+        """Let the calls of one name take as long as the test wants."""
+        self.holds[name] = Hold()
+        return self.holds[name]
+
     def _called(self, name: str) -> None:
         self.calls.append(name)
+        if name in self.holds:
+            self.holds[name].entered.set()
+            assert self.holds[name].leave.wait(10.0)
         if name in self.fail:
             raise self.fail[name]
 
     def open(self) -> Identity:
         self._called('open')
         self.is_open, self.is_armed = True, False
-        return Identity('fake', '1')
+        return Identity('fake', self.serial)
 
     def read(self) -> Reading:
         self._called('read')
@@ -136,6 +154,11 @@ class Rig:
         self.loop.arm()
         self.tick()
         return self
+
+
+@pytest.fixture
+def fake_device():
+    return FakeDevice
 
 
 @pytest.fixture

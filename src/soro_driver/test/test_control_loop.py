@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from soro_driver.device import (
@@ -14,11 +17,14 @@ from soro_driver.device import (
     Fault,
     Flag,
 )
+from soro_driver.driver_messages import stamp_nanoseconds, state_message
 from soro_driver.ownership import NotInControl, OutOfOrder
 from soro_driver.safety import NotAllowed
 from soro_driver.settings import RELEASE
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
+
+from soro_msgs.msg import ActuatorCommand
 
 BAR = 1e5
 
@@ -203,6 +209,27 @@ def test_a_bad_message_keeps_the_last_good_one(rig, value):
     assert sum(rig.inlet.rejected.values()) == 1
 
 
+@pytest.mark.parametrize(('sec', 'nanosec'), [(-1, 0), (-(2**31), 0), (2**31 - 1, 2**32 - 1)])
+def test_a_stamp_that_no_clock_shows_is_refused(rig, sec, nanosec):
+    tick = reach(rig, 0.5 * BAR, 0.0, 0.0)
+    command = ActuatorCommand()
+    command.header.stamp = Time(sec=sec, nanosec=nanosec)
+    with pytest.raises(InvalidInput, match=r'stamp = .*: expected ns since 1970') as error:
+        rig.send(0.5 * BAR, 0.0, 0.0, stamp=stamp_nanoseconds(command))
+    assert error.value.field == 'stamp'
+    assert rig.inlet.rejected['OUT_OF_RANGE'] == 1 and 'stamp' in rig.inlet.last_rejection
+    assert rig.tick().demand is tick.demand
+
+
+@pytest.mark.parametrize(('sec', 'nanosec'), [(0, 0), (-1, 5), (2**31 - 1, 999_999_999)])
+def test_the_state_repeats_the_stamp_of_the_command(rig, sec, nanosec):
+    tick = reach(rig, 0.5 * BAR, 0.0, 0.0)
+    # What a law of another node wants is stamped without being checked.
+    demand = replace(tick.demand, stamp=sec * 1_000_000_000 + nanosec)
+    message = state_message(replace(tick, demand=demand), rig.gate, Time())
+    assert message.command_stamp == Time(sec=sec, nanosec=nanosec)
+
+
 def test_bad_messages_do_not_feed_the_watchdog(rig):
     reach(rig, 0.5 * BAR, 0.0, 0.0)
     for _ in range(30):
@@ -378,6 +405,61 @@ def test_shutdown_vents_and_closes(rig):
     assert rig.loop.shutdown()
     assert rig.device.calls[-2:] == ['make_safe', 'close']
     assert rig.loop.shutdown()
+
+
+def lose(rig, serial='1'):
+    """Lose a device with a serial number that cannot be made safe either."""
+    rig.device.serial = serial
+    rig.loop.open()
+    rig.armed()
+    rig.device.fail = dict.fromkeys(('read', 'make_safe', 'open'), DeviceLost('cable'))
+    assert rig.tick(10).state is DeviceState.UNCONFIGURED
+    assert any('not made safe from here' in line for line in rig.log)
+
+
+def test_a_lost_device_that_could_not_be_made_safe_is_told_at_the_end(rig):
+    lose(rig)
+    rig.tick(100)
+    assert not rig.loop.shutdown()
+    assert rig.loop.unsafe == ['fake 1']
+    assert not rig.loop.shutdown()  # asked again it is no better
+
+
+def test_a_lost_device_that_came_back_was_made_safe(rig):
+    lose(rig)
+    rig.device.fail.clear()
+    assert rig.tick(100).state is DeviceState.INACTIVE
+    assert rig.loop.shutdown() and not rig.loop.unsafe
+
+
+def test_another_device_does_not_make_the_lost_one_safe(rig):
+    lose(rig)
+    rig.device.serial = '2'
+    rig.device.fail.clear()
+    assert rig.tick(100).state is DeviceState.INACTIVE
+    assert not rig.loop.shutdown()
+    assert rig.loop.unsafe == ['fake 1']
+
+
+def test_a_lost_device_that_was_made_safe_another_way_is_safe(rig):
+    rig.armed()
+    rig.device.fail = dict.fromkeys(('read', 'open'), DeviceLost('cable'))
+    assert rig.tick(10).state is DeviceState.UNCONFIGURED
+    assert rig.loop.shutdown()
+
+
+def test_an_error_inside_the_driver_while_a_lost_device_is_made_safe_is_told_too(rig):
+    rig.device.fail = {'read': DeviceLost('cable'), 'make_safe': ZeroDivisionError()}
+    with pytest.raises(ZeroDivisionError):
+        rig.tick()
+    assert not rig.loop.shutdown()
+
+
+@pytest.mark.parametrize('error', [DeviceLost('cable'), ZeroDivisionError()])
+def test_a_shutdown_that_cannot_make_safe_says_so(rig, error):
+    rig.device.fail['make_safe'] = error
+    assert not rig.loop.shutdown()
+    assert rig.loop.unsafe == ['fake 1'] and rig.device.calls[-1] == 'close'
 
 
 def test_refusals_carry_a_code():

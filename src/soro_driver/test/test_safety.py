@@ -28,8 +28,8 @@ EVENTS = {
     'end_safe': lambda s: s.end_safe(),
     'engage': lambda s: s.engage(),
     'fault': lambda s: s.fault(Fault.SENSOR, 'sensor'),
-    'estop': lambda s: s.estop(True),
-    'release': lambda s: s.estop(False),
+    'estop': lambda s: (s.press_estop(True), s.latch_estop()),
+    'release': lambda s: s.press_estop(False),
     'clear': lambda s: s.clear(),
 }
 
@@ -56,9 +56,20 @@ def test_states_have_the_values_of_the_message():
 @pytest.mark.parametrize('state', DeviceState)
 def test_estop_latches_in_every_state(state):
     safety = in_state(state)
-    safety.estop(True)
+    safety.press_estop(True)
+    safety.latch_estop()
     assert safety.state is DeviceState.ESTOP
-    safety.estop(False)
+    safety.press_estop(False)
+    assert not safety.latch_estop()
+    assert safety.state is DeviceState.ESTOP
+
+
+@pytest.mark.parametrize('state', DeviceState)
+def test_an_estop_that_is_released_before_it_was_latched_latches(state):
+    safety = in_state(state)
+    safety.press_estop(True)
+    safety.press_estop(False)
+    safety.latch_estop()
     assert safety.state is DeviceState.ESTOP
 
 
@@ -103,9 +114,19 @@ def test_clear_is_refused_while_the_estop_is_pressed():
     safety = in_state(DeviceState.ESTOP)
     with pytest.raises(NotAllowed, match='pressed'):
         safety.clear()
-    safety.estop(False)
+    safety.press_estop(False)
     safety.clear()
     assert safety.state is DeviceState.INACTIVE
+
+
+def test_an_estop_that_is_pressed_while_faults_are_cleared_is_not_lost():
+    safety = in_state(DeviceState.ESTOP)
+    safety.press_estop(False)
+    safety.press_estop(True)
+    safety.press_estop(False)
+    safety.clear()
+    assert safety.latch_estop()
+    assert safety.state is DeviceState.ESTOP
 
 
 def test_the_first_cause_is_the_one_that_is_told():

@@ -5,6 +5,7 @@
 from dataclasses import replace
 import os
 import select
+import termios
 import threading
 import time
 import tty
@@ -230,6 +231,42 @@ def test_port_belongs_to_one(device, session):
     other = SerialLink(device.path, 115200)
     other.open()
     other.close()
+
+
+@pytest.mark.parametrize('call', ['tcsetattr', 'tcflush'])
+def test_a_port_that_vanishes_while_it_is_opened_is_a_lost_device(
+    device, session, monkeypatch, call
+):
+    def fail(*arguments):
+        raise termios.error(5, 'Input/output error')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(termios, call, fail)
+        with pytest.raises(DeviceLost, match=f'{device.path}: Input/output error'):
+            session.open(2.0)
+    session.open(2.0)
+
+
+def test_whatever_keeps_a_port_from_being_opened_the_lock_is_given_back(device, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(termios, 'tcsetattr', fail)
+        with pytest.raises(MemoryError):
+            SerialLink(device.path, 115200).open()
+    other = SerialLink(device.path, 115200)
+    other.open()
+    other.close()
+
+
+def test_a_number_that_does_not_fit_its_field_is_an_error_of_the_device(device, session):
+    session.open(2.0)
+    heard = len(device.heard)
+    with pytest.raises(DeviceError, match='not sent: Arm: '):
+        session.link.send(sf.Arm(2**32))
+    session.request(sf.Arm(session.number), 1.0)
+    assert [frame.body for frame in device.heard[heard:]] == [sf.Arm(session.number).pack()]
 
 
 def test_missing_port():

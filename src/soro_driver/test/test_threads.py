@@ -10,9 +10,12 @@ import time
 
 import numpy as np
 import pytest
-from soro_driver.device import DeviceState
+from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.loop_statistics import LoopStatistics
 from soro_driver.periodic import PeriodicThread
+from soro_driver.safety import NotAllowed
+
+from soro_driver import requests
 
 
 def test_slots_that_passed_are_counted_and_not_made_up():
@@ -51,6 +54,24 @@ def test_an_exception_ends_the_thread_and_is_handed_over():
     assert ended.wait(5.0)
     assert thread.stop(1.0)
     assert isinstance(errors[0], ZeroDivisionError)
+
+
+def test_a_step_that_outlasts_the_stop_is_followed_by_the_end():
+    entered, leave, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def step(lateness: float) -> None:
+        entered.set()
+        assert leave.wait(10.0)
+
+    errors: list[BaseException] = []
+    thread = PeriodicThread('test', 0.01, step, errors.append, ended=ended.set)
+    thread.start()
+    assert entered.wait(5.0)
+    assert not thread.stop(0.01)
+    assert not ended.is_set()
+    leave.set()
+    assert thread.stop(5.0)
+    assert ended.is_set() and not thread.running and not errors
 
 
 def test_missing_right_to_real_time_priority_is_said(monkeypatch):
@@ -98,8 +119,95 @@ def test_requests_are_answered_between_ticks(running):
     running.loop.arm()
     assert running.loop.safety.state is DeviceState.ACTIVE
     running.loop.estop(True)
+    running.loop.between_ticks(lambda: None)
     assert running.loop.safety.state is DeviceState.ESTOP
     assert running.device.calls.count('make_safe') == 1
+
+
+def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypatch):
+    monkeypatch.setattr(requests, 'TIMEOUT', 0.05)
+    running.loop.open()
+    running.device.fail['read'] = DeviceLost('cable')
+    opening = running.device.hold('open')
+    running.loop.start()
+    assert opening.entered.wait(5.0)
+    with pytest.raises(NotAllowed, match='does not answer'):
+        running.loop.disarm()
+    running.loop.estop(True)
+    running.device.fail.clear()
+    monkeypatch.undo()
+    opening.leave.set()
+    with pytest.raises(NotAllowed, match='still pressed'):
+        running.loop.clear()
+    assert running.loop.safety.state is DeviceState.ESTOP
+    with pytest.raises(NotAllowed, match='emergency stop'):
+        running.loop.arm()
+    assert 'arm' not in running.device.calls
+    running.loop.estop(False)
+    running.loop.clear()
+    assert running.loop.safety.state is DeviceState.INACTIVE
+
+
+def test_an_estop_while_the_device_is_armed_ends_in_safe_outputs(running):
+    running.loop.open()
+    running.loop.start()
+    arming = running.device.hold('arm')
+    asking = threading.Thread(target=running.loop.arm)
+    asking.start()
+    assert arming.entered.wait(5.0)
+    running.loop.estop(True)
+    running.loop.estop(False)  # nobody holds it for long
+    arming.leave.set()
+    asking.join(5.0)
+    running.loop.between_ticks(lambda: None)
+    assert running.loop.safety.state is DeviceState.ESTOP
+    assert 'make_safe' in running.device.calls and not running.device.is_armed
+
+
+@pytest.mark.parametrize('call', ['read', 'open'])
+def test_a_device_that_outlasts_the_shutdown_is_made_safe_and_closed(running, call):
+    running.loop.open()
+    if call == 'open':
+        running.device.fail['read'] = DeviceLost('cable')
+    held = running.device.hold(call)
+    seen: list[object] = []
+    running.loop._observer = seen.append
+    running.loop.start()
+    assert held.entered.wait(5.0)
+    before = len(seen)
+    closed = threading.Event()
+    close = running.device.close
+    running.device.close = lambda: (close(), closed.set())
+    assert not running.loop.shutdown(0.01)
+    running.device.fail.clear()
+    assert running.device.is_open == (call == 'read')
+    held.leave.set()
+    assert closed.wait(5.0)  # nobody asks again
+    assert running.device.calls[-2:] == ['make_safe', 'close']
+    assert not running.device.is_open
+    assert running.loop.shutdown()
+    assert running.device.calls.count('close') == (1 if call == 'read' else 2)
+    assert len(seen) == before
+
+
+def test_a_shutdown_waits_until_a_loop_that_failed_has_made_safe(running):
+    running.loop.open()
+    held = running.device.hold('make_safe')
+
+    def break_(tick: object) -> None:
+        raise ZeroDivisionError
+
+    running.loop._observer = break_
+    running.loop.start()
+    assert held.entered.wait(5.0)
+    outcome: list[bool] = []
+    asking = threading.Thread(target=lambda: outcome.append(running.loop.shutdown()))
+    asking.start()
+    asking.join(0.05)
+    assert not outcome
+    held.leave.set()
+    asking.join(5.0)
+    assert outcome == [True] and not running.device.is_open
 
 
 def test_an_error_in_the_observer_vents_and_is_reported(make_rig):

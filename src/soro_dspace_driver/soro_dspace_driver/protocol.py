@@ -18,6 +18,8 @@ from soro_driver.serial_frame import Body, FrameError
 
 CHANNELS = 3
 COUNT = 10.0  # Pa
+RATE_COUNT, PERIOD_COUNT = 100.0, 1e-4  # Pa/s and s of the LIMITS frame
+LOWEST_RATE, HIGHEST_RATE = RATE_COUNT, 0xFFFF * RATE_COUNT  # Pa/s, what LIMITS can say
 FULL_SCALE = 40000  # counts: 400 kPa, 10 V
 INVALID = 0xFFFF  # a measurement whose monitor is outside -0.1 V to 10.2 V
 TTL_COUNT = 2  # ms

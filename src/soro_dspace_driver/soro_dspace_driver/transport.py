@@ -36,14 +36,14 @@ from soro_dspace_driver.protocol import (
     INVALID,
     Limits,
     LONGEST_TTL,
+    PERIOD_COUNT,
+    RATE_COUNT,
     SHORTEST_TTL,
     Status,
     TTL_COUNT,
     Type,
 )
 from soro_dspace_driver.wiring import DspaceWiring
-
-RATE_COUNT, PERIOD_COUNT = 100.0, 1e-4  # Pa/s and s of the LIMITS frame
 
 
 class DspaceTransport:
@@ -138,6 +138,8 @@ class DspaceTransport:
     def reset(self) -> None:
         """Clear the device's latched faults."""
         self._request(Reset(self.session.number), time.monotonic() + self._open_timeout)
+        self.poll()  # what was measured before RESET would latch the fault anew
+        self.state, self.faults = int(SerialState.SAFE), DeviceFault(0)
 
     def _forget(self) -> None:
         self.time = math.nan

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from soro_mechanics.errors import RobotFileError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
-from soro_dspace_driver.protocol import CHANNELS, COUNT, FULL_SCALE
+from soro_dspace_driver.protocol import CHANNELS, COUNT, FULL_SCALE, HIGHEST_RATE, LOWEST_RATE
 
 FEEDBACK_BITS = 30 * 10  # on the wire, start and stop bits included
 
@@ -70,6 +71,12 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
             raise section.error('channels', f'each of 1 to {CHANNELS} once')
     if any(a.minimum != 0.0 or a.maximum > FULL_SCALE * COUNT for a in actuators):
         raise section.error('port', f'the regulators give 0 to {FULL_SCALE * COUNT:g} Pa')
+    # The device has one slew limit, that of the slowest actuator.
+    slowest = min(actuators, key=lambda a: a.rate)
+    if not LOWEST_RATE <= slowest.rate <= HIGHEST_RATE:
+        remedy = f'this device slews at {LOWEST_RATE:g} to {HIGHEST_RATE:g} Pa/s: change the rate'
+        path = f'actuators[{actuators.index(slowest)}].rate'
+        raise RobotFileError(path, f'{slowest.rate:g} Pa/s', remedy, section.file)
     return DspaceWiring(
         port, baudrate, rate, serial, np.array(channels),
         np.array([a.maximum for a in actuators]), np.array([a.rate for a in actuators]),

@@ -35,6 +35,32 @@ class Refused(SoroError):
         self.code = code
 
 
+class GoalEnd:
+    """What ends a goal early.
+
+    Parameters
+    ----------
+    cancelled : callable
+        Whether the goal is to be cancelled.
+    ending : threading.Event
+        Set when the node is deactivated.
+    """
+
+    def __init__(self, cancelled: Callable[[], bool], ending: threading.Event) -> None:
+        self._cancelled, self._ending = cancelled, ending
+
+    def check(self) -> None:
+        """Raise Refused where the goal must not go on."""
+        if self._cancelled():
+            raise Refused(Code.CANCELED, 'cancelled; the motors stay where they are')
+        if self._ending.is_set():
+            raise Refused(Code.NOT_ACTIVE, 'the node was deactivated')
+
+    def wait(self, duration: float) -> None:
+        """Wait for a duration [s]; a deactivation ends that."""
+        self._ending.wait(duration)
+
+
 class MotorWatch:
     """The newest state of the motors, and whether a calibration may go on with it."""
 
@@ -105,10 +131,7 @@ class CalibrationMotion:
     settings : MotionSettings
     send : callable
         Sends motor angles, shape (m,) [rad].
-    cancelled : callable
-        Whether the goal is to be cancelled.
-    ending : threading.Event
-        Set when the node is deactivated.
+    end : GoalEnd
     tell : callable
         Gets the share of the calibration that is done, words, and the index of the pose.
     """
@@ -119,16 +142,14 @@ class CalibrationMotion:
         recorder: Recorder,
         settings: MotionSettings,
         send: Callable[[Array], None],
-        cancelled: Callable[[], bool],
-        ending: threading.Event,
+        end: GoalEnd,
         tell: Callable[[float, str, int], None],
     ) -> None:
         self._motors = motors
         self._recorder = recorder
         self._settings = settings
         self._send = send
-        self._cancelled = cancelled
-        self._ending = ending
+        self._end = end
         self._tell = tell
 
     def visit(self, stops: Iterable[Array]) -> None:
@@ -137,7 +158,8 @@ class CalibrationMotion:
         Raises
         ------
         Refused
-            The motors do not follow, the device is not active, or its states have stopped.
+            The motors do not follow, the device is not active, its states have stopped, or the
+            goal must end.
         """
         here, settings = self._wait_for_angles(), self._settings
         stops = list(stops)
@@ -148,10 +170,12 @@ class CalibrationMotion:
             here = stop
 
     def _wait_for_angles(self) -> Array:
-        end = time.monotonic() + START_PATIENCE
+        last = time.monotonic() + START_PATIENCE
         while not self._motors.fresh:
-            if time.monotonic() > end or self._ending.wait(SEND_PERIOD):
+            self._end.check()
+            if time.monotonic() > last:
                 raise Refused(Code.NO_STATE, 'no actuator_state; is the robot running?')
+            self._end.wait(SEND_PERIOD)
         here = self._motors.angles
         if not np.all(np.isfinite(here)):
             raise Refused(Code.NO_STATE, 'the motor angles are not known')
@@ -189,10 +213,7 @@ class CalibrationMotion:
                 raise Refused(Code.NO_STATE, 'actuator_state and flex_state with equal stamps')
 
     def _send_checked(self, angle: Array) -> None:
-        if self._cancelled():
-            raise Refused(Code.CANCELED, 'cancelled; the motors stay where they are')
-        if self._ending.is_set():
-            raise Refused(Code.NOT_ACTIVE, 'the node was deactivated')
+        self._end.check()
         self._motors.check()
         self._send(angle)
-        self._ending.wait(SEND_PERIOD)
+        self._end.wait(SEND_PERIOD)

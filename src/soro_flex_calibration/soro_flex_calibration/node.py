@@ -25,6 +25,7 @@ from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.qos import NEWEST
 from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
 from soro_node.user_data import FLEX_CALIBRATION, user_data_folder
@@ -32,6 +33,7 @@ from std_srvs.srv import Trigger
 
 from soro_flex_calibration.calibration_motion import (
     CalibrationMotion,
+    GoalEnd,
     MotionSettings,
     MotorWatch,
     MOVING,
@@ -49,8 +51,7 @@ from soro_flex_calibration.recording import RawRecording, Recorder
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
-LOSSY = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
-NEWEST = QoSProfile(depth=1)
+SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING = 'flex_recording.npz'
 STOP_TIMEOUT = 0.8  # s
 SENSOR_FAULT = ActuatorState.SENSOR_FAULT
@@ -108,7 +109,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self.table = ParameterTable(self, PARAMETERS)
         self.diagnostics = Diagnostics(self)
         self._source = self.get_fully_qualified_name()
-        self._lane: Lane | None = None
+        self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
         self._target = self.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
         self._busy = threading.Lock()
         self._ending = threading.Event()
@@ -120,56 +121,70 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._stamp = 0
 
     def configure(self) -> None:
-        """Read the robot file; the model is loaded when it is needed."""
+        """Read the robot file and offer the action; the model is loaded when it is needed."""
         self._robot = read_description(self.table)
         haptic = self._robot.structure.get('haptic')
         if haptic is None:
             raise InvalidInput('robot', self._robot.name, 'a robot with a section haptic')
-        self._spec = haptic
+        self._spec, self._device = haptic, None  # a model of an earlier file is none of this one
         self._strips = tuple(strip.name for strip in haptic.strips)
         given = self.table.calibration_file
         folder = user_data_folder(self.get_namespace(), self._robot.name)
         self.path = Path(given).expanduser() if given else folder / FLEX_CALIBRATION
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
+        self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
 
     def activate(self) -> None:
-        """Listen, and offer the action."""
+        """Listen, and let goals run."""
         for kind, topic, callback in (
             (ActuatorState, 'actuator_state', self._on_state),
             (FlexState, 'flex_state', self._on_flex),
         ):
-            self._inputs.append(self.create_subscription(kind, topic, callback, LOSSY))
-        self._ending.clear()
-        self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
-        self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
+            self._inputs.append(self.create_subscription(kind, topic, callback, SAMPLES))
+        self._ending = threading.Event()  # a goal that outlived a deactivation stays ended
 
     def deactivate(self) -> None:
         """End what is running and stop listening."""
         self.stop_outputs()
 
     def stop_outputs(self) -> None:
-        """End what is running; the motors hold, then belong to the renderer again."""
+        """End what is running; the motors hold, then belong to the renderer again.
+
+        The action stays: the results of goals that end here are sent after this callback.
+        """
         self._ending.set()
         if self._busy.acquire(timeout=STOP_TIMEOUT):
             self._busy.release()
-        if self._action is not None:
-            self._action.destroy()
-            self._lane.close()
-            self._action = self._lane = None
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
         self._inputs.clear()
+
+    def cleanup(self) -> None:
+        """Withdraw the action; goals are answered NOT_ACTIVE before."""
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
+
+    def destroy_node(self) -> None:
+        """Withdraw the action before the node goes, which would keep the participant."""
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
+        self._lane.close()
+        super().destroy_node()
 
     # The action --------------------------------------------------------------------------------
 
     def _execute(self, handle: Any) -> CalibrateFlexSensors.Result:
         result = CalibrateFlexSensors.Result()
         try:
+            self.check_active()
             if not self._busy.acquire(blocking=False):
                 raise Refused(Code.BUSY, 'another calibration is running')
             try:
-                self._calibrate(handle, result)
+                end = GoalEnd(lambda: handle.is_cancel_requested, self._ending)
+                self._calibrate(handle, result, end)
             finally:
                 self._busy.release()
         except SoroError as error:
@@ -188,7 +203,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self.diagnostics.report('calibration', level, result.error_message or self._known())
         return result
 
-    def _calibrate(self, handle: Any, result: CalibrateFlexSensors.Result) -> None:
+    def _calibrate(self, handle: Any, result: CalibrateFlexSensors.Result, end: GoalEnd) -> None:
         goal = handle.request
         unknown = [name for name in goal.sensor_name if name not in self._strips]
         if unknown:
@@ -199,27 +214,30 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             if raw.names != self._strips or raw.angles.shape[1] != len(self._robot.actuators):
                 raise InvalidInput('use_recorded', str(stored), 'a recording of this robot')
         else:
-            raw = self._move_and_record(handle, goal)
+            raw = self._move_and_record(handle, goal, end)
             raw.save(stored)
         _tell(handle, MOVING, 'solving the model at every reading', 0)
-        recording = raw.with_model(self._model())
+        recording = raw.with_model(self._model(), end.check)
+        end.check()
         _tell(handle, 0.95, 'fitting', 0)
         most = goal.max_residual if goal.max_residual > 0.0 else self.table.max_residual
         report = fit_recording(
             self._robot.name, recording, self._spec.distance, goal.sensor_name,
             self.table.method, most,
         )  # fmt: skip
+        end.check()
         write_report(report, recording, self.path.parent)
         self._fill(result, report, len(raw.angles))
         if report.reasons:
             raise PoorFit(report.reasons)
         if goal.keep:
+            end.check()  # who ends a goal wants the calibration as it was
             keep_fit(report, self.path, self._strips)
             result.saved_to = str(self.path)
             self._use()
         _tell(handle, 1.0, 'done', 0)
 
-    def _move_and_record(self, handle: Any, goal: Any) -> RawRecording:
+    def _move_and_record(self, handle: Any, goal: Any, end: GoalEnd) -> RawRecording:
         table = self.table
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
         random = np.random.default_rng(None if table.seed < 0 else table.seed)
@@ -233,8 +251,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         recorder = Recorder(self._strips)
         motion = CalibrationMotion(
             self._motors, recorder, MotionSettings(table.speed, settle, samples, table.in_motion),
-            self._send, lambda: handle.is_cancel_requested, self._ending,
-            functools.partial(_tell, handle),
+            self._send, end, functools.partial(_tell, handle),
         )  # fmt: skip
         self._recorder = recorder
         try:

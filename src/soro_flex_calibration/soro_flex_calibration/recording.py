@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 import threading
@@ -73,8 +74,16 @@ class RawRecording:
             raise InvalidInput('use_recorded', str(path), 'a whole recording; move again')
         return cls(names, angles, counts)
 
-    def with_model(self, device: HapticDevice) -> FlexRecording:
+    def with_model(
+        self, device: HapticDevice, check: Callable[[], None] = lambda: None
+    ) -> FlexRecording:
         """Solve the model at every sample and return rotations of the nodes with the counts.
+
+        Parameters
+        ----------
+        device : HapticDevice
+        check : callable
+            Called before every sample; raises where nobody wants the result any more.
 
         Raises
         ------
@@ -85,6 +94,7 @@ class RawRecording:
         here = self.angles[0]
         rotations: list[list[Array]] = [[] for _ in self.names]
         for angle in self.angles:
+            check()
             _walk(device, here, angle)
             here = angle
             for i, name in enumerate(self.names):

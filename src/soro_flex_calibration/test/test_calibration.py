@@ -124,6 +124,20 @@ def test_far_jumps_between_readings_at_rest_are_solved_like_a_path(raw, recordin
         np.testing.assert_allclose(a, b[some], atol=2e-4)
 
 
+def test_solving_ends_before_the_next_reading_when_nobody_wants_the_result(robot):
+    calls = []
+
+    def check():
+        calls.append(True)
+        if len(calls) == 3:
+            raise InterruptedError
+
+    still = RawRecording(('flex_1',), np.zeros((50, 6)), np.zeros((50, 1)))
+    with pytest.raises(InterruptedError):
+        still.with_model(HapticDevice(robot), check)
+    assert len(calls) == 3
+
+
 def test_unknown_sensors_and_missing_recordings_are_refused(recording, tmp_path):
     with pytest.raises(UnknownName, match='flex_9'):
         fit_recording('haptic_5dof', recording, LEVER, ('flex_9',), 'exact', 0.0)

@@ -7,7 +7,11 @@ import threading
 import numpy as np
 import pytest
 from rclpy.node import Node
-from soro_flex_calibration.node import FlexCalibrationNode
+from soro_flex_calibration.motor_path import extremes, MotorPath
+import soro_flex_calibration.node as node_module
+from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
+from soro_flex_calibration.recording import RawRecording
+from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.status import Code
 from soro_node.testing import RosSession, wait_for, wait_until
@@ -81,11 +85,12 @@ def bench(tmp_path):
         client = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
         wait_until(client.server_is_ready)
         wait_until(lambda: node.count_publishers('actuator_state') > 0)
-        yield Bench(robot, node, client, tmp_path / 'c.yaml')
+        yield Bench(ros, robot, node, client, tmp_path / 'c.yaml')
 
 
 class Bench:
-    def __init__(self, robot, node, client, file):
+    def __init__(self, ros, robot, node, client, file):
+        self.do = lambda action: ros.do(node, action)
         self.robot, self.node, self.client, self.file = robot, node, client, file
 
     def send(self, feedback=None, **goal):
@@ -94,6 +99,20 @@ class Bench:
 
     def run(self, **goal):
         return wait_for(self.send(**goal).get_result_async(), 120.0).result
+
+
+def good_recording():
+    """Return what the fake robot would give, without waiting for it."""
+    device, random = HapticDevice(load_robot('haptic_5dof')), np.random.default_rng(1)
+    here, angles, counts = np.zeros(6), [], []
+    for stop in extremes(np.radians([[-60.0, 60.0]] * 6), 0.4, 8, random):
+        path = MotorPath(here, stop, 1.0, 0.0)
+        for moment in np.arange(0.0, path.duration, 0.04):
+            angles.append(path.at(moment)[0])
+            device.update(angles[-1], np.zeros(5))
+            counts.append(np.round(OFFSET + GAIN * device.ports.sensor))
+        here = stop
+    return RawRecording(tuple(STRIPS), np.array(angles), np.array(counts))
 
 
 def test_a_calibration_is_fitted_kept_and_used(bench):
@@ -150,3 +169,63 @@ def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(bench):
     wait_for(first.cancel_goal_async())
     result = wait_for(first.get_result_async()).result
     assert result.error_code == Code.CANCELED
+
+
+@pytest.mark.parametrize('ended', ['cancelled', 'deactivated'])
+def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(bench, monkeypatch, ended):
+    good_recording().save(bench.file.with_name(RECORDING))
+    assert bench.run(use_recorded=True).error_code == Code.NONE
+    for step in ('_model', 'fit_recording', 'write_report'):
+        there, go = threading.Event(), threading.Event()
+        where = bench.node if step == '_model' else node_module
+        real = getattr(where, step)
+
+        def held(*arguments, there=there, go=go, real=real):
+            there.set()
+            assert go.wait(60.0)
+            return real(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(where, step, held)
+            goal = bench.send(use_recorded=True, keep=True)
+            assert there.wait(20.0)
+            if ended == 'cancelled':
+                wait_for(goal.cancel_goal_async())
+            else:
+                bench.do(bench.node.trigger_deactivate)
+                bench.do(bench.node.trigger_activate)  # brings nothing back
+            go.set()
+            wait_until(lambda: not bench.node._busy.locked())
+        code = Code.CANCELED if ended == 'cancelled' else Code.NOT_ACTIVE
+        assert wait_for(goal.get_result_async()).result.error_code == code
+        assert not bench.file.exists()
+
+
+def test_a_deactivation_ends_a_goal_with_a_result_and_refuses_others(bench):
+    started = threading.Event()
+    goal = bench.send(lambda message: started.set(), poses=64)
+    assert started.wait(20.0)
+    bench.do(bench.node.trigger_deactivate)
+    assert wait_for(goal.get_result_async()).result.error_code == Code.NOT_ACTIVE
+    assert bench.run().error_code == Code.NOT_ACTIVE
+    bench.do(bench.node.trigger_cleanup)
+    wait_until(lambda: not bench.client.server_is_ready())
+    assert bench.do(bench.node.autostart)
+    wait_until(bench.client.server_is_ready)
+    assert bench.run(sensor_name=['flex_9']).error_code == Code.UNKNOWN_NAME
+
+
+def test_a_new_configuration_solves_the_robot_file_as_it_is_then(tmp_path):
+    file = tmp_path / 'haptic_5dof.yaml'
+    text = find_robot_file('haptic_5dof').read_text(encoding='utf-8')
+    file.write_text(text, encoding='utf-8')
+    with RosSession('/arm') as ros:
+        node = ros.node(FlexCalibrationNode, '/arm', robot=str(file))
+        assert ros.start(node)
+        stiff = node._model()
+        assert node._model() is stiff
+        ros.do(node, node.trigger_deactivate)
+        ros.do(node, node.trigger_cleanup)
+        file.write_text(text.replace('young: {value: 76.4 MPa', 'young: {value: 60 MPa'))
+        assert ros.start(node)
+        assert node._model().ports.ee[0, 0] > 1.1 * stiff.ports.ee[0, 0]

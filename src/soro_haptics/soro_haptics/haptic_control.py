@@ -57,6 +57,12 @@ class HapticControl(Law):
         the rendering problem.
     times : StageTimes, optional
         Gets the stages of the law, of ticks that were in control.
+
+    Attributes
+    ----------
+    estimated : bool
+        Whether the last reading gave an estimate of the hand; without one `sensing` still holds
+        what an earlier reading gave.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class HapticControl(Law):
         self._on_sensor_loss, self._rest_force = on_sensor_loss, rest_force
         self.times = StageTimes() if times is None else times
         self.refusals: Counter[str] = Counter()
+        self.estimated = False
         self._ended = True  # whoever was in control has to be armed again
         self._started = False
         self._broken = ''
@@ -85,7 +92,7 @@ class HapticControl(Law):
 
     def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
         """Sense and render one sample."""
-        self._sampled, self._computing = math.nan, math.nan
+        self._sampled, self._computing, self.estimated = math.nan, math.nan, False
         self.times.period.add(now - self._last_tick)
         self._last_tick = now
         encoder = reading.measured
@@ -99,13 +106,14 @@ class HapticControl(Law):
         if not accepting:
             loop.law.restart()  # a first command starts where the robot is
         code = loop.tick(encoder, guard.elongation)
+        self.estimated = loop.law.sensing.code is Code.NONE
         lost = guard.after(encoder) or lost
         self._computing = time.perf_counter() - begin
         if lost and accepting and self._on_sensor_loss == STOP:
             raise DeviceError(guard.reason, Fault.SENSOR)
         if code is not Code.NONE:
             self.refusals[code.name] += 1
-        if loop.law.sensing.code is not Code.NONE or not accepting or self._ended:
+        if not self.estimated or not accepting or self._ended:
             return None  # without an estimate the loop's watchdog stops the device
         self._sampled = reading.sampled
         command = loop.law.command

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import gc
 import time
+import traceback
 from typing import Any, NoReturn
 
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
@@ -33,9 +33,11 @@ from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.virtual_environment import VirtualEnvironment
 from soro_node.diagnostics import Level
 from soro_node.frames import frames_for
+from soro_node.lane import Lane
 from soro_node.lifecycle import NotActive
 from soro_node.main import interruptible
 from soro_node.main import run as run_node
+from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
 from std_srvs.srv import Trigger
@@ -54,9 +56,6 @@ from soro_haptics.topic_device import TopicDevice
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
 
-NEWEST = QoSProfile(depth=1)
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-
 
 class HapticRenderer(DriverNode):
     """A driver whose set-points come from sensing and rendering on the full model."""
@@ -67,8 +66,7 @@ class HapticRenderer(DriverNode):
 
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None
-        self._haptics: Haptics | None = None
-        self._period = 0.0
+        self._haptics: Haptics | None = None  # loaded before the configuration that uses it
         self._heard: TopicDevice | None = None
         self._times = StageTimes()
         self._collector = CollectorWatch(self._times.collection)
@@ -90,6 +88,13 @@ class HapticRenderer(DriverNode):
 
     # What differs from a driver ----------------------------------------------------------------
 
+    def configure(self) -> None:
+        """Do what a driver does; the next configuration loads the model of its own robot file."""
+        try:
+            super().configure()
+        finally:
+            self._haptics = None
+
     def listen_to_commands(self) -> None:
         """Listen to targets for the motors: nobody else commands them."""
         self.create_subscription(ActuatorCommand, 'target_actuation', self._on_target, NEWEST)
@@ -99,7 +104,9 @@ class HapticRenderer(DriverNode):
         if self._table.loop != TOPICS:
             super().offer_services()
         self.create_service(SetVirtualEnvironment, '~/set_environment', self._on_set_environment)
-        self.create_service(Trigger, '~/reload_calibration', self._on_reload)
+        # Building a model takes half a second, in which the executor must hear a stop.
+        self._lane = Lane(self, 'reload')
+        self._lane.create_service(Trigger, '~/reload_calibration', self._on_reload)
         self.create_service(Trigger, '~/clear_timing', self._on_clear_timing)
 
     def make_device(
@@ -119,14 +126,13 @@ class HapticRenderer(DriverNode):
     def make_law(
         self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
     ) -> Law:
-        """Return sensing and rendering; the model is loaded once."""
+        """Return sensing and rendering; one model does for all attempts to connect."""
         self._robot, self._period = robot, settings.period
         self._every = max(1, round(settings.rate / self._table.publish_rate))
-        if self._haptics is None:
-            self._haptics = self._load()
+        haptics = self._haptics = self._haptics or self._load()
         motion = MotorMotion(len(gate.names), self._table.motion_speed)
         self._control = HapticControl(
-            self._haptics, self._source, motion, self._table.on_sensor_loss,
+            haptics, self._source, motion, self._table.on_sensor_loss,
             self._table.rest_force, self._times,
         )  # fmt: skip
         # What is loaded by now stays: collections look at what came later only.
@@ -178,7 +184,8 @@ class HapticRenderer(DriverNode):
             return
         self._state_publisher.publish(state_message(tick, self._gate, stamp))
         if tick.reading is not None and tick.reading.sensors is not None:
-            elongation = self._control.haptics.guard.elongation
+            control = self._control
+            elongation = control.haptics.guard.elongation if control.estimated else None
             self._flex_publisher.publish(flex_message(tick.reading.sensors, stamp, elongation))
 
     def _copy_command(self, tick: Tick, stamp: TimeMessage) -> None:
@@ -187,13 +194,14 @@ class HapticRenderer(DriverNode):
             self._command.publish(self._command_message(tick.demand.values, now))
 
     def _copy_estimate(self, tick: Tick, stamp: TimeMessage) -> None:
-        if tick.reading is not None:
+        # Never an earlier estimate with a new stamp: who uses it could not know that it is old.
+        if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
             sensing, rank = haptics.loop.law.sensing, haptics.guard.rank
             self._estimate.publish(estimate_message(sensing, rank, self._frames, stamp))
 
     def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
-        if tick.reading is not None:
+        if tick.reading is not None and self._control.estimated:
             sensing = self._control.haptics.loop.law.sensing
             self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
             self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
@@ -220,18 +228,28 @@ class HapticRenderer(DriverNode):
         return response
 
     def _on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Use the calibration that is in the file now."""
+        """Use the calibration that is in the file now (in the thread of the lane)."""
         try:
-            haptics = self._load()
-            if self._loop is not None and self._control is not None:
-                self._loop.between_ticks(lambda: self._control.replace_haptics(haptics))
-            self._haptics = haptics
+            response.message = self._reload()
+            response.success = True
         except SoroError as error:
             response.success, response.message = False, str(error)
-            return response
-        response.success = True
-        response.message = haptics.guard.reason or 'all flex sensors are calibrated'
+        except Exception as error:  # noqa: BLE001 - who asked would wait for ever
+            self.get_logger().error(traceback.format_exc())
+            response.success, response.message = False, f'internal error: {error!r}'
         return response
+
+    def _reload(self) -> str:
+        """Build the model anew and give it to the loop; return what is to say about it."""
+        self._haptics = None  # whoever connects from now on reads the file
+        loop, control = self._loop or self._connected, self._control
+        if loop is None or control is None:
+            raise NotActive(f'{self._source} is not configured; then it will read the file')
+        haptics = self._load()
+        if control is not self._control:  # perhaps of another robot file
+            raise NotActive(f'{self._source} was configured anew meanwhile, with the file')
+        loop.between_ticks(lambda: control.replace_haptics(haptics))
+        return haptics.guard.reason or 'all flex sensors are calibrated'
 
     def _on_clear_timing(
         self, request: Trigger.Request, response: Trigger.Response
@@ -268,8 +286,6 @@ class HapticRenderer(DriverNode):
 
     def _load(self) -> Haptics:
         values = self._table.values()
-        if not self._period:
-            raise NotActive(f'{self._source} is not configured')
         path = calibration_path(values['calibration_file'], self.get_namespace(), self._robot.name)
         calibration = known_calibration(path, self._robot.name)
         begin = time.monotonic()

@@ -9,13 +9,13 @@ release the interpreter lock while they compute.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from soro_mechanics.configuration import Configuration
 from soro_mechanics.errors import SoroError
@@ -28,6 +28,7 @@ from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
+from soro_node.qos import LATCHED, LOSSY
 from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
@@ -40,9 +41,6 @@ from soro_kinematics.state_stream import StateStream
 from soro_kinematics.tracking import ConfigurationTracker
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
-
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 SERVICES = {
     'solve_forward': SolveForward,
@@ -119,6 +117,7 @@ class KinematicsSolver(RobotNode):
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None
         self._solved: ActuatorFeedback | None = None
+        self._unsolvable = ''
         self._stamp = Time()
         self._answers = Services(
             self._binding, self._feedback, lambda: self._tracker.latest,
@@ -192,7 +191,12 @@ class KinematicsSolver(RobotNode):
         self._solved = feedback
         if not feedback.known:
             return
-        q = self._solve(self._tracker, feedback.present)
+        try:
+            q = self._solve(self._tracker, feedback.present)
+        except SoroError as error:  # numbers that no model can compute with
+            self._unsolvable = str(error)
+            return
+        self._unsolvable = ''
         if q.status.code is Code.NOT_CONVERGED:
             return
         self._stamp = Time()
@@ -228,12 +232,12 @@ class KinematicsSolver(RobotNode):
             self._joints.publish(joints)
         commanded = finite_or_none(feedback.commanded)
         if commanded is not None and self._ghost.get_subscription_count() > 0:
-            ghost = self._solve(self._commanded, commanded)
-            self._ghost.publish(
-                configuration_to_message(
+            # What was commanded is within the limits; a state that says otherwise has no ghost.
+            with contextlib.suppress(SoroError):
+                ghost = self._solve(self._commanded, commanded)
+                self._ghost.publish(configuration_to_message(
                     ghost, robot, frames.base_link, self._stamp, ConfigurationMessage.FROM_COMMAND
-                )
-            )
+                ))  # fmt: skip
 
     def _report(self, feedback: ActuatorFeedback | None) -> None:
         report, age = self.diagnostics.report, self._feedback.age()
@@ -248,7 +252,11 @@ class KinematicsSolver(RobotNode):
             now = self.get_clock().now().nanoseconds
             latency = (now - feedback.stamp) / NANOSECONDS
             report('actuator_state', Level.OK, 'fresh', age=age, latency=latency)
-        q = self._tracker.latest
+        if self._unsolvable:
+            report('solver', Level.ERROR, self._unsolvable)
+            return
+        # Not the latest solution: that one stays while nothing converges.
+        q = self._tracker.last
         if q is None:
             return
         values = {
@@ -258,7 +266,11 @@ class KinematicsSolver(RobotNode):
         if q.status.code is Code.NONE:
             report('solver', Level.OK, 'solved', **values)
         else:
-            report('solver', Level.ERROR, q.status.message or q.status.code.name, **values)
+            report(
+                'solver', Level.ERROR, q.status.message or q.status.code.name,
+                code=q.status.code.name, **values, actuation=q.actuation.tolist(),
+                wrench=q.wrench.tolist(),
+            )  # fmt: skip
 
     @answering
     def _answer(self, name: str, request: Any, response: Any) -> Any:

@@ -23,7 +23,7 @@ from soro_node.conversions import (
     wrench_from_message,
 )
 from soro_node.replies import fill_code, fill_status
-from soro_node.requests import forward_from, loaded_state
+from soro_node.requests import forward_from, loaded_state, quick_start_of, start_of
 from soro_node.robot_binding import RobotBinding
 
 from soro_kinematics.comparison import compare
@@ -39,7 +39,8 @@ class Services:
     feedback : LatestFeedback
         For requests about the present state.
     latest : callable
-        Returns the newest solved configuration or None: a near start for an inverse solve.
+        Returns the newest solved configuration or None. Questions about the present state start
+        from it; others only where that cannot change their answer.
     tolerances : callable
         Returns the node's (position [m], orientation [rad]) tolerances.
     now : callable
@@ -63,14 +64,15 @@ class Services:
     def solve_forward(self, request: Any, response: Any) -> Any:
         """Fill the configuration under an actuation."""
         state = loaded_state(self._binding, request)
-        q = state.solve(self._near(state.robot))
+        q = state.solve(quick_start_of(state.robot, self._latest()))
         response.configuration = self._message(q, state.robot)
         return fill_status(response, q.status)
 
     def compute_jacobian(self, request: Any, response: Any) -> Any:
         """Fill the Jacobian of the tip at an actuation."""
         state = loaded_state(self._binding, request, self._feedback.actuation)
-        q = state.solve(self._near(state.robot))
+        start = start_of if state.of_present else quick_start_of
+        q = state.solve(start(state.robot, self._latest()))
         if q.status.code is not Code.NOT_CONVERGED:
             response.actuator_name = [a.name for a in state.robot.actuators]
             response.matrix = state.robot.jacobian(q).ravel().tolist()
@@ -85,7 +87,8 @@ class Services:
             actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
             wrench = wrench_from_message(request.wrench)
             loads = loads_from_messages(request.loads)
-            q = forward_from(robot, actuation, wrench, loads, self._near(robot))
+            near = quick_start_of(robot, self._latest())
+            q = forward_from(robot, actuation, wrench, loads, near)
             response.configurations.append(self._message(q, robot))
             solved.append(q)
         result = compare(solved)
@@ -135,22 +138,19 @@ class Services:
     def _guess(
         self, robot: Robot, request: Any, wrench: Array, loads: tuple[Load, ...]
     ) -> Configuration | None:
-        """Return where to start: the actuation asked for, else the present one, else nothing."""
+        """Return where to start: the actuation asked for, else the present state, else nothing.
+
+        The start is part of the question: it chooses among several solutions.
+        """
         if len(request.guess):
             values = finite_array('guess', request.guess, (len(robot.actuators),))
-            return forward_from(robot, values, wrench, loads, self._near(robot))
-        near = self._near(robot)
-        if near is not None:
-            return near
+            near = quick_start_of(robot, self._latest())
+            return forward_from(robot, values, wrench, loads, near)
         present = self._feedback.fresh()
         if present is None or not present.known:
-            return None
-        return robot.forward(present.present, wrench, None, loads)
-
-    def _near(self, robot: Robot) -> Configuration | None:
-        """Return the newest configuration when it was made by this robot's model."""
-        q = self._latest()
-        return q if q is not None and q.model == robot.model else None
+            return None  # what was solved last is no longer where the robot is
+        near = start_of(robot, self._latest())
+        return near or robot.forward(present.present, wrench, None, loads)
 
     def _message(self, q: Configuration, robot: Robot) -> ConfigurationMessage:
         return configuration_to_message(

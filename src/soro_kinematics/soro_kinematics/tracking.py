@@ -18,6 +18,8 @@ class ConfigurationTracker:
     ----------
     latest : Configuration or None
         The last converged solution.
+    last : Configuration or None
+        What the last call returned, converged or not.
     last_time : float
         Solve time of the last call, both attempts together [s]; NaN before the first.
     cold_starts : int
@@ -27,6 +29,7 @@ class ConfigurationTracker:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.latest: Configuration | None = None
+        self.last: Configuration | None = None
         self.last_time = math.nan
         self.cold_starts = 0
 
@@ -42,6 +45,7 @@ class ConfigurationTracker:
             self.cold_starts += 1
             q = self.robot.forward(actuation, wrench)
             self.last_time += q.status.solve_time
+        self.last = q
         if q.status.code is not Code.NOT_CONVERGED:
             self.latest = q
         return q

@@ -33,11 +33,11 @@ def robot():
 class Scene:
     """A solver and a driver's voice."""
 
-    def __init__(self, ros, namespace):
+    def __init__(self, ros, namespace, robot=ROBOT):
         self.ros = ros
         self.frames = frames_for(namespace)
         self.solver = ros.node(
-            KinematicsSolver, namespace, robot=ROBOT, state_timeout=2.0, wrench_timeout=2.0
+            KinematicsSolver, namespace, robot=robot, state_timeout=2.0, wrench_timeout=2.0
         )
         assert ros.start(self.solver)
         self._states = ros.client.create_publisher(ActuatorState, 'actuator_state', 1)
@@ -126,6 +126,15 @@ def test_applied_stands_in_for_a_missing_sensor(scene, robot):
     tips.clear()
     wait_until(lambda: tips)
     assert pose_from_message(tips[-1].pose) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_state_that_no_model_computes_with_is_an_error_and_the_stream_goes_on(scene):
+    tips = scene.ros.listen(PoseStamped, 'tip_pose')
+    scene.speak(measured=[1e300] * 3, commanded=[1e300] * 3)
+    wait_until(lambda: scene.status('solver')[0] == 2)
+    assert 'actuation = ' in scene.status('solver')[1]
+    scene.speak()
+    wait_until(lambda: tips and scene.status('solver') == (0, 'solved'))
 
 
 def test_nothing_is_published_without_a_known_state(scene):
@@ -296,3 +305,25 @@ def test_inactive_answers_that_it_is(scene):
     scene.speak()
     scene.solver.trigger_activate()
     wait_until(lambda: tips)
+
+
+def test_a_stream_without_solutions_is_an_error_until_it_has_some_again():
+    with RosSession('/lab/soft') as ros:
+        scene = Scene(ros, '/lab/soft', 'stiff_flop')
+        tips = ros.listen(PoseStamped, 'tip_pose')
+        scene.speak()
+        wait_until(lambda: tips and scene.status('solver') == (0, 'solved'))
+        scene.push([100.0, 0, 0, 0, 0, 0], scene.frames.base_link)
+        wait_until(lambda: scene.status('solver')[0] == 2)
+        found = scene.solver.diagnostics._statuses['solver']
+        values = {v.key: v.value for v in found.values}
+        assert found.message == 'the loads found no equilibrium'
+        assert values['code'] == 'NOT_CONVERGED'
+        assert values['residual'] == 'inf'
+        assert values['actuation'] == str(ACTUATION)
+        assert values['wrench'].startswith('[100.0, 0.0, 0.0, ')
+        scene.silence()
+        scene.speak()  # the wrench is over after its timeout
+        tips.clear()
+        wait_until(lambda: tips and scene.status('solver') == (0, 'solved'))
+        scene.silence()

@@ -65,6 +65,10 @@ def test_what_did_not_converge_is_no_start_for_the_next(robot):
     failed = tracker.solve(np.full(3, 1e4), ZERO)
     assert failed.status.code is Code.NOT_CONVERGED
     assert tracker.latest is first
+    assert tracker.last is failed
+    stubborn.dead = False
+    again = tracker.solve(np.full(3, 1e4), ZERO)
+    assert tracker.latest is tracker.last is again
 
 
 @pytest.mark.parametrize('angle', [0.0, 1e-9, 1e-4, 1.0, math.pi - 1e-7, math.pi])

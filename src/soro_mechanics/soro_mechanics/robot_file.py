@@ -32,7 +32,7 @@ from soro_mechanics.section import Provenance, Section
 SCHEMA = 1
 LARGEST = 10**6  # bytes of a robot file
 MOST_ENTRIES = 20_000  # of a robot file, aliases written out
-FOREIGN_SECTIONS = ('driver', 'emulator', 'viewer')
+FOREIGN_SECTIONS = ('driver', 'emulator')
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
+import math
 import os
+import time
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -99,8 +101,32 @@ class Link:
     def __init__(self, address: str, deadline: float) -> None:
         self._channel: Any = None
         self._base: Any = None
+        self._deadline = deadline
+        self._limit, self._end = math.inf, math.inf
         if address != LOCAL:
-            self._base, self._channel = _open_channel(address, deadline)
+            self._base, self._channel = _open_channel(address, self._next_deadline)
+
+    @contextlib.contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Limit the time of all remote calls inside; the next one raises DeviceTimeout then.
+
+        It counts from the first call: before it, the client may load for half a second.
+        """
+        self._limit, self._end = seconds, math.nan
+        try:
+            yield
+        finally:
+            self._limit, self._end = math.inf, math.inf
+
+    def _next_deadline(self) -> float:
+        """Return the longest time of the next remote call [s]. Raises DeviceTimeout."""
+        now = time.monotonic()
+        if math.isnan(self._end):
+            self._end = now + self._limit
+        if now >= self._end:
+            text = f'the device server answers too slowly: not done after {self._limit:g} s'
+            raise DeviceTimeout(text)
+        return self._deadline
 
     def options(self, name: str = '') -> Any:
         """Return the `grpc_options` of a device or a named task; None for this computer's."""
@@ -136,7 +162,7 @@ class Link:
             self._base = self._channel = None
 
 
-def _open_channel(address: str, deadline: float) -> tuple[Any, Any]:
+def _open_channel(address: str, deadline: Callable[[], float]) -> tuple[Any, Any]:
     # Its core would write lines of its own on every lost connection, which is reported here.
     os.environ.setdefault('GRPC_VERBOSITY', 'NONE')
     import_client()
@@ -158,7 +184,7 @@ def _open_channel(address: str, deadline: float) -> tuple[Any, Any]:
 
         def intercept_unary_unary(self, proceed: Any, details: Any, request: Any) -> Any:
             limited = Details(
-                details.method, deadline, details.metadata, details.credentials, False,
+                details.method, deadline(), details.metadata, details.credentials, False,
                 details.compression,
             )  # fmt: skip
             return proceed(limited, request)

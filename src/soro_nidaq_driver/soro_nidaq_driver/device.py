@@ -56,10 +56,9 @@ class NidaqDevice(Device):
     def open(self) -> Identity:
         """Connect to the cards and reset them."""
         self._armed = self._safe = False
-        # A supervisor that still tries to clear the outputs would abort the new tasks;
-        # from here on opening does its work.
-        self._supervisor.dismiss()
-        identity = self._transport.open()
+        # A supervisor that still tries to clear the outputs would abort the new tasks. It goes
+        # when the cards have been reset, not before: the link may still be dead.
+        identity = self._transport.open(self._supervisor.dismiss)
         self._safe = True
         self._supervisor.start()
         return identity

@@ -4,7 +4,8 @@
 
 A counter goes on generating pulses when the process that started it is killed, or frozen. The
 supervisor holds the other end of a pipe: while the driver is armed it sends a byte per tick; when
-bytes stop, or the pipe closes without a goodbye, every card is reset (all outputs idle).
+bytes stop, or the pipe closes without a goodbye, every card is reset (all outputs idle). A reset
+that fails is tried again: while the driver is frozen without end, for `GIVE_UP` after its end.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from soro_nidaq_driver.client import import_client, Link, translated
 ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
 READY = b'ready\n'
 CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
-RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all of them
+RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all after the end
 
 
 class Supervisor:
@@ -118,12 +119,17 @@ class Supervisor:
             process.stdout.close()
         self._parted.append(process)
 
-    def dismiss(self) -> None:
-        """End every process that was parted from: somebody else takes care of the outputs."""
-        for process in self._parted:
+    def dismiss(self) -> bool:
+        """End every process that was parted from, the outputs being idle; whether one still ran.
+
+        What it asked the cards for last may still be carried out.
+        """
+        running = [process for process in self._parted if process.poll() is None]
+        for process in running:
             process.kill()
             process.wait()
         self._parted.clear()
+        return bool(running)
 
     def join(self, timeout: float) -> bool:
         """Wait until every process that was parted from has ended; whether they have."""
@@ -192,28 +198,41 @@ class CardReset:
 
 def watch(reset: CardReset, timeout: float, pipe: int) -> int:
     """Follow the bytes of the driver until it says goodbye or is gone; return the exit code."""
-    armed = False
+    wait: float | None = None  # s of silence until the cards are reset; None: for ever
+    start, failed = 0.0, False
     while True:
-        ready, _, _ = select.select([pipe], [], [], timeout if armed else None)
+        ready, _, _ = select.select([pipe], [], [], wait)
         data = os.read(pipe, 4096) if ready else b''
         if GOODBYE in data:
             return 0
         if data:
-            armed = data[-1:] == ALIVE
+            wait, failed = (timeout if data[-1:] == ALIVE else None), False
             continue
-        silent = 'silent' if not ready else 'gone'
-        start = time.monotonic()
-        troubles = reset()
-        while troubles and silent == 'gone' and time.monotonic() - start < GIVE_UP:
+        gone = bool(ready)
+        if gone or not failed:
+            start = time.monotonic()
+        troubles = _clear(reset, again=failed)
+        while troubles and gone and time.monotonic() - start < GIVE_UP:
             time.sleep(RETRY)
-            reset.connect()
-            troubles = reset()
-        took = 1e3 * (time.monotonic() - start)
-        result = '; '.join(troubles) or f'outputs cleared in {took:.0f} ms'
-        print(f'supervisor: the driver is {silent}: {result}', file=sys.stderr, flush=True)
-        if silent == 'gone':
+            troubles = _clear(reset, again=True)
+        if gone or not (troubles and failed):  # a frozen driver's trouble is said once
+            took = 1e3 * (time.monotonic() - start)
+            result = '; '.join(troubles) or f'outputs cleared in {took:.0f} ms'
+            state = 'gone' if gone else 'silent'
+            print(f'supervisor: the driver is {state}: {result}', file=sys.stderr, flush=True)
+        if gone:
             return 1
-        armed = False  # a driver that wakes up finds its tasks aborted and reports that
+        # A frozen driver cannot clear anything: try until that works or it wakes up. A driver
+        # that wakes up finds its tasks aborted and reports that.
+        failed = bool(troubles)
+        wait = RETRY if failed else None
+
+
+def _clear(reset: CardReset, again: bool) -> list[str]:
+    """Reset the cards, connected anew after a failure; return what went wrong."""
+    if again:
+        reset.connect()
+    return reset()
 
 
 def main() -> None:

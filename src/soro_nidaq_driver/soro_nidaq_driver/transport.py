@@ -8,6 +8,7 @@ One code path: a task on a card in this computer and a task on a gRPC device ser
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import time
 from typing import Any
 
@@ -16,10 +17,23 @@ from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Id
 from soro_driver.exclusive import ExclusiveUse
 
 from soro_nidaq_driver.client import import_client, Link, translated
-from soro_nidaq_driver.wiring import Wiring
+from soro_nidaq_driver.wiring import LOCAL, Wiring
 
 MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
 DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
+OPEN_TIMEOUT = 1.5  # s, of all calls of opening, up to a hundred: who asks the loop waits 2 s
+LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
+SERVER_PORT = 31763  # where NI's device server listens unless it is told otherwise
+
+
+def place_of(address: str) -> str:
+    """Return the name of where the cards are, the same for every driver of this computer."""
+    host, _, port = address.lower().rpartition(':')
+    if host not in LOOPBACK:
+        return address.lower()
+    # NI's server on this computer serves the cards that `local` means. At another port are
+    # emulators and tunnels to other computers: cards of their own, with the same names.
+    return LOCAL if int(port) == SERVER_PORT else f'localhost:{int(port)}'
 
 
 def duty_of(pressure: Array, wiring: Wiring) -> Array:
@@ -52,7 +66,8 @@ class NidaqTransport:
         count = len(wiring.channels)
         self._duty = np.zeros(count)
         self._volts = np.zeros(count)
-        self._locks = [ExclusiveUse(f'nidaq {address} {card}') for card in wiring.cards]
+        place = place_of(address)
+        self._locks = [ExclusiveUse(f'nidaq {place} {card}') for card in wiring.cards]
         self._link: Link | None = None
         self._readers: list[tuple[Any, Array, list[int]]] = []
         self._counters: list[_Counter] = []
@@ -67,13 +82,20 @@ class NidaqTransport:
         """Pressures that the outputs stand for [Pa]: duty cycles as they were written."""
         return pressure_of_duty(self._duty, self.wiring)
 
-    def open(self) -> Identity:
-        """Connect, identify every card, reset it (all outputs idle) and prepare the tasks."""
+    def open(self, idle: Callable[[], bool] = lambda: False) -> Identity:
+        """Connect, identify every card, reset it (all outputs idle) and prepare the tasks.
+
+        Parameters
+        ----------
+        idle : callable
+            Called as soon as all outputs are idle; returns whether somebody else may have begun
+            one more reset. The cards are reset once more then: a late one would abort the tasks.
+        """
         nidaqmx = import_client()
         for lock in self._locks:
             lock.acquire()
         self._link = Link(self.address, self._timeout)
-        with translated('open'):
+        with translated('open'), self._link.within(OPEN_TIMEOUT):
             cards = [
                 nidaqmx.system.Device(name, grpc_options=self._link.options())
                 for name in self.wiring.cards
@@ -82,6 +104,9 @@ class NidaqTransport:
             serials = [f'{card.serial_num:08X}' for card in cards]
             for card in cards:
                 card.reset_device()
+            if idle():
+                for card in cards:
+                    card.reset_device()
             self._duty[:] = 0.0
             self._make_inputs(nidaqmx)
             for channel in self.wiring.channels:

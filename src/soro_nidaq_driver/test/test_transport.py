@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag
 from soro_nidaq_driver.device import NidaqDevice
-from soro_nidaq_driver.transport import duty_of, NidaqTransport, pressure_of_duty
+from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of, pressure_of_duty
 
 from soro_nidaq_driver import client
+from soro_nidaq_driver import transport as module
 
 BAR = 1e5
 
@@ -145,6 +146,36 @@ def test_a_server_that_does_not_answer_costs_one_timeout(card, transport):
     assert time.monotonic() - start < 1.0
 
 
+def test_opening_over_a_slow_link_has_an_end(card, wiring, monkeypatch):
+    monkeypatch.setattr(module, 'OPEN_TIMEOUT', 0.3)
+    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 5.0)  # no call is late by itself
+    card.delay = 0.02
+    with pytest.raises(DeviceTimeout, match='not done after 0.3 s'):
+        slow.open()
+    calls = len(card.calls)
+    assert calls <= 0.3 / 0.02 + 1.0  # the last one may end after the limit
+    with pytest.raises(DeviceLost, match='not connected'):
+        slow.read()
+    slow.close()
+    card.delay = 0.0
+    monkeypatch.undo()
+    slow.open()
+    slow.read()
+    slow.close()
+    assert len(card.calls) > 2 * calls
+
+
+def test_a_limit_on_several_calls_is_said_in_a_sentence(card):
+    link = client.Link(f'127.0.0.1:{card.port}', 5.0)
+    system = client.import_client().system
+    with pytest.raises(DeviceTimeout, match='answers too slowly'), link.within(0.0):
+        system.Device('Dev1', grpc_options=link.options()).reset_device()
+    assert card.calls == []
+    system.Device('Dev1', grpc_options=link.options()).reset_device()  # the limit is over
+    assert len(card.named('ResetDevice')) == 1
+    link.close()
+
+
 def test_tasks_that_a_lost_link_left_on_the_server_are_cleared(card, transport):
     transport.open()
     made = set(card.tasks)
@@ -205,6 +236,30 @@ def test_two_drivers_cannot_have_one_card(card, wiring, transport):
     transport.close()
     second.open()
     second.close()
+
+
+def test_one_card_is_in_use_however_its_address_is_written(card, wiring, transport):
+    transport.open()
+    second = NidaqTransport(wiring, f'localhost:{card.port}', 0.1)
+    with pytest.raises(DeviceError, match='in use by process'):
+        second.open()
+    second.close()
+
+
+@pytest.mark.parametrize(
+    ('address', 'place'),
+    [
+        ('local', 'local'),
+        ('localhost:31763', 'local'),
+        ('127.0.0.1:31763', 'local'),
+        ('[::1]:31763', 'local'),
+        ('LocalHost:20001', 'localhost:20001'),
+        ('127.0.0.1:20001', 'localhost:20001'),
+        ('Lab:31763', 'lab:31763'),
+    ],
+)
+def test_places_of_cards(address, place):
+    assert place_of(address) == place
 
 
 def test_without_the_vendors_driver(wiring):
@@ -303,6 +358,43 @@ def test_the_supervisor_resets_the_cards_when_the_device_is_closed_unsafe(card, 
     device.close()  # as after a lost connection: not made safe before
     assert device._supervisor.join(20.0)
     assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
+
+
+@pytest.fixture
+def cut_off(card, device):
+    """Return a device whose link went dead while an output was on; its driver has noticed."""
+    device.open()
+    wait_ready(device)
+    device.arm()
+    device.write(np.array([BAR, 0.0, 0.0]), 0.2)
+    card.block.clear()
+    with pytest.raises(DeviceTimeout):
+        device.make_safe()
+    device.close()
+    return device
+
+
+def test_the_supervisor_stays_while_the_link_is_dead(card, cut_off):
+    (supervisor,) = cut_off._supervisor._parted
+    with pytest.raises(DeviceTimeout):
+        cut_off.open()
+    cut_off.close()
+    assert supervisor.poll() is None
+    card.calls.clear()
+    card.block.set()
+    assert cut_off._supervisor.join(20.0)
+    assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
+
+
+def test_the_supervisor_goes_when_the_cards_have_been_reset(card, device, monkeypatch):
+    def dismiss():
+        card.calls.append(('dismissed', None))
+        return True  # its last reset may still be under way
+
+    monkeypatch.setattr(device._supervisor, 'dismiss', dismiss)
+    device.open()
+    steps = [n for n, _ in card.calls if n in ('ResetDevice', 'dismissed', 'CreateTask')]
+    assert steps[:6] == [*['ResetDevice'] * 2, 'dismissed', *['ResetDevice'] * 2, 'CreateTask']
 
 
 def test_the_supervisor_goes_quietly_after_make_safe(card, device):

@@ -9,16 +9,15 @@ import time
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_mechanics.errors import InvalidInput
 
 from soro_msgs.msg import ActuatorState
 from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback
 from soro_node.conversions import HasActuators
 from soro_node.inbox import Gate, take_all
+from soro_node.qos import LOSSY
 
 TOPIC = 'actuator_state'
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LOOK_PERIOD = 0.005  # s, while the very first state is waited for
 
 
@@ -47,10 +46,12 @@ class PolledFeedback(LatestFeedback):
         self._node = node
         self._gate = Gate()
         self._subscription: Any = None
+        self._looked = 0.0  # when the subscription was read last, steady clock
         self._reading = threading.Lock()
 
     def open(self) -> None:
         """Listen."""
+        self._looked = time.monotonic()
         self._subscription = self._node.create_subscription(
             ActuatorState, TOPIC, self._on_message, LOSSY, callback_group=self._gate
         )
@@ -84,8 +85,12 @@ class PolledFeedback(LatestFeedback):
         with self._reading:
             if self._subscription is None:
                 return
+            now = time.monotonic()
             for message, age in take_all(self._subscription):
-                self._take(message, age)
+                # What the last reading did not find has come since then, whatever was done to
+                # the wall clock, which the middleware's stamp of arrival is read off.
+                self._take(message, min(age, now - self._looked))
+            self._looked = now
 
     def _take(self, message: ActuatorState, age: float = 0.0) -> ActuatorFeedback | None:
         """Take a message; None, and the reason in `refusal`, when it is not from this robot."""

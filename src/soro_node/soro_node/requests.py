@@ -27,11 +27,29 @@ def forward_from(
     loads: tuple[Load, ...],
     near: Configuration | None,
 ) -> Configuration:
-    """Solve from a near configuration, and cold where that does not converge."""
+    """Solve from a near configuration, and cold where that finds no stable equilibrium."""
     q = robot.forward(actuation, wrench, near, loads)
-    if near is not None and q.status.code is Code.NOT_CONVERGED:
+    if near is not None and q.status.code in (Code.NOT_CONVERGED, Code.UNSTABLE):
         q = robot.forward(actuation, wrench, None, loads)
     return q
+
+
+def start_of(robot: Robot, q: Configuration | None) -> Configuration | None:
+    """Return an earlier solution where a solve may start from it, else None.
+
+    It must be one of the same model, and good.
+    """
+    good = q is not None and q.model == robot.model and q.status.code is Code.NONE
+    return q if good else None
+
+
+def quick_start_of(robot: Robot, q: Configuration | None) -> Configuration | None:
+    """Return an earlier solution where starting from it changes the time of a solve only.
+
+    With branches it would choose the equilibrium, and the answer would depend on what was asked
+    before.
+    """
+    return None if robot.engine.branches else start_of(robot, q)
 
 
 @dataclass(frozen=True)
@@ -44,15 +62,21 @@ class LoadedState:
     actuation : ndarray, shape (m,)
     wrench : ndarray, shape (6,)
     loads : tuple of Load
+    of_present : bool
+        Whether the actuation is the present one because the request named none.
     """
 
     robot: Robot
     actuation: Array
     wrench: Array
     loads: tuple[Load, ...]
+    of_present: bool = False
 
     def solve(self, near: Configuration | None) -> Configuration:
-        """Return the equilibrium, started from a near configuration where there is one."""
+        """Return the equilibrium, started from a near configuration where there is one.
+
+        See `start_of` and `quick_start_of` for which may be given.
+        """
         return forward_from(self.robot, self.actuation, self.wrench, self.loads, near)
 
 
@@ -74,10 +98,12 @@ def loaded_state(
     InvalidInput, UnknownName, NoState
     """
     robot = binding.robot_with(getattr(request, 'model', ''))
-    if present is not None and len(request.actuation) == 0:
+    of_present = present is not None and len(request.actuation) == 0
+    if of_present:
         actuation = present()
     else:
         actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
     return LoadedState(
-        robot, actuation, wrench_from_message(request.wrench), loads_from_messages(request.loads)
-    )
+        robot, actuation, wrench_from_message(request.wrench),
+        loads_from_messages(request.loads), of_present,
+    )  # fmt: skip

@@ -76,6 +76,16 @@ def test_a_state_that_has_waited_is_as_old_as_its_waiting(scene):
         scene.feedback.actuation()
 
 
+def test_a_wall_clock_that_is_set_forward_makes_no_state_old(scene, monkeypatch):
+    scene.say(1e4, 2e4, 3e4)
+    wait_until(lambda: scene.feedback.fresh() is not None)
+    scene.say(4e4, 5e4, 6e4)
+    wall = time.time_ns
+    monkeypatch.setattr(time, 'time_ns', lambda: wall() + 3_600_000_000_000)
+    wait_until(lambda: scene.feedback.fresh().present[0] == 4e4)
+    assert scene.feedback.age() < 0.3
+
+
 def test_the_first_state_is_waited_for(scene):
     timer = threading.Timer(0.1, scene.say, (1e4, 2e4, 3e4))
     timer.start()

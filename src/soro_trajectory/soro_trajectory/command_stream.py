@@ -10,6 +10,10 @@ those who set targets see one state.
       +----release, stop, fault, lost state, another source in control--------------+
 
 In TAKEOVER the measured state is sent back until the driver reports it as ours: nothing jumps.
+
+A request may take long between its arrival and its motion: it is solved or planned first. Whoever
+stops, releases or deactivates in between means that request too. So each of them ends an *era*,
+also when nothing is being sent, and a motion may only start in the era its request arrived in.
 """
 
 from __future__ import annotations
@@ -90,6 +94,8 @@ class CommandStream:
         self._since = 0.0
         self._last = 0.0
         self._stopped: StreamError | None = None
+        self._era = 0
+        self._state: int | None = None  # of the driver, as seen last
 
     @property
     def phase(self) -> Phase:
@@ -112,15 +118,48 @@ class CommandStream:
         """When the present phase began [s], clock of `tick`."""
         return self._since
 
-    def go_to(self, target: Array, feedback: ActuatorFeedback | None, now: float) -> None:
+    @property
+    def era(self) -> int:
+        """What a request has to remember when it arrives; see above."""
+        return self._era
+
+    def begin_era(self) -> int:
+        """End what was requested before and return the new era."""
+        with self._lock:
+            self._era += 1
+            return self._era
+
+    def require(self, era: int) -> None:
+        """Raise StreamError when an era has ended."""
+        with self._lock:
+            if era != self._era:
+                raise self._stopped or StreamError(
+                    Code.CANCELED,
+                    'stopped, released or followed by a path after it was sent; send it again',
+                )
+
+    def go_to(
+        self, target: Array, feedback: ActuatorFeedback | None, now: float, era: int
+    ) -> None:
         """Move to a target (m,) at the limited rate and hold it.
+
+        Parameters
+        ----------
+        target : ndarray, shape (m,)
+        feedback : ActuatorFeedback or None
+            The newest one; None when it is too old.
+        now : float
+            Steady clock [s].
+        era : int
+            That in which the target arrived.
 
         Raises
         ------
         InvalidInput
             OUT_OF_RANGE: the target violates a limit; the error names all of them.
         StreamError
-            Nothing may be sent now: no state, fault, another source in control.
+            Nothing may be sent now: no state, fault, another source in control; or the robot was
+            stopped after the target had arrived.
         """
         found = self._robot.violations(target)
         if found:
@@ -128,8 +167,11 @@ class CommandStream:
             expected = f'values within the limits ({"; ".join(found)})'
             raise InvalidInput('actuation', values, expected)
         with self._lock:
+            self._watch(feedback)
             if self._phase is Phase.IDLE:
                 self._check_may_start(feedback)
+            self.require(era)
+            if self._phase is Phase.IDLE:
                 self._enter(Phase.TAKEOVER, now)
                 self._setpoint = None
                 self._last = now
@@ -167,6 +209,7 @@ class CommandStream:
     def release(self) -> None:
         """Send nothing any more; the driver takes its safe action after its command timeout."""
         with self._lock:
+            self._era += 1
             self._enter(Phase.IDLE, self._since)
             self._setpoint = self._target = self._schedule = None
             self._stopped = None
@@ -177,6 +220,8 @@ class CommandStream:
             if self._phase is not Phase.IDLE:
                 self.release()
                 self._stopped = StreamError(code, reason)
+            else:
+                self._era += 1
 
     def tick(self, feedback: ActuatorFeedback | None, now: float) -> Array | None:
         """Return what to send now, shape (m,), or None.
@@ -189,6 +234,7 @@ class CommandStream:
             Steady clock [s].
         """
         with self._lock:
+            self._watch(feedback)
             if self._phase is Phase.IDLE:
                 return None
             fault = self._judge(feedback, now)
@@ -204,6 +250,16 @@ class CommandStream:
             elif self._phase is Phase.FOLLOW:
                 self._follow(now)
             return None if self._setpoint is None else self._setpoint.copy()
+
+    def _watch(self, feedback: ActuatorFeedback | None) -> None:
+        """End the era where the driver was stopped, or tripped, while nothing is sent."""
+        if feedback is None:
+            return
+        state, before = feedback.device_state, self._state
+        self._state = state
+        left = before is not None and state not in (ActuatorState.ACTIVE, before)
+        if left and self._phase is Phase.IDLE:
+            self._era += 1
 
     def _enter(self, phase: Phase, now: float) -> None:
         self._phase, self._since = phase, now

@@ -12,7 +12,6 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from soro_mechanics.configuration import Array, Configuration, Task
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
@@ -25,6 +24,8 @@ from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
 from soro_node.polled_feedback import PolledFeedback
+from soro_node.qos import LATCHED, LOSSY, NEWEST
+from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from std_msgs.msg import Bool
@@ -38,9 +39,6 @@ from soro_trajectory.targets import actuation_for_pose, actuation_of_command
 from soro_trajectory.track_action import TrackAction
 from soro_trajectory.track_topics import TrackTopics
 
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-NEWEST = QoSProfile(depth=1)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 REPORT_PERIOD = 0.1  # s
 STOP_TIMEOUT = 0.8  # s
 
@@ -133,13 +131,18 @@ class TrajectoryPlanner(RobotNode):
             self.table.takeover_timeout,
         )  # fmt: skip
         self.make_kernels_ready()
+        # As long as the robot is known: the result of a goal that a deactivation ended has to get
+        # through, and who asks an inactive planner gets an answer.
+        self._action = self._goals.create_action(
+            TrackTrajectory, '~/track_trajectory', self._on_goal
+        )
         self.diagnostics.report('stream', Level.OK, 'inactive')
 
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
         self._track = TrackAction(self, self._binding, self._stream, TrackTopics(self))
         self._feedback.open()
-        newest = self._targets.newest
+        newest = self._newest
         for kind, topic, callback, qos in (
             (WrenchStamped, 'external_wrench', self._on_wrench, LOSSY),
             (Bool, 'estop', self._on_estop, LATCHED),
@@ -148,9 +151,6 @@ class TrajectoryPlanner(RobotNode):
         ):
             self._inputs.append(self.create_subscription(kind, topic, callback, qos))
         self._release = self.create_service(Trigger, '~/release', self._on_release)
-        self._action = self._goals.create_action(
-            TrackTrajectory, '~/track_trajectory', self._track.execute
-        )
         self._thread = StreamingThread(1.0 / self.table.rate, self._tick, self._thread_failed)
         self._timer = self.create_timer(
             REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -175,7 +175,6 @@ class TrajectoryPlanner(RobotNode):
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self.destroy_service(self._release)
-            self._action.destroy()
             self._timer = None
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
@@ -184,9 +183,20 @@ class TrajectoryPlanner(RobotNode):
             self._feedback.close()
 
     def cleanup(self) -> None:
-        """Forget the robot."""
+        """Withdraw the action, forget the robot."""
+        self._withdraw()
         super().cleanup()
         self._stream = None
+
+    def destroy_node(self) -> None:
+        """Withdraw the action before the node goes; rclpy leaves that to its owner."""
+        self._withdraw()
+        super().destroy_node()
+
+    def _withdraw(self) -> None:
+        action, self._action = self._action, None
+        if action is not None:
+            action.destroy()
 
     def near(self) -> tuple[Configuration | None, Array]:
         """Return a configuration near the present one, and the external wrench at its tip.
@@ -207,11 +217,14 @@ class TrajectoryPlanner(RobotNode):
         self._near = near if near.status.code is not Code.NOT_CONVERGED else None
         return self._near, wrench
 
-    def go_to(self, target: Array) -> None:
-        """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now."""
+    def go_to(self, target: Array, era: int) -> None:
+        """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now.
+
+        `era` is that of the stream in which the target arrived.
+        """
         if self._estop:
             raise StreamError(Code.DEVICE_FAULT, 'emergency stop is pressed')
-        self._stream.go_to(target, self._feedback.first(), time.monotonic())
+        self._stream.go_to(target, self._feedback.first(), time.monotonic(), era)
 
     def model_changed(self) -> None:
         """Solve anew what is near."""
@@ -247,18 +260,37 @@ class TrajectoryPlanner(RobotNode):
         if self._estop:
             self._stream.stop(Code.DEVICE_FAULT, 'emergency stop')
 
-    def _on_pose(self, message: PoseStamped) -> None:
-        self._take_target('target_pose', lambda: self._solved(message))
+    def _newest(self, take: Callable[[Any, int], None]) -> Callable[[Any], None]:
+        """Return a callback that hands messages to the lane with the era they arrived in."""
+        hand_over = self._targets.newest(lambda arrived: take(*arrived))
+        return lambda message: hand_over((message, self._stream.era))
 
-    def _on_actuation(self, message: ActuatorCommand) -> None:
+    def _on_goal(self, handle: Any) -> Any:
+        track = self._track
+        if track is not None:
+            return track.execute(handle)
+        result = TrackTrajectory.Result()
+        try:
+            self.check_active()
+        except SoroError as error:
+            fill_error(result, error)
+        else:
+            fill_code(result, Code.NOT_ACTIVE, 'the planner is being deactivated')
+        handle.abort()
+        return result
+
+    def _on_pose(self, message: PoseStamped, era: int) -> None:
+        self._take_target('target_pose', lambda: self._solved(message), era)
+
+    def _on_actuation(self, message: ActuatorCommand, era: int) -> None:
         robot = self._binding.robot
-        self._take_target('target_actuation', lambda: actuation_of_command(robot, message))
+        self._take_target('target_actuation', lambda: actuation_of_command(robot, message), era)
 
-    def _take_target(self, topic: str, actuation: Callable[[], Array]) -> None:
+    def _take_target(self, topic: str, actuation: Callable[[], Array], era: int) -> None:
         try:
             if self._track is None or self._track.busy:
                 raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
-            self.go_to(actuation())
+            self.go_to(actuation(), era)
         except SoroError as error:
             self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
             self.diagnostics.report(

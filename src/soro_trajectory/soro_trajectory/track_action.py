@@ -57,6 +57,7 @@ class TrackAction:
         self._extent: float | None = None
         self._busy = threading.Lock()
         self._ending = threading.Event()
+        self._era = 0  # of the present goal
 
     @property
     def busy(self) -> bool:
@@ -108,7 +109,11 @@ class TrackAction:
 
     def _run(self, handle: Any, result: Any) -> None:
         self._node.check_active()
+        if not handle.request.plan_only:
+            self._era = self._stream.begin_era()
         plan = self._plan(handle)
+        if not handle.request.plan_only:
+            self._stream.require(self._era)
         self._describe(plan, result)
         if plan.schedule is None:
             fill_code(result, plan.code, plan.message)
@@ -137,7 +142,8 @@ class TrackAction:
                 message = TrackTrajectory.Feedback(phase=TrackTrajectory.Feedback.PLANNING)
                 message.progress = progress
                 handle.publish_feedback(message)
-            return not (handle.is_cancel_requested or self._ending.is_set())
+            stopped = not handle.request.plan_only and self._stream.era != self._era
+            return not (handle.is_cancel_requested or self._ending.is_set() or stopped)
 
         near, wrench = self._node.near()
         robot, frames = self._binding.robot, self._binding.frames
@@ -158,7 +164,7 @@ class TrackAction:
         """Go to the first point and rest there."""
         assert plan.schedule is not None  # noqa: S101 - for mypy
         first, table = plan.schedule.actuation_at(0.0), self._node.table
-        self._node.go_to(first)
+        self._node.go_to(first, self._era)
         low, high = self._binding.robot.limits.T
         ramp = float(np.max((high - low) / self._stream.rates))  # the longest there is
         end = time.monotonic() + ramp + table.takeover_timeout + APPROACH_SLACK
@@ -210,7 +216,7 @@ class TrackAction:
             raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
         if self._stream.stopped is not None:
             raise self._stream.stopped
-        if self._stream.phase is Phase.IDLE:
+        if self._stream.era != self._era:
             raise StreamError(Code.CANCELED, 'released while moving')
         if self._ending.is_set():
             raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')

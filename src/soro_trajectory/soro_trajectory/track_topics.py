@@ -14,19 +14,19 @@ from geometry_msgs.msg import Pose, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_mechanics.configuration import Array
 from soro_mechanics.trajectory import Schedule
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import poses_to_messages
+from soro_node.qos import LATCHED
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from soro_msgs.msg import Configuration, TipEstimate
 from soro_trajectory.error_record import ErrorRecord
 
 MOST_POSES = 500  # of actual_path
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-LOSSY = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+RECENT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 ACTUAL_PERIOD = 0.5  # s
 
 # Topic -> (type, where its pose is).
@@ -113,7 +113,7 @@ class TrackTopics:
         def take(message: Any) -> None:
             self._take(message.header.stamp, pose_of(message))
 
-        subscription = self._node.create_subscription(kind, topic, take, LOSSY)
+        subscription = self._node.create_subscription(kind, topic, take, RECENT)
         try:
             yield
         finally:

@@ -46,7 +46,9 @@ class Bench:
         return feedback(self.present, self.state, self.source)
 
     def go_to(self, target):
-        self.stream.go_to(np.array(target, dtype=float), self.feedback(), self.now)
+        self.stream.go_to(
+            np.array(target, dtype=float), self.feedback(), self.now, self.stream.era
+        )
 
     def step(self, count=1):
         for _ in range(count):
@@ -195,10 +197,10 @@ def test_another_source_in_control_is_named(bench):
 
 def test_no_state_refuses_and_stops(bench):
     with pytest.raises(StreamError) as caught:
-        bench.stream.go_to(START, None, 0.0)
+        bench.stream.go_to(START, None, 0.0, bench.stream.era)
     assert caught.value.code is Code.NO_STATE
     with pytest.raises(StreamError):
-        bench.stream.go_to(START, feedback([np.nan, 0, 0]), 0.0)
+        bench.stream.go_to(START, feedback([np.nan, 0, 0]), 0.0, bench.stream.era)
     bench.go_to([0.5e5] * 3)
     bench.run_until(Phase.HOLD)
     assert bench.stream.tick(None, bench.now + PERIOD) is None
@@ -280,3 +282,63 @@ def test_nearest_feasible_is_feasible_and_leaves_feasible_values_alone(robot, se
     assert nearest_feasible(robot, inside) == pytest.approx(inside, rel=1e-12)
     if robot.feasible(value):
         assert np.allclose(inside, value, rtol=1e-9, atol=1e-3)
+
+
+def stop(bench):
+    bench.stream.stop(Code.DEVICE_FAULT, 'emergency stop')
+
+
+def release(bench):
+    bench.stream.release()
+
+
+def driver_is_stopped(bench):
+    bench.state = ActuatorState.SAFE
+    bench.step()
+
+
+def driver_trips_and_is_cleared(bench):
+    bench.state = ActuatorState.FAULT
+    bench.step()
+    bench.state = ActuatorState.ACTIVE
+
+
+def path_begins(bench):
+    bench.stream.begin_era()
+
+
+@pytest.mark.parametrize(
+    'between', [stop, release, driver_is_stopped, driver_trips_and_is_cleared, path_begins]
+)
+def test_what_was_asked_for_before_a_stop_does_not_move_the_robot_after_it(robot, between):
+    bench = Bench(robot)
+    bench.step()
+    era = bench.stream.era  # a target arrives, and takes long to be solved
+    between(bench)
+    with pytest.raises(StreamError, match='send it again'):
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+    bench.step(10)
+    assert bench.stream.phase is Phase.IDLE and not bench.sent
+    bench.go_to([0.5e5] * 3)  # a new one does
+    assert bench.stream.phase is Phase.TAKEOVER
+
+
+def test_a_stop_of_the_driver_counts_also_where_no_tick_has_seen_it(robot):
+    bench = Bench(robot)
+    bench.step()
+    era = bench.stream.era
+    bench.state = ActuatorState.SAFE
+    with pytest.raises(StreamError, match='send it again'):
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+
+
+def test_a_target_that_was_being_solved_when_the_stream_stopped_says_why(robot):
+    bench = Bench(robot)
+    bench.go_to([0.5e5] * 3)
+    bench.run_until(Phase.HOLD)
+    era = bench.stream.era
+    bench.state = ActuatorState.FAULT
+    bench.step()
+    bench.state = ActuatorState.ACTIVE
+    with pytest.raises(StreamError, match='latched fault'):
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)

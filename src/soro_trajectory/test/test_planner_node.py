@@ -289,6 +289,41 @@ def test_cancel_while_planning_moves_nothing(one):
     assert one.driver.commands == []
 
 
+def stopped_by_a_person(one):
+    one.driver.state = ActuatorState.SAFE
+
+
+def released(one):
+    one.ros.call(Trigger, 'trajectory_planner/release', Trigger.Request())
+
+
+@pytest.mark.parametrize('stop', [stopped_by_a_person, released])
+def test_a_stop_while_planning_moves_nothing_when_the_plan_is_ready(one, stop):
+    goal = one.goal(repetitions=5)
+    goal.spacing = 2e-5
+    seen = []
+    handle = one.start(goal, seen)
+    wait_until(lambda: seen)
+    stop(one)
+    status, result = one.finish(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Code.CANCELED)
+    assert 'send it again' in result.error_message
+    assert one.planner._stream.phase is Phase.IDLE
+    assert one.driver.commands == []
+
+
+def test_a_goal_that_a_deactivation_ends_gets_its_result(one):
+    seen = []
+    handle = one.start(one.goal(speed=0.005), seen)
+    wait_until(lambda: any(f.phase == 2 for f in seen), 20.0)
+    result = handle.get_result_async()
+    one.ros.do(one.planner, one.planner.trigger_deactivate)
+    assert wait_for(result, 10.0).result.error_code == Code.NOT_ACTIVE
+    # and one that comes now has an answer too
+    status, late = one.finish(one.start(one.goal()))
+    assert (status, late.error_code) == (GoalStatus.STATUS_ABORTED, Code.NOT_ACTIVE)
+
+
 def test_fault_while_tracking_aborts_with_its_code(one):
     seen = []
     handle = one.start(one.goal(speed=0.005), seen)

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, PointCloud2
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
@@ -18,6 +19,7 @@ from soro_node.inbox import Inbox
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import LAST, run
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.qos import LATCHED, LOSSY
 from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -35,11 +37,10 @@ from soro_visualization.rigid_parts import read_urdf, RigidParts
 from soro_visualization.robot_requests import RobotRequests
 from soro_visualization.shape import Shape, shape_from_message
 
-LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 REPORTS = QoSProfile(depth=50)
 LOOPBACK = '127.0.0.1'
 GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes
+WORDS_TIMEOUT = 3.0  # s; nodes repeat their diagnostics every second
 
 PARAMETERS = (
     autostart_parameter(),
@@ -66,8 +67,8 @@ PARAMETERS = (
         'they are looked at', minimum=0.05, maximum=60.0, read_only=True,
     ),
     Parameter(
-        'state_timeout', 0.5, 's', 'an actuator_state older than this is shown as silence',
-        minimum=0.01, read_only=True,
+        'state_timeout', 0.5, 's', 'driver or solver are shown as silent when their last '
+        'actuator_state or configuration came longer ago than this', minimum=0.01, read_only=True,
     ),
     Parameter(
         'history', 30.0, 's', 'length of the plots', minimum=1.0, maximum=600.0, read_only=True
@@ -118,7 +119,8 @@ class Visualization(GuardedLifecycleNode):
             self._parts = read_urdf(self._urdf, self._frames.prefix)
         self._snapshot = Snapshot()
         self._ellipsoids: Ellipsoids | None = None
-        self._state_at = self._ghost_at = -np.inf
+        self._state_at = self._shape_at = self._ghost_at = -np.inf
+        self._words_at: dict[str, float] = {}
         self._stamp: Any = None
         self._markers_due = self._ghost_due = self._compliance_due = 0.0
         self.diagnostics.report('viewer', Level.OK, 'inactive')
@@ -189,8 +191,7 @@ class Visualization(GuardedLifecycleNode):
             )
 
     def _on_timer(self) -> None:
-        now = self.get_clock().now()
-        seconds = now.nanoseconds * 1e-9
+        seconds = time.monotonic()  # a clock that is set back must not make old things new
         self._requests.send_waiting()
         viewer = self._viewer
         shown = viewer is not None and (viewer.watched or not viewer.scene.started)
@@ -198,7 +199,7 @@ class Visualization(GuardedLifecycleNode):
         markers_due = seconds >= self._markers_due - 0.5 / self.table.rate
         fresh = (shown or markers_due) and self._read(seconds)
         if viewer is not None:
-            self._read_rare(viewer)
+            self._read_rare(viewer, seconds)
         if shown:
             viewer.show(self._snapshot)
         shape = self._snapshot.shape
@@ -217,6 +218,8 @@ class Visualization(GuardedLifecycleNode):
         fresh = None if message is None else shape_from_message(message)
         if fresh is not None:
             snapshot.shape, self._stamp = fresh, message.header.stamp
+            self._shape_at = now
+        snapshot.silent = now - self._shape_at > self.table.state_timeout
         self._read_ghost(now)
         message = inbox.newest('actuator_state')
         if message is not None:
@@ -250,14 +253,17 @@ class Visualization(GuardedLifecycleNode):
         elif now - self._ghost_at > GHOST_PERIOD:
             self._snapshot.ghost = None
 
-    def _read_rare(self, viewer: Any) -> None:
+    def _read_rare(self, viewer: Any, now: float) -> None:
         """Take what comes seldom: reports, cloud, paths."""
+        words = self._snapshot.words
         prefix = self.get_namespace().rstrip('/') + '/'
         for array in self._inbox.all('/diagnostics'):
             for status in array.status:
                 if status.name.startswith(prefix):
-                    words = (status.level[0], status.message)
-                    self._snapshot.words[status.name.removeprefix(prefix)] = words
+                    name = status.name.removeprefix(prefix)
+                    words[name], self._words_at[name] = (status.level[0], status.message), now
+        for name in [n for n in words if now - self._words_at[n] > WORDS_TIMEOUT]:
+            del words[name]  # whoever said it is gone
         self._snapshot.emulated = None
         if self._snapshot.actuators is not None and self._requests.driven:
             self._snapshot.emulated = self.count_publishers('emulator/configuration') > 0

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorded run in the viewer: play it, stop it, go to any moment.
 
-Reads through any object with ``messages(topics)`` that yields entries with `topic`, `stamp` [ns]
-and `message` (decoded when asked for), as soro_cli's BagReader does. No ROS runs.
+Reads through any object with ``messages(topics, start, end)`` that yields entries with `topic`,
+`stamp` [ns] and `message` (decoded when asked for), as soro_cli's BagReader does. No ROS runs.
 """
 
 from __future__ import annotations
 
+from array import array
 import bisect
+from collections import OrderedDict
 from collections.abc import Iterator
 import threading
 import time
@@ -24,21 +26,25 @@ from soro_visualization.viewer import Viewer
 
 NANOSECONDS = 1e-9
 RATE = 30.0  # pictures per second
-SLOT = 1.0 / RATE  # s: of faster streams one message in each slot is kept
+SLOT = 1.0 / RATE  # s
+WINDOW = 500_000_000  # ns: what is read at once while a recording is played
+WINDOWS = 16  # at hand: diagnostics of two seconds, and paths of another time
 STREAMS = ('configuration', 'commanded_configuration', 'actuator_state', 'joint_states')
 SELDOM = ('workspace', 'desired_path', 'actual_path')
 DIAGNOSTICS = '/diagnostics'
 OLD = 0.5  # s after which a stream that ended is no longer shown
 SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '5', '10')
 
+Window = dict[str, list[Any]]  # entries by topic, in the order in which they came
+
 
 class Recording:
-    """Entries of a recording that can be seen, found by time.
+    """What can be seen of a recording, found by time and read when it is shown.
 
     Parameters
     ----------
     reader : object
-        Has ``messages(topics)``.
+        Has ``messages(topics, start, end)``; stays open.
     namespace : str
         Of the robot, with its slash.
 
@@ -50,47 +56,66 @@ class Recording:
 
     def __init__(self, reader: Any, namespace: str) -> None:
         self.prefix = namespace.rstrip('/') + '/'
-        self._entries: dict[str, list[Any]] = {}
-        self._stamps: dict[str, list[float]] = {}
-        names = [self.prefix + name for name in (*STREAMS, *SELDOM)] + [DIAGNOSTICS]
-        for entry in reader.messages(names):
-            self._keep(entry)
+        self._reader = reader
+        self._names = [self.prefix + name for name in (*STREAMS, *SELDOM)] + [DIAGNOSTICS]
+        # When messages came, and no message: an hour of shapes takes gigabytes.
+        self._stamps: dict[str, array[int]] = {}
+        for entry in reader.messages(self._names):
+            self._stamps.setdefault(self._short(entry.topic), array('q')).append(entry.stamp)
+        self._windows: OrderedDict[int, Window] = OrderedDict()
         shown = self._stamps.get('configuration', [])
-        self.start = shown[0] if shown else 0.0
-        self.duration = shown[-1] - shown[0] if shown else 0.0
+        self._start = shown[0] if shown else 0  # ns
+        self.start = self._start * NANOSECONDS
+        self.duration = (shown[-1] - shown[0]) * NANOSECONDS if shown else 0.0
 
     def newest(self, name: str, at: float, oldest: float = float('inf')) -> Any:
         """Return the message of a topic that was newest at a time [s since start], or None."""
-        stamps = self._stamps.get(name, [])
-        index = bisect.bisect_right(stamps, self.start + at + 1e-9) - 1
-        if index < 0 or self.start + at - stamps[index] > oldest:
+        index = self.number(name, at) - 1
+        if index < 0:
             return None
-        return self._entries[name][index].message
+        stamp = self._stamps[name][index]
+        if at - (stamp - self._start) * NANOSECONDS > oldest:
+            return None
+        found = self._between(name, stamp, stamp + 1)
+        return found[-1].message if found else None  # none: the times of a damaged chunk are wrong
 
     def number(self, name: str, at: float) -> int:
         """Return how many messages of a topic had come at a time [s since start]."""
-        return bisect.bisect_right(self._stamps.get(name, []), self.start + at + 1e-9)
+        return bisect.bisect_right(self._stamps.get(name, []), self._nanoseconds(at))
 
     def reports(self, at: float) -> Iterator[Any]:
         """Yield the diagnostics of the two seconds before a time, oldest first."""
-        last = self.number(DIAGNOSTICS, at)
-        first = self.number(DIAGNOSTICS, at - 2.0)
-        for entry in self._entries.get(DIAGNOSTICS, [])[first:last]:
+        first, last = self._nanoseconds(at - 2.0), self._nanoseconds(at)
+        for entry in self._between(DIAGNOSTICS, first + 1, last + 1):
             for status in entry.message.status:
                 if status.name.startswith(self.prefix):
                     yield status
 
-    def _keep(self, entry: Any) -> None:
-        name = entry.topic.removeprefix(self.prefix)
-        stamp = entry.stamp * NANOSECONDS
-        stamps = self._stamps.setdefault(name, [])
-        entries = self._entries.setdefault(name, [])
-        slot = int(stamp / SLOT)
-        if name in STREAMS and stamps and int(stamps[-1] / SLOT) == slot:
-            stamps[-1], entries[-1] = stamp, entry
-        else:
-            stamps.append(stamp)
-            entries.append(entry)
+    def _between(self, name: str, start: int, end: int) -> list[Any]:
+        """Return the entries of a topic from one time to before another [ns since 1970]."""
+        numbers = range(start // WINDOW, (end - 1) // WINDOW + 1)
+        entries = [e for number in numbers for e in self._window(number).get(name, ())]
+        return [entry for entry in entries if start <= entry.stamp < end]
+
+    def _window(self, number: int) -> Window:
+        """Return what was recorded in one stretch of time; the last ones used are at hand."""
+        if number not in self._windows:
+            found: Window = {}
+            begin = number * WINDOW
+            for entry in self._reader.messages(self._names, begin, begin + WINDOW):
+                found.setdefault(self._short(entry.topic), []).append(entry)
+            self._windows[number] = found
+            if len(self._windows) > WINDOWS:
+                self._windows.popitem(last=False)
+        self._windows.move_to_end(number)
+        return self._windows[number]
+
+    def _nanoseconds(self, at: float) -> int:
+        """Return a time [s since start] in ns since 1970."""
+        return self._start + round(at / NANOSECONDS)
+
+    def _short(self, topic: str) -> str:
+        return topic.removeprefix(self.prefix)
 
 
 class Playback:

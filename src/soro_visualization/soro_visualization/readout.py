@@ -28,7 +28,7 @@ FLAGS = (
     (1, 'at lower limit'), (2, 'at upper limit'), (4, 'slowed'), (8, 'sensor fault'),
     (16, 'leak'), (32, 'blocked'), (64, 'over limit'),
 )  # fmt: skip
-NO_STATE = -1
+NO_STATE, ACTIVE = -1, 2
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Snapshot:
     ----------
     shape, ghost : Shape, optional
         Present and commanded.
+    silent : bool
+        The solver speaks no more: `shape` is the last it said, and may be wrong.
     actuators : ActuatorReadout, optional
         None: nobody speaks for the device.
     words : dict of str to (int, str)
@@ -80,6 +82,7 @@ class Snapshot:
 
     shape: Shape | None = None
     ghost: Shape | None = None
+    silent: bool = False
     actuators: ActuatorReadout | None = None
     words: dict[str, tuple[int, str]] = field(default_factory=dict)
     emulated: bool | None = None
@@ -131,8 +134,12 @@ def status_html(snapshot: Snapshot) -> str:
         name, colour, hint = DEVICE_STATES.get(readout.device_state, ('?', '#888888', ''))
         rows.append(('device', _pill(name, colour) + ' ' + escape(hint)))
         rows.append(('in control', escape(readout.source.rsplit('/', 1)[-1] or 'nobody')))
-    if snapshot.shape is not None:
-        shape = snapshot.shape
+    shape = snapshot.shape
+    if snapshot.silent:
+        level, text = snapshot.words.get('kinematics_solver: solver', (0, ''))
+        why = escape(text) if level else 'no configuration'
+        rows.append(('solver', _pill('silent', '#888888') + ' ' + why))
+    elif shape is not None:
         code = Code(shape.code) if shape.code in list(Code) else Code.UNKNOWN
         text = 'solved' if code is Code.NONE else code.name
         rows.append(('solver', f'{escape(shape.model)}, {text}, residual {shape.residual:.1e}'))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import threading
+import time
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -13,11 +14,11 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.frames import Frames
+from soro_node.qos import NEWEST
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import AnalyzeWorkspace
@@ -26,7 +27,7 @@ from soro_msgs.srv import ComputeCompliance, SolveInverse
 from soro_visualization.controls import TASKS
 from soro_visualization.shape import Array, Shape, shape_from_message
 
-NEWEST = QoSProfile(depth=1)
+TASK_TIMEOUT = 2.0  # s; a planner that ends while it is asked never answers
 
 
 class RobotRequests:
@@ -68,7 +69,8 @@ class RobotRequests:
         self._waiting_actuation: Array | None = None
         self._solving = False
         self._asking = False
-        self._task = ''
+        self._order = 0  # of a target on its way; counts on when it must not go out any more
+        self._task_due = 0.0  # when the planner must have taken the task; zero: it is not asked
         self.watched: set[str] = {'ghost'}
         self.samples = 0  # of a workspace; 0: as many as the compliance node takes by itself
 
@@ -85,12 +87,13 @@ class RobotRequests:
     def actuate(self, actuation: Array) -> None:
         """Have an actuation sent."""
         with self._lock:
-            self._waiting_actuation, self._waiting_pose = actuation, None
+            self._withdraw()
+            self._waiting_actuation = actuation
 
     def stop(self) -> None:
         """Have the driver take its safe action; drops what was waiting."""
         with self._lock:
-            self._waiting_actuation = self._waiting_pose = None
+            self._withdraw()
         self._trigger('driver/stop')
 
     def clear_fault(self) -> None:
@@ -98,7 +101,9 @@ class RobotRequests:
         self._trigger('driver/clear_fault')
 
     def release(self) -> None:
-        """Have the planner command nothing any more."""
+        """Have the planner command nothing any more; drops what was waiting."""
+        with self._lock:
+            self._withdraw()
         self._trigger('trajectory_planner/release')
 
     def watch(self, what: str, on: bool) -> None:
@@ -120,10 +125,15 @@ class RobotRequests:
     def send_waiting(self) -> None:
         """Send the newest target; called at the rate of the display."""
         with self._lock:
+            late = 0.0 < self._task_due < time.monotonic()
+            if late:
+                self._order, self._task_due = self._order + 1, 0.0
             actuation, self._waiting_actuation = self._waiting_actuation, None
-            pose = None if self._solving else self._waiting_pose
+            pose = None if self._solving or self._task_due else self._waiting_pose
             if pose is not None:
                 self._waiting_pose = None
+        if late:
+            self._not_sent('trajectory_planner does not answer')
         if actuation is not None:
             self._send_actuation(actuation)
         if pose is not None:
@@ -191,10 +201,53 @@ class RobotRequests:
         target.header.frame_id = self._frames.base_link
         target.header.stamp = self._node.get_clock().now().to_msg()
         if follow and not self._nobody_moves(self._pose):
-            self._set_task(task)
-            self._pose.publish(target)
+            self._send_with_task(target, task)
         else:
-            follow = False
+            self._solve(target, task, False)
+
+    def _send_with_task(self, target: PoseStamped, task: str) -> None:
+        """Send a target once the planner meets that part of it which is shown as solved.
+
+        The planner is asked for it with every target: others may have set it since the last one.
+        """
+        client = self._clients['trajectory_planner/set_parameters']
+        if not client.service_is_ready():
+            self._not_sent('trajectory_planner does not answer')
+            return
+        with self._lock:
+            self._order, self._task_due = self._order + 1, time.monotonic() + TASK_TIMEOUT
+            order = self._order
+
+        def answered(future: Any) -> None:
+            response = future.result()
+            results = [] if response is None else response.results
+            taken = bool(results) and results[0].successful
+            with self._lock:  # a STOP comes before or after the target, never in between
+                if order != self._order:
+                    return  # withdrawn meanwhile
+                self._task_due = 0.0
+                if taken:
+                    self._pose.publish(target)
+            if taken:
+                self._solve(target, task, True)
+            else:
+                reason = results[0].reason if results else 'no answer'
+                self._not_sent(f'trajectory_planner refuses the task {task}: {reason}')
+
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=task)
+        client.call_async(
+            SetParameters.Request(parameters=[Parameter(name='task', value=value)])
+        ).add_done_callback(answered)
+
+    def _withdraw(self) -> None:
+        """Drop every target that has not gone out yet; called with the lock."""
+        self._waiting_actuation = self._waiting_pose = None
+        self._order, self._task_due = self._order + 1, 0.0
+
+    def _not_sent(self, why: str) -> None:
+        self._answered(None, f'target not sent: {why}', False, True)
+
+    def _solve(self, target: PoseStamped, task: str, follow: bool) -> None:
         client = self._clients['kinematics_solver/solve_inverse']
         if not client.service_is_ready():
             self._answered(None, 'kinematics_solver does not answer', False, True)
@@ -209,15 +262,6 @@ class RobotRequests:
 
         request = SolveInverse.Request(target=target, task=TASKS.index(task))
         client.call_async(request).add_done_callback(answered)
-
-    def _set_task(self, task: str) -> None:
-        """Have the planner meet the same part of a pose that is shown as solved."""
-        client = self._clients['trajectory_planner/set_parameters']
-        if task == self._task or not client.service_is_ready():
-            return
-        self._task = task
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=task)
-        client.call_async(SetParameters.Request(parameters=[Parameter(name='task', value=value)]))
 
     def _say_solution(self, response: Any, follow: bool) -> None:
         good = response.error_code == Code.NONE

@@ -103,8 +103,8 @@ class Viewer:
         self.plots.keep(snapshot)
         with self.server.atomic():
             if snapshot.shape is not None:
-                self.scene.show(snapshot.shape, snapshot.angles)
-                self._place_gizmo(snapshot.shape)
+                self.scene.show(snapshot.shape, snapshot.angles, snapshot.silent)
+                self._place_gizmo(snapshot.shape, not snapshot.silent)
             self.scene.show_ghost(snapshot.ghost if self._layers['ghost'] else None)
             if now >= self._panel_due:
                 self._panel_due = now + PANEL_PERIOD
@@ -142,7 +142,7 @@ class Viewer:
         self.panel.say(text, good)
         self.scene.show_solution(None if arrived else shape, good)
 
-    def _place_gizmo(self, shape: Shape) -> None:
+    def _place_gizmo(self, shape: Shape, usable: bool) -> None:
         if self._controls is None:
             return
         if self._gizmo is None:
@@ -150,6 +150,8 @@ class Viewer:
                 '/target', scale=GIZMO, disable_rotations=True, depth_test=False, opacity=0.8
             )
             self._gizmo.on_update(self._on_drag)
+        if self._gizmo.visible != usable:  # nothing is dragged from where the robot may not be
+            self._gizmo.visible = usable
         if not self._dragging and not self._touched:
             self._gizmo.position = shape.tip[:3, 3] * self.scene.zoom
             self._gizmo.wxyz = quaternions_wxyz(shape.tip[None, :3, :3])[0]

@@ -13,18 +13,26 @@ from soro_mechanics.actuators import Actuator, CoupledLimit
 
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.display_units import shown, size_of, step_of, unit_of
-from soro_visualization.readout import ActuatorReadout, badge, flag_words, Snapshot, status_html
+from soro_visualization.readout import (
+    ACTIVE,
+    ActuatorReadout,
+    badge,
+    flag_words,
+    NO_STATE,
+    Snapshot,
+    status_html,
+)
 from soro_visualization.shape import Array
 
-HANDS_ON = 1.0  # s after a touch in which a slider stays where the hand left it
+HANDS_ON = 1.0  # s in which sliders stay where a hand left them, though the robot is not there
 FOLDED = 12  # more actuators than this start folded away
 
 
 class ActuatorSliders:
     """A slider for every actuator, with limits and units.
 
-    Sliders show what is applied, except while a hand is on them. Moving one sends the targets of
-    all: those last sent from here, else what is applied.
+    What is sent is what the page shows: all sliders, one of them just moved. Sliders show what is
+    applied, except while a hand is on them or the robot is on its way to what was sent from here.
     """
 
     def __init__(
@@ -33,9 +41,11 @@ class ActuatorSliders:
     ) -> None:  # fmt: skip
         self._actuators, self._limits, self._send = actuators, limits, send
         self._sizes = np.array([size_of(a) for a in actuators])
-        self._target: Array | None = None
-        self._applied = np.array([a.rest for a in actuators])
+        # What the sliders show, in their units; a value that is refused never gets here.
+        self._shown = np.array([round(a.rest / size_of(a), 6) for a in actuators])
         self._touched = -np.inf
+        self._nearest = np.inf  # to what was sent, that the robot has been since
+        self._control = (NO_STATE, '')  # state of the device and who was in control of it
         self._values = gui.add_html('')
         self._note = gui.add_html('')
         self._sliders = []
@@ -44,7 +54,7 @@ class ActuatorSliders:
             slider = gui.add_slider(
                 f'{a.name} [{unit_of(a)}]' if unit_of(a) else a.name,
                 min=round(a.minimum / size, 6), max=round(a.maximum / size, 6), step=step_of(a),
-                initial_value=round(a.rest / size, 6),
+                initial_value=float(self._shown[i]),
                 hint=f'{shown(a.minimum, a.unit)} to {shown(a.maximum, a.unit)}, '
                 f'at most {a.rate / size:g} {unit_of(a)}/s',
             )  # fmt: skip
@@ -52,13 +62,16 @@ class ActuatorSliders:
             self._sliders.append(slider)
 
     def forget_target(self) -> None:
-        """Take the next targets from what is applied: something else has moved the robot."""
-        self._target = None
+        """Have the sliders follow what is applied at once: something else moves the robot."""
+        self._touched = -np.inf
 
     def rest(self) -> None:
         """Send every actuator to rest."""
-        self._target = np.array([a.rest for a in self._actuators])
-        self._send(self._target.copy())
+        target = np.array([a.rest for a in self._actuators])
+        for i, value in enumerate(target / self._sizes):
+            self._put(i, value)
+        self._note.content = ''
+        self._send_touched(target)
 
     def show(self, readout: ActuatorReadout | None, now: float) -> None:
         """Show a state: numbers, flags, and the sliders where no hand is on them."""
@@ -66,32 +79,53 @@ class ActuatorSliders:
             return
         self._values.content = self._table(readout)
         applied = np.where(np.isfinite(readout.applied), readout.applied, readout.present)
-        if np.all(np.isfinite(applied)):
-            self._applied = applied
+        values = applied / self._sizes
+        if self._taken_away(readout):
+            self.forget_target()
         if now - self._touched < HANDS_ON:
+            # A slow robot may be long on its way; one that somebody else moves comes no nearer.
+            distance = float(np.max(np.abs(values - self._shown)))
+            if distance < self._nearest:
+                self._nearest, self._touched = distance, now
             return
-        for slider, value, a in zip(self._sliders, applied / self._sizes, self._actuators,
-                                    strict=True):  # fmt: skip
-            if np.isfinite(value) and abs(slider.value - value) > 2.0 * step_of(a):
-                slider.value = round(float(np.clip(value, slider.min, slider.max)), 6)
+        for i, a in enumerate(self._actuators):
+            if np.isfinite(values[i]) and abs(self._shown[i] - values[i]) > 2.0 * step_of(a):
+                self._put(i, values[i])
+
+    def _taken_away(self, readout: ActuatorReadout) -> bool:
+        """Whether the device has left ACTIVE or its owner; taking control is no such change."""
+        (state, owner), self._control = self._control, (readout.device_state, readout.source)
+        return state == ACTIVE and (
+            readout.device_state != ACTIVE or owner not in ('', readout.source)
+        )
+
+    def _put(self, index: int, value: float) -> None:
+        slider = self._sliders[index]
+        slider.value = round(float(np.clip(value, slider.min, slider.max)), 6)
+        self._shown[index] = slider.value
+
+    def _send_touched(self, target: Array) -> None:
+        self._touched, self._nearest = time.monotonic(), np.inf
+        self._send(target)
 
     def _moved(self, index: int) -> Callable[[Any], Any]:
         async def moved(event: Any) -> None:
             if event.client_id is None:
                 return  # set by us
-            self._touched = time.monotonic()
-            base = self._applied if self._target is None else self._target
-            target = base.copy()
-            target[index] = event.target.value * self._sizes[index]
-            self._target = target
+            values = self._shown.copy()
+            values[index] = event.target.value
+            target = values * self._sizes
             broken = [x.name for x in self._limits if x.coefficients @ target > x.maximum]
             self._note.content = (
                 f'<small style="color:#e67700">&nbsp; beyond {broken[0]}: not sent</small>'
                 if broken
                 else ''
             )
-            if not broken:
-                self._send(target.copy())
+            if broken:
+                self._put(index, self._shown[index])  # else the page would show what was not sent
+                return
+            self._shown[index] = values[index]
+            self._send_touched(target)
 
         return moved
 
@@ -204,10 +238,12 @@ class ViewerPanel:
 
         @release.on_click
         async def _(event: Any) -> None:
+            self.sliders.forget_target()
             controls.release()
 
         @clear.on_click
         async def _(event: Any) -> None:
+            self.sliders.forget_target()
             controls.clear_fault()
 
     def _add_layers(self, gui: Any, controls: Controls | None) -> None:

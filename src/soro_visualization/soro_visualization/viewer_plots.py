@@ -83,7 +83,7 @@ class ViewerPlots:
                 [readout.measured[:count] / self._sizes, readout.commanded[:count] / self._sizes]
             )
             self._values.add(snapshot.time, values)
-        if shape is not None:
+        if shape is not None and not snapshot.silent:
             tip = shape.tip[:3, 3]
             ghost = snapshot.ghost
             command = np.nan if ghost is None else np.linalg.norm(ghost.tip[:3, 3] - tip)

@@ -20,6 +20,7 @@ from soro_visualization.shape import Array, Shape
 from soro_visualization.tubes import Cylinders, cylinders, unit_box, unit_cylinder, unit_sphere
 
 GHOST = (120, 140, 170)
+STALE = (165, 165, 165)
 THINNEST = 0.004  # of the extent: radius of the thinnest rod drawn
 GHOST_AWAY = 0.02  # of the extent: a ghost nearer to the robot only makes it pale
 FORCE = (200, 40, 40)
@@ -84,12 +85,18 @@ class ViewerScene:
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
-    def show(self, shape: Shape, angles: dict[str, float] | None = None) -> None:
-        """Show the present shape."""
+    def show(
+        self, shape: Shape, angles: dict[str, float] | None = None, stale: bool = False
+    ) -> None:
+        """Show the present shape; in grey where it is only the last one known."""
         if not self.started:
             self.start(shape)
         tubes = cylinders(shape.rods)
-        self._show_tubes('/robot', tubes, self._colours(tubes), opacity=None)
+        colours = self._colours(tubes)
+        if stale:
+            colours = STALE
+            self.legends['curvature'] = '<small>&nbsp; grey: the last shape known</small>'
+        self._show_tubes('/robot', tubes, colours, opacity=None)
         self._frame('/tip', shape.tip, 0.12)
         self._show_parts(shape, angles or {})
         self._show_load(shape)

@@ -1,11 +1,16 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes whose geometry is known without a model: arcs of a circle."""
+"""Shapes whose geometry is known without a model: arcs of a circle, as arrays or message."""
 
 from __future__ import annotations
 
+from geometry_msgs.msg import Pose
 import numpy as np
 from soro_visualization.shape import Rod, Shape
+
+from soro_msgs.msg import Backbone, Configuration
+
+NAMES = ['pair_1', 'pair_2', 'pair_3']
 
 
 def arc(angle: float, length: float = 0.04, radius: float = 0.0125, count: int = 21) -> Rod:
@@ -30,3 +35,18 @@ def shape(angle: float = 0.5, force: tuple[float, float, float] = (0.0, 0.0, 0.0
     tip[:3, :3] = [[c, 0, s], [0, 1, 0], [-s, 0, c]]
     tip[:3, 3] = rod.positions[-1]
     return Shape((rod,), {}, tip, np.array([*force, 0.0, 0.0, 0.0]), {'pair_1': 0.0}, 'arc')
+
+
+def straight(tip_z=0.04):
+    """Return a configuration of an upright rod."""
+    message = Configuration(model='ncm', actuator_name=NAMES, actuation=[0.0] * 3)
+    message.header.frame_id = 'arm/base_link'
+    backbone = Backbone(name='segment_1', arc_length=[0.0, 0.02, 0.04], radius=[0.0125] * 3)
+    for z in (0.0, 0.5 * tip_z, tip_z):
+        pose = Pose()
+        pose.position.z = z
+        pose.orientation.w = 1.0
+        backbone.poses.append(pose)
+    message.backbones = [backbone]
+    message.tip = backbone.poses[-1]
+    return message

@@ -7,15 +7,18 @@ from __future__ import annotations
 import re
 import socket
 import threading
+from types import SimpleNamespace
 
-from fixed_shapes import shape
+from fixed_shapes import shape, straight
 import numpy as np
 import pytest
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file
 from soro_visualization.page_client import PageClient
+from soro_visualization.playback import Playback, Recording
 from soro_visualization.readout import ActuatorReadout, Snapshot
 from soro_visualization.viewer import derived_port, Viewer
+from soro_visualization.viewer_scene import STALE
 
 STATE = ActuatorReadout(
     np.array([0.0, np.nan, 0.0]), np.zeros(3), np.array([1.0e4, 0.0, np.nan]), (0, 4, 8), 2,
@@ -116,6 +119,59 @@ def test_a_slider_follows_what_is_applied_and_sends_nothing_by_itself(arm):
     viewer.show(Snapshot(shape=shape(0.5), actuators=state, time=2.0))
     page.wait(lambda: page.gui['pair_1 [bar]']['value'] == pytest.approx(0.3), 5.0, 'slider')
     assert not noted.of('actuate')
+
+
+@pytest.mark.parametrize(
+    ('label', 'asked'),
+    [('STOP', 'stop'), ('Release', 'release'), ('Clear fault', 'clear_fault')],
+)
+def test_what_ends_a_target_on_the_page_ends_what_the_sliders_hold(arm, label, asked):
+    viewer, page, noted = arm
+    page.set('pair_1 [bar]', 0.8)
+    page.wait(lambda: noted.of('actuate'), 5.0, 'actuation')
+    page.press(label)
+    page.wait(lambda: () in noted.of(asked), 5.0, asked)
+    viewer._panel_due = 0.0
+    viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=2.0))
+    assert viewer.panel.sliders._sliders[0].value == 0.0  # what is applied, at once
+
+
+def test_the_shape_of_a_silent_solver_is_grey_and_cannot_be_dragged(arm):
+    viewer, page, _ = arm
+
+    def colours():
+        return page.scene['/robot']['batched_colors'].reshape(-1, 3)
+
+    page.wait(lambda: 'solved' in page.text(), 5.0, 'status')
+    assert not (colours() == STALE).all()
+    words = {'kinematics_solver: solver': (2, 'no convergence')}
+    for silent, word in ((True, 'no convergence'), (False, 'solved')):
+        viewer._panel_due = 0.0
+        viewer.show(
+            Snapshot(shape=shape(0.5), silent=silent, actuators=STATE, words=words, time=2.0)
+        )
+        page.wait(lambda word=word: word in page.text(), 5.0, word)
+        assert ('solved' in page.text()) is not silent
+        assert (colours() == STALE).all() == silent
+        assert page.scene['/target']['visible'] is not silent
+
+
+def test_the_last_shape_of_a_recording_is_not_a_silent_solvers():
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    entries = [
+        SimpleNamespace(topic='/arm/configuration', stamp=t * 10**9, message=straight())
+        for t in (0, 10)
+    ]
+    recording = Recording(SimpleNamespace(messages=lambda topics: entries), '/arm')
+    viewer = Viewer(description, port=derived_port('test_playback'))
+    try:
+        Playback(viewer, recording, description).step(5.0)
+        with PageClient(viewer.address) as page:
+            page.wait(lambda: '/robot' in page.scene and 'solved' in page.text(), 10.0, 'shape')
+            assert not (page.scene['/robot']['batched_colors'].reshape(-1, 3) == STALE).all()
+            assert 'no configuration' not in page.text()
+    finally:
+        viewer.close()
 
 
 def test_dragging_asks_for_a_pose_in_metres(arm):

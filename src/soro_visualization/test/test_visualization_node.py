@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from fixed_shapes import NAMES, straight
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_node.testing import RosSession, wait_until
 from soro_visualization.node import Visualization
@@ -16,28 +20,10 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from soro_msgs.msg import ActuatorCommand, ActuatorState, Backbone, Configuration
+from soro_msgs.msg import ActuatorCommand, ActuatorState, Configuration
 from soro_msgs.srv import ComputeCompliance, SolveInverse
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-NAMES = ['pair_1', 'pair_2', 'pair_3']
-
-
-def straight(tip_z=0.04):
-    """Return a configuration of an upright rod."""
-    message = Configuration(model='ncm', actuator_name=NAMES, actuation=[0.0] * 3)
-    message.header.frame_id = 'arm/base_link'
-    backbone = Backbone(name='segment_1', arc_length=[0.0, 0.02, 0.04], radius=[0.0125] * 3)
-    from geometry_msgs.msg import Pose
-
-    for z in (0.0, 0.5 * tip_z, tip_z):
-        pose = Pose()
-        pose.position.z = z
-        pose.orientation.w = 1.0
-        backbone.poses.append(pose)
-    message.backbones = [backbone]
-    message.tip = backbone.poses[-1]
-    return message
 
 
 class Bench:
@@ -51,18 +37,24 @@ class Bench:
         self.state = client.create_publisher(ActuatorState, '/arm/actuator_state', 10)
         self.poses = ros.listen(PoseStamped, '/arm/target_pose')
         self.actuations = ros.listen(ActuatorCommand, '/arm/target_actuation')
-        self.stops, self.requests = [], []
+        self.diagnostics = client.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self.stops, self.requests, self.tasks = [], [], []
+        self.refusal = ''  # of the planner, to a task
         client.create_service(Trigger, '/arm/driver/stop', self._stop)
         client.create_service(SolveInverse, '/arm/kinematics_solver/solve_inverse', self._solve)
         client.create_service(
             ComputeCompliance, '/arm/compliance/compute_compliance', self._compliance
         )
+        client.create_service(
+            SetParameters, '/arm/trajectory_planner/set_parameters', self._set_parameters
+        )
         self.compliance_asked = 0
         self.timer = client.create_timer(0.05, self._speak)
-        self.tip_z = 0.04
+        self.tip_z, self.solver = 0.04, True
 
     def _speak(self):
-        self.configuration.publish(straight(self.tip_z))
+        if self.solver:
+            self.configuration.publish(straight(self.tip_z))
         self.state.publish(
             ActuatorState(
                 name=NAMES[::-1], quantity=[1] * 3, commanded=[0.0] * 3, applied=[1e4, 0.0, 0.0],
@@ -80,6 +72,12 @@ class Bench:
         response.error_code, response.at_limit = 202, ['pair_2']
         response.position_error = 0.0025
         response.configuration = straight(0.03)
+        return response
+
+    def _set_parameters(self, request, response):
+        self.tasks.append(request.parameters[0].value.string_value)
+        good = not self.refusal
+        response.results = [SetParametersResult(successful=good, reason=self.refusal)]
         return response
 
     def _compliance(self, request, response):
@@ -133,6 +131,36 @@ def test_dragging_solves_shows_and_sends(bench, page):
     page.wait(lambda: 'AT_LIMIT (pair_2)' in page.text(), 10.0, 'answer')
     assert '2.5 mm' in page.text()
     page.wait(lambda: '/solution' in page.scene, 5.0, 'nearest shape')
+
+
+def test_a_task_the_planner_refuses_is_said_and_the_target_stays_here(bench, page):
+    bench.poses.clear()
+    bench.refusal = 'no such task today'
+    page.drag('/target', (0.1, 0.0, 0.8))
+    page.wait(lambda: bench.refusal in page.text(), 10.0, 'refusal')
+    assert not bench.poses
+    bench.refusal = ''
+    bench.tasks.clear()
+    page.drag('/target', (0.2, 0.0, 0.8))
+    wait_until(lambda: bench.poses)
+    assert bench.tasks[0] == 'position'
+
+
+def test_a_solver_that_falls_silent_is_said_and_what_comes_back_is_live(bench, page):
+    page.wait(lambda: 'solved' in page.text(), 10.0, 'status')
+    bench.solver = False
+    page.wait(lambda: 'no configuration' in page.text(), 10.0, 'silence')
+    page.wait(lambda: page.scene['/target'].get('visible') is False, 5.0, 'hidden target')
+    bench.solver = True
+    page.wait(lambda: 'no configuration' not in page.text(), 10.0, 'solver')
+    page.wait(lambda: page.scene['/target'].get('visible') is True, 5.0, 'target')
+
+
+def test_words_of_a_node_that_is_gone_are_shown_no_longer(bench, page):
+    status = DiagnosticStatus(name='/arm/trajectory_planner: stream', message='following a path')
+    bench.diagnostics.publish(DiagnosticArray(status=[status]))
+    page.wait(lambda: 'following a path' in page.text(), 10.0, 'words')
+    page.wait(lambda: 'following a path' not in page.text(), 20.0, 'end of the words')
 
 
 def test_without_following_nothing_is_sent(bench, page):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import contextlib
 from datetime import datetime
 import os
 from pathlib import Path
@@ -15,41 +16,60 @@ _COLOURS = (36, 33, 35, 32, 34, 31)  # ANSI foregrounds, one per process in turn
 
 
 class LaunchOutput:
-    """Writes lines to the screen and everything to ``launch.log``."""
+    """Writes lines to the screen and everything to ``launch.log``.
+
+    A full disk or a terminal that is gone ends only what was written there: the robots go on, and
+    have to be stopped in order.
+    """
 
     def __init__(self, log_folder: Path, screen: TextIO | None = None) -> None:
         log_folder.mkdir(parents=True, exist_ok=True)
         self.log_file = log_folder / 'launch.log'
-        self._log = self.log_file.open('w', encoding='utf-8', buffering=1)
+        self._file = self.log_file.open(
+            'w', encoding='utf-8', errors='backslashreplace', buffering=1
+        )
+        self._log: TextIO | None = self._file
         self._screen: TextIO | None = sys.stdout if screen is None else screen
         self._coloured = self._screen.isatty()
         self._names: dict[str, int] = {}
 
     def close(self) -> None:
         """Close the log file."""
-        self._log.close()
+        with contextlib.suppress(OSError):  # what did not fit on the disk is tried once more
+            self._file.close()
 
     def line(self, name: str, text: str, on_screen: bool) -> None:
         """Take one line of a process."""
         colour = _COLOURS[self._names.setdefault(name, len(self._names)) % len(_COLOURS)]
         mark = f'\x1b[{colour}m[{name}]\x1b[0m' if self._coloured else f'[{name}]'
-        self._log.write(f'[{name}] {text}\n')
+        self._record(f'[{name}] {text}')
         if on_screen:
             self._show(f'{mark} {text}')
 
     def notice(self, text: str) -> None:
         """Take one message of the launcher itself."""
-        self._log.write(f'[launch] {text}\n')
+        self._record(f'[launch] {text}')
         self._show(f'[launch] {text}')
+
+    def _record(self, text: str) -> None:
+        if self._log is None:
+            return
+        try:
+            self._log.write(text + '\n')
+        except (OSError, ValueError) as error:
+            self._log = None
+            self._show(f'[launch] the log ends here: {self.log_file}: {error}')
 
     def _show(self, text: str) -> None:
         if self._screen is None:
             return
+        known = self._screen.encoding or 'utf-8'  # a terminal need not know every character
         try:
-            self._screen.write(text + '\n')
+            self._screen.write(text.encode(known, 'backslashreplace').decode(known) + '\n')
             self._screen.flush()
-        except OSError:
-            self._screen = None  # the terminal is gone; robots still have to be stopped in order
+        except (OSError, ValueError) as error:
+            self._screen = None
+            self._record(f'[launch] nothing more is shown on the screen: {error}')
 
 
 def log_folder(environment: Mapping[str, str], now: datetime) -> Path:

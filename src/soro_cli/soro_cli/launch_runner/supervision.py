@@ -11,7 +11,7 @@ import selectors
 import signal
 import subprocess
 import time
-from typing import IO
+from typing import Any, IO
 
 from soro_node.parent_death import die_with_parent
 
@@ -41,6 +41,11 @@ class ManagedProcess:
         """Whether it runs or is still to be started."""
         return self.child is not None or self.start_at is not None
 
+    @property
+    def running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self.child is not None and self.child.poll() is None
+
     def start(self) -> None:
         """Start the process in a process group of its own, so that a Ctrl-C reaches it once.
 
@@ -56,7 +61,7 @@ class ManagedProcess:
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal; SIGKILL goes to everything the process has started as well."""
-        if self.child is None or self.child.poll() is not None:
+        if not self.running:
             return
         with contextlib.suppress(ProcessLookupError):
             if number is signal.SIGKILL:
@@ -96,9 +101,10 @@ class Supervisor:
         outer_fd = signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
         outer = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
         try:
-            self._loop()
+            while any(p.pending for p in self._processes):
+                self._turn()
         finally:
-            self._kill_all()
+            self._end_all()
             for number, handler in outer.items():
                 signal.signal(number, handler)
             signal.set_wakeup_fd(outer_fd)
@@ -112,7 +118,6 @@ class Supervisor:
         if self._stopping:
             return
         self._stopping = True
-        self._notice(f'stopping: {reason}')
         now = time.monotonic()
         for process in self._processes:
             process.start_at = None
@@ -122,22 +127,22 @@ class Supervisor:
                 (term, signal.SIGTERM), (term + plan.sigkill_timeout, signal.SIGKILL),
             ]  # fmt: skip
             process.send(signal.SIGINT)
+        self._notice(f'stopping: {reason}')
 
     def _on_signal(self, number: int, frame: object) -> None:
         self._signal = number  # acted on by the loop, which the wake-up pipe brings round
 
-    def _loop(self) -> None:
-        while any(p.pending for p in self._processes):
-            if self._signal is not None:
-                self.stop(signal.Signals(self._signal).name)
-            self._start_due()
-            for key, _ in self._selector.select(self._patience()):
-                if key.fd == self._wake_reader:
-                    os.read(self._wake_reader, 4096)
-                else:
-                    self._read(key)
-            self._escalate()
-            self._reap()
+    def _turn(self) -> None:
+        if self._signal is not None:
+            self.stop(signal.Signals(self._signal).name)
+        self._start_due()
+        for key, _ in self._selector.select(self._patience()):
+            if key.fd == self._wake_reader:
+                os.read(self._wake_reader, 4096)
+            else:
+                self._read(key)
+        self._escalate()
+        self._reap()
 
     def _patience(self) -> float:
         """Return how long to sleep: short while a child without open pipes may be ending."""
@@ -158,10 +163,10 @@ class Supervisor:
                 self._ended_by_itself(process)
                 continue
             child = process.child
-            self._notice(f'[{process.plan.name}] started, pid {child.pid}')
             for channel, stream in ((1, child.stdout), (2, child.stderr)):
                 os.set_blocking(stream.fileno(), False)
                 self._selector.register(stream, selectors.EVENT_READ, (process, channel))
+            self._notice(f'[{process.plan.name}] started, pid {child.pid}')
 
     def _read(self, key: selectors.SelectorKey) -> None:
         process, channel = key.data
@@ -234,13 +239,21 @@ class Supervisor:
             process.restarts += 1
             process.start_at = time.monotonic() + plan.respawn_delay
 
-    def _kill_all(self) -> None:
-        """Leave nothing behind, whatever ended the loop."""
-        for process in self._processes:
-            if process.child is not None:
-                process.send(signal.SIGKILL)
-                process.child.wait()
-                self._drain(process)
+    def _end_all(self) -> None:
+        """Leave nothing behind, in the usual order, where an error of ours has ended the loop.
+
+        A robot vents on SIGINT and a recorder finishes its bag; SIGKILL at once would do neither.
+        """
+        if not any(p.running for p in self._processes):
+            return
+        self._line, self._notice = _harmless(self._line), _harmless(self._notice)
+        self.stop('internal error')
+        while any(p.running for p in self._processes):
+            try:
+                self._turn()
+            except Exception:  # noqa: BLE001 - the first error is on its way to the user already
+                self._escalate()
+                time.sleep(FIRST_LOOK)
 
 
 def worst_exit_code(codes: Sequence[int | None]) -> int:
@@ -254,3 +267,13 @@ def _read_some(stream: IO[bytes]) -> bytes | None:
         return os.read(stream.fileno(), 65536)
     except BlockingIOError:
         return None
+
+
+def _harmless(sink: Callable[..., None]) -> Callable[..., None]:
+    """Return a sink of output that raises nothing."""
+
+    def take(*words: Any) -> None:
+        with contextlib.suppress(Exception):
+            sink(*words)
+
+    return take

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 import numpy as np
@@ -15,9 +16,11 @@ from soro_mechanics.identification import Identification, Observations, predict
 from soro_mechanics.identification_offsets import Offsets
 from soro_mechanics.identification_parameters import ParameterSpace
 from soro_mechanics.robot import Robot
+from soro_node.frames import frames_for
 
 from soro_cli.errors import CliError
 from soro_cli.people_units import shown
+from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Actuation, Array, PRESENT, RunData, TRUTH
 
 WINDOW = 0.3  # s over which speed is measured and a posture is averaged
@@ -25,6 +28,7 @@ SETTLING = 1.0  # s without a command before a posture counts: ten time constant
 STILL = 0.002  # of an actuator's range: a command that changes less holds
 SPACING = 0.02  # of an actuator's range: nearer postures say nothing new
 MOST_POSTURES = 80
+UPRIGHT = 1e-9  # of a quaternion's vector part: nobody measures an orientation this exactly
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ class Measured:
     topic: str
     time: Array
     poses: Array
+
+    @property
+    def oriented(self) -> bool:
+        """Whether orientations count: who measures positions alone sends (0, 0, 0, 1) for ever."""
+        return bool((np.abs(self.poses[:, 3:6]) > UPRIGHT).any())
 
 
 def measured_tip(run: RunData, topic: str | None) -> Measured:
@@ -48,7 +57,7 @@ def measured_tip(run: RunData, topic: str | None) -> Measured:
     Raises
     ------
     CliError
-        Not recorded, or of another type.
+        Not recorded, of another type, or not in the robot's base frame.
     """
     name = topic or TRUTH
     if not run.has(name):
@@ -56,17 +65,34 @@ def measured_tip(run: RunData, topic: str | None) -> Measured:
             f'{run.bag.path} holds no {run.namespace}/{name}; name the topic of a tracker with '
             '--tip. What the model itself says about the tip (tip_pose) cannot identify it.'
         )
-    rows = []
-    for entry in run.entries(name):
-        message = entry.message
+    frames = _base_frames(run)
+
+    def row(message: Any) -> list[float]:
         pose = getattr(message, 'tip', None) or getattr(message, 'pose', None)
         pose = getattr(pose, 'pose', pose)  # TipEstimate: pose with covariance
         if pose is None:
             raise CliError(f'{name} holds no pose; --tip takes PoseStamped, TipEstimate, '
                            'Configuration')  # fmt: skip
+        if message.header.frame_id not in ('', *frames):
+            raise CliError(
+                f'{name} is measured in frame {message.header.frame_id!r}, not in '
+                f'{" or ".join(map(repr, frames))}: transform the poses into that frame first, '
+                'or record the tracker in it'
+            )
         p, q = pose.position, pose.orientation
-        rows.append((run.stamp(message.header), [p.x, p.y, p.z, q.x, q.y, q.z, q.w]))
-    return Measured(name, np.array([t for t, _ in rows]), np.array([p for _, p in rows]))
+        return [run.stamp(message.header), p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+
+    table = run.table(name, row, 8)
+    return Measured(name, table[:, 0], table[:, 1:])
+
+
+def _base_frames(run: RunData) -> tuple[str, ...]:
+    """Return the names of base_link: by the namespace, and as the run's own shapes have it."""
+    names = [frames_for(run.namespace).base_link]
+    first = next(iter(run.entries(PRESENT)), None)
+    if first is not None and first.message.header.frame_id:
+        names.insert(0, first.message.header.frame_id)  # a frame_prefix of somebody's own
+    return tuple(dict.fromkeys(names))
 
 
 def postures(
@@ -111,7 +137,7 @@ def postures(
     poses = np.tile(np.eye(4), (len(chosen), 1, 1))
     poses[:, :3, 3] = [tip.poses[s, :3].mean(axis=0) for s in slices]
     turns = np.array([tip.poses[n, 3:] for n in chosen])
-    oriented = bool((np.linalg.norm(turns, axis=1) > 0.5).all())
+    oriented = tip.oriented and bool((np.linalg.norm(turns, axis=1) > 0.5).all())
     if oriented:
         poses[:, :3, :3] = Rotation.from_quat(turns).as_matrix()
     return Observations(
@@ -145,7 +171,7 @@ def _averaged(time: Array, values: Array) -> Array:
 
 def draw_report(
     run: RunData, space: ParameterSpace, model: str, data: Observations, found: Identification,
-    offsets: Offsets | None = None,
+    gravity: Array, offsets: Offsets | None = None,
 ) -> Figure:  # fmt: skip
     """Draw errors before and after, posture by posture, and what was found with its intervals."""
     figure = Figure(figsize=(11.0, 4.5), layout='constrained')
@@ -156,6 +182,7 @@ def draw_report(
         ('before', Robot(run.description, model), '#9aa5b1'),
         ('after', space.robot(found.factors.tolist(), model), '#1f6feb'),
     ):
+        robot.gravity = gravity
         seen = _seen(robot, data, offsets, values if label == 'after' else 0.0 * values)
         error = 1e3 * np.linalg.norm(seen - data.poses[:, :3, 3], axis=1)
         left.plot(
@@ -194,8 +221,9 @@ def _seen(robot: Robot, data: Observations, offsets: Offsets | None, values: Arr
 
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a figure as PNG and return where."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=110)
     return path
 
 

@@ -4,13 +4,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from soro_cli.bag_reader import BagReader, NotABag
+from soro_cli.bag_reader import BagReader, NotABag, Recorded
 from soro_cli.errors import CliError
 from soro_cli.recording.mcap_format import BadRecord
+
+
+class _Bag(BagReader):
+    """A bag that cannot be read on says so itself: other failures have other causes."""
+
+    def messages(
+        self,
+        topics: Collection[str] | None = None,
+        start: int | None = None,
+        end: int | None = None,
+    ) -> Iterator[Recorded]:
+        with _reading(self.path):
+            yield from super().messages(topics, start, end)
 
 
 @contextmanager
@@ -20,14 +33,23 @@ def open_bag(path: Path) -> Iterator[BagReader]:
     Raises
     ------
     CliError
-        There is none, or it is damaged.
+        There is none, it is damaged, or it cannot be read. What else fails meanwhile (a figure
+        that cannot be written) is left as it is.
     """
     try:
-        with BagReader(path) as bag:
+        with _reading(path):
+            opened = _Bag(path)
+        with opened as bag:
             yield bag
     except NotABag as error:
         raise CliError(str(error)) from None
     except BadRecord as error:
         raise CliError(f'{path} is damaged: {error}') from None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise CliError(f'{path} cannot be read: {error.strerror or error}') from None

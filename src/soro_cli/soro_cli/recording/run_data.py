@@ -1,10 +1,14 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded run of one robot as arrays: actuation, shapes, tip, paths, on the senders' clock."""
+"""A recorded run of one robot as arrays: actuation, shapes, tip, paths, on the senders' clock.
+
+Messages become numbers one by one: decoded, a shape takes a hundred times the memory of what is
+kept of it, and an hour of them more than a computer has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 import tempfile
@@ -19,6 +23,7 @@ from soro_mechanics.robot_file import read_robot_file, RobotDescription
 
 from soro_cli.bag_reader import BagReader, NANOSECONDS
 from soro_cli.errors import CliError
+from soro_cli.recording.results import writing
 
 Array = NDArray[np.float64]
 PRESENT, COMMANDED, TRUTH = 'configuration', 'commanded_configuration', 'emulator/configuration'
@@ -50,14 +55,15 @@ class Actuation:
 
 @dataclass(frozen=True)
 class Shapes:
-    """Backbones over time.
+    """What is known of the shapes at every moment; `RunData.backbones` gives their lines.
 
     Attributes
     ----------
     time : ndarray, shape (n,) [s]
-    backbones : tuple of ndarray, shape (n, k, 3) [m]
-        One per backbone, in base_link.
+    lengths : ndarray, shape (n,) [m]
+        Of all backbones together.
     radii : tuple of float [m]
+        One per backbone.
     tip : ndarray, shape (n, 7)
         Position [m] and quaternion (x, y, z, w).
     actuation : ndarray, shape (n, m) [SI]
@@ -68,7 +74,7 @@ class Shapes:
     """
 
     time: Array
-    backbones: tuple[Array, ...]
+    lengths: Array
     radii: tuple[float, ...]
     tip: Array
     actuation: Array
@@ -132,19 +138,24 @@ class RunData:
         """Return the recorded messages of a topic (relative name)."""
         return self.bag.messages([f'{self.namespace}/{topic}'])
 
+    def table(self, topic: str, row: Callable[[Any], Sequence[float]], width: int) -> Array:
+        """Return the numbers that `row` takes from each message of a topic, shape (n, width)."""
+        rows = (row(entry.message) for entry in self.entries(topic))
+        return np.fromiter(rows, np.dtype((np.float64, width)))
+
     def actuation(self) -> Actuation:
         """Return all actuator states, actuators in the order of the robot's file."""
         names = tuple(a.name for a in self.actuators)
-        rows = []
-        for entry in self.entries('actuator_state'):
-            m = entry.message
+
+        def row(m: Any) -> list[float]:
             order = [m.name.index(name) for name in names]
-            rows.append((self.stamp(m.header), m.commanded[order], m.applied[order],
-                         m.measured[order]))  # fmt: skip
-        if not rows:
+            return [self.stamp(m.header), *m.commanded[order], *m.applied[order],
+                    *m.measured[order]]  # fmt: skip
+
+        table = self.table('actuator_state', row, 1 + 3 * len(names))
+        if not len(table):
             raise CliError(f'{self.bag.path} holds no actuator_state of {self.namespace}')
-        time, *columns = zip(*rows, strict=True)
-        return Actuation(names, np.array(time), *(np.array(c, dtype=float) for c in columns))
+        return Actuation(names, table[:, 0], *np.split(table[:, 1:], 3, axis=1))
 
     def shapes(self, topic: str = PRESENT) -> Shapes | None:
         """Return the shapes of `configuration` or one of its companions; None without any."""
@@ -153,32 +164,44 @@ class RunData:
         return self._shapes[topic]
 
     def _read_shapes(self, topic: str) -> Shapes | None:
-        messages = [(self.stamp(e.message.header), e.message) for e in self.entries(topic)]
-        if not messages:
+        first = next(iter(self.entries(topic)), None)
+        if first is None:
             return None
-        first = messages[0][1]
-        names = tuple(a.name for a in self.actuators)
-        backbones = tuple(
-            np.array([[_xyz(p.position) for p in m.backbones[i].poses] for _, m in messages])
-            for i in range(len(first.backbones))
-        )
-        order = [list(first.actuator_name).index(name) for name in names]
+        m = first.message
+        order = [list(m.actuator_name).index(actuator.name) for actuator in self.actuators]
+
+        def row(m: Any) -> list[float]:
+            return [
+                self.stamp(m.header), *_pose(m.tip), *m.actuation[order], *_xyz(m.wrench.force),
+                *_xyz(m.wrench.torque), m.status.solve_time, sum(map(_length, _lines(m))),
+            ]  # fmt: skip
+
+        ends = np.cumsum([1, 7, len(order), 6, 1, 1])
+        table = self.table(topic, row, ends[-1])
+        time, tip, actuation, wrench, solve_time, lengths = np.split(table, ends[:-1], axis=1)
         return Shapes(
-            np.array([t for t, _ in messages]), backbones,
-            tuple(float(np.max(b.radius)) for b in first.backbones),
-            np.array([_pose(m.tip) for _, m in messages]),
-            np.array([m.actuation[order] for _, m in messages]),
-            np.array([_xyz(m.wrench.force) + _xyz(m.wrench.torque) for _, m in messages]),
-            np.array([m.status.solve_time for _, m in messages]), first.model,
+            time[:, 0], lengths[:, 0], tuple(float(np.max(b.radius)) for b in m.backbones), tip,
+            actuation, wrench, solve_time[:, 0], m.model,
         )  # fmt: skip
+
+    def backbones(self, topic: str, chosen: NDArray[np.int_]) -> tuple[Array, ...]:
+        """Return the backbones of some shapes, by their indices in `shapes`.
+
+        Returns
+        -------
+        tuple of ndarray, shape (n, k, 3) [m]
+            One per backbone, in base_link.
+        """
+        indices, place = np.unique(chosen, return_inverse=True)
+        wanted = set(indices.tolist())
+        # Only what is wanted is decoded.
+        lines = [_lines(e.message) for i, e in enumerate(self.entries(topic)) if i in wanted]
+        return tuple(np.array(backbone)[place] for backbone in zip(*lines, strict=True))
 
     def tip(self) -> tuple[Array, Array]:
         """Return times (n,) [s] and poses (n, 7) of tip_pose."""
-        rows = [
-            (self.stamp(m.header), _pose(m.pose))
-            for m in (e.message for e in self.entries('tip_pose'))
-        ]
-        return np.array([t for t, _ in rows]), np.array([p for _, p in rows]).reshape(-1, 7)
+        table = self.table('tip_pose', lambda m: [self.stamp(m.header), *_pose(m.pose)], 8)
+        return table[:, 0], table[:, 1:]
 
     def paths(self) -> list[TrackedPath]:
         """Return every path that was followed, with the longest actual path recorded for it."""
@@ -194,7 +217,7 @@ class RunData:
 
     def stamps(self, topic: str) -> Array:
         """Return when the sender stamped the messages of a topic, shape (n,) [s]."""
-        return np.array([self.stamp(e.message.header) for e in self.entries(topic)])
+        return self.table(topic, lambda m: [self.stamp(m.header)], 1)[:, 0]
 
     def stamp(self, header: Any) -> float:
         """Return a header's time in seconds from the start of the recording."""
@@ -242,7 +265,8 @@ def _description(bag: BagReader, namespace: str, folder: Path) -> RobotDescripti
         if not texts:  # a bag of rosbag2: the namespace is usually the robot's name
             return read_robot_file(find_robot_file(namespace.strip('/')))
         path = folder / 'robot.yaml'
-        path.write_text(texts[0], encoding='utf-8')
+        with writing(path):
+            path.write_text(texts[0], encoding='utf-8')
         return read_robot_file(path)
     except SoroError as error:
         raise CliError(
@@ -252,6 +276,15 @@ def _description(bag: BagReader, namespace: str, folder: Path) -> RobotDescripti
 
 def _xyz(vector: Any) -> list[float]:
     return [vector.x, vector.y, vector.z]
+
+
+def _lines(message: Any) -> list[Array]:
+    """Return the positions along each backbone of a Configuration, shape (k, 3)."""
+    return [np.array([_xyz(p.position) for p in b.poses]) for b in message.backbones]
+
+
+def _length(line: Array) -> float:
+    return float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
 
 
 def _pose(pose: Any) -> list[float]:

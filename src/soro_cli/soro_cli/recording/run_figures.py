@@ -17,9 +17,11 @@ import numpy as np
 from soro_mechanics.robot import Robot
 
 from soro_cli.people_units import SHOWN, shown
+from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
 
 COLOURS = ('#1f6feb', '#d1570a', '#117a65', '#7d3c98', '#b7950b', '#555555')
+FIGURES = ('actuation', 'timing', 'shape', 'stiffness', 'path', 'tip')  # all there are
 SHAPES_DRAWN = 25
 STIFFNESS_SAMPLES = 60
 STREAMS = ('actuator_state', 'actuator_command', 'tip_pose', 'configuration')
@@ -39,7 +41,8 @@ class Drawn:
     def save(self, folder: Path) -> Path:
         """Write the PNG."""
         path = folder / f'{self.name}.png'
-        self.figure.savefig(path, dpi=DPI)
+        with writing(path):
+            self.figure.savefig(path, dpi=DPI)
         return path
 
 
@@ -111,8 +114,9 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
     colours = colormaps['viridis'](scale(shapes.time[chosen]))
     space = figure.add_subplot(1, 3, 1, projection='3d')
     flat = [figure.add_subplot(1, 3, n) for n in (2, 3)]
-    for n, colour in zip(chosen, colours, strict=True):
-        for line in shapes.backbones:
+    lines = run.backbones(PRESENT, chosen)
+    for n, colour in enumerate(colours):
+        for line in lines:
             points = MM * line[n].T
             space.plot(*points, color=colour, lw=1.0)
             for ax, (i, j) in zip(flat, ((0, 2), (1, 2)), strict=True):
@@ -127,9 +131,8 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
     figure.colorbar(
         matplotlib.cm.ScalarMappable(scale, 'viridis'), ax=flat, label='time [s]', shrink=0.8
     )
-    lengths = sum(_lengths(line) for line in shapes.backbones)
-    return Drawn('shape', figure, {'shortest_backbone': float(np.min(lengths)),
-                                   'longest_backbone': float(np.max(lengths))})  # fmt: skip
+    return Drawn('shape', figure, {'shortest_backbone': float(np.min(shapes.lengths)),
+                                   'longest_backbone': float(np.max(shapes.lengths))})  # fmt: skip
 
 
 def _path(run: RunData) -> Drawn:
@@ -212,10 +215,6 @@ def _along_the_way(shapes: Shapes) -> Array:
     way = np.concatenate([[0.0], np.cumsum(np.where(steps > NOISE, steps, 0.0))])
     wanted = np.linspace(0.0, way[-1], SHAPES_DRAWN)
     return np.unique(np.searchsorted(way, wanted))
-
-
-def _lengths(line: Array) -> Array:
-    return np.linalg.norm(np.diff(line, axis=1), axis=2).sum(axis=1)
 
 
 def _at(time: Array, values: Array, wanted: Array) -> Array:

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_cli.people_units import SHOWN
+from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
 
+PLAYER = 'player.html'
 FRAMES = 1500  # at most; the page stays below some megabytes
 STATIONS = 24  # points of a backbone that are kept
 
@@ -27,7 +30,8 @@ def write_player(run: RunData, path: Path) -> bool:
     # The only way out of the script element that holds the data.
     data = json.dumps(_data(run, shapes), allow_nan=False).replace('</', '<\\/')
     page = page.replace('"RUN_DATA"', data).replace('RUN_TITLE', _escaped(run.description.title))
-    path.write_text(page, encoding='utf-8')
+    with writing(path):
+        path.write_text(page, encoding='utf-8')
     return True
 
 
@@ -38,14 +42,14 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
     actuation = run.actuation()
     unit, size = SHOWN[run.actuators[0].unit]
     companions = {
-        name: _lines(other, np.searchsorted(other.time, time).clip(0, len(other.time) - 1))
+        name: _lines(run, topic, np.searchsorted(other.time, time).clip(0, len(other.time) - 1))
         for name, topic in (('commanded', COMMANDED), ('plant', TRUTH))
         if (other := run.shapes(topic)) is not None
     }
     paths = run.paths()
     return {
         'time': _numbers(time - time[0], 3),
-        'shapes': _lines(shapes, keep),
+        'shapes': _lines(run, PRESENT, keep),
         'radii': [_numbers([1e3 * r], 2)[0] for r in shapes.radii],
         **companions,
         'desired': [_numbers(1e3 * p.desired, 2) for p in paths],
@@ -59,12 +63,12 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _lines(shapes: Shapes, keep: Array) -> list[Any]:
+def _lines(run: RunData, topic: str, keep: NDArray[np.int_]) -> list[Any]:
     """Return, per backbone, per frame, the flat list of x, y, z [mm]."""
     found = []
-    for line in shapes.backbones:
+    for line in run.backbones(topic, keep):
         stations = np.unique(np.linspace(0, line.shape[1] - 1, STATIONS).astype(int))
-        found.append(_numbers(1e3 * line[keep][:, stations].reshape(len(keep), -1), 2))
+        found.append(_numbers(1e3 * line[:, stations].reshape(len(keep), -1), 2))
     return found
 
 

@@ -20,6 +20,7 @@ from soro_visualization.viewer import port_for, Viewer
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
 from soro_cli.recording.open_bag import open_bag
+from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import choose_namespace
 
 
@@ -48,7 +49,13 @@ def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> 
         recording = Recording(reader, space)
         if not recording.duration:
             raise CliError(f'{bag} holds no shapes ({space}/configuration): nothing to see')
-        viewer = Viewer(description, port=port_for(port, space), parts=_parts(description))
+        parts = _parts(description)
+        try:
+            viewer = Viewer(description, port=port_for(port, space), parts=parts)
+        except OSError as error:
+            raise CliError(
+                f'the page cannot be served: {error.strerror or error}; choose another --port'
+            ) from None
         try:
             yield Playback(viewer, recording, description)
         finally:
@@ -63,7 +70,10 @@ def _description(reader: BagReader, namespace: str, robot: str) -> RobotDescript
         text = texts.get(namespace.strip('/'))
         if text is None:
             raise CliError('the recording holds no robot file; name it with --robot')
-        with tempfile.NamedTemporaryFile('w', suffix='.yaml') as file:
+        with (
+            writing(Path(tempfile.gettempdir())),
+            tempfile.NamedTemporaryFile('w', suffix='.yaml') as file,
+        ):
             file.write(text)
             file.flush()
             return read_robot_file(file.name)

@@ -19,6 +19,8 @@ Starts its own robot under the namespace `demo`; takes one to three minutes. Lea
 folder: report.html (everything on one page), the bag, its figures, player.html, summary.json, and
 where a Chromium is installed viewer.png, the browser viewer of the running robot. For stiff_flop
 the published experiment adds experiment.csv and experiment.png.
+A demo replaces the results of an earlier one. A folder `bag` that no demo has made is not touched:
+the demo does not start.
 """
 EXPERIMENT = 'stiff_flop'
 

@@ -14,6 +14,7 @@ examples:
   soro identify bags/run --write my_robot.yaml
   soro identify bags/run --parameter EI=ancf.EI --parameter leg=ancf.legs.*.stretch:growth
   soro identify bags/run --fix bending_stiffness --tip tracker/pose --marker-offset
+  soro identify bags/run --tip tracker/pose --gravity 0 0 9.81m/s^2
   soro identify bags/run --offsets-only --sensor-offset pair_1 --sensor-offset pair_2
   soro identify legs.csv --robot soft_parallel
   soro identify tips.csv --robot soft_parallel --write my_robot.yaml
@@ -34,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bag.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     bag.add_argument('--model', help="default: the one that ran, else the robot's first")
     bag.add_argument('--tip', metavar='TOPIC', help='measured poses of the tip (relative name)')
+    bag.add_argument(
+        '--gravity', nargs=3, metavar=('X', 'Y', 'Z'),
+        help="in base_link, as the robot was mounted (0 0 9.81m/s^2); default: the robot file's",
+    )  # fmt: skip
     bag.add_argument(
         '--parameter', action='append', default=[], metavar='NAME=PATH',
         help='number(s) of the robot file to fit; * for every entry; default: by the model',
@@ -61,7 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     bag.add_argument('--hold-out', type=float, default=0.3, help='share of postures kept for test')
     bag.add_argument('--seed', type=int, default=0, help='which postures are held out')
-    bag.add_argument('-o', '--output', type=Path, help='folder of the picture')
+    bag.add_argument(
+        '-o', '--output', type=Path,
+        help='folder of the picture (default: out/identify/<bag>, with several robots in the bag '
+        'out/identify/<bag>/<namespace>)',
+    )  # fmt: skip
     parser.add_argument('--json', action='store_true', help='SI units, one line')
 
 
@@ -87,11 +96,13 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         save_figure,
     )
     from soro_cli.recording.open_bag import open_bag
+    from soro_cli.recording.results import default_folder, writing
     from soro_cli.recording.run_data import choose_namespace, PRESENT, RunData
     from soro_cli.tables import note
 
     speed = people_units.number(arguments.speed, 'm/s', '--speed')
     settling = people_units.number(arguments.settling, 's', '--settling')
+    _check_choice(arguments)
     with open_bag(path) as bag:
         data = RunData(bag, choose_namespace(bag, arguments.namespace))
         shapes = data.shapes(PRESENT)
@@ -99,25 +110,73 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         robot = Robot(data.description, model)
         tip = measured_tip(data, arguments.tip)
         observations = postures(data, tip, speed, settling)
+        gravity, by = _gravity(arguments, data)
         space = ParameterSpace(data.description, _parameters(arguments, robot))
         offsets = _offsets(arguments, robot)
+        unknowns = len(space.names) + (0 if offsets is None else len(offsets))
+        _check_rest(arguments, len(observations), unknowns)
         if not arguments.json:
-            note(f'{len(observations)} postures, measured by {tip.topic}; model {model}')
+            what = 'pose' if observations.oriented else 'position alone, orientation not measured'
+            values = ' '.join(f'{g:g}' for g in gravity)
+            note(
+                f'{len(observations)} postures, measured by {tip.topic} ({what}); model {model}; '
+                f'gravity {values} m/s^2 ({by})'
+            )
         found = identify(
-            space, model, observations, offsets=offsets, hold_out=arguments.hold_out,
-            seed=arguments.seed,
+            space, model, observations, offsets=offsets, gravity=gravity,
+            hold_out=arguments.hold_out, seed=arguments.seed,
         )  # fmt: skip
-        folder = arguments.output or Path('out') / 'identify' / path.resolve().stem
-        figure = draw_report(data, space, model, observations, found, offsets)
+        folder = arguments.output or default_folder('identify', bag, data.namespace)
+        figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, folder / 'identification.png')
         if arguments.write and found.better and found.names:
-            space.write(found.factors.tolist(), Path(arguments.write))
-    _report(arguments, space, found, len(observations), picture)
+            with writing(Path(arguments.write)):
+                space.write(found.factors.tolist(), Path(arguments.write))
+    _report(arguments, space, found, observations, gravity, picture)
     if not found.better:
         raise CliError(
             'postures that the fit had not seen are met worse than before: nothing is written', 402
         )
     return 0
+
+
+def _check_choice(arguments: argparse.Namespace) -> None:
+    """Refuse a hold-out that is no share, and a seed that is none, by the options' names."""
+    from soro_cli.errors import CliError
+
+    if not 0.0 < arguments.hold_out < 1.0:
+        raise CliError(
+            f'--hold-out {arguments.hold_out:g}: a share between 0 and 1 is needed (0.3: 30 %)'
+        )
+    if arguments.seed < 0:
+        raise CliError(f'--seed {arguments.seed}: zero or a positive whole number is needed')
+
+
+def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
+    """Refuse a hold-out that leaves fewer equations than unknowns."""
+    from soro_mechanics.identification import split
+
+    from soro_cli.errors import CliError
+
+    left = len(split(postures, arguments.hold_out, arguments.seed)[0])
+    if postures > unknowns + 3 and 3 * left <= unknowns:  # fewer postures: refused by themselves
+        raise CliError(
+            f'--hold-out {arguments.hold_out:g} leaves {left} of {postures} postures for the fit '
+            f'of {unknowns} numbers; hold out fewer'
+        )
+
+
+def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
+    """Return gravity in base_link [m/s^2] and who says so; a bag does not hold the solver's."""
+    import numpy as np
+
+    from soro_cli import people_units
+
+    if arguments.gravity is None:
+        return data.description.gravity, 'robot file'
+    words = zip('xyz', arguments.gravity, strict=True)
+    values = [people_units.number(word, 'm/s^2', f'--gravity {axis}') for axis, word in words]
+    return np.array(values), '--gravity'
 
 
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
@@ -156,8 +215,9 @@ def _offsets(arguments: argparse.Namespace, robot: Any) -> Any:
 
 
 def _report(
-    arguments: argparse.Namespace, space: Any, found: Any, postures: int, picture: Path
-) -> None:
+    arguments: argparse.Namespace, space: Any, found: Any, observations: Any, gravity: Any,
+    picture: Path,
+) -> None:  # fmt: skip
     from dataclasses import asdict
 
     from soro_cli.people_units import shown
@@ -176,7 +236,8 @@ def _report(
             'offsets': {
                 o.name: {'value': o.value, 'low': o.low, 'high': o.high} for o in found.offsets
             },
-            'level': found.level, 'postures': postures, 'better': found.better,
+            'level': found.level, 'postures': len(observations), 'better': found.better,
+            'oriented': observations.oriented, 'gravity': gravity.tolist(),
             'correlation': found.correlation.tolist(), 'picture': str(picture),
             **{name: asdict(getattr(found, name)) for name in errors},
         })  # fmt: skip
@@ -216,6 +277,7 @@ def _of_table(arguments: argparse.Namespace) -> int:
     from soro_mechanics.stretch_table import read_stretch_table
 
     from soro_cli.errors import CliError
+    from soro_cli.recording.results import writing
     from soro_cli.tables import note, print_json, print_table
 
     if arguments.robot is None:
@@ -226,7 +288,8 @@ def _of_table(arguments: argparse.Namespace) -> int:
     table = read_stretch_table(arguments.recording, robot.engine)
     fits = identify_stretch(table, robot.limits[:, 1], arguments.knots)
     if arguments.write:
-        write_identified(robot.engine.description, fits, arguments.write)
+        with writing(Path(arguments.write)):
+            write_identified(robot.engine.description, fits, arguments.write)
     if arguments.json:
         print_json({
             fit.leg: {

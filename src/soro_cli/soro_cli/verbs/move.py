@@ -16,7 +16,12 @@ examples:
   soro move --actuation 0.9bar 0 0
   soro move --actuation pair_2=0.5bar
   soro move --rest
+
+--pose is a position: any orientation will do. Where the planner wants an orientation too (its
+parameter `task`, which "must be met" of the viewer sets as well) the target is refused;
+--position-only sets the parameter to `position` first, and it stays so.
 """
+POSITION = 'position'  # task of the planner
 REFUSAL = 2.0  # s; diagnostics come at 1 Hz
 
 
@@ -30,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--actuation', nargs='+', metavar='VALUE', help='one per actuator, or name=value'
     )
     target.add_argument('--rest', action='store_true', help='all actuators at rest')
+    parser.add_argument(
+        '--position-only', action='store_true',
+        help="with --pose: set the planner's task to position where it is another",
+    )  # fmt: skip
     parser.add_argument(
         '--tolerance', metavar='LENGTH', default='2mm',
         help='with --pose: arrived when the tip is this near (default: %(default)s)',
@@ -72,6 +81,7 @@ def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -
     from soro_cli.mechanics_online import OnlineMechanics, pose_message
 
     position = people_units.position(arguments.pose)
+    _have_position_met(robot, arguments.position_only)
     answer = OnlineMechanics(robot).inverse(position, None, 0, [0.0] * 6, '')
     if answer.error_code != 0:
         raise CliError(f'not moved: {answer.error_message}', answer.error_code)
@@ -85,6 +95,24 @@ def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -
         return f'{people_units.shown(watch.distance(position), "m")} from the target'
 
     return _send(robot, arguments, PoseStamped, 'target_pose', message, near, left)
+
+
+def _have_position_met(robot: Any, may_set: bool) -> None:
+    """Make sure that the planner meets what is checked here: a position, and no orientation."""
+    from soro_cli.errors import CliError
+    from soro_cli.tables import note
+
+    planner = f'{robot.namespace}/trajectory_planner'
+    task = robot.session.parameter(planner, 'task')
+    if task == POSITION:
+        return
+    if not may_set:
+        raise CliError(
+            f'not moved: the task of {planner} is {task!r}, which wants an orientation too; add '
+            '--position-only, or choose "must be met: position" in the viewer'
+        )
+    robot.session.set_parameter(planner, 'task', POSITION)
+    note(f'the task of {planner} was {task!r} and is {POSITION!r} now')
 
 
 def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[float]) -> int:

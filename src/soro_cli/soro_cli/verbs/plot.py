@@ -18,8 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('bag', type=Path, help='folder of a bag, or an .mcap file')
     parser.add_argument(
-        '-o', '--output', type=Path, help='folder of the figures (default: out/plots/<bag>)'
-    )
+        '-o', '--output', type=Path,
+        help='folder of the figures (default: out/plots/<bag>, with several robots in the bag '
+        'out/plots/<bag>/<namespace>)',
+    )  # fmt: skip
     parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     parser.add_argument('--json', action='store_true', help='print the numbers as JSON')
 
@@ -27,20 +29,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.recording.open_bag import open_bag
+    from soro_cli.recording.results import default_folder, writing
     from soro_cli.recording.run_data import choose_namespace, RunData
-    from soro_cli.recording.run_figures import draw_all
-    from soro_cli.recording.run_player import write_player
+    from soro_cli.recording.run_figures import draw_all, FIGURES
+    from soro_cli.recording.run_player import PLAYER, write_player
     from soro_cli.tables import note, print_json, print_table
 
-    folder = arguments.output or Path('out') / 'plots' / arguments.bag.resolve().stem
     with open_bag(arguments.bag) as bag:
-        run_data = RunData(bag, choose_namespace(bag, arguments.namespace))
+        namespace = choose_namespace(bag, arguments.namespace)
+        folder = arguments.output or default_folder('plots', bag, namespace)
+        run_data = RunData(bag, namespace)
         if not bag.finished:
             note('soro: this recording was cut off; drawn is what it holds')
-        folder.mkdir(parents=True, exist_ok=True)
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         drawn = draw_all(run_data)
+        # What an earlier run drew and this one does not would pass for this recording's.
+        for name in (*(f'{figure}.png' for figure in FIGURES), PLAYER):
+            with writing(folder / name):
+                (folder / name).unlink(missing_ok=True)
         files = [one.save(folder) for one in drawn]
-        player = folder / 'player.html'
+        player = folder / PLAYER
         if write_player(run_data, player):
             files.append(player)
     numbers = {one.name: one.numbers for one in drawn}

@@ -1,18 +1,25 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""soro stop: outputs safe, now; needs no ownership of the robot."""
+"""soro stop: outputs safe, now; needs no ownership of the robot and none of its other nodes."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
 
-SUMMARY = 'stop the robot: outputs go to their safe state at once'
+SUMMARY = 'stop every robot, or the one that is named: outputs go to their safe state at once'
 EPILOG = """\
-A new target (soro move) moves the robot again. This is a convenience, not a safety function: use
+Without --namespace or --robot ALL robots that are found are stopped: who types this wants safety.
+--clear needs the name where several run. Only the driver has to run (or the haptic renderer that
+owns the device): its service driver/stop is called.
+
+A new target (soro move) moves a robot again. This is a convenience, not a safety function: use
 the emergency stop of the hardware for that.
 """
+ANSWER = 10.0  # s
+LATECOMERS = 1.0  # s without a new robot: all have been found; those found are asked by then
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,25 +28,82 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--clear', action='store_true',
         help='clear a latched fault, so that a new target is accepted; moves nothing',
     )  # fmt: skip
-    add_robot_options(parser, offline=False)
+    add_robot_options(parser, offline=False, default='all robots; with --clear the one that runs')
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from std_srvs.srv import Trigger
-
     from soro_cli.errors import CliError
-    from soro_cli.robot_choice import running_robot
-    from soro_cli.tables import print_json
+    from soro_cli.robot_choice import choose_namespace, UNKNOWN_NAME, wanted_namespace
+    from soro_cli.ros_session import RosSession
+    from soro_cli.tables import note, print_json
 
-    service = 'clear_fault' if arguments.clear else 'stop'
-    with running_robot(arguments) as robot:
-        name = f'{robot.namespace}/driver/{service}'
-        reply = robot.session.call(Trigger, name, Trigger.Request())
-    if not reply.success:
-        raise CliError(f'{name}: {reply.message}')
+    wanted = wanted_namespace(arguments)
+    with RosSession() as session:
+        if arguments.clear:
+            found = session.settled(lambda: session.offering('driver/clear_fault'), wanted)
+            round_ = _Round(session, 'driver/clear_fault', choose_namespace(arguments, found))
+        else:
+            round_ = _Round(session, 'driver/stop', wanted)
+            found = session.settled(round_.ask, wanted, LATECOMERS)
+            if not found:
+                others = ', '.join(sorted(session.offering('driver/stop'))) or 'none'
+                raise CliError(
+                    f'nobody offers {wanted}/driver/stop (running: {others}): the driver has '
+                    'ended, or has another ROS_DOMAIN_ID. If the robot moves, use the emergency '
+                    'stop of the hardware.',
+                    UNKNOWN_NAME,
+                )
+        session.spin_until(lambda: bool(round_.ask()) and round_.answered, ANSWER)
+    done, failed = round_.outcome()
+    if failed:
+        well = f' (done: {"; ".join(done)})' if done else ''
+        raise CliError(f'NOT done: {"; ".join(failed)}{well}')
     if arguments.json:
-        print_json({'error_code': 0, 'error_message': '', 'message': reply.message})
+        print_json({'error_code': 0, 'error_message': '', 'message': '; '.join(done)})
     else:
-        print(reply.message or 'done')
+        print('\n'.join(done))
+    if len(done) > 1:
+        note('no robot was named: all were stopped (--namespace stops one)')
     return 0
+
+
+class _Round:
+    """One service of one robot or of all, each asked as soon as it is found."""
+
+    def __init__(self, session: Any, service: str, wanted: str) -> None:
+        self._session, self._service, self._wanted = session, service, wanted
+        self._clients: dict[str, Any] = {}
+        self._futures: dict[str, Any] = {}
+
+    def ask(self) -> set[str]:
+        """Ask who has not been asked yet and can be reached; return everybody found so far."""
+        from std_srvs.srv import Trigger
+
+        for space in self._session.offering(self._service):
+            if space not in self._clients and self._wanted in ('', space):
+                self._clients[space] = self._session.node.create_client(
+                    Trigger, f'{space.rstrip("/")}/{self._service}'
+                )
+        for space, client in self._clients.items():
+            if space not in self._futures and client.service_is_ready():
+                self._futures[space] = client.call_async(Trigger.Request())
+        return set(self._clients)
+
+    @property
+    def answered(self) -> bool:
+        """Whether everybody found has answered."""
+        return all(s in self._futures and self._futures[s].done() for s in self._clients)
+
+    def outcome(self) -> tuple[list[str], list[str]]:
+        """Return what those said who did it, and what is wrong with the others."""
+        done, failed = [], []
+        for space in sorted(self._clients):
+            future = self._futures.get(space)
+            if future is None or not future.done():
+                failed.append(f'{space}: {self._service} did not answer within {ANSWER:g} s')
+            elif future.result().success:
+                done.append(f'{space}: {future.result().message or "done"}')
+            else:
+                failed.append(f'{space}: {future.result().message or "refused"}')
+        return done, failed

@@ -1,0 +1,57 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A link in memory with a board at its end, and the wiring that leads there."""
+
+from __future__ import annotations
+
+import numpy as np
+from soro_can_driver.board import Access, BoardState, MOTORS, Parameter, PROTOCOL_MAJOR
+from soro_can_driver.protocol import Flex, ParameterFrame, Position, Sync, unpack
+from soro_can_driver.wiring import CanWiring, SERVER_PORT
+from soro_driver.device import DeviceLost
+
+VALUES = {Parameter.PROTOCOL: PROTOCOL_MAJOR << 8, Parameter.CHANNELS: MOTORS}
+
+
+def wiring(interface='socketcan', channel='can0', host='127.0.0.1', port=SERVER_PORT):
+    limit = np.full(MOTORS, 1.0)
+    return CanWiring(
+        interface, channel, host, port, 1_000_000, 5_000_000, 'classic', 6.42, np.zeros(MOTORS),
+        np.ones(MOTORS), -limit, limit, np.full(MOTORS, 20.0), np.full(MOTORS, 2.0), 0.2,
+        tuple(f'motor_{i}' for i in range(MOTORS)), (), 0,
+    )  # fmt: skip
+
+
+class BoardLink:
+    """Stands for both kinds of link. The board answers at once and judges nothing."""
+
+    malformed = error_frames = 0
+    state = BoardState.SAFE
+    absent = silent = False
+
+    def __init__(self, *_):
+        if self.absent:
+            raise DeviceLost('nobody is there')
+        self._arrived = []
+
+    def send(self, frames):
+        for identifier, data in frames:
+            frame = unpack(identifier, data)
+            if isinstance(frame, Sync):
+                self._answer(*(Position(i, 0, self.state, (0, 0, 0)) for i in (0, 1)))
+                self._answer(*(Flex(i, (0, 0, 0), frame.counter, 20) for i in (0, 1)))
+            elif isinstance(frame, ParameterFrame) and not self.silent:
+                if frame.index == Parameter.RESET:
+                    type(self).state = BoardState.SAFE
+                value = VALUES.get(frame.index, 0)
+                self._answer(ParameterFrame(True, Access.READ, frame.index, frame.sub, value))
+
+    def _answer(self, *frames):
+        self._arrived += [(int(frame.id), frame.pack()) for frame in frames]
+
+    def receive(self):
+        found, self._arrived = self._arrived, []
+        return found
+
+    def close(self):
+        pass

@@ -1,0 +1,30 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the results of an analysed recording go, and who is to blame when they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from soro_cli.bag_reader import BagReader
+from soro_cli.errors import CliError
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a path is written into one line about that path."""
+    try:
+        yield
+    except OSError as error:
+        raise CliError(f'{path} cannot be written: {error.strerror or error}') from None
+
+
+def default_folder(kind: str, bag: BagReader, namespace: str) -> Path:
+    """Return ``out/<kind>/<bag>``, of a bag of several robots ``out/<kind>/<bag>/<namespace>``."""
+    path = bag.path.resolve()
+    # The name of a folder has no suffix, whatever dots are in it (p0.5bar).
+    name = path.name if path.is_dir() else path.name.removesuffix('.mcap')
+    folder = Path('out') / kind / name
+    return folder / namespace.strip('/') if len(bag.namespaces) > 1 else folder

@@ -1,0 +1,51 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""compute_compliance answers the same whatever was asked before, without a node around it."""
+
+from builtin_interfaces.msg import Time
+import numpy as np
+import pytest
+from soro_compliance.services import Services
+from soro_mechanics.status import Code
+from soro_node.actuator_feedback import LatestFeedback
+from soro_node.conversions import pose_from_message
+from soro_node.robot_binding import RobotBinding
+from soro_node.testing import Place
+
+from soro_msgs.srv import ComputeCompliance
+
+# Kernels may have to be compiled first.
+pytestmark = pytest.mark.timeout(600)
+
+
+def services_of(robot):
+    values = {'robot': robot, 'model': '', 'frame_prefix': '<namespace>/', 'gravity': []}
+    binding = RobotBinding(Place(), values)
+    return binding.robot, Services(binding, LatestFeedback(binding.description, 0.5), Time)
+
+
+def ask(services, actuation, force=0.0):
+    request = ComputeCompliance.Request(actuation=list(actuation))
+    request.wrench.force.x = force
+    return services.compute_compliance(request, ComputeCompliance.Response())
+
+
+def test_with_branches_the_answer_is_the_same_whatever_was_asked_before():
+    robot, services = services_of('stewart_gough')
+    rng = np.random.default_rng(0)
+    samples = [rng.uniform(*robot.limits.T) for _ in range(6)]
+    cold = robot.forward(samples[5])
+    warm = robot.forward(samples[5], None, robot.forward(samples[1]))
+    assert np.linalg.norm(warm.tip[:3, 3] - cold.tip[:3, 3]) > 0.1
+    assert ask(services, samples[1]).error_code == Code.NONE
+    answer = ask(services, samples[5])
+    assert pose_from_message(answer.configuration.tip) == pytest.approx(cold.tip)
+    assert answer.error_code == cold.status.code
+
+
+def test_without_branches_the_next_solve_starts_from_the_last_good_one():
+    _, services = services_of('spatial_cc')
+    assert ask(services, np.zeros(3)).error_code == Code.NONE
+    good = services._last
+    assert ask(services, np.zeros(3), 1e4).error_code == Code.UNSTABLE
+    assert services._last is good

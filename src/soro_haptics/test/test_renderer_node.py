@@ -1,0 +1,160 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The node on a device in memory: what it publishes, what it reads again, what it hears."""
+
+import threading
+
+from device_in_memory import renderer_in_memory
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+import numpy as np
+import pytest
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.time import Time
+from recorded_bench import haptics, nominal_calibration
+from soro_driver.device import DeviceState
+from soro_mechanics.flex_calibration import save_calibration
+from soro_node.qos import LATCHED
+from soro_node.testing import RosSession, wait_for, wait_until
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+
+DONE = TransitionCallbackReturn.SUCCESS
+
+
+@pytest.fixture(scope='module')
+def kernels():
+    """Compile what the node would compile in its configuration."""
+    haptics()
+
+
+@pytest.fixture
+def ros(kernels):
+    with RosSession('/arm') as session:
+        yield session
+
+
+def stamp(message):
+    return Time.from_msg(message.header.stamp).nanoseconds
+
+
+def test_without_an_estimate_none_is_published(ros, monkeypatch, tmp_path):
+    save_calibration(nominal_calibration(), tmp_path / 'calibration.yaml')
+    node, device, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    flex = ros.listen(FlexState, 'flex_state')
+    states = ros.listen(ActuatorState, 'actuator_state')
+    copies = [
+        ros.listen(kind, topic)
+        for kind, topic in (
+            (TipEstimate, 'tip_estimate'), (PoseStamped, 'tip_pose'),
+            (WrenchStamped, 'hand_wrench'),
+        )
+    ]  # fmt: skip
+    device.angle = np.full(6, np.nan)  # where the motors are is not known: no model yet
+    assert ros.do(node, node.trigger_configure) == DONE
+    wait_until(lambda: len(states) > 20)
+    assert not any(copies)
+    device.angle = np.zeros(6)
+    wait_until(lambda: all(copies) and flex and np.isfinite(flex[-1].value).all())
+    begin = len(states)
+    device.angle = np.full(6, np.nan)
+    lost = wait_until(lambda: [s for s in states[begin:] if np.isnan(s.measured[0])])[0]
+    wait_until(lambda: min(stamp(states[-1]), stamp(flex[-1])) > stamp(lost) + 500_000_000)
+    assert all(stamp(copy[-1]) <= stamp(lost) for copy in copies)
+    assert np.isnan(flex[-1].value).all() and np.isfinite(flex[-1].raw).all()
+
+
+def edit(file, old, new):
+    text = file.read_text(encoding='utf-8')
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new), encoding='utf-8')
+
+
+def test_a_new_configuration_takes_the_robot_file_as_it_is_then(ros, monkeypatch, tmp_path):
+    node, _, file = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    before = node._control.haptics.loop
+    assert before.law.setup.period == pytest.approx(1.0 / 500.0)
+    assert ros.do(node, node.trigger_cleanup) == DONE
+    reload = ros.call(Trigger, 'haptic_renderer/reload_calibration', Trigger.Request())
+    assert not reload.success and 'not configured' in reload.message
+    edit(file, 'rate: {value: 500 Hz,', 'rate: {value: 400 Hz,')
+    edit(file, 'young: {value: 76.4 MPa,', 'young: {value: 60 MPa,')
+    assert ros.do(node, node.trigger_configure) == DONE
+    after = node._control.haptics.loop
+    assert after.law.setup.period == pytest.approx(1.0 / 400.0)
+    assert after.device.ports.ee[0, 0] > 1.1 * before.device.ports.ee[0, 0]  # softer
+
+
+def test_what_is_loaded_for_an_autostart_is_used_once(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    loaded = []
+    monkeypatch.setattr(node, '_load', lambda load=node._load: loaded.append(load()) or loaded[-1])
+    ros.do(node, node.autostart)
+    wait_until(lambda: node.active)
+    assert [node._control.haptics] == loaded
+    assert ros.do(node, node.trigger_deactivate) == DONE
+    assert ros.do(node, node.trigger_cleanup) == DONE
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert node._control.haptics is loaded[1]
+
+
+def test_a_stop_and_the_emergency_stop_are_heard_during_a_reload(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert ros.do(node, node.trigger_activate) == DONE
+    before, loading, go = node._control.haptics, threading.Event(), threading.Event()
+
+    def load(load=node._load):
+        loading.set()
+        assert go.wait(60.0)
+        return load()
+
+    monkeypatch.setattr(node, '_load', load)
+    client = ros.do(
+        ros.client, ros.client.create_client, Trigger, 'haptic_renderer/reload_calibration'
+    )
+    assert client.wait_for_service(timeout_sec=20.0)
+    answer = client.call_async(Trigger.Request())
+    assert loading.wait(20.0)
+    try:
+        assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
+        button = ros.do(ros.client, ros.client.create_publisher, Bool, 'estop', LATCHED)
+        button.publish(Bool(data=True))
+        wait_until(lambda: node._loop.safety.state is DeviceState.ESTOP)
+        assert node._control.haptics is before
+    finally:
+        go.set()
+    assert wait_for(answer).success
+    assert node._control.haptics is not before
+
+
+def test_a_reload_does_not_reach_a_later_configuration(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    loading, go, load = threading.Event(), threading.Event(), node._load
+
+    def slow():
+        loading.set()
+        assert go.wait(60.0)
+        return load()
+
+    monkeypatch.setattr(node, '_load', slow)
+    client = ros.do(
+        ros.client, ros.client.create_client, Trigger, 'haptic_renderer/reload_calibration'
+    )
+    assert client.wait_for_service(timeout_sec=20.0)
+    answer = client.call_async(Trigger.Request())
+    assert loading.wait(20.0)
+    monkeypatch.setattr(node, '_load', load)
+    try:
+        assert ros.do(node, node.trigger_cleanup) == DONE
+        assert ros.do(node, node.trigger_configure) == DONE
+        now = node._control.haptics
+    finally:
+        go.set()
+    assert not wait_for(answer).success
+    assert node._control.haptics is now
