@@ -19,9 +19,16 @@ def fill_error(response: Any, error: SoroError) -> Any:
 
 
 def fill_code(response: Any, code: Code, message: str = '') -> Any:
-    """Put a code and a sentence into a response; return it."""
-    response.error_code = int(code)
-    response.error_message = message
+    """Put a code and a sentence into a response; return it.
+
+    Those of std_srvs have no codes: they say whether it worked, and the name of the code.
+    """
+    if hasattr(response, 'error_code'):
+        response.error_code = int(code)
+        response.error_message = message
+    else:
+        response.success = code is Code.NONE
+        response.message = message if response.success else f'{code.name}: {message}'
     return response
 
 

@@ -7,7 +7,8 @@ from soro_mechanics.actuators import QUANTITIES
 from soro_mechanics.configuration import LoadAxes, Task
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code, SolverStatus, Stability
-from soro_node.replies import answering, fill_status
+from soro_node.replies import answering, fill_code, fill_status
+from std_srvs.srv import Trigger
 
 from soro_msgs.msg import ActuatorCommand, ErrorCode, Load
 from soro_msgs.msg import SolverStatus as SolverStatusMessage
@@ -84,3 +85,10 @@ def test_every_code_fits_into_a_reply(code):
     reply = fill_status(SolveForward.Response(), SolverStatus(code))
     assert reply.error_code == code
     assert (reply.error_message == '') is (code is Code.NONE)
+
+
+def test_a_response_without_codes_says_whether_it_worked_and_the_name_of_the_code():
+    done = fill_code(Trigger.Response(), Code.NONE, 'reloaded')
+    assert (done.success, done.message) == (True, 'reloaded')
+    busy = fill_code(Trigger.Response(), Code.BUSY, 'ask again later')
+    assert (busy.success, busy.message) == (False, 'BUSY: ask again later')

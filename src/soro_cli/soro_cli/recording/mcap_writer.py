@@ -11,24 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import contextlib
-from dataclasses import dataclass
 import io
 import struct
 import zlib
 
 from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import blob, number_map, record, text, text_map
-
-
-@dataclass(frozen=True)
-class _ChunkPlace:
-    start_time: int
-    end_time: int
-    offset: int
-    length: int
-    index_offsets: dict[int, int]
-    index_length: int
-    size: int
 
 
 class McapWriter:
@@ -50,7 +38,8 @@ class McapWriter:
         self._times: tuple[int, int] | None = None
         self._schemas: dict[int, bytes] = {}
         self._channels: dict[int, bytes] = {}
-        self._chunks: list[_ChunkPlace] = []
+        # Index records as the summary will have them: a recording of hours has tens of thousands.
+        self._chunks: list[bytes] = []
         self._attachments: list[bytes] = []
         self._metadata: list[bytes] = []
         self.counts: dict[int, int] = {}
@@ -141,9 +130,11 @@ class McapWriter:
             part = record(mcap.MESSAGE_INDEX, struct.pack('<H', channel), blob(bytes(entries)))
             parts.append(part)
             at += len(part)
-        place = _ChunkPlace(
-            start, end, self._size, length, offsets, sum(map(len, parts)), len(records)
-        )
+        place = record(
+            mcap.CHUNK_INDEX, struct.pack('<QQQQ', start, end, self._size, length),
+            number_map(offsets), struct.pack('<Q', sum(map(len, parts))), text(''),
+            struct.pack('<QQ', len(records), len(records)),
+        )  # fmt: skip
         try:
             self._append(b''.join((chunk, records, *parts)))
         except OSError:
@@ -162,7 +153,7 @@ class McapWriter:
             mcap.SCHEMA: list(self._schemas.values()),
             mcap.CHANNEL: list(self._channels.values()),
             mcap.STATISTICS: [self._statistics()],
-            mcap.CHUNK_INDEX: [_chunk_index(place) for place in self._chunks],
+            mcap.CHUNK_INDEX: self._chunks,
             mcap.ATTACHMENT_INDEX: self._attachments,
             mcap.METADATA_INDEX: self._metadata,
         }
@@ -202,15 +193,6 @@ class McapWriter:
                 self._file.seek(self._size)
             raise
         self._size += len(data)
-
-
-def _chunk_index(place: _ChunkPlace) -> bytes:
-    return record(
-        mcap.CHUNK_INDEX,
-        struct.pack('<QQQQ', place.start_time, place.end_time, place.offset, place.length),
-        number_map(place.index_offsets), struct.pack('<Q', place.index_length), text(''),
-        struct.pack('<QQ', place.size, place.size),
-    )  # fmt: skip
 
 
 _DATA_END = record(mcap.DATA_END, struct.pack('<I', 0))  # 0: no checksum over the data
