@@ -162,7 +162,11 @@ def test_the_last_shape_of_a_recording_is_not_a_silent_solvers():
         SimpleNamespace(topic='/arm/configuration', stamp=t * 10**9, message=straight())
         for t in (0, 10)
     ]
-    recording = Recording(SimpleNamespace(messages=lambda topics: entries), '/arm')
+
+    def messages(topics, start=0, end=10**12):
+        return [e for e in entries if start <= e.stamp < end]
+
+    recording = Recording(SimpleNamespace(messages=messages), '/arm')
     viewer = Viewer(description, port=derived_port('test_playback'))
     try:
         Playback(viewer, recording, description).step(5.0)
