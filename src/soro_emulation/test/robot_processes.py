@@ -24,6 +24,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_driver.device import DeviceState
 from soro_emulation.event_log import read_events
+from soro_node.process_table import ProcessTable
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
@@ -208,6 +209,14 @@ class RobotProcesses:
         """Go on streaming and watching for a while."""
         end_ = time.monotonic() + duration
         self.wait_for(lambda: time.monotonic() >= end_, duration + 5.0)
+
+    def driver_load(self, duration: float = 2.0) -> float:
+        """Go on streaming for a while; return the share of a core the driver used."""
+        table, start = ProcessTable(), time.monotonic()
+        before = table.own_seconds(self.driver.pid)
+        self.spin(duration)
+        used = ProcessTable().own_seconds(self.driver.pid) - before
+        return used / (time.monotonic() - start)
 
     def describe(self) -> str:
         """Say what is known, for a failed test."""
