@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import time
 
 from soro_driver.device import DeviceLost
-from soro_driver.exclusive import ExclusiveUse
+from soro_driver.exclusive import ExclusiveUse, is_loopback
 
 from soro_can_driver.protocol import Frame, ProtocolError, unpack
 from soro_can_driver.python_can_link import PythonCanLink
@@ -16,14 +16,13 @@ from soro_can_driver.socketcand_link import SocketcandLink
 from soro_can_driver.wiring import CanWiring, SERVER_PORT
 
 POLL = 2e-4  # s between looks at the bus while a reply is awaited
-LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
 
 
 def resource_of(wiring: CanWiring) -> str:
     """Return the name of the bus, the same for every driver of this computer."""
     if wiring.interface != 'socketcand':
         return f'can {wiring.interface} {wiring.channel}'
-    host = 'localhost' if wiring.host.lower() in LOOPBACK else wiring.host.lower()
+    host = 'localhost' if is_loopback(wiring.host) else wiring.host.lower()
     if (host, wiring.port) == ('localhost', SERVER_PORT):
         return f'can socketcan {wiring.channel}'  # it serves the interfaces of this computer
     # At another port of this computer are emulators and tunnels: buses of their own.

@@ -51,7 +51,7 @@ class Compliance(RobotNode):
         self._goals = Lane(self, 'goals', threads=2)
         self._workspace = self.create_publisher(PointCloud2, 'workspace', LATCHED)
         self._service: Any = None
-        self._action: Any = None
+        self._analysis: WorkspaceAction | None = None
         self._timer: Any = None
 
     def configure(self) -> None:
@@ -70,9 +70,7 @@ class Compliance(RobotNode):
         self._service = self._requests.create_service(
             ComputeCompliance, '~/compute_compliance', self._on_request
         )
-        self._action = self._goals.create_action(
-            AnalyzeWorkspace, '~/analyze_workspace', self._analysis.execute
-        )
+        self._goals.create_action(AnalyzeWorkspace, '~/analyze_workspace', self._analysis.execute)
         self.diagnostics.report('solver', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -90,7 +88,7 @@ class Compliance(RobotNode):
 
     def stop_outputs(self) -> None:
         """End an analysis that is running, and stop listening."""
-        if self._action is not None and not self._analysis.end(STOP_TIMEOUT):
+        if self._analysis is not None and not self._analysis.end(STOP_TIMEOUT):
             self.get_logger().error('analyze_workspace did not end')
         if self._timer is not None:
             self._feedback.close()
@@ -101,20 +99,9 @@ class Compliance(RobotNode):
         """Withdraw service and action, forget the robot."""
         if self._service is not None:
             self.destroy_service(self._service)
-            self._action.destroy()
-            self._service = self._action = None
+            self._service = None
+        self.withdraw_actions()
         super().cleanup()
-
-    def destroy_node(self) -> None:
-        """Withdraw the action before the node goes.
-
-        rclpy leaves that to its owner; the action would keep the participant, which then ends
-        without taking leave and leaves its shared memory behind.
-        """
-        if self._action is not None:
-            self._action.destroy()
-            self._action = None
-        super().destroy_node()
 
     def _report(self) -> None:
         age = self._feedback.age()

@@ -12,6 +12,13 @@ import tempfile
 
 from soro_driver.device import DeviceError
 
+LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this computer, so that its devices may be local ones by another name."""
+    return host.lower() in LOOPBACK
+
 
 class ExclusiveUse:
     """The right to use a device, among the processes of this computer.

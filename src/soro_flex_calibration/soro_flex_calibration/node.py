@@ -117,7 +117,6 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._recorder: Recorder | None = None
         self._device: Any = None
         self._inputs: list[Any] = []
-        self._action: Any = None
         self._stamp = 0
 
     def configure(self) -> None:
@@ -132,7 +131,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         folder = user_data_folder(self.get_namespace(), self._robot.name)
         self.path = Path(given).expanduser() if given else folder / FLEX_CALIBRATION
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
-        self._action = self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
+        self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
 
     def activate(self) -> None:
@@ -162,15 +161,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def cleanup(self) -> None:
         """Withdraw the action; goals are answered NOT_ACTIVE before."""
-        if self._action is not None:
-            self._action.destroy()
-            self._action = None
+        self.withdraw_actions()
 
     def destroy_node(self) -> None:
-        """Withdraw the action before the node goes, which would keep the participant."""
-        if self._action is not None:
-            self._action.destroy()
-            self._action = None
+        """End the lane of the action, then the node."""
         self._lane.close()
         super().destroy_node()
 

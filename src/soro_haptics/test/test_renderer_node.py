@@ -102,24 +102,32 @@ def test_what_is_loaded_for_an_autostart_is_used_once(ros, monkeypatch, tmp_path
     assert node._control.haptics is loaded[1]
 
 
-def test_a_stop_and_the_emergency_stop_are_heard_during_a_reload(ros, monkeypatch, tmp_path):
-    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
-    assert ros.do(node, node.trigger_configure) == DONE
-    assert ros.do(node, node.trigger_activate) == DONE
-    before, loading, go = node._control.haptics, threading.Event(), threading.Event()
+def held_reload(ros, node, monkeypatch):
+    """Ask for a reload that has begun and ends when it may; return its answer and what lets it."""
+    loading, go, load = threading.Event(), threading.Event(), node._load
 
-    def load(load=node._load):
+    def slow():
         loading.set()
         assert go.wait(60.0)
         return load()
 
-    monkeypatch.setattr(node, '_load', load)
     client = ros.do(
         ros.client, ros.client.create_client, Trigger, 'haptic_renderer/reload_calibration'
     )
     assert client.wait_for_service(timeout_sec=20.0)
-    answer = client.call_async(Trigger.Request())
-    assert loading.wait(20.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(node, '_load', slow)
+        answer = client.call_async(Trigger.Request())
+        assert loading.wait(20.0)
+    return answer, go
+
+
+def test_a_stop_and_the_emergency_stop_are_heard_during_a_reload(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert ros.do(node, node.trigger_activate) == DONE
+    before = node._control.haptics
+    answer, go = held_reload(ros, node, monkeypatch)
     try:
         assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
         button = ros.do(ros.client, ros.client.create_publisher, Bool, 'estop', LATCHED)
@@ -135,21 +143,7 @@ def test_a_stop_and_the_emergency_stop_are_heard_during_a_reload(ros, monkeypatc
 def test_a_reload_does_not_reach_a_later_configuration(ros, monkeypatch, tmp_path):
     node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
     assert ros.do(node, node.trigger_configure) == DONE
-    loading, go, load = threading.Event(), threading.Event(), node._load
-
-    def slow():
-        loading.set()
-        assert go.wait(60.0)
-        return load()
-
-    monkeypatch.setattr(node, '_load', slow)
-    client = ros.do(
-        ros.client, ros.client.create_client, Trigger, 'haptic_renderer/reload_calibration'
-    )
-    assert client.wait_for_service(timeout_sec=20.0)
-    answer = client.call_async(Trigger.Request())
-    assert loading.wait(20.0)
-    monkeypatch.setattr(node, '_load', load)
+    answer, go = held_reload(ros, node, monkeypatch)
     try:
         assert ros.do(node, node.trigger_cleanup) == DONE
         assert ros.do(node, node.trigger_configure) == DONE

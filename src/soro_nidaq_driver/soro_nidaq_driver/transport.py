@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
-from soro_driver.exclusive import ExclusiveUse
+from soro_driver.exclusive import ExclusiveUse, is_loopback
 
 from soro_nidaq_driver.client import import_client, Link, translated
 from soro_nidaq_driver.wiring import LOCAL, Wiring
@@ -22,14 +22,13 @@ from soro_nidaq_driver.wiring import LOCAL, Wiring
 MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
 DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
 OPEN_TIMEOUT = 1.5  # s, of all calls of opening, up to a hundred: who asks the loop waits 2 s
-LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
 SERVER_PORT = 31763  # where NI's device server listens unless it is told otherwise
 
 
 def place_of(address: str) -> str:
     """Return the name of where the cards are, the same for every driver of this computer."""
     host, _, port = address.lower().rpartition(':')
-    if host not in LOOPBACK:
+    if not is_loopback(host):
         return address.lower()
     # NI's server on this computer serves the cards that `local` means. At another port are
     # emulators and tunnels to other computers: cards of their own, with the same names.

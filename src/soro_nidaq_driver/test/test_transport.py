@@ -22,7 +22,7 @@ BAR = 1e5
 
 @pytest.fixture
 def transport(card, wiring):
-    made = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
+    made = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 2.0)  # no call is late by itself
     yield made
     made.close()
 
@@ -132,7 +132,8 @@ def test_codes_of_the_card(card, transport, code, kind, name):
     assert str(code) in str(error.value) and name in str(error.value)
 
 
-def test_a_server_that_does_not_answer_costs_one_timeout(card, transport):
+def test_a_server_that_does_not_answer_costs_one_timeout(card, wiring):
+    transport = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
     transport.open()
     card.block.clear()
     start = time.monotonic()

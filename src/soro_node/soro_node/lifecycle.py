@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import traceback
 
+from rclpy.action import ActionServer
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
@@ -74,6 +75,11 @@ class GuardedLifecycleNode(LifecycleNode):
         self.active = False
         self._guarded('stop_outputs', self.stop_outputs)
 
+    def withdraw_actions(self) -> None:
+        """Offer no action any more; rclpy leaves that to whoever created them."""
+        for action in [each for each in self.waitables if isinstance(each, ActionServer)]:
+            action.destroy()
+
     def check_active(self) -> None:
         """Raise NotActive unless the node is active."""
         if not self.active:
@@ -126,12 +132,13 @@ class GuardedLifecycleNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS if good else TransitionCallbackReturn.FAILURE
 
     def destroy_node(self) -> None:
-        """Destroy the node, its state machine included.
+        """Destroy the node, its actions and its state machine included.
 
-        rclpy leaves that to the garbage collector. Whatever still refers to the node then, a
-        thread for one, keeps its participant: it ends without taking leave of the others, who
-        believe in it for 20 s more, and leaves its shared memory behind.
+        rclpy leaves both to others and to the garbage collector. They keep the participant, and so
+        does whatever still refers to the node, a thread for one: it ends without taking leave of
+        the others, who believe in it for 20 s more, and leaves its shared memory behind.
         """
+        self.withdraw_actions()
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()
 

@@ -105,13 +105,13 @@ class TrajectoryPlanner(RobotNode):
         # More than one thread, so that a second goal is refused at once.
         self._goals = Lane(self, 'goals', threads=2)
         self._command = self.create_publisher(ActuatorCommand, 'actuator_command', NEWEST)
+        self._topics = TrackTopics(self)
         self._thread: StreamingThread | None = None
         self._stream: CommandStream | None = None
         self._feedback: PolledFeedback | None = None
         self._track: TrackAction | None = None
         self._inputs: list[Any] = []
         self._release: Any = None
-        self._action: Any = None
         self._timer: Any = None
         self._stamp = 0
         self._estop = False
@@ -133,14 +133,12 @@ class TrajectoryPlanner(RobotNode):
         self.make_kernels_ready()
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
-        self._action = self._goals.create_action(
-            TrackTrajectory, '~/track_trajectory', self._on_goal
-        )
+        self._goals.create_action(TrackTrajectory, '~/track_trajectory', self._on_goal)
         self.diagnostics.report('stream', Level.OK, 'inactive')
 
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
-        self._track = TrackAction(self, self._binding, self._stream, TrackTopics(self))
+        self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
         newest = self._newest
         for kind, topic, callback, qos in (
@@ -184,19 +182,9 @@ class TrajectoryPlanner(RobotNode):
 
     def cleanup(self) -> None:
         """Withdraw the action, forget the robot."""
-        self._withdraw()
+        self.withdraw_actions()
         super().cleanup()
         self._stream = None
-
-    def destroy_node(self) -> None:
-        """Withdraw the action before the node goes; rclpy leaves that to its owner."""
-        self._withdraw()
-        super().destroy_node()
-
-    def _withdraw(self) -> None:
-        action, self._action = self._action, None
-        if action is not None:
-            action.destroy()
 
     def near(self) -> tuple[Configuration | None, Array]:
         """Return a configuration near the present one, and the external wrench at its tip.

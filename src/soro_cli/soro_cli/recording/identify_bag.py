@@ -19,8 +19,8 @@ from soro_mechanics.robot import Robot
 from soro_node.frames import frames_for
 
 from soro_cli.errors import CliError
+from soro_cli.file_errors import writing
 from soro_cli.people_units import shown
-from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Actuation, Array, PRESENT, RunData, TRUTH
 
 WINDOW = 0.3  # s over which speed is measured and a posture is averaged

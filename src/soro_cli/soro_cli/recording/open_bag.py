@@ -10,6 +10,7 @@ from pathlib import Path
 
 from soro_cli.bag_reader import BagReader, NotABag, Recorded
 from soro_cli.errors import CliError
+from soro_cli.file_errors import reading
 from soro_cli.recording.mcap_format import BadRecord
 
 
@@ -22,7 +23,7 @@ class _Bag(BagReader):
         start: int | None = None,
         end: int | None = None,
     ) -> Iterator[Recorded]:
-        with _reading(self.path):
+        with reading(self.path):
             yield from super().messages(topics, start, end)
 
 
@@ -37,7 +38,7 @@ def open_bag(path: Path) -> Iterator[BagReader]:
         that cannot be written) is left as it is.
     """
     try:
-        with _reading(path):
+        with reading(path):
             opened = _Bag(path)
         with opened as bag:
             yield bag
@@ -45,11 +46,3 @@ def open_bag(path: Path) -> Iterator[BagReader]:
         raise CliError(str(error)) from None
     except BadRecord as error:
         raise CliError(f'{path} is damaged: {error}') from None
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise CliError(f'{path} cannot be read: {error.strerror or error}') from None

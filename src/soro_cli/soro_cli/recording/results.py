@@ -1,24 +1,12 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the results of an analysed recording go, and who is to blame when they do not."""
+"""Where the results of an analysed recording go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from soro_cli.bag_reader import BagReader
-from soro_cli.errors import CliError
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a path is written into one line about that path."""
-    try:
-        yield
-    except OSError as error:
-        raise CliError(f'{path} cannot be written: {error.strerror or error}') from None
 
 
 def default_folder(kind: str, bag: BagReader, namespace: str) -> Path:

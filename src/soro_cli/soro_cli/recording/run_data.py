@@ -23,7 +23,7 @@ from soro_mechanics.robot_file import read_robot_file, RobotDescription
 
 from soro_cli.bag_reader import BagReader, NANOSECONDS
 from soro_cli.errors import CliError
-from soro_cli.recording.results import writing
+from soro_cli.file_errors import writing
 
 Array = NDArray[np.float64]
 PRESENT, COMMANDED, TRUTH = 'configuration', 'commanded_configuration', 'emulator/configuration'

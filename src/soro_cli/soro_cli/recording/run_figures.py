@@ -16,8 +16,8 @@ from matplotlib.ticker import NullFormatter
 import numpy as np
 from soro_mechanics.robot import Robot
 
+from soro_cli.file_errors import writing
 from soro_cli.people_units import SHOWN, shown
-from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
 
 COLOURS = ('#1f6feb', '#d1570a', '#117a65', '#7d3c98', '#b7950b', '#555555')

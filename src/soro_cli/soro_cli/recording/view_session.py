@@ -19,8 +19,8 @@ from soro_visualization.viewer import port_for, Viewer
 
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
+from soro_cli.file_errors import writing
 from soro_cli.recording.open_bag import open_bag
-from soro_cli.recording.results import writing
 from soro_cli.recording.run_data import choose_namespace
 
 

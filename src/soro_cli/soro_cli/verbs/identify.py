@@ -89,6 +89,7 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
 
     from soro_cli import people_units
     from soro_cli.errors import CliError
+    from soro_cli.file_errors import writing
     from soro_cli.recording.identify_bag import (
         draw_report,
         measured_tip,
@@ -96,7 +97,7 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         save_figure,
     )
     from soro_cli.recording.open_bag import open_bag
-    from soro_cli.recording.results import default_folder, writing
+    from soro_cli.recording.results import default_folder
     from soro_cli.recording.run_data import choose_namespace, PRESENT, RunData
     from soro_cli.tables import note
 
@@ -277,7 +278,7 @@ def _of_table(arguments: argparse.Namespace) -> int:
     from soro_mechanics.stretch_table import read_stretch_table
 
     from soro_cli.errors import CliError
-    from soro_cli.recording.results import writing
+    from soro_cli.file_errors import writing
     from soro_cli.tables import note, print_json, print_table
 
     if arguments.robot is None:

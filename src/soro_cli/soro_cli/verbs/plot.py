@@ -28,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
+    from soro_cli.file_errors import writing
     from soro_cli.recording.open_bag import open_bag
-    from soro_cli.recording.results import default_folder, writing
+    from soro_cli.recording.results import default_folder
     from soro_cli.recording.run_data import choose_namespace, RunData
     from soro_cli.recording.run_figures import draw_all, FIGURES
     from soro_cli.recording.run_player import PLAYER, write_player
