@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Vector3
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.serialization import serialize_message
@@ -24,6 +24,7 @@ from soro_msgs.msg import ActuatorState, Backbone, Configuration
 PERIOD, HOLD = 100_000_000, 16  # ns, messages of one posture: held longer than it settles
 START = 1_700_000_000 * 10**9
 NOISE = 5e-5  # m
+MOUNTED = (0.0, 0.0, 9.81)  # m/s^2, gravity: it hung, as its file does not say
 KINDS = {
     'actuator_state': ('soro_msgs/msg/ActuatorState', ActuatorState),
     'configuration': ('soro_msgs/msg/Configuration', Configuration),
@@ -56,6 +57,7 @@ class RecordedRun:
         space = ParameterSpace(description, default_parameters(self.robot))
         self.truth = 1.0 + random.uniform(-0.08, 0.08, len(space.names))
         plant = space.robot(self.truth.tolist(), 'constant_curvature')
+        self.robot.gravity = plant.gravity = MOUNTED
         self.folder = folder
         self._bag = BagWriter(folder, distribution='kilted')
         self._bag.add_file(
@@ -116,6 +118,7 @@ class RecordedRun:
         message = Configuration(
             model='constant_curvature', actuator_name=[a.name for a in self.robot.actuators],
             actuation=q.actuation.tolist(), backbones=backbones,
+            gravity=Vector3(x=q.gravity[0], y=q.gravity[1], z=q.gravity[2]),
             tip=poses_to_messages(tip[None])[0],
         )  # fmt: skip
         message.status.solve_time = 1e-3

@@ -10,12 +10,15 @@ import sys
 
 import numpy as np
 import pytest
+from rcl_interfaces.msg import Parameter, ParameterEvent, ParameterValue
+from rclpy.serialization import serialize_message
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from soro_cli.bag_reader import BagReader
 from soro_cli.recording.bag_metadata import FOREVER, qos_entry
 from soro_cli.recording.bag_writer import BagWriter
+from soro_cli.recording.mcap_format import BadRecord
 from soro_cli.recording.message_definitions import full_definition, used_types
 
 POINT = 'geometry_msgs/msg/PointStamped'
@@ -68,6 +71,40 @@ def test_rosbags_reads_the_bag_and_its_metadata(tmp_path):
     with AnyReader([tmp_path / 'run']) as reader:
         found = [reader.deserialize(data, c.msgtype) for c, _, data in reader.messages()]
     assert [m.point.x for m in found] == [float(i) for i in range(20)]
+
+
+def test_messages_that_are_longer_than_what_is_in_them_are_read(tmp_path):
+    # Fast DDS counts room for numbers that would follow an empty array.
+    kind = 'rcl_interfaces/msg/ParameterEvent'
+    sent = [
+        ParameterEvent(node=f'/node_{n}', changed_parameters=[
+            Parameter(name=f'p{i}', value=ParameterValue(type=2, integer_value=i))
+            for i in range(n)
+        ])
+        for n in range(4)
+    ]  # fmt: skip
+    bag = BagWriter(tmp_path / 'run')
+    number = bag.add_topic('/parameter_events', kind, full_definition(kind))
+    for i, message in enumerate(sent):
+        bag.write(number, i, serialize_message(message))
+    bag.close()
+    with BagReader(tmp_path / 'run') as reader:
+        found = [entry.message for entry in reader.messages()]
+    for message, expected in zip(found, sent, strict=True):
+        assert message.node == expected.node
+        values = [(p.name, p.value.integer_value) for p in message.changed_parameters]
+        assert values == [(p.name, p.value.integer_value) for p in expected.changed_parameters]
+
+
+@pytest.mark.parametrize('data', [b'', b'\0\1\0', b'\0\3\0\0' + bytes(64), serialized(1)[:-9]])
+def test_bytes_that_are_no_message_are_refused(tmp_path, data):
+    bag = write_bag(tmp_path / 'run', count=0)
+    bag.write(bag.add_topic('/point', POINT, full_definition(POINT, TEXTS.__getitem__)), 1, data)
+    bag.close()
+    with BagReader(tmp_path / 'run') as reader:
+        (entry,) = reader.messages()
+        with pytest.raises(BadRecord, match=f'a message is no {POINT}'):
+            _ = entry.message
 
 
 def test_our_reader_agrees_with_rosbags(tmp_path):

@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 import pytest
-from recorded_run import HOLD, PERIOD, RecordedRun
-from soro_cli.bag_reader import BagReader, Recorded
+from recorded_run import HOLD, MOUNTED, PERIOD, RecordedRun
+from soro_cli.bag_reader import _Types, BagReader, Recorded
 from soro_cli.errors import CliError
 from soro_cli.main import main
 from soro_cli.recording.identify_bag import save_figure
@@ -30,6 +30,7 @@ from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunD
 from soro_cli.recording.run_figures import Drawn, FIGURES
 from soro_cli.recording.run_player import PLAYER
 from soro_mechanics.identification import identify, predict
+from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file
 
 
@@ -220,7 +221,7 @@ def test_a_tracker_of_positions_alone_says_nothing_of_orientation(recorded, soro
     done = soro('identify', str(recorded.folder), '--tip', 'tracker/position', '--json')
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    assert answer['gravity'] == [0.0, 0.0, -9.81]  # the robot file's
+    assert answer['gravity'] == [*MOUNTED]
     assert answer['oriented'] is False and answer['after']['orientation'] is None
     # A tip that was always upright would contradict every posture.
     for found, truth in zip(answer['parameters'].values(), recorded.truth, strict=True):
@@ -245,6 +246,48 @@ def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
     assert 'gravity -9.81 0 0 m/s^2 (--gravity)' in done.stderr
     np.testing.assert_allclose(fitted, [[-9.81, 0.0, 0.0]])
     np.testing.assert_allclose(drawn, [[-9.81, 0.0, 0.0]] * 2)
+
+
+def test_stiffness_of_a_run_is_that_of_its_mounting(recorded, soro, monkeypatch):
+    solved = []
+
+    def forward(robot, *values, **options):
+        solved.append(robot.gravity)
+        return Robot.forward(robot, *values, **options)
+
+    monkeypatch.setattr('soro_cli.recording.run_figures.Robot', type(
+        'Watched', (Robot,), {'forward': forward}
+    ))  # fmt: skip
+    assert soro('plot', str(recorded.folder)).returncode == 0
+    np.testing.assert_array_equal(solved, [MOUNTED] * len(solved))
+    assert solved
+
+
+def test_a_bag_without_gravity_has_that_of_its_robot_file(recorded, soro, monkeypatch):
+    def older(types, kind, data, decode=_Types.decode):
+        message = decode(types, kind, data)
+        known = {k: v for k, v in vars(message).items() if k != 'gravity'}
+        return SimpleNamespace(**known)
+
+    monkeypatch.setattr(_Types, 'decode', older)
+    done = soro('identify', str(recorded.folder))
+    assert done.returncode == 0, done.stderr
+    assert 'gravity 0 0 -9.81 m/s^2 (robot file)' in done.stderr
+
+
+def test_gravity_that_changed_has_to_be_named(recorded, soro, monkeypatch):
+    def turned(types, kind, data, decode=_Types.decode):
+        message = decode(types, kind, data)
+        if kind.endswith('/Configuration') and message.header.stamp.nanosec < 5 * 10**8:
+            message.gravity.z = -9.81
+        return message
+
+    monkeypatch.setattr(_Types, 'decode', turned)
+    done = soro('identify', str(recorded.folder))
+    assert done.returncode == 1
+    assert 'gravity of the solver was changed during the recording' in done.stderr
+    done = soro('identify', str(recorded.folder), '--gravity', '0', '0', '9.81m/s^2')
+    assert done.returncode == 0, done.stderr
 
 
 def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):

@@ -36,15 +36,18 @@ class ConfigurationTracker:
     def solve(self, actuation: Array, wrench: Array) -> Configuration:
         """Return the configuration under an actuation (m,) and a tip wrench (6,).
 
-        A warm start may lead a jump astray: one that does not converge is tried again cold.
-        The caller looks at the status; only converged solutions become the next start.
+        A warm start may lead a jump astray, or follow a branch that the robot has left: one that
+        does not converge, or whose equilibrium is unstable, is tried again cold. The caller looks
+        at the status; only converged solutions become the next start.
         """
         q = self.robot.forward(actuation, wrench, self.latest)
         self.last_time = q.status.solve_time
-        if self.latest is not None and q.status.code is Code.NOT_CONVERGED:
+        if self.latest is not None and q.status.code in (Code.NOT_CONVERGED, Code.UNSTABLE):
             self.cold_starts += 1
-            q = self.robot.forward(actuation, wrench)
-            self.last_time += q.status.solve_time
+            cold = self.robot.forward(actuation, wrench)
+            self.last_time += cold.status.solve_time
+            if cold.status.code is Code.NONE or q.status.code is Code.NOT_CONVERGED:
+                q = cold
         self.last = q
         if q.status.code is not Code.NOT_CONVERGED:
             self.latest = q

@@ -57,6 +57,25 @@ def test_a_failed_warm_start_is_tried_cold(robot):
     assert tracker.last_time == 1.0  # both attempts
 
 
+@pytest.mark.parametrize('from_rest', [Code.NONE, Code.UNSTABLE, Code.NOT_CONVERGED])
+def test_a_branch_that_became_unstable_is_left_for_a_stable_one(robot, from_rest):
+    class Buckling:
+        """A robot that is unstable where it goes on from what it was."""
+
+        def __init__(self):
+            self.cold = iter([Code.NONE, from_rest])
+
+        def forward(self, actuation, wrench=None, guess=None):
+            code = Code.UNSTABLE if guess is not None else next(self.cold)
+            return replace(robot.forward(actuation), status=SolverStatus(code, solve_time=0.5))
+
+    tracker = ConfigurationTracker(Buckling())
+    tracker.solve(np.zeros(3), ZERO)
+    q = tracker.solve(np.full(3, 1e4), ZERO)
+    assert q.status.code is (Code.NONE if from_rest is Code.NONE else Code.UNSTABLE)
+    assert tracker.latest is q and tracker.cold_starts == 1 and tracker.last_time == 1.0
+
+
 def test_what_did_not_converge_is_no_start_for_the_next(robot):
     stubborn = Stubborn(robot)
     tracker = ConfigurationTracker(stubborn)

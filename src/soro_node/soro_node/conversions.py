@@ -45,6 +45,11 @@ class HasActuators(Protocol):
         """The actuators, in the order of every actuation vector."""
 
 
+def _vector(values: Array) -> Vector3:
+    x, y, z = values.tolist()
+    return Vector3(x=x, y=y, z=z)
+
+
 def quaternion_to_message(rotation: Array) -> Quaternion:
     """Return the quaternion of a rotation matrix, (3, 3) or (4, 4); NaN where there is none."""
     x, y, z, w = quaternions_of(rotation[None, :3, :3])[0].tolist()
@@ -145,8 +150,7 @@ def wrench_from_message(message: Wrench, field: str = 'wrench') -> Array:
 
 def wrench_to_message(wrench: Array) -> Wrench:
     """Return a Wrench of (6,), force then moment."""
-    fx, fy, fz, tx, ty, tz = (float(x) for x in wrench)
-    return Wrench(force=Vector3(x=fx, y=fy, z=fz), torque=Vector3(x=tx, y=ty, z=tz))
+    return Wrench(force=_vector(wrench[:3]), torque=_vector(wrench[3:]))
 
 
 def loads_from_messages(messages: Iterable[LoadMessage]) -> tuple[Load, ...]:
@@ -240,7 +244,7 @@ def configuration_to_message(
     message = ConfigurationMessage(
         origin=origin, model=q.model, actuator_name=[a.name for a in robot.actuators],
         actuation=q.actuation.tolist(), wrench=wrench_to_message(q.wrench),
-        tip=pose_to_message(q.tip), body_name=list(q.bodies),
+        gravity=_vector(q.gravity), tip=pose_to_message(q.tip), body_name=list(q.bodies),
         body_pose=[pose_to_message(p) for p in q.bodies.values()],
         status=status_to_message(q.status),
     )  # fmt: skip
@@ -337,7 +341,7 @@ def compliance_to_message(
         model=q.model, method=method, backbone=point.backbone, arc_length=float(point.arc_length),
         pose=pose_to_message(point.pose), wrench=wrench_to_message(q.wrench),
         matrix=point.matrix.ravel(), principal_compliance=softness.values,
-        principal_axis=[Vector3(x=a[0], y=a[1], z=a[2]) for a in softness.axes.T.tolist()],
+        principal_axis=[_vector(axis) for axis in softness.axes.T],
     )  # fmt: skip
     message.header.frame_id = frame_id
     message.header.stamp = stamp

@@ -29,7 +29,9 @@ numbers = st.floats(-3.0, 3.0)
 
 @pytest.fixture(scope='module')
 def robot():
-    return load_robot('spatial_cc')
+    robot = load_robot('spatial_cc')
+    robot.gravity = [0.0, 3.0, -9.3]
+    return robot
 
 
 @pytest.fixture(scope='module')
@@ -178,6 +180,8 @@ def test_a_configuration_survives_the_wire(robot, bent):
         assert poses == pytest.approx(bent.backbones[k][taken], abs=1e-12)
         assert list(backbone.radius) == pytest.approx(bent.radii[k][taken])
     assert back.status.residual == bent.status.residual
+    gravity = back.gravity
+    assert [gravity.x, gravity.y, gravity.z] == bent.gravity.tolist() == [0.0, 3.0, -9.3]
 
 
 def arc(angle, count=101, length=0.2):

@@ -13,7 +13,9 @@ from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
+from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.task import Future
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
@@ -28,6 +30,37 @@ from soro_visualization.controls import TASKS
 from soro_visualization.shape import Array, Shape, shape_from_message
 
 TASK_TIMEOUT = 2.0  # s; a planner that ends while it is asked never answers
+ANSWER_TIMEOUT = 10.0  # s; nor does a solver
+
+
+class OneAtATime:
+    """Asks a service one thing at a time; who does not answer in time can be asked again."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._due = 0.0
+        self._answer: Future | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is under way."""
+        answer = self._answer
+        if answer is None or answer.done():
+            return True
+        if time.monotonic() < self._due:
+            return False
+        self._client.remove_pending_request(answer)
+        self._answer = None
+        return True
+
+    def ask(self, request: Any, answered: Callable[[Any], None]) -> bool:
+        """Ask, and hand the response over when it comes; whether anybody is there to answer."""
+        if not self._client.service_is_ready():
+            return False
+        self._due = time.monotonic() + ANSWER_TIMEOUT
+        self._answer = self._client.call_async(request)
+        self._answer.add_done_callback(lambda done: answered(done.result()))
+        return True
 
 
 class RobotRequests:
@@ -67,8 +100,8 @@ class RobotRequests:
         self._lock = threading.Lock()
         self._waiting_pose: tuple[Array, str, bool] | None = None
         self._waiting_actuation: Array | None = None
-        self._solving = False
-        self._asking = False
+        self._solver = OneAtATime(self._clients['kinematics_solver/solve_inverse'])
+        self._compliance = OneAtATime(self._clients['compliance/compute_compliance'])
         self._order = 0  # of a target on its way; counts on when it must not go out any more
         self._task_due = 0.0  # when the planner must have taken the task; zero: it is not asked
         self.watched: set[str] = {'ghost'}
@@ -129,7 +162,7 @@ class RobotRequests:
             if late:
                 self._order, self._task_due = self._order + 1, 0.0
             actuation, self._waiting_actuation = self._waiting_actuation, None
-            pose = None if self._solving or self._task_due else self._waiting_pose
+            pose = self._waiting_pose if self._solver.free and not self._task_due else None
             if pose is not None:
                 self._waiting_pose = None
         if late:
@@ -141,20 +174,13 @@ class RobotRequests:
 
     def ask_compliance(self, take: Callable[[list[Any]], None]) -> None:
         """Ask for the compliance along the backbones, unless an answer is still due."""
-        client = self._clients['compliance/compute_compliance']
-        if self._asking or not client.service_is_ready():
-            return
-        self._asking = True
 
-        def answered(future: Any) -> None:
-            self._asking = False
-            response = future.result()
+        def answered(response: Any) -> None:
             if response is not None and response.error_code == Code.NONE:
                 take(list(response.compliance))
 
-        client.call_async(ComputeCompliance.Request(along_backbone=True)).add_done_callback(
-            answered
-        )
+        if self._compliance.free:
+            self._compliance.ask(ComputeCompliance.Request(along_backbone=True), answered)
 
     def destroy(self) -> None:
         """Give clients and publishers back."""
@@ -248,20 +274,13 @@ class RobotRequests:
         self._answered(None, f'target not sent: {why}', False, True)
 
     def _solve(self, target: PoseStamped, task: str, follow: bool) -> None:
-        client = self._clients['kinematics_solver/solve_inverse']
-        if not client.service_is_ready():
-            self._answered(None, 'kinematics_solver does not answer', False, True)
-            return
-        self._solving = True
-
-        def answered(future: Any) -> None:
-            self._solving = False
-            response = future.result()
+        def answered(response: Any) -> None:
             if response is not None:
                 self._say_solution(response, follow)
 
         request = SolveInverse.Request(target=target, task=TASKS.index(task))
-        client.call_async(request).add_done_callback(answered)
+        if not self._solver.ask(request, answered):
+            self._answered(None, 'kinematics_solver does not answer', False, True)
 
     def _say_solution(self, response: Any, follow: bool) -> None:
         good = response.error_code == Code.NONE

@@ -15,7 +15,9 @@ from rclpy.task import Future
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file
 from soro_node.frames import frames_for
-from soro_visualization.robot_requests import RobotRequests, TASK_TIMEOUT
+from soro_visualization.robot_requests import ANSWER_TIMEOUT, RobotRequests, TASK_TIMEOUT
+
+from soro_msgs.srv import ComputeCompliance
 
 MODULE = 'soro_visualization.robot_requests'
 
@@ -24,7 +26,7 @@ class Node:
     """Makes publishers and clients that only note."""
 
     def __init__(self):
-        self.published, self.calls = [], []
+        self.published, self.calls, self.given_up = [], [], []
         self.ready = True
 
     def create_publisher(self, kind, topic, qos):
@@ -39,7 +41,11 @@ class Node:
             self.calls.append((name, request, future))
             return future
 
-        return SimpleNamespace(service_is_ready=lambda: self.ready, call_async=call_async)
+        return SimpleNamespace(
+            service_is_ready=lambda: self.ready,
+            call_async=call_async,
+            remove_pending_request=self.given_up.append,
+        )
 
     def get_clock(self):
         return SimpleNamespace(now=lambda: SimpleNamespace(to_msg=Time))
@@ -62,9 +68,7 @@ class Bench:
 
     def ask(self, task='position', x=0.0):
         """Ask for a pose, and let the node send it."""
-        pose = np.eye(4)
-        pose[0, 3] = x
-        self.requests.move_to(pose, task, True)
+        self.requests.move_to(at(x), task, True)
         self.requests.send_waiting()
 
     @property
@@ -86,6 +90,13 @@ class Bench:
         name, _, future = self.node.calls[-1]
         assert name == 'kinematics_solver/solve_inverse'
         future.set_result(None)
+
+
+def at(x):
+    """Return an upright pose."""
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return pose
 
 
 @pytest.fixture
@@ -172,3 +183,36 @@ def test_a_planner_that_never_answers_is_named_and_blocks_nothing(bench):
     assert not bench.node.published
     bench.answer()
     assert len(bench.node.published) == 1
+
+
+def test_a_solver_that_never_answers_blocks_nothing(bench):
+    def solves():
+        return [call for call in bench.node.calls if call[0].endswith('solve_inverse')]
+
+    for x in (0.01, 0.02):
+        bench.requests.move_to(at(x), 'pose', False)
+        bench.requests.send_waiting()
+    assert len(solves()) == 1  # the second target waits for the answer to the first
+    bench.now += 0.99 * ANSWER_TIMEOUT
+    bench.requests.send_waiting()
+    assert len(solves()) == 1
+    bench.now += 0.02 * ANSWER_TIMEOUT
+    bench.requests.send_waiting()
+    assert [call[1].target.pose.position.x for call in solves()] == [0.01, 0.02]
+    assert bench.node.given_up == [solves()[0][2]]
+    bench.solved()
+    bench.requests.move_to(at(0.03), 'pose', False)
+    bench.requests.send_waiting()
+    assert len(solves()) == 3
+
+
+def test_compliance_is_asked_again_when_the_answer_never_came(bench):
+    taken = []
+    for seconds, asked in ((0.0, 1), (0.9 * ANSWER_TIMEOUT, 1), (0.2 * ANSWER_TIMEOUT, 2)):
+        bench.now += seconds
+        bench.requests.ask_compliance(taken.append)
+        assert len(bench.node.calls) == asked
+    bench.node.calls[-1][2].set_result(ComputeCompliance.Response())
+    assert taken == [[]]
+    bench.requests.ask_compliance(taken.append)
+    assert len(bench.node.calls) == 3

@@ -26,6 +26,7 @@ from soro_cli.errors import CliError
 from soro_cli.file_errors import writing
 
 Array = NDArray[np.float64]
+NOT_TOLD = (float('nan'),) * 3
 PRESENT, COMMANDED, TRUTH = 'configuration', 'commanded_configuration', 'emulator/configuration'
 
 
@@ -69,6 +70,8 @@ class Shapes:
     actuation : ndarray, shape (n, m) [SI]
     wrench : ndarray, shape (n, 6) [N, N m]
         Load at the tip that was assumed.
+    gravity : ndarray, shape (n, 3) [m/s^2], or None
+        That was assumed; None in recordings that are older than that field.
     solve_time : ndarray, shape (n,) [s]
     model : str
     """
@@ -79,6 +82,7 @@ class Shapes:
     tip: Array
     actuation: Array
     wrench: Array
+    gravity: Array | None
     solve_time: Array
     model: str
 
@@ -169,19 +173,23 @@ class RunData:
             return None
         m = first.message
         order = [list(m.actuator_name).index(actuator.name) for actuator in self.actuators]
+        told = hasattr(m, 'gravity')
 
         def row(m: Any) -> list[float]:
             return [
                 self.stamp(m.header), *_pose(m.tip), *m.actuation[order], *_xyz(m.wrench.force),
-                *_xyz(m.wrench.torque), m.status.solve_time, sum(map(_length, _lines(m))),
+                *_xyz(m.wrench.torque), *(_xyz(m.gravity) if told else NOT_TOLD),
+                m.status.solve_time, sum(map(_length, _lines(m))),
             ]  # fmt: skip
 
-        ends = np.cumsum([1, 7, len(order), 6, 1, 1])
+        ends = np.cumsum([1, 7, len(order), 6, 3, 1, 1])
         table = self.table(topic, row, ends[-1])
-        time, tip, actuation, wrench, solve_time, lengths = np.split(table, ends[:-1], axis=1)
+        time, tip, actuation, wrench, gravity, solve_time, lengths = np.split(
+            table, ends[:-1], axis=1
+        )
         return Shapes(
             time[:, 0], lengths[:, 0], tuple(float(np.max(b.radius)) for b in m.backbones), tip,
-            actuation, wrench, solve_time[:, 0], m.model,
+            actuation, wrench, gravity if told else None, solve_time[:, 0], m.model,
         )  # fmt: skip
 
     def backbones(self, topic: str, chosen: NDArray[np.int_]) -> tuple[Array, ...]:

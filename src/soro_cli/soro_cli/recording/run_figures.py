@@ -162,6 +162,8 @@ def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
     chosen = np.unique(np.linspace(0, len(shapes.time) - 1, STIFFNESS_SAMPLES).astype(int))
     values, guess = np.full((len(chosen), 3), np.nan), None
     for row, n in enumerate(chosen):
+        if shapes.gravity is not None:
+            robot.gravity = shapes.gravity[n]
         q = robot.forward(shapes.actuation[n], wrench=shapes.wrench[n], guess=guess)
         if q.status.code == 0:
             guess = q

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bag.add_argument('--tip', metavar='TOPIC', help='measured poses of the tip (relative name)')
     bag.add_argument(
         '--gravity', nargs=3, metavar=('X', 'Y', 'Z'),
-        help="in base_link, as the robot was mounted (0 0 9.81m/s^2); default: the robot file's",
+        help="in base_link, as the robot was mounted (0 0 9.81m/s^2); default: the solver's",
     )  # fmt: skip
     bag.add_argument(
         '--parameter', action='append', default=[], metavar='NAME=PATH',
@@ -168,16 +168,26 @@ def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> 
 
 
 def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
-    """Return gravity in base_link [m/s^2] and who says so; a bag does not hold the solver's."""
+    """Return gravity in base_link [m/s^2] and who says so."""
     import numpy as np
 
     from soro_cli import people_units
+    from soro_cli.errors import CliError
+    from soro_cli.recording.run_data import PRESENT
 
-    if arguments.gravity is None:
+    if arguments.gravity is not None:
+        words = zip('xyz', arguments.gravity, strict=True)
+        values = [people_units.number(word, 'm/s^2', f'--gravity {axis}') for axis, word in words]
+        return np.array(values), '--gravity'
+    shapes = data.shapes(PRESENT)
+    if shapes is None or shapes.gravity is None:
         return data.description.gravity, 'robot file'
-    words = zip('xyz', arguments.gravity, strict=True)
-    values = [people_units.number(word, 'm/s^2', f'--gravity {axis}') for axis, word in words]
-    return np.array(values), '--gravity'
+    if np.ptp(shapes.gravity, axis=0).any():
+        raise CliError(
+            'the gravity of the solver was changed during the recording: say which one was true '
+            '(--gravity 0 0 -9.81m/s^2), or record each mounting by itself'
+        )
+    return shapes.gravity[0], 'recorded'
 
 
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
