@@ -15,6 +15,7 @@ from soro_mechanics.robot_file import RobotDescription
 from soro_cli.findings import fail, Finding, ok, warn
 
 if TYPE_CHECKING:
+    from soro_mechanics.configuration import Configuration
     from soro_mechanics.network.schema import NetworkSpec
     from soro_mechanics.robot import Robot
 
@@ -24,7 +25,7 @@ DENSITY = (50.0, 2.5e4)  # kg/m^3
 SLENDER = 10.0  # length over thickness below which a rod is no beam
 LIMP = 10.0  # weight L^2 / (E I) above which a rod hangs like a chain
 MESH = 1e-3  # of a rod's length: motion of the tip on a finer mesh
-LOST = 1e4  # condition of the Jacobian
+LOST = 1e4  # times less than the best actuator or direction: the tip can hardly be moved
 
 
 def check_network(robot: RobotDescription) -> Iterator[Finding]:
@@ -120,13 +121,26 @@ def _rest(model: Robot) -> Iterator[Finding]:
     else:
         yield warn('mesh', text, 'raise steps or mesh, or write a tolerance')
     if model.actuators and q.status.stable:
-        condition = model.conditioning(q, length).condition
-        text = f'condition {condition:.3g} at a length of {length:.3g} m'
-        many = len(model.actuators) >= 6
-        if many and condition > LOST:
-            yield warn('jacobian', text, 'a direction of the tip can hardly be moved from rest')
-        else:
-            yield ok('jacobian', text)
+        yield from _jacobian(model, q, length)
+
+
+def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding]:
+    """Actuators that leave the tip where it is, and directions that several have in common."""
+    text = f'condition {model.conditioning(q, length).condition:.3g} at a length of {length:.3g} m'
+    moved = model.jacobian(q) * np.ptp(model.limits, axis=1)  # by the whole range of each
+    moved[3:] *= length
+    size = np.linalg.norm(moved, axis=0)
+    idle = [a.name for a, x in zip(model.actuators, size, strict=True) if x * LOST <= size.max()]
+    values = np.linalg.svd(moved, compute_uv=False)
+    rank = int(np.sum(values * LOST > values[0]))
+    if idle:
+        remedy = f'{", ".join(idle)} cannot move the tip from rest: do they drive the right rods?'
+        yield warn('jacobian', text, remedy)
+    elif rank < len(values):
+        remedy = f'{len(size)} actuators move the tip from rest in {rank} directions only'
+        yield warn('jacobian', text, remedy)
+    else:
+        yield ok('jacobian', text)
 
 
 def _reach(model: Robot) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+import shlex
 
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.quantity import parse, QuantityError
@@ -50,12 +51,25 @@ def number(text: str, si_unit: str, what: str) -> float:
     CliError
         The unit is missing or of another dimension.
     """
-    if text.strip() in ('0', '0.0', '-0', '+0'):
-        return 0.0
     try:
-        return parse(text, si_unit)[0]
+        return 0.0 if _is_zero(text) else parse(text, si_unit)[0]
     except QuantityError as error:
         raise CliError(f'{what} = {text!r}: {error}', OUT_OF_RANGE) from None
+
+
+def _is_zero(text: str) -> bool:
+    try:
+        return float(text) == 0.0
+    except ValueError:
+        return False
+
+
+def _word(name: str, value: float, si_unit: str) -> str:
+    """Return a quantity as one word of a command line; the space before '1/m' must stay."""
+    text = shown(value, si_unit)
+    return (
+        shlex.quote(f'{name}={text}') if si_unit[0] == '1' else f'{name}={text.replace(" ", "")}'
+    )
 
 
 def actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float]:
@@ -64,7 +78,7 @@ def actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float
     With names the actuators left out stay at rest.
     """
     names = [a.name for a in actuators]
-    example = ' '.join(f'{a.name}={shown(a.rest, a.unit).replace(" ", "")}' for a in actuators)
+    example = ' '.join(_word(a.name, a.rest, a.unit) for a in actuators)
     if any('=' in word for word in words):
         values = [a.rest for a in actuators]
         for word in words:

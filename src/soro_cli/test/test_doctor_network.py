@@ -9,6 +9,18 @@ from soro_mechanics.robot_file import read_robot_file
 CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')
 
 
+# The right strip holds a body of its own, which is not the tip's.
+ASIDE = [
+    ('to: {body: pin, rotation: 0 0 90 deg, joint: revolute, axis: 1 0 0}', 'to: {body: aside}'),
+    ('mass: 10 g}', 'mass: 10 g}\n    aside: {}'),
+]
+# Both actuators stretch the left strip.
+STRETCH = (
+    'drives: stretch, rods: [left], curve: [{at: -1 rad, value: 0.9}, {at: 1 rad, value: 1.1}]'
+)
+TWINS = [(f'drives: angle, rods: [{name}]', STRETCH) for name in ('left', 'right')]
+
+
 def findings(tmp_path, *changes):
     text = CHAIN.read_text()
     for old, new in changes:
@@ -37,6 +49,8 @@ def test_a_sound_network_has_nothing_to_complain_of(tmp_path):
         ([('thickness: 1 mm', 'thickness: 40 mm')], Level.WARN, 'as long as thick'),
         ([('2700 kg/m^3', '0 kg/m^3'), (', mass: 10 g', '')], Level.WARN, 'there is gravity'),
         ([('mass: 10 g', 'mass: 10 kg')], Level.WARN, 'bodies weigh'),
+        (ASIDE, Level.WARN, 'right cannot move the tip'),
+        (TWINS, Level.WARN, '2 actuators move the tip from rest in 1 direction'),
     ],
 )
 def test_what_is_suspicious_is_said(tmp_path, changes, level, words):

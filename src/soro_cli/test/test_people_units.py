@@ -1,6 +1,7 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
 import math
+import shlex
 
 import pytest
 from soro_cli.errors import CliError
@@ -34,6 +35,7 @@ def test_values_are_shown_in_the_units_of_people(value, unit, text):
         (['0.9bar', '0', '20kPa'], [9.0e4, 0.0, 2.0e4]),
         (['pair_2=1.2bar'], [0.0, 1.2e5, 0.0]),
         ([' -0.1bar', '0', '0'], [-1.0e4, 0.0, 0.0]),
+        (['0.00', '-0.0', '+0e3 '], [0.0, 0.0, 0.0]),
     ],
 )
 def test_actuations_are_read(words, values):
@@ -54,6 +56,16 @@ def test_actuations_are_read(words, values):
 def test_wrong_actuations_are_refused_with_an_example(words, reason):
     with pytest.raises(CliError, match=reason):
         people_units.actuation(words, PAIRS)
+
+
+def test_the_example_of_an_actuation_can_be_typed():
+    units = {'pressure': 'Pa', 'length': 'm', 'angle': 'rad', 'stretch': '1', 'curvature': '1/m'}
+    actuators = [Actuator(f'a_{q}', q, -2.0, 2.0, 1.0, 0.5) for q in units]
+    with pytest.raises(CliError) as caught:
+        people_units.actuation(['0'], actuators)
+    words = shlex.split(str(caught.value).partition('by name: ')[2])
+    assert 'a_curvature=0.5 1/m' in words and len(words) == len(units)
+    assert people_units.actuation(words, actuators) == pytest.approx([0.5] * 5, rel=1e-3)
 
 
 def test_wrenches_are_read():

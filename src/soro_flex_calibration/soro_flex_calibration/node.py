@@ -63,6 +63,10 @@ PARAMETERS = (
         read_only=True,
     ),
     Parameter(
+        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
+        sizes=(0, 3), read_only=True,
+    ),
+    Parameter(
         'poses', 64, '', 'extremes of the motors visited where the goal names no number',
         minimum=4, maximum=1000,
     ),
@@ -262,7 +266,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             from soro_mechanics.haptic_device import HapticDevice
             from soro_mechanics.robot import Robot
 
-            self._device = HapticDevice(Robot(self._robot, 'network'))
+            robot = Robot(self._robot, 'network')
+            if len(self.table.gravity):
+                robot.gravity = np.array(self.table.gravity)
+            self._device = HapticDevice(robot)
         return self._device
 
     def _use(self) -> None:

@@ -229,3 +229,13 @@ def test_a_new_configuration_solves_the_robot_file_as_it_is_then(tmp_path):
         file.write_text(text.replace('young: {value: 76.4 MPa', 'young: {value: 60 MPa'))
         assert ros.start(node)
         assert node._model().ports.ee[0, 0] > 1.1 * stiff.ports.ee[0, 0]
+
+
+def test_the_model_is_solved_under_the_gravity_of_the_mounting():
+    with RosSession('/arm') as ros:
+        node = ros.node(FlexCalibrationNode, '/arm', robot='haptic_5dof', gravity=[9.81, 0.0, 0.0])
+        assert ros.start(node)
+        upright = HapticDevice(load_robot('haptic_5dof')).ports.pose
+        hanging = node._model().ports.pose
+        np.testing.assert_allclose(hanging[0, 3], -upright[2, 3], rtol=0.5)
+        np.testing.assert_allclose(hanging[2, 3], 0.0, atol=0.05 * abs(upright[2, 3]))

@@ -144,7 +144,7 @@ class HapticControl(Law):
             self._behind += 1
             if self._behind > LONGEST_BEHIND:
                 self._broken = 'the model does not follow what is measured'
-        else:
+        elif self.estimated:  # otherwise nothing was sensed, and the model stays where it is
             self._broken = 'the model has no stable equilibrium at what was measured'
 
     def refused(self, demand: Demand, error: SoroError) -> None:
@@ -239,5 +239,5 @@ class HapticControl(Law):
     def _take_sensors(reading: Reading, guard: SensorGuard) -> bool:
         sensors = reading.sensors
         if sensors is None:
-            return False
+            return guard.missing()
         return guard.before(sensors.raw, (sensors.flags & Flag.SENSOR_FAULT) != 0)

@@ -118,7 +118,9 @@ class HapticRenderer(DriverNode):
             return TimedDevice(device, self._times.read, self._times.write)
         if self._heard is None:  # one for all attempts: it needs time to hear something
             names = tuple(a.name for a in robot.actuators)
-            heard = self._heard = TopicDevice(names, self._send, self._table.connect_timeout)
+            heard = self._heard = TopicDevice(
+                names, self._send, self._table.connect_timeout, settings.feedback_timeout
+            )
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
         return TimedDevice(self._heard, self._times.read, self._times.write)

@@ -16,6 +16,11 @@ from soro_mechanics.sensor_watch import SensorWatch, WatchLimits
 STUCK_SAMPLES = 250
 STUCK_COUNTS = 10.0  # by which another sensor must have moved meanwhile
 STUCK_OTHERS = 3  # that must have moved
+# Where all stop together (a wire, a converter, a node) nothing contradicts them but the motors.
+# Assumed: with 4e5 counts per metre of elongation, motors that turn by 100 deviations of their
+# encoders (27 mrad) move some reading by a count, free or held, also without any noise.
+FROZEN_SAMPLES = 25
+FROZEN_MOTION = 100.0  # deviations of an encoder
 # A contradiction must last: a computer that stops for 20 ms is no broken sensor.
 PATIENT = WatchLimits(misfit_time=1.0)
 # Forces of a hand worth seeing, for the count of directions that can be seen [N, N m].
@@ -72,6 +77,7 @@ class SensorGuard:
         self._raw, self._faulty = np.zeros(count), np.zeros(count, bool)
         self._same = np.zeros(count, np.int64)
         self._then = np.zeros((count, count))  # row i: all readings when sensor i last changed
+        self._encoder_then = np.zeros(sensing.sizes[0])  # when any reading last changed
         self._paused = False
         self.reason, self.rank = '', 0
         self.reset()
@@ -117,11 +123,23 @@ class SensorGuard:
                 return True
         return False
 
+    def missing(self) -> bool:
+        """Take note that there are no readings; whether a sensor was given up because of it."""
+        self.elongation[:] = np.nan
+        lost = self._watch.good.copy()
+        if lost.any():
+            self._give_up(lost, f'{self._named(lost)}: no readings')
+        return bool(lost.any())
+
     def after(self, encoder: Array) -> bool:
         """Judge the reading, after sensing; whether a sensor was given up because of it."""
+        frozen = self._frozen(encoder)
         if self._paused or not self._watch.good.any():
             return False
         was = self._watch.good.copy()
+        if frozen:
+            self._give_up(was, 'flex sensors do not change while the motors turn')
+            return True
         if self._watch.update(self._raw, self._faulty, encoder, self.elongation):
             lost = was & ~self._watch.good
             self._note(f'{self._named(lost)}: stuck')
@@ -141,6 +159,14 @@ class SensorGuard:
     def _stuck(self) -> NDArray[np.bool_]:
         moved = np.abs(self._raw - self._then) > STUCK_COUNTS
         return (self._same >= STUCK_SAMPLES) & (moved.sum(axis=1) >= STUCK_OTHERS)
+
+    def _frozen(self, encoder: Array) -> bool:
+        same = int(self._same.min())
+        if same <= 1:  # one: the first reading after a reset may repeat the last one before it
+            self._encoder_then[:] = encoder
+        far = FROZEN_MOTION * self._sensing.setup.encoder_deviation
+        moved = np.abs(encoder - self._encoder_then) > far
+        return same >= FROZEN_SAMPLES and bool(moved.any())
 
     def _give_up(self, which: NDArray[np.bool_], reason: str) -> None:
         self._watch.good &= ~which

@@ -45,16 +45,24 @@ class TopicDevice(Device):
         Publishes set-points, shape (m,).
     timeout : float
         How long the first state is waited for [s].
+    feedback_timeout : float
+        Readings of the sensors that are older than this are none [s].
     """
 
     def __init__(
-        self, names: tuple[str, ...], send: Callable[[Array], None], timeout: float
+        self,
+        names: tuple[str, ...],
+        send: Callable[[Array], None],
+        timeout: float,
+        feedback_timeout: float,
     ) -> None:
         self._names, self._send, self.open_timeout = names, send, timeout
+        self._feedback_timeout = feedback_timeout
         self._lock = threading.Lock()
         self._state: ActuatorState | None = None
         self._time = -math.inf
         self._flex: SensorReading | None = None
+        self._flex_time = -math.inf
         self._armed = False
 
     @classmethod
@@ -77,7 +85,7 @@ class TopicDevice(Device):
             tuple(message.name), np.array(message.raw, float), np.array(message.flags, np.uint16)
         )
         with self._lock:
-            self._flex = reading
+            self._flex, self._flex_time = reading, time.monotonic()
 
     def open(self) -> Identity:
         """Check that a driver is heard."""
@@ -88,9 +96,11 @@ class TopicDevice(Device):
         return Identity('driver on topics', '')
 
     def read(self) -> Reading:
-        """Return the newest state."""
+        """Return the newest state, and the newest readings of the sensors unless they are old."""
         with self._lock:
             state, time_, flex = self._state, self._time, self._flex
+            if time.monotonic() - self._flex_time > self._feedback_timeout:
+                flex = None
         if state is None:
             raise DeviceLost('no actuator_state')
         faults = state.faults & ~int(Fault.COMMUNICATION)

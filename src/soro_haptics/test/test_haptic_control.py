@@ -2,13 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The law in the control loop: what it demands, when it is silent, what sensors do to it."""
 
+from dataclasses import replace
 import gc
 import time
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from recorded_bench import haptics, nominal_calibration, PERIOD, reading
+from recorded_bench import (
+    counts_of,
+    GAIN,
+    haptics,
+    nominal_calibration,
+    OFFSET,
+    PERIOD,
+    reading,
+)
 from soro_driver.device import DeviceError
 from soro_driver.safety import NotAllowed
 from soro_haptics.duration_histogram import BIN, DurationHistogram
@@ -19,7 +29,9 @@ from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
 
+from soro_haptics import topic_device
 from soro_mechanics import load_robot
+from soro_msgs.msg import ActuatorState, FlexState
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -44,11 +56,14 @@ class Bench:
         self.angle = STILL.copy()
         plant.restart(STILL)
 
-    def tick(self, force=(0.0, 0.0, 0.0, 0.0, 0.0), accepting=True, faulty=(), elongation=None):
+    def tick(
+        self, force=(0.0, 0.0, 0.0, 0.0, 0.0), accepting=True, faulty=(), elongation=None,
+        **changes,
+    ):  # fmt: skip
         self.now += PERIOD
         self.plant.update(self.angle, np.asarray(force, float))
         seen = self.plant.ports.sensor if elongation is None else elongation
-        sample = reading(self.angle, seen, self.now, faulty)
+        sample = replace(reading(self.angle, seen, self.now, faulty), **changes)
         demand = self.control.demand(sample, accepting, self.now)
         self.control.after_write()
         return demand
@@ -222,13 +237,79 @@ def test_the_model_comes_back_where_the_motors_were_turned_by_hand(plant):
 def test_a_model_that_does_not_follow_stops_the_device(plant):
     bench = Bench(plant).armed()
     bench.tick()
-    place = np.eye(4)
-    place[:3, 3] = 0.015, -0.01, 0.01
-    bench.angle = bench.plant.reach(place).angle.copy()  # nobody moves as fast as that
-    bench.plant.restart(bench.angle)
+    bench.control.haptics.loop.device.tolerance = 0.0  # nothing is as good as that
     with pytest.raises(DeviceError, match='does not follow'):
         for _ in range(100):
             bench.tick()
+
+
+def test_a_model_follows_motors_that_were_not_measured_for_a_while(plant):
+    bench = Bench(plant).armed()
+    bench.tick()
+    ports = bench.control.haptics.loop.device.ports
+    before = ports.angle.copy()
+    for _ in range(20):
+        assert bench.tick(measured=np.full(6, np.nan)) is None
+    np.testing.assert_array_equal(ports.angle, before)
+    bench.angle = 0.5 * np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    bench.plant.restart(bench.angle)
+    for _ in range(10):
+        assert bench.tick() is not None
+    np.testing.assert_allclose(ports.angle, bench.angle, atol=1e-4)
+    np.testing.assert_allclose(ports.force, 0.0, atol=0.01)
+
+
+def test_sensors_that_stop_together_while_the_motors_turn_are_given_up(plant):
+    bench = Bench(plant).armed()
+    guard = bench.control.haptics.guard
+    frozen = bench.plant.ports.sensor.copy()
+    for _ in range(50):
+        bench.tick(elongation=frozen)
+    assert guard.good.all()  # at rest they may
+    for k in range(150):
+        bench.angle = 0.3 * np.sin(0.6 * np.pi * k * PERIOD) * np.array([1, -1, 0.5, 1, -1, 0.3])
+        bench.tick(elongation=frozen)
+    assert not guard.good.any()
+    assert 'do not change while the motors turn' in guard.reason
+    np.testing.assert_allclose(bench.control.haptics.loop.law.sensing.wrench, 0.0, atol=1e-3)
+
+
+def test_slow_motors_and_coarse_readings_are_not_taken_for_sensors_that_stop(plant):
+    bench = Bench(plant).armed()
+    guard, p = bench.control.haptics.guard, bench.plant.ports
+    # What moves the sensors least, and at a hundredth of the usual speed.
+    way = np.linalg.svd(p.sa @ np.linalg.inv(p.aa))[2][-1]
+    for k in range(1000):
+        bench.angle = 0.1 * k * PERIOD * way
+        coarse = np.round(counts_of(p.sensor)) - OFFSET
+        bench.tick(elongation=GAIN * coarse)
+    assert guard.good.all(), guard.reason
+
+
+def test_readings_that_do_not_come_are_not_replaced_by_old_ones(plant):
+    bench = Bench(plant).armed()
+    guard = bench.control.haptics.guard
+    bench.tick((0.5, 0.0, 0.0, 0.0, 0.0))
+    assert bench.tick(sensors=None) is not None
+    assert np.isnan(guard.elongation).all()
+    assert 'no readings' in guard.reason
+    assert not guard.good.any()
+    bench.control.armed()
+    bench.tick()
+    assert guard.good.all()
+
+
+def test_old_messages_of_a_driver_are_no_readings(monkeypatch):
+    clock = SimpleNamespace(monotonic=lambda: clock.now, now=1.0)
+    monkeypatch.setattr(topic_device, 'time', clock)
+    device = topic_device.TopicDevice(('motor',), lambda values: None, 1.0, 0.25)
+    device.take_state(ActuatorState(name=['motor'], measured=[0.0], applied=[0.0], flags=[0]))
+    assert device.read().sensors is None
+    device.take_flex(FlexState(name=['flex'], raw=[7.0], flags=[0]))
+    clock.now = 1.2
+    np.testing.assert_array_equal(device.read().sensors.raw, [7.0])
+    clock.now = 1.3
+    assert device.read().sensors is None
 
 
 def test_thousands_of_ticks_leave_no_memory_behind(plant):

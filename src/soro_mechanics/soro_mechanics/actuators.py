@@ -73,7 +73,9 @@ def limit_violations(
             found.append(f'{a.name} above {a.maximum:g} {a.unit}')
     for c in coupled_limits:
         total = float(c.coefficients @ values)
-        if total > c.maximum + LIMIT_SLACK * abs(c.maximum):
+        terms = zip(c.coefficients.tolist(), actuators, strict=True)
+        size = sum(abs(weight) * (a.maximum - a.minimum) for weight, a in terms)
+        if total > c.maximum + LIMIT_SLACK * max(abs(c.maximum), size):
             found.append(f'{c.name} = {total:g} above {c.maximum:g}')
     return found
 

@@ -50,8 +50,11 @@ class Ancf(Model):
         self._platform_points = np.array([self.legs.platform_centre - self.legs.tip, np.zeros(3)])
         count = self.legs.elements * self.legs.stations_per_element + 1
         arc = np.linspace(0.0, self.legs.length, count)
+        radii = np.full(count, self.legs.radius)
+        for shared in (arc, radii):  # by every configuration
+            shared.setflags(write=False)
         self._arc_lengths = (arc,) * len(self.legs.names)
-        self._radii = (np.full(count, self.legs.radius),) * len(self.legs.names)
+        self._radii = (radii,) * len(self.legs.names)
 
     # ---- actuation ---------------------------------------------------------------------------
 
@@ -90,7 +93,7 @@ class Ancf(Model):
         start = time.perf_counter()
         stretch, _ = self.stretches(actuation)
         applied = self.kernel_loads(wrench, loads, gravity)
-        first = self.rest if guess is None else guess.state
+        first = self._start(guess)
         state, status = self.solve(first, applied, kernels.FORWARD, stretch, start)
         return self._configuration(actuation, wrench, loads, gravity, state, status)
 
@@ -108,12 +111,12 @@ class Ancf(Model):
         if len(self.legs.names) == 3 and task is Task.POSITION:
             start = time.perf_counter()
             applied = self.kernel_loads(wrench, loads, gravity)
-            first = self.rest if guess is None else guess.state
+            first = self._start(guess)
             point = target[:3, 3].copy()
             state, status = self.solve(first, applied, kernels.INVERSE, point, start)
             if status.code is Code.NONE:
                 actuation = self.actuation_for(state.stretch)
-                if self._within_limits(actuation):
+                if self.within_limits(actuation):
                     q = self._configuration(actuation, wrench, loads, gravity, state, status)
                     error = float(np.linalg.norm(state.position - point))
                     return InverseSolution(actuation, q, error, 0.0, (), status)
@@ -226,15 +229,12 @@ class Ancf(Model):
             remedy = "use 'tangent': Huang's formulation has no compliance integral"
             raise self.unsupported('method', method, remedy)
 
-    def _within_limits(self, actuation: Array) -> bool:
-        for actuator, value in zip(self.description.actuators, actuation, strict=True):
-            slack = 1e-12 * (actuator.maximum - actuator.minimum)
-            if not actuator.minimum - slack <= value <= actuator.maximum + slack:
-                return False
-        return all(
-            limit.coefficients @ actuation <= limit.maximum
-            for limit in self.description.coupled_limits
-        )
+    def _start(self, guess: Configuration | None) -> AncfState:
+        """Return where a solve begins: a guess whose legs have as many elements, or the rest."""
+        if guess is None or guess.state.nodes.shape != self.rest.nodes.shape:
+            return self.rest
+        state: AncfState = guess.state
+        return state
 
     def _configuration(
         self,
@@ -258,8 +258,8 @@ class Ancf(Model):
             for array in (poses, tip, platform):
                 array[:] = np.nan
         return Configuration(
-            model=self.name, actuation=actuation, wrench=wrench, loads=loads, gravity=gravity,
-            tip=tip, backbones=tuple(poses), backbone_names=legs.names,
+            model=self.name, actuation=actuation.copy(), wrench=wrench, loads=loads,
+            gravity=gravity.copy(), tip=tip, backbones=tuple(poses), backbone_names=legs.names,
             arc_lengths=self._arc_lengths, radii=self._radii, status=status,
             bodies={PLATFORM: platform}, state=state,
         )  # fmt: skip

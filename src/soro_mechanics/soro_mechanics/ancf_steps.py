@@ -107,6 +107,7 @@ def solve_equations(
             good.position.copy(),
             good.rotation.copy(),
         )
+        trial[0][:, 0] = structure[0]  # clamped, also where a like robot's state is the start
         kernels.predict(trial, (good.by_nodes, good.by_platform), structure, mode, aim)
         converged, used, residual, negative = kernels.newton(
             trial, structure, loads.legs, loads.body, mode, aim, tolerance, limit, work

@@ -20,7 +20,7 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """Return a float64 C-ordered copy, or raise InvalidInput naming the argument."""
     try:
         array = np.array(value, dtype=np.float64, order='C')
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         expected = f'numbers, shape {shape}'
         raise InvalidInput(name, value, expected, Code.INVALID_SIZE) from None
     if array.shape != shape:
@@ -29,6 +29,14 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if not all_finite(array):
         raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
     return array
+
+
+def has_shape(value: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a value is an array of a shape; also asked of what is none."""
+    try:
+        return bool(np.shape(value) == shape)
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def all_finite(array: Array) -> bool:

@@ -77,8 +77,10 @@ class ConstantCurvature(Model):
     def lengths_through(self, points: Array) -> Array:
         """Return actuator lengths (n, 3) [m] that bring the tip to points (n, 3) [m]."""
         points = _rows('points', points)
-        if np.any(np.all(points == 0.0, axis=1)):
-            raise InvalidInput('points', points, 'points other than the origin')
+        behind = (points[:, 2] <= 0.0) & np.all(points[:, :2] == 0.0, axis=1)
+        if np.any(behind):
+            expected = 'points that an arc reaches: none at the origin or behind it on the axis'
+            raise InvalidInput('points', points[behind], expected)
         out = np.empty((len(points), 3))
         kernels.inverse_batch(points, self.to_lengths, out)
         return out
@@ -178,7 +180,7 @@ class ConstantCurvature(Model):
                 pull = np.linalg.solve(self.to_lengths.T, kernels.load_force(x, *applied))
                 free = free - pull / self.arm.axial_stiffness
             actuation = self.actuation_for(free)
-            if self._within_limits(actuation):
+            if self.within_limits(actuation):
                 hint = self._configuration(actuation, x, wrench, loads, gravity, SolverStatus())
                 q = self.forward(actuation, wrench, loads, gravity, hint)
                 turn = _orientation_error(q.tip, target, task)
@@ -193,20 +195,6 @@ class ConstantCurvature(Model):
         return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
 
     # ---- inside ------------------------------------------------------------------------------
-
-    def _within_limits(self, actuation: Array) -> bool:
-        if not np.all(np.isfinite(actuation)):
-            return False
-        low = np.array([a.minimum for a in self.description.actuators])
-        high = np.array([a.maximum for a in self.description.actuators])
-        coupled = all(
-            limit.coefficients @ actuation <= limit.maximum
-            for limit in self.description.coupled_limits
-        )
-        # round-off of the closed form must not turn a limit into a search
-        slack = 1e-12 * (high - low)
-        inside = np.all(actuation >= low - slack) and np.all(actuation <= high + slack)
-        return bool(inside) and coupled
 
     def _lengths_fit(self, lengths: Array) -> bool:
         return bool(np.all((lengths > self.arm.shortest) & (lengths < self.arm.longest)))
@@ -297,10 +285,10 @@ class ConstantCurvature(Model):
             poses[:] = np.nan  # no solution: nothing that could be taken for one
         return Configuration(
             model=self.name,
-            actuation=actuation,
+            actuation=actuation.copy(),
             wrench=wrench,
             loads=loads,
-            gravity=gravity,
+            gravity=gravity.copy(),
             tip=poses[-1].copy(),
             backbones=(poses,),
             backbone_names=(BACKBONE,),

@@ -166,7 +166,7 @@ def read_curve(file: str | os.PathLike[str]) -> Curve:
     """
     path = Path(file)
     try:
-        lines = path.read_text(encoding='utf-8').splitlines()
+        lines = path.read_text(encoding='utf-8-sig').splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput('path', str(path), f'a readable CSV file ({error})') from None
     poses: list[Array] = []

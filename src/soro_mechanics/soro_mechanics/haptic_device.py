@@ -115,8 +115,9 @@ class HapticDevice:
         Returns
         -------
         Code
-            NONE; NOT_CONVERGED: `ports` belong to a state that is not yet an equilibrium;
-            UNSTABLE: `ports` are not usable.
+            NONE; NOT_CONVERGED: `ports` belong to a state that is not yet an equilibrium, or that
+            lies on the way (`ports.angle` and `ports.force` say where); UNSTABLE: `ports` are not
+            usable; NOT_FINITE: what was asked for is no number, and nothing has changed.
         """
         p = self.ports
         kernels.free_wrench(p.axes, force, self._wrench)
@@ -124,16 +125,18 @@ class HapticDevice:
             self.structure, self._inputs, self._work, self._state, self._old, self._slots,
             self.motor_rod, angle, self.body, self._wrench, self.tolerance, LOOP_STEPS, LANES,
         )  # fmt: skip
+        if status == kernels.NOT_FINITE:
+            return Code.NOT_FINITE
         if status == kernels.NOT_STABLE:
             return Code.UNSTABLE
-        p.angle[:] = angle
+        p.angle[:] = self._inputs.theta[self.motor_rod, 0]
         read = kernels.read_ports(
             self.structure, self._work, self._state, self.body, self.motor_rod, self.motor_axis,
             self.sensor_rod, self.sensor_motor, self.nodes, self.weights, self._across,
             p.compliance, p.torque, p.pose, p.axes, p.sensor, self._scratch,
         )  # fmt: skip
         # The handle may have turned: the same wrench along the new axes.
-        p.force[:] = p.axes.T @ self._wrench
+        p.force[:] = p.axes.T @ self._inputs.dead[self.body]
         if read != kernels.DONE:
             return Code.UNSTABLE
         return Code.NONE if status == kernels.DONE else Code.NOT_CONVERGED

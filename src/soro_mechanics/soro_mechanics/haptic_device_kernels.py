@@ -7,6 +7,8 @@ handle, so motors and handle together make one small matrix; its inverse gives e
 Coordinates are ordered motors, then the six motions of the handle in its own axes.
 """
 
+import math
+
 from soro_mechanics.dense_kernels import solve_in_place
 from soro_mechanics.lie_kernels import (
     compose,
@@ -32,6 +34,7 @@ from soro_mechanics.qp_kernels import cholesky, solve_lower
 DONE = 0
 NOT_SOLVED = 1
 NOT_STABLE = 2
+NOT_FINITE = 3
 
 
 @kernel
@@ -235,7 +238,8 @@ def follow(s, x, w, state, old, slots, motor_rod, angle, body, wrench, tolerance
     """Follow motor angles and the wrench on the handle from the last solution.
 
     The last assembly's linearisation takes the step, so that one assembly per tick does; further
-    ones only where the residual is above the tolerance.
+    ones only where the residual is above the tolerance, or where the step is so long that it is
+    taken in parts. What was reached is in `x`: of a way that is not done, some of it.
 
     Returns
     -------
@@ -244,6 +248,8 @@ def follow(s, x, w, state, old, slots, motor_rod, angle, body, wrench, tolerance
     g = state.body[body]
     params = 1 + s.counts[5]
     error = 0.0
+    if not (_finite(angle) and _finite(wrench)):
+        return NOT_FINITE, 0, error
     for step in range(most):
         for r in range(slots.shape[0]):
             for j in range(slots.shape[1]):
@@ -260,22 +266,35 @@ def follow(s, x, w, state, old, slots, motor_rod, angle, body, wrench, tolerance
             slots[motor_rod[a], params] = turn
             for i in range(6):
                 twist[i] -= w.columns[i, a] * turn
-        if not _correction(w, twist):
+        if not (_correction(w, twist) and _finite(twist)):
             return NOT_STABLE, step, error
         back_substitute(s, x, state, w, params, slots, 1.0)
         turned, shifted = largest_step(s, w)
-        if not (turned < STEP_TURN and shifted < STEP_MOVE * s.scale[0]):
-            return NOT_SOLVED, step, error
+        part = 1.0
+        if turned > STEP_TURN:
+            part = STEP_TURN / turned
+        if shifted * part > STEP_MOVE * s.scale[0]:
+            part = STEP_MOVE * s.scale[0] / shifted
         copy_into(state, old)
-        move(s, old, w, 1.0, state)
+        move(s, old, w, part, state)
+        rest = 1.0 - part
         for a in range(motor_rod.shape[0]):
-            x.theta[motor_rod[a], 0] = angle[a]
+            x.theta[motor_rod[a], 0] = angle[a] - rest * (angle[a] - x.theta[motor_rod[a], 0])
         for i in range(6):
-            x.dead[body, i] = wrench[i]
+            x.dead[body, i] = wrench[i] - rest * (wrench[i] - x.dead[body, i])
         status, error = assemble(s, x, w, state, lanes)
-        if status != DONE or error <= tolerance:
+        if status != DONE or (part == 1.0 and error <= tolerance):
             return status, step + 1, error
     return NOT_SOLVED, most, error
+
+
+@kernel
+def _finite(vector):
+    """Whether every number of a vector is finite."""
+    for i in range(vector.shape[0]):
+        if not math.isfinite(vector[i]):
+            return False
+    return True
 
 
 @kernel

@@ -66,15 +66,17 @@ class HapticLoop:
         return self.law.tick(encoder, sensor)
 
     def advance(self) -> Code:
-        """Let the model follow the last estimate.
+        """Let the model follow the last estimate; without one it stays where it is.
 
         Returns
         -------
         Code
             NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: stop, the
-            model has no stable equilibrium here.
+            model has no stable equilibrium here; that of `sensing`, where it gave no estimate.
         """
         sensing = self.law.sensing
+        if sensing.code is not Code.NONE:
+            return sensing.code
         code = self.device.update(sensing.angle(), sensing.force())
         self.law.linearise(self.device.ports)
         return code

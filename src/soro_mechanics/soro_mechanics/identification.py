@@ -4,7 +4,8 @@
 
 Weighted nonlinear least squares with the model itself as the prediction; the deviations of
 position and orientation are estimated from the residuals (two passes). The covariance is
-``(J^T W J)^-1``; intervals are simultaneous (Bonferroni). What the data cannot tell apart is found
+``(J^T W J)^-1``; intervals are simultaneous (Bonferroni), with Student's t, as the noise itself
+is estimated. What the data cannot tell apart is found
 in the covariance: an eigenvector with a large standard deviation names its parameters.
 """
 
@@ -144,7 +145,7 @@ def identify(
         The data cannot tell parameters apart.
     """
     from scipy.optimize import least_squares
-    from scipy.stats import norm
+    from scipy.stats import t as student
 
     begin = clock.perf_counter()
     count, more = len(space.names), 0 if offsets is None else len(offsets)
@@ -173,7 +174,8 @@ def identify(
     if found.status == 0:
         raise InvalidInput('postures', len(data), f'a fit that ends within {MOST_STEPS} steps')
     deviation = np.sqrt(np.diag(covariance))
-    width = float(norm.ppf(1.0 - (1.0 - LEVEL) / (2 * len(x)))) * deviation
+    tail = (1.0 - LEVEL) / (2 * len(x))
+    width = float(student.ppf(1.0 - tail, df=len(before) - len(x))) * deviation
     other = Problem(space, model, data.part(held), gravity, offsets)
     return Identification(
         space.names, x[:count], (x - width)[:count], (x + width)[:count], LEVEL,

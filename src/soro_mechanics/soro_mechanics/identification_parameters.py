@@ -8,6 +8,7 @@ stands and needs no unit. ``*`` in a path stands for every entry of a list or ma
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 import copy
 from dataclasses import dataclass
@@ -21,10 +22,13 @@ import yaml
 from soro_mechanics import registry
 from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import describe_robot, read_robot_file, RobotDescription
+from soro_mechanics.robot_file import describe_robot, read_yaml, RobotDescription
 
 Place = tuple[str | int, ...]
+Span = tuple[int, int]  # first character of a value in the text, and the one after it
+Line = tuple[float, float]  # slope and constant of what a number becomes
 _NUMBER = re.compile(r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])')
+_PROPERTIES = re.compile(r'(?:[&!]\S*\s+)*')  # anchor and tag, in front of a YAML value
 
 
 class Change(Enum):
@@ -32,6 +36,10 @@ class Change(Enum):
 
     FACTOR = 'factor'  # f v
     GROWTH = 'growth'  # 1 + f (v - 1), for stretch ratios
+
+    def line(self, f: float) -> Line:
+        """Return slope and constant of what f makes of a number."""
+        return f, 1.0 - f if self is Change.GROWTH else 0.0
 
 
 @dataclass(frozen=True)
@@ -67,11 +75,14 @@ class ParameterSpace:
         if len(set(names)) != len(names):
             raise InvalidInput('parameters', names, 'each name once')
         self._text = Path(description.file).read_text(encoding='utf-8')
-        self._tree: Any = yaml.safe_load(self._text)
+        self._tree: Any = _tree(description.file)
         self._places = [
-            [place for path in p.paths for place in places(self._tree, path, description.file)]
+            # A number that two paths of one parameter lead to is changed once.
+            list(dict.fromkeys(
+                place for path in p.paths for place in places(self._tree, path, description.file)
+            ))
             for p in parameters
-        ]
+        ]  # fmt: skip
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,7 +92,7 @@ class ParameterSpace:
     def shown(self, index: int, factor: float) -> str:
         """Return a number of a parameter as it would stand in the file: the last of its list."""
         value = _at(self._tree, self._places[index][-1])
-        return _changed(value, factor, self.parameters[index].change, '', 5)
+        return _changed(value, self.parameters[index].change.line(factor), '', 5)
 
     def robot(self, factors: Sequence[float], model: str) -> Robot:
         """Return the robot with changed numbers.
@@ -92,42 +103,64 @@ class ParameterSpace:
             The changed robot is impossible.
         """
         tree = copy.deepcopy(self._tree)
-        for place, factor, change in self._changes(factors):
+        for place, line in self._lines(factors).items():
             node = _at(tree, place[:-1])
             node[place[-1]] = _read_back(
-                _changed(node[place[-1]], factor, change, self.description.file, 12)
+                _changed(node[place[-1]], line, self.description.file, 12)
             )
         return Robot(describe_robot(tree, self.description.file), model)
 
     def write(self, factors: Sequence[float], path: Path) -> RobotDescription:
         """Write the changed robot file; everything but the changed numbers stays as it was.
 
+        `path` may be the robot's own file.
+
         Raises
         ------
         RobotFileError
-            The new file could not be read back; it is removed then.
+            An alias shares a number with one that stays or changes otherwise, or the new file
+            could not be read back; nothing is written then.
         """
-        root = yaml.compose(self._text, Loader=yaml.SafeLoader)
-        edits = []
-        for place, factor, change in self._changes(factors):
-            node = _node(root, place)
-            old = _at(self._tree, place)
-            new = _changed(old, factor, change, self.description.file, 7)
-            edits.append((node.start_mark.index, node.end_mark.index, new))
         text = self._text
-        for start, end, new in sorted(edits, reverse=True):
+        for (start, end), new in sorted(self._edits(factors).items(), reverse=True):
             text = text[:start] + new + text[end:]
-        path.write_text(text, encoding='utf-8')
+        target = path.resolve()  # what a link leads to is replaced, not the link
+        fresh = target.with_name(f'.{target.stem}.new.yaml')
         try:
-            return read_robot_file(path)
-        except RobotFileError:
-            path.unlink()
-            raise
+            fresh.write_text(text, encoding='utf-8')
+            written = describe_robot(read_yaml(fresh), str(path))
+            fresh.replace(target)
+        finally:
+            fresh.unlink(missing_ok=True)
+        return written
 
-    def _changes(self, factors: Sequence[float]) -> Iterator[tuple[Place, float, Change]]:
+    def _lines(self, factors: Sequence[float]) -> dict[Place, Line]:
+        """Return what becomes of every number that changes, all its parameters together."""
+        lines: dict[Place, Line] = {}
         for parameter, found, factor in zip(self.parameters, self._places, factors, strict=True):
+            a, b = parameter.change.line(float(factor))
             for place in found:
-                yield place, float(factor), parameter.change
+                slope, constant = lines.get(place, (1.0, 0.0))
+                lines[place] = a * slope, a * constant + b
+        return lines
+
+    def _edits(self, factors: Sequence[float]) -> dict[Span, str]:
+        """Return the new text of every part of the file that changes."""
+        file = self.description.file
+        lines = {tuple(map(str, place)): (place, a) for place, a in self._lines(factors).items()}
+        spans = dict(_spans(yaml.compose(self._text, Loader=yaml.SafeLoader), self._text, ()))
+        twins: dict[Span, list[tuple[str, ...]]] = defaultdict(list)
+        for name, span in spans.items():
+            twins[span].append(name)
+        edits = {}
+        for name, (place, line) in lines.items():
+            old, span = _at(self._tree, place), spans[name]
+            for twin in twins[span]:
+                if twin not in lines or lines[twin][1] != line:
+                    remedy = f'shares its number with {".".join(twin)} by an alias; write it out'
+                    raise RobotFileError('.'.join(name), old, remedy, file)
+            edits[span] = _changed(old, line, file, 7)
+        return edits
 
 
 def default_parameters(robot: Robot) -> list[FitParameter]:
@@ -144,7 +177,7 @@ def default_parameters(robot: Robot) -> list[FitParameter]:
             'parameters', robot.model,
             f'paths of numbers in the robot file: the section {section!r} has no default list',
         )  # fmt: skip
-    return _DEFAULTS[section](robot, yaml.safe_load(Path(robot.description.file).read_text()))
+    return _DEFAULTS[section](robot, _tree(robot.description.file))
 
 
 def parameter_from_text(text: str) -> FitParameter:
@@ -207,21 +240,35 @@ def _at(tree: Any, place: Place) -> Any:
     return tree
 
 
-def _node(root: Any, place: Place) -> Any:
-    """Return the YAML node of a place, which knows where it stands in the text."""
-    node = root
-    for key in place:
-        if isinstance(node, yaml.SequenceNode):
-            node = node.value[int(key)]
-        else:
-            node = next(v for k, v in node.value if str(k.value) == str(key))
-    return node
+def _tree(file: str) -> Any:
+    """Return a parsed robot file, every alias written out: no two places share an object."""
+    return _unshared(read_yaml(Path(file)))
 
 
-def _changed(value: Any, factor: float, change: Change, file: str, digits: int) -> str:
+def _unshared(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _unshared(child) for key, child in node.items()}
+    return [_unshared(child) for child in node] if isinstance(node, list) else node
+
+
+def _spans(node: Any, text: str, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Span]]:
+    """Return every place of a YAML tree, and where its value stands in the text."""
+    if isinstance(node, yaml.ScalarNode):
+        before = _PROPERTIES.match(text, node.start_mark.index)
+        yield place, (before.end() if before else node.start_mark.index, node.end_mark.index)
+        return
+    entries = (
+        enumerate(node.value)
+        if isinstance(node, yaml.SequenceNode)
+        else ((key.value, child) for key, child in node.value)
+    )
+    for key, child in entries:
+        yield from _spans(child, text, (*place, str(key)))
+
+
+def _changed(value: Any, line: Line, file: str, digits: int) -> str:
     def new(number: float) -> str:
-        result = number * factor if change is Change.FACTOR else 1.0 + factor * (number - 1.0)
-        return f'{result:.{digits}g}'
+        return f'{line[0] * number + line[1]:.{digits}g}'
 
     if not isinstance(value, str):
         return new(float(value))
@@ -269,9 +316,13 @@ def _of_network(robot: Robot, tree: Any) -> list[FitParameter]:
             path = f'network.sections.{name}.{key}'
             if _leads(section, key):
                 found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
-    if any('rest_curvature' in rod for rod in tree['network']['rods']):
-        path = 'network.rods.*.rest_curvature.*.curvature'
-        found.append(FitParameter('rest_curvature', (path,)))
+    curved = []
+    for i, rod in enumerate(tree['network']['rods']):
+        if 'rest_curvature' in rod:  # one vector, or a list of them along the rod
+            along = '.*.curvature' if isinstance(rod['rest_curvature'], list) else ''
+            curved.append(f'network.rods.{i}.rest_curvature{along}')
+    if curved:
+        found.append(FitParameter('rest_curvature', tuple(curved)))
     for i, drive in enumerate(tree['network'].get('actuation', [])):
         start = f'network.actuation.{i}'
         if 'chambers' in drive:

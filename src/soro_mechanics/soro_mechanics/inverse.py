@@ -17,6 +17,7 @@ import time
 
 import numpy as np
 
+from soro_mechanics.actuators import LIMIT_SLACK
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.lie_kernels import so3_log
 from soro_mechanics.model import Model
@@ -58,9 +59,10 @@ class Limits:
         return replace(self, low=-free, high=free)
 
     def kept(self, z: Array) -> bool:
-        """Whether z keeps every limit."""
+        """Whether z keeps every limit, but for rounding."""
         value = self.rows @ z
-        return bool(np.all(value >= self.low) and np.all(value <= self.high))
+        above = np.all(value >= self.low - LIMIT_SLACK)
+        return bool(above and np.all(value <= self.high + LIMIT_SLACK))
 
     def touching(self, z: Array) -> tuple[str, ...]:
         """Name the limits that z touches."""
@@ -304,8 +306,12 @@ def _secant(rows: Array, moved: Array, change: Array) -> Array:
 
 
 def _inside(limits: Limits, z: Array) -> Array:
-    """Take rounding beyond a single actuator's limit off."""
-    return np.clip(z, limits.low[: z.size], limits.high[: z.size])
+    """Return the nearest actuation within the limits: z, wherever a step has left none."""
+    clipped = np.clip(z, limits.low[: z.size], limits.high[: z.size])
+    if limits.kept(clipped):
+        return clipped
+    nearest = _project(limits, z)
+    return clipped if nearest is None else nearest
 
 
 def _learn(curvature: Array, moved: Array, turned: Array) -> None:
@@ -408,6 +414,8 @@ def _conclude(
             code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
     elif best.q.status.code is Code.UNSTABLE:
         code, message = Code.UNSTABLE, 'the equilibrium that meets the target is unstable'
+    elif best.q.status.code is not Code.NONE:
+        code, message = best.q.status.code, best.q.status.message
     inner = best.q.status
     status = SolverStatus(
         code, message, count, inner.residual, inner.tolerance, time.perf_counter() - began,

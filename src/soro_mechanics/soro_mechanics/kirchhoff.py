@@ -31,6 +31,7 @@ class Kirchhoff(Model):
     """Backbone of finite differences in quaternions; actuation is the 3 m muscle lengths."""
 
     name = 'kirchhoff'
+    branches = True  # of muscles this long a guess may choose another one
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
@@ -77,7 +78,7 @@ class Kirchhoff(Model):
         dead, moment = self._loads(wrench, loads, gravity)
         lengths = actuation.reshape(-1, 3)
         wanted = np.einsum('tci,ti->tc', self.rod.combine, lengths)
-        first = self.rod.straight if guess is None else guess.state
+        first = self._start(guess)
         state, actual, status = hold_bends(self.rod, first, dead, moment, wanted, start)
         if not status.converged and first is not self.rod.straight:
             state, actual, status = hold_bends(
@@ -114,8 +115,9 @@ class Kirchhoff(Model):
             return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
         if outside:
             near[:3, 3] *= _NEAREST * self.backbone.length / distance
-        state = None if guess is None else guess.state
-        shape = self.reach(near, task, wrench, loads, gravity, state)
+        state = self._start(guess)
+        started = None if state is self.rod.straight else state
+        shape = self.reach(near, task, wrench, loads, gravity, started)
         if shape.status.code is not Code.NONE:
             return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
         dead, moment = self._loads(wrench, loads, gravity)
@@ -125,18 +127,20 @@ class Kirchhoff(Model):
         )
         status = replace(status, iterations=shape.status.iterations + status.iterations)
         actuation = self.lengths_of(held.q).reshape(-1)
-        errors = task_errors(tip, target, task)
+        missed = task_errors(tip, near, task)
+        settled = missed[0] <= tolerances[0] and missed[1] <= tolerances[1]
         code, message = status.code, status.message
-        if code is Code.NONE and outside:
+        if outside and code is not Code.UNSTABLE:
             code, message = Code.UNREACHABLE, 'further away than the backbone is long'
-        elif code is Code.NONE and (errors[0] > tolerances[0] or errors[1] > tolerances[1]):
-            code, message = Code.NOT_CONVERGED, 'the muscle lengths did not settle'
-        limits = self._stopped(actuation)
-        if code is Code.NOT_CONVERGED or (limits and not outside):
-            return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+        if not (status.converged and settled and self.within_limits(actuation)):
+            found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+            if not (outside and found.configuration.status.code is Code.NONE):
+                return found
+            return replace(found, status=replace(found.status, code=code, message=message))
+        errors = task_errors(tip, target, task)
         q = self._configuration(actuation, wrench, loads, gravity, held, status)
         final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)
-        return InverseSolution(actuation, q, errors[0], errors[1], limits, final)
+        return InverseSolution(actuation, q, errors[0], errors[1], (), final)
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3 m): tip twist per muscle length; the mean of a module has no effect."""
@@ -172,12 +176,13 @@ class Kirchhoff(Model):
             remedy = "use 'tangent': this formulation has no compliance integral"
             raise self.unsupported('method', method, remedy)
 
-    def _stopped(self, actuation: Array) -> tuple[str, ...]:
-        return tuple(
-            a.name
-            for a, x in zip(self.description.actuators, actuation, strict=True)
-            if not a.minimum <= x <= a.maximum
-        )
+    def _start(self, guess: Configuration | None) -> RodState:
+        """Return where a solve begins: a guess from a rod of as many elements, or straight."""
+        straight = self.rod.straight
+        if guess is None or guess.state.q.shape != straight.q.shape:
+            return straight
+        state: RodState = guess.state
+        return state if state.force.shape == straight.force.shape else straight
 
     def _loads(
         self, wrench: Array, loads: tuple[Load, ...], gravity: Array
@@ -206,9 +211,9 @@ class Kirchhoff(Model):
         per = self.backbone.stations_per_module
         bodies = {f'disk_{t}': poses[t * per].copy() for t in range(self.backbone.modules + 1)}
         return Configuration(
-            model=self.name, actuation=actuation, wrench=wrench, loads=loads, gravity=gravity,
-            tip=poses[-1].copy(), backbones=(poses,), backbone_names=(BACKBONE,),
-            arc_lengths=(self.rod.arc[:: self.rod.every],),
+            model=self.name, actuation=actuation.copy(), wrench=wrench, loads=loads,
+            gravity=gravity.copy(), tip=poses[-1].copy(), backbones=(poses,),
+            backbone_names=(BACKBONE,), arc_lengths=(self.rod.arc[:: self.rod.every].copy(),),
             radii=(np.full(len(nodes), self.backbone.radius),), status=status, bodies=bodies,
             state=state,
         )  # fmt: skip

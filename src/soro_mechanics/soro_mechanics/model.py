@@ -11,6 +11,8 @@ from typing import Any, Protocol, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.actuators import limit_violations
+from soro_mechanics.array_input import all_finite
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
@@ -50,6 +52,13 @@ class Model(ABC):
         guess: Configuration | None,
     ) -> Configuration:
         """Solve the equilibrium; never raises for a solve that fails, the status tells."""
+
+    def within_limits(self, actuation: Array) -> bool:
+        """Whether an actuation is finite and keeps every limit, the coupled ones too."""
+        of = self.description
+        return all_finite(actuation) and not limit_violations(
+            of.actuators, of.coupled_limits, actuation
+        )
 
     @abstractmethod
     def jacobian(self, q: Configuration) -> Array:

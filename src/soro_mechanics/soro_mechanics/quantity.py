@@ -106,10 +106,8 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
     unit = re.sub(r'\s+', ' ', match.group(2))
     if len(numbers) != size:
         raise QuantityError(f'{len(numbers)} numbers given; write {wanted}')
-    if not all(math.isfinite(x) for x in numbers):
-        raise QuantityError(f'not a finite number; write {wanted}')
     if si_unit == '1' and unit == '':
-        return tuple(numbers)
+        return _finite(numbers, wanted)
     if unit == '':
         raise QuantityError(f'the unit is missing; write {wanted}')
     if unit not in UNITS:
@@ -117,4 +115,10 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
     dimension, factor = UNITS[unit]
     if dimension != si_unit:
         raise QuantityError(f'{unit!r} measures another dimension ({dimension}); write {wanted}')
-    return tuple(x * factor for x in numbers)
+    return _finite([x * factor for x in numbers], wanted)
+
+
+def _finite(numbers: list[float], wanted: str) -> tuple[float, ...]:
+    if not all(math.isfinite(x) for x in numbers):
+        raise QuantityError(f'not a finite number; write {wanted}')
+    return tuple(numbers)

@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import math
+from enum import Enum
 import os
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from soro_mechanics import registry
 from soro_mechanics.actuators import Actuator, limit_violations
-from soro_mechanics.array_input import all_finite, finite_array, pose_array
+from soro_mechanics.array_input import all_finite, finite_array, has_shape, pose_array
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.conditioning import Conditioning, conditioning
 from soro_mechanics.configuration import (
@@ -33,6 +33,7 @@ POSITION_TOLERANCE = 1e-6  # m
 ORIENTATION_TOLERANCE = 1e-5  # rad
 POSITIVE = 'a finite number greater than zero'
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
+Kind = TypeVar('Kind', bound=Enum)
 
 
 def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot:
@@ -182,11 +183,10 @@ class Robot:
             Its status says when the target is unreachable, stopped by a limit or not converged.
         """
         pose, task = self._target(target, task)
-        tolerances = (position_tolerance, orientation_tolerance)
-        if not 0.0 < position_tolerance < math.inf:
-            raise InvalidInput('position_tolerance', position_tolerance, POSITIVE)
-        if not 0.0 < orientation_tolerance < math.inf:
-            raise InvalidInput('orientation_tolerance', orientation_tolerance, POSITIVE)
+        tolerances = (
+            _positive('position_tolerance', position_tolerance),
+            _positive('orientation_tolerance', orientation_tolerance),
+        )
         load, further = self._wrench(wrench), self._loads(loads)
         try:
             found = self._model.inverse(
@@ -202,8 +202,13 @@ class Robot:
         return found
 
     def jacobian(self, q: Configuration) -> Array:
-        """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
-        return self._model.jacobian(self._own(q))
+        """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit.
+
+        NaN, like compliances, where q is not converged.
+        """
+        if not self._own(q).status.converged:
+            return np.full((6, len(self.actuators)), np.nan)
+        return self._model.jacobian(q)
 
     def compliance(self, q: Configuration, wrench: Any = None, method: str = 'tangent') -> Array:
         """Return the (6, 6) compliance at the tip, base axes, linear first.
@@ -217,15 +222,19 @@ class Robot:
             The exact tangent of the loaded equilibrium (what a finite difference of `forward`
             gives), or the published integral that neglects the load's geometric term.
         """
-        q = self._at_wrench(self._own(q), wrench)
-        return self._model.compliance(q, self._method(method))
+        method, q = self._method(method), self._at_wrench(self._own(q), wrench)
+        if not q.status.converged:
+            return np.full((6, 6), np.nan)
+        return self._model.compliance(q, method)
 
     def compliance_along(
         self, q: Configuration, wrench: Any = None, method: str = 'tangent'
     ) -> tuple[Array, ...]:
         """Return, per backbone, the compliance (n, 6, 6) at every station of `q.backbones`."""
-        q = self._at_wrench(self._own(q), wrench)
-        return self._model.compliance_along(q, self._method(method))
+        method, q = self._method(method), self._at_wrench(self._own(q), wrench)
+        if not q.status.converged:
+            return tuple(np.full((len(arc), 6, 6), np.nan) for arc in q.arc_lengths)
+        return self._model.compliance_along(q, method)
 
     def workspace(self, samples: Any, executor: Any = None) -> Any:
         """Compute many configurations; see `soro_mechanics.workspace.sample_workspace`."""
@@ -263,10 +272,10 @@ class Robot:
 
     def conditioning(self, q: Configuration, length: float) -> Conditioning:
         """Return how evenly the actuators move the tip, rotations times `length` [m]."""
-        scale = float(finite_array('length', length, ()))
-        if not scale > 0.0:
-            raise InvalidInput('length', length, 'a characteristic length greater than zero [m]')
-        return conditioning(self.jacobian(q), scale)
+        scale, jacobian = _positive('length', length), self.jacobian(q)
+        if not all_finite(jacobian):
+            raise InvalidInput('q', q.status.code.name, 'a converged Configuration')
+        return conditioning(jacobian, scale)
 
     def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
         """Return the lowest natural frequencies (count,) [Hz], actuators held (model network)."""
@@ -304,6 +313,8 @@ class Robot:
         return np.zeros(6) if wrench is None else finite_array('wrench', wrench, (6,))
 
     def _loads(self, loads: Sequence[Load]) -> tuple[Load, ...]:
+        if isinstance(loads, Load) or not all(isinstance(load, Load) for load in loads):
+            raise InvalidInput('loads', loads, 'a sequence of Load')
         return tuple(self._load(f'loads[{i}]', load) for i, load in enumerate(loads))
 
     def _load(self, field: str, load: Load) -> Load:
@@ -316,11 +327,14 @@ class Robot:
             if not until > start:
                 raise InvalidInput(f'{field}.until', until, f'beyond arc_length ({start:g} m)')
         wrench = finite_array(f'{field}.wrench', load.wrench, (6,))
-        return Load(wrench, load.on, start, LoadAxes(load.axes), until)
+        axes = _member(f'{field}.axes', load.axes, LoadAxes)
+        return Load(wrench, load.on, start, axes, until)
 
     def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
         q = guess.configuration if isinstance(guess, InverseSolution) else guess
-        return None if q is None else self._own(q, 'guess')
+        if q is None or not self._own(q, 'guess').status.converged:
+            return None  # what was not solved is no start
+        return q
 
     def _own(self, q: Configuration, field: str = 'q') -> Configuration:
         if not isinstance(q, Configuration):
@@ -333,21 +347,40 @@ class Robot:
         if wrench is None:
             return q
         load = self._wrench(wrench)
-        return self._model.forward(q.actuation, load, q.loads, q.gravity, q)
+        return self._model.forward(
+            q.actuation, load, q.loads, q.gravity, q if q.status.converged else None
+        )
 
     def _target(self, target: Any, task: Task | None) -> tuple[Array, Task]:
-        if np.shape(target) == (3,):
+        if task is not None:
+            task = _member('task', task, Task)
+        if has_shape(target, (3,)):
             if task not in (None, Task.POSITION):
                 raise InvalidInput('target', target, f'a (4, 4) pose for task {task!r}')
             pose = np.eye(4)
             pose[:3, 3] = finite_array('target', target, (3,))
             return pose, Task.POSITION
-        return pose_array('target', target), Task.POSE if task is None else Task(task)
+        return pose_array('target', target), Task.POSE if task is None else task
 
     def _method(self, method: str) -> str:
         if method not in ('tangent', 'integral'):
             raise UnknownName('method', method, ('tangent', 'integral'))
         return method
+
+
+def _positive(field: str, value: float) -> float:
+    number = float(finite_array(field, value, ()))
+    if not number > 0.0:
+        raise InvalidInput(field, value, POSITIVE)
+    return number
+
+
+def _member(field: str, value: object, kind: type[Kind]) -> Kind:
+    try:
+        return kind(value)
+    except ValueError:
+        names = ', '.join(f'{kind.__name__}.{one.name}' for one in kind)
+        raise InvalidInput(field, value, f'one of {names}') from None
 
 
 def _count(field: str, value: int) -> int:

@@ -33,6 +33,8 @@ SCHEMA = 1
 LARGEST = 10**6  # bytes of a robot file
 MOST_ENTRIES = 20_000  # of a robot file, aliases written out
 FOREIGN_SECTIONS = ('driver', 'emulator')
+_NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
+_OLD_NUMBER = re.compile(r'[-+]?0[0-7_]+|.*:.*')
 
 
 @dataclass(frozen=True)
@@ -137,11 +139,23 @@ def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, A
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """SafeLoader that refuses a key that stands twice in one mapping."""
+    """SafeLoader that refuses merge keys, and a key that stands twice in one mapping.
+
+    Octal and sexagesimal numbers of YAML 1.1, 050 and 1:30, are texts.
+    """
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        tag = super().resolve(kind, value, implicit)
+        old = tag in _NUMBERS and _OLD_NUMBER.fullmatch(value)
+        return self.DEFAULT_SCALAR_TAG if old else tag
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == 'tag:yaml.org,2002:merge':
+                line = key_node.start_mark.line + 1
+                remedy = 'merge keys are not taken; write the merged keys out'
+                raise RobotFileError('<<', f'line {line}', remedy)
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable) and key in seen:
                 line = key_node.start_mark.line + 1

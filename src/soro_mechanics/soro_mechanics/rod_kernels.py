@@ -15,7 +15,7 @@ takes W off F and S eta off dF.
 
 import numpy as np
 
-from soro_mechanics.dense_kernels import solve_in_place
+from soro_mechanics.dense_kernels import negative_pivots, solve_in_place
 from soro_mechanics.lie_kernels import kernel
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
@@ -386,32 +386,36 @@ def fundamental_pass(chain, record, d_record, held, d_held, press, d_press, grav
 
 
 @kernel
-def without_conjugate_point(node_cols):
-    """Whether the twist columns keep det > 0 at every node beyond the base.
+def without_conjugate_point(node_cols, node_total):
+    """Whether the rod is stable with its tip held; node_cols, node_total as of `rod_pass`.
 
-    Where the determinant passes zero the piece before the node would buckle with both ends held.
+    With the nodes up to n - 1 free and all later ones held, the stiffness that node n feels is
+    ``P = B^-1 D[n+1] D[n]^-1``: D the twist columns, B the flexibility of the element beyond n.
+    ``D[n+1] D[n]^-1 B`` is congruent to it, and has as many negative directions. Their sum over
+    the nodes is that of the rod (Sylvester). The sign of det D alone misses what comes in pairs:
+    an axisymmetric rod buckles in two planes at once.
     """
     a = np.empty((6, 6))
-    for n in range(1, node_cols.shape[0]):
+    b = np.empty((6, 6))
+    product = np.empty((6, 6))
+    work = np.empty((6, 6))
+    for n in range(1, node_cols.shape[0] - 1):
+        size = 0.0
         for r in range(6):
             for c in range(6):
                 a[r, c] = node_cols[n, r, c]
-        positive = True
-        for i in range(6):
-            pivot = i
-            for r in range(i + 1, 6):
-                if abs(a[r, i]) > abs(a[pivot, i]):
-                    pivot = r
-            if pivot != i:
-                positive = not positive
-                for c in range(6):
-                    a[i, c], a[pivot, c] = a[pivot, c], a[i, c]
-            if a[i, i] < 0.0:
-                positive = not positive
-            for r in range(i + 1, 6):
-                t = a[r, i] / a[i, i]
-                for c in range(i + 1, 6):
-                    a[r, c] -= t * a[i, c]
-        if not positive:
+                b[r, c] = node_total[n + 1, r, c] - node_total[n, r, c]
+            size += b[r, r]
+        if size == 0.0:
+            continue  # a rigid link
+        if solve_in_place(a, 6, b, 6) == 0:
+            return False
+        for r in range(6):
+            for c in range(6):
+                t = 0.0
+                for k in range(6):
+                    t += node_cols[n + 1, r, k] * b[k, c]
+                product[r, c] = t
+        if negative_pivots(product, 6, work) > 0:
             return False
     return True

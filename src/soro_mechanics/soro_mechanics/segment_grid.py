@@ -58,6 +58,7 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
                 places = np.sort(np.append(places, cut))
         lengths += list(np.diff(places))
         owner += [i] * (len(places) - 1)
+        places.setflags(write=False)  # shared by every configuration
         stations.append(places)
         slices.append(slice(node, node + len(places)))
         node += len(places)

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from soro_mechanics import rod_kernels as kernels
 from soro_mechanics.configuration import Array, Configuration, Load
 from soro_mechanics.cosserat_kernels import EXACT, PUBLISHED, RECORD
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.model import Model
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.segment_grid import Grid, load_arrays, load_cuts, make_grid
 from soro_mechanics.segment_schema import Compensation, SegmentChain
 from soro_mechanics.status import Code, SolverStatus, Stability
 
+MOST_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
 
 
@@ -89,6 +91,9 @@ class SegmentModel(Model):
         if compensation.increments > 0:
             return np.arange(1.0, compensation.increments + 1.0) / compensation.increments
         growth = float(np.linalg.norm(actuation)) / compensation.threshold
+        if not growth <= MOST_INCREMENTS:
+            expected = f'at most {MOST_INCREMENTS} times the threshold of the increments'
+            raise InvalidInput('actuation', actuation.tolist(), expected)
         whole = np.arange(1.0, math.ceil(growth))
         return np.append(whole / growth, 1.0) if growth > 1.0 else np.ones(1)
 
@@ -153,22 +158,22 @@ class SegmentModel(Model):
         began = time.perf_counter()
         cuts = load_cuts(self.structure, loads)
         grid = self._plain if not any(cuts) else make_grid(self.structure, cuts)
-        old: RodState | None = None if guess is None else guess.state
-        if old is not None and old.grid.cuts != grid.cuts:
-            old = None
+        old: RodState | None = None
+        if guess is not None and guess.status.converged and guess.state.grid.cuts == grid.cuts:
+            old = guess.state
         ramp = self._reuse(old, actuation, gravity)
         if ramp is None:
             ramp = self._ramp(grid, actuation, gravity, 0, old.ramp if old else None)
+            if old is not None and not math.isfinite(ramp.residual):  # led astray
+                ramp = self._ramp(grid, actuation, gravity, 0, None)
         arrays = load_arrays(self.structure, grid, wrench, loads, gravity)
         state, passes, residual = self._load(grid, arrays, ramp, gravity, old, guess, wrench)
         status = self._status(state, passes, residual, began)
         return self._configuration(state, actuation, wrench, loads, gravity, status)
 
     def _reuse(self, old: RodState | None, actuation: Array, gravity: Array) -> Ramp | None:
-        if old is None or not math.isfinite(old.ramp.residual):
-            return None
-        if old.ramp.structure is not self.structure:  # a guess from a robot of other numbers
-            return None
+        if old is None or old.ramp.structure is not self.structure:
+            return None  # a guess from a robot of other numbers, if any
         same = np.array_equal(old.ramp.actuation, actuation)
         return old.ramp if same and np.array_equal(old.ramp.gravity, gravity) else None
 
@@ -244,7 +249,7 @@ class SegmentModel(Model):
 
     def _stability(self, state: RodState) -> tuple[Stability, float]:
         """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
-        inner = kernels.without_conjugate_point(state.columns)
+        inner = kernels.without_conjugate_point(state.columns, state.integral)
         compliance = self._tip_form(state, state.columns[-1, :6, :] @ np.linalg.inv(
             state.columns[-1, 6:, :]))  # fmt: skip
         length = self._units[1] / self._units[0]

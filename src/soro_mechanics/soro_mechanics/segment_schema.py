@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.section import Section
@@ -152,12 +153,27 @@ def _read_segment(item: Section, actuators: tuple[Actuator, ...], taken: list[st
     for i, chamber in enumerate(chambers):
         if chamber.offset >= radius:
             raise item.error('chambers', f'chamber {i} lies outside the radius {radius:g} m')
+    section, holes = math.pi * radius**2, sum(c.area for c in chambers)
+    if holes > section:
+        raise item.error(
+            'chambers',
+            f'their areas add up to {holes:g} m^2, more than the section of the radius has '
+            f'({section:g} m^2); write smaller areas, or a larger radius',
+        )
+    axial = item.quantity('axial_stiffness', 'N', positive=True)
+    bending = item.quantity('bending_stiffness', 'N m^2', positive=True)
+    if bending > axial * radius**2:
+        raise item.error(
+            'bending_stiffness',
+            f'no section within the radius {radius:g} m has that; with this axial_stiffness '
+            f'at most {axial * radius**2:g} N m^2',
+        )
     return Segment(
         name=name,
         length=item.quantity('length', 'm', positive=True),
         radius=radius,
-        axial_stiffness=item.quantity('axial_stiffness', 'N', positive=True),
-        bending_stiffness=item.quantity('bending_stiffness', 'N m^2', positive=True),
+        axial_stiffness=axial,
+        bending_stiffness=bending,
         shear_factor=item.number('shear_factor', positive=True),
         linear_density=item.quantity('linear_density', 'kg/m', minimum=0.0),
         chambers=tuple(chambers),

@@ -161,10 +161,11 @@ class Sensing:
         self.linearise(ports)
 
     def linearise(self, ports: CondensedPorts) -> None:
-        """Take a new linearisation; `ports` of the same sizes."""
+        """Take a new linearisation; `ports` of the same sizes. `z` counts from it: zero."""
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
         self.ports = ports
+        self.z[:] = 0.0
         self._state[: self.sizes[0]] = ports.torque
         self._state[self.sizes[0] :] = ports.force
         np.add(self._bound, self._state, out=self._low)

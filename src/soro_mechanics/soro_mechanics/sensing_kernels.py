@@ -154,7 +154,7 @@ def sense(w, sizes, offset, weight, prior, state, low, high, z, covariance, work
     low, high : (nz,)
         Bounds of the change z.
     z, covariance : (nz,), (nz, nz)
-        Results. The covariance does not know of active bounds.
+        Results, untouched unless SENSED. The covariance does not know of active bounds.
 
     Returns
     -------
@@ -168,6 +168,7 @@ def sense(w, sizes, offset, weight, prior, state, low, high, z, covariance, work
     right, work = work[:rows], work[rows:]
     inverse, work = work[: nz * nz].reshape((nz, nz)), work[nz * nz :]
     scale, work = work[:nz], work[nz:]
+    scaled, work = work[:nz], work[nz:]
     _stack(w, na, ns, nz, offset, weight, prior, state, matrix, right)
     total = 0.0
     for i in range(rows):
@@ -188,12 +189,12 @@ def sense(w, sizes, offset, weight, prior, state, low, high, z, covariance, work
         s = 0.0
         for k in range(i, nz):
             s += inverse[i, k] * right[k]
-        z[i] = s
+        scaled[i] = s
         bounded = bounded or s * scale[i] < low[i] or s * scale[i] > high[i]
-    if bounded and _solve_bounded(matrix, right, scale, low, high, z, work, index) != OPTIMAL:
+    if bounded and _solve_bounded(matrix, right, scale, low, high, scaled, work, index) != OPTIMAL:
         return BOUNDS_CONTRADICT, True
     for i in range(nz):
-        z[i] *= scale[i]
+        z[i] = scale[i] * scaled[i]
         for j in range(nz):
             s = 0.0
             for k in range(max(i, j), nz):

@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics import lie
-from soro_mechanics.array_input import finite_array, pose_array
+from soro_mechanics.array_input import finite_array, has_shape, pose_array
 from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput
+
+DEFINITE = 'a symmetric part that is positive definite (a stable equilibrium)'
+REGULAR = 'a compliance of full rank: this one is rigid in some direction'
+ROUND_OFF = 1e-12  # of the largest eigenvalue
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def stiffness_along(compliance: Any, direction: Any, others: str = 'free') -> fl
         [N/m] for a force, [N m/rad] for a moment.
     """
     matrix = finite_array('compliance', compliance, (6, 6))
-    size = (3,) if np.shape(direction) == (3,) else (6,)
+    size = (3,) if has_shape(direction, (3,)) else (6,)
     given = finite_array('direction', direction, size)
     length = float(np.linalg.norm(given))
     if not length > 0.0:
@@ -135,7 +139,10 @@ def stiffness_along(compliance: Any, direction: Any, others: str = 'free') -> fl
     if others == 'free':
         return float(1.0 / (unit @ matrix @ unit))
     if others == 'held':
-        return float(unit @ np.linalg.solve(matrix, unit))
+        try:
+            return float(unit @ np.linalg.solve(matrix, unit))
+        except np.linalg.LinAlgError:
+            raise InvalidInput('compliance', matrix, REGULAR) from None
     raise InvalidInput('others', others, "'free' or 'held'")
 
 
@@ -193,8 +200,9 @@ def _cholesky(symmetric: Array) -> Array:
     try:
         return np.asarray(np.linalg.cholesky(symmetric), dtype=float)
     except np.linalg.LinAlgError:
-        expected = 'a symmetric part that is positive definite (a stable equilibrium)'
-        raise InvalidInput('compliance', symmetric, expected) from None
+        values = np.linalg.eigvalsh(symmetric)
+        stable = bool(values[0] > -ROUND_OFF * values[-1])
+        raise InvalidInput('compliance', symmetric, REGULAR if stable else DEFINITE) from None
 
 
 def _ellipsoid(block: Array) -> Ellipsoid:

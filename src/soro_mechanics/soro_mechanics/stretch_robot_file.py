@@ -79,7 +79,7 @@ def _replace_rod(text: str, fit: LegFit, length: float) -> str:
     def points(match: re.Match[str]) -> str:
         pairs = zip(fit.curve.pressures, fit.curve.values, strict=True)
         lines = [
-            f'{match[2]}- {{at: {p / 1e3:g} kPa, value: {v * length:.7f}}}\n' for p, v in pairs
+            f'{match[2]}- {{at: {p / 1e3:g} kPa, value: {v * length:.7f} m}}\n' for p, v in pairs
         ]
         return match[1] + ''.join(lines)
 

@@ -70,7 +70,7 @@ def read_stretch_table(file: str | os.PathLike[str], model: Ancf) -> StretchTabl
             data = stream.read(LARGEST + 1)
         if len(data) > LARGEST:
             raise InvalidInput('table', str(path), f'a file of at most {LARGEST} bytes')
-        rows = list(csv.reader(data.decode('utf-8').splitlines()))
+        rows = list(csv.reader(data.decode('utf-8-sig').splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput('table', str(path), f'a readable CSV file ({error})') from None
     numbered = [
@@ -157,6 +157,8 @@ def _columns(
         name = match.group(1) if match else cell
         if match is None or name not in wanted:
             raise InvalidInput(f'{file}, header', cell, f'one of {", ".join(wanted)}')
+        if name in found:
+            raise InvalidInput(f'{file}, header', cell, f'the column {name} once')
         si = _SI.get(wanted[name], '')
         unit = match.group(2) or ''
         if si in ('', '1'):

@@ -65,11 +65,14 @@ def _add(rows, targets, forces, count, direction, target, force):
 
 
 @kernel
-def _spring(distance, stiffness, damping, force, speed):
-    """Return the goal along a row: the surface, moved as far as its compliance yields."""
+def _spring(distance, stiffness, drag, force):
+    """Return the goal along a row: the surface, moved as far as its compliance yields.
+
+    `drag` is the force of the damping against motion along the row.
+    """
     if stiffness == 0.0:
         return distance
-    return distance + (force - damping * speed) / stiffness
+    return distance + (force - drag) / stiffness
 
 
 @kernel
@@ -106,7 +109,7 @@ def _hold_rotation(frame, number, turn, wrench, rows, targets, forces, count, wo
         stiffness = number[ROTATIONAL]
         if math.isinf(stiffness):
             stiffness = 0.0  # rigid
-        goal = _spring(-turn[axis], stiffness, 0.0, force, 0.0)
+        goal = _spring(-turn[axis], stiffness, 0.0, force)
         count = _add(rows, targets, forces, count, work, goal, force)
     return count
 
@@ -145,8 +148,10 @@ def _surface(frame, axis, side, depth, angular, number, contact, slot, wrench, s
         return count
     contact[slot] = side
     stiffness = number[ROTATIONAL if angular else STIFFNESS]
-    damping = 0.0 if angular else number[DAMPING]
-    goal = _spring(depth, stiffness, damping, force, _along(work, speed))
+    drag = 0.0 if angular else number[DAMPING] * _along(work, speed)
+    if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
+        drag = min(drag, max(stiffness * depth, 0.0))
+    goal = _spring(depth, stiffness, drag, force)
     return _add(rows, targets, forces, count, work, goal, force)
 
 
@@ -155,8 +160,8 @@ def _fixed_axis(frame, axis, position, number, wrench, speed, rows, targets, for
     """Add the row that holds one coordinate of a frame at zero."""
     _direction(frame, axis, False, work)
     force = _along(work, wrench)
-    damping = number[DAMPING]
-    goal = _spring(-position, number[STIFFNESS], damping, force, _along(work, speed))
+    drag = number[DAMPING] * _along(work, speed)
+    goal = _spring(-position, number[STIFFNESS], drag, force)
     return _add(rows, targets, forces, count, work, goal, force)
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from soro_mechanics.model import Batch
     from soro_mechanics.robot import Robot
 
+RAREST = 10_000  # one sample in so many must keep the coupled limits
+ENOUGH = 10  # samples of the rarest kind that are waited for, before they are called too rare
+BLOCK = 4096  # draws at once where some may be left out
 CHUNK = 64  # samples of one task; where a model has no batch, each starts from the one before
 
 
@@ -69,15 +72,20 @@ def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
         raise InvalidInput('count', count, 'at least 1')
     low, high = robot.limits.T
     shift = np.random.default_rng(seed).random(len(low))
-    coupled = bool(robot.description.coupled_limits)
-    found: list[Array] = []
-    for first in range(1, 10000 * count, count):
-        index = np.arange(first, min(first + count, 10000 * count))
+    limits = robot.description.coupled_limits
+    weights = np.array([c.coefficients for c in limits]).reshape(-1, len(low))
+    most = np.array([c.maximum for c in limits])
+    block = max(count, BLOCK) if limits else count
+    found, drawn = np.empty((0, len(low))), 0
+    while len(found) < count:
+        if drawn >= RAREST * ENOUGH and len(found) * RAREST < drawn:
+            expected = f'limits that leave more than 1 part in {RAREST} of the box'
+            raise InvalidInput('count', count, expected)
+        index = np.arange(drawn + 1, drawn + 1 + block)
         points = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
-        found += [point for point in points if not coupled or robot.feasible(point)]
-        if len(found) >= count:
-            return np.array(found[:count])
-    raise InvalidInput('count', count, 'limits that leave more than 1 part in 10000 of the box')
+        found = np.vstack([found, points[np.all(points @ weights.T <= most, axis=1)]])
+        drawn += block
+    return found[:count]
 
 
 def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = None) -> Workspace:
@@ -101,11 +109,14 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))
     else:
-        actuations = np.array(samples, dtype=float)
         wanted = len(robot.actuators)
+        expected = f'shape (n, {wanted}) or a number of samples'
+        try:
+            actuations = np.array(samples, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidInput('samples', samples, expected, Code.INVALID_SIZE) from None
         if actuations.ndim != 2 or actuations.shape[1] != wanted:
-            expected = f'shape (n, {wanted}) or a number of samples'
-            raise InvalidInput('samples', np.shape(samples), expected, Code.INVALID_SIZE)
+            raise InvalidInput('samples', actuations.shape, expected, Code.INVALID_SIZE)
         if not np.all(np.isfinite(actuations)):
             raise InvalidInput('samples', samples, 'finite numbers', Code.NOT_FINITE)
     chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]

@@ -435,3 +435,15 @@ def test_wrong_curves_are_refused(tmp_path, robot, key, value):
     with pytest.raises(RobotFileError) as caught:
         load_robot(str(file))
     assert caught.value.path.startswith('ancf.legs[1]')
+
+
+@pytest.mark.parametrize('change', [{'spacing_ratio': 0.9}, {'elements': 10}])
+def test_a_guess_from_another_design_leads_to_this_ones_shape(robot, change):
+    other = redesigned(robot, **change)
+    pressures = [90e3, 60e3, 120e3]
+    cold = other.forward(pressures)
+    warm = other.forward(pressures, guess=robot.forward(pressures))
+    assert warm.status.code is cold.status.code is Code.NONE
+    np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
+    for a, b in zip(warm.backbones, cold.backbones, strict=True):
+        np.testing.assert_allclose(a[0], b[0], atol=1e-12)

@@ -21,7 +21,7 @@ from soro_mechanics.virtual_environment import (
     VirtualObject,
 )
 
-from soro_mechanics import load_robot
+from soro_mechanics import haptic_device, load_robot
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -110,6 +110,76 @@ def test_one_assembly_per_tick_follows_a_moving_hand(device):
     assert worst < 2e-6
     np.testing.assert_allclose(quick.sensor, exact.sensor, atol=2e-7)
     np.testing.assert_allclose(quick.torque, exact.torque, atol=2e-5)
+
+
+def test_a_long_step_is_taken_in_parts_and_the_ports_say_where_it_is(robot, device, monkeypatch):
+    far = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    device.restart(np.zeros(6))
+    with monkeypatch.context() as patch:
+        patch.setattr(haptic_device, 'LOOP_STEPS', 1)
+        assert device.update(far, HAND) is Code.NOT_CONVERGED
+    share = device.ports.angle[0]
+    assert 0.1 < share < 0.9
+    np.testing.assert_allclose(device.ports.angle, share * far)
+    np.testing.assert_allclose(device.ports.force[:3], share * HAND[:3])
+    there = HapticDevice(robot)
+    there.restart(far)
+    for _ in range(3):
+        code = device.update(far, np.zeros(5))
+    assert code is Code.NONE
+    np.testing.assert_array_equal(device.ports.angle, far)
+    np.testing.assert_allclose(device.ports.pose, there.ports.pose, atol=1e-6)
+    np.testing.assert_allclose(device.ports.torque, there.ports.torque, atol=1e-4)
+
+
+def test_what_is_no_number_changes_nothing(device):
+    device.restart(ANGLE)
+    before = device.snapshot()
+    nothing = np.zeros(5)
+    assert device.update(np.full(6, np.nan), nothing) is Code.NOT_FINITE
+    assert device.update(ANGLE, np.array([0.0, np.inf, 0.0, 0.0, 0.0])) is Code.NOT_FINITE
+    for name, value in vars(before).items():
+        np.testing.assert_array_equal(getattr(device.ports, name), value)
+    assert device.update(ANGLE, nothing) is Code.NONE
+
+
+def loop_of(robot):
+    device = HapticDevice(robot)
+    forces = [10.0, 10.0, 10.0, 0.5, 0.5]
+    sensing = sensing_setup(device.ports, 2.7e-4, 2e-5, forces)
+    loop = HapticLoop(device, sensing, rendering_setup(DT, device.motor_limits(), 17.0))
+    loop.start(np.zeros(6))
+    return loop
+
+
+def test_motors_that_jump_are_no_force_of_the_hand(robot, device):
+    loop = loop_of(robot)
+    far = 0.6 * np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    device.restart(far)
+    sensing = loop.law.sensing
+    for _ in range(60):
+        assert loop.tick(far, device.ports.sensor) is Code.NONE
+        code = loop.advance()
+    assert code is Code.NONE
+    np.testing.assert_allclose(sensing.wrench[:3], 0.0, atol=0.01)
+    np.testing.assert_allclose(sensing.pose[:3, 3], device.ports.pose[:3, 3], atol=1e-5)
+
+
+def test_without_an_estimate_the_model_stays_where_it_is(robot, device):
+    loop = loop_of(robot)
+    device.restart(np.zeros(6))
+    for tick in range(30):
+        device.update(0.002 * tick * np.ones(6), 0.02 * tick * np.eye(5)[0])
+        loop.tick(device.ports.angle, device.ports.sensor)
+        assert loop.advance() is Code.NONE
+    before = loop.device.snapshot()
+    for _ in range(20):
+        assert loop.tick(np.full(6, np.nan), device.ports.sensor) is Code.NOT_FINITE
+        assert loop.advance() is Code.NOT_FINITE
+    for name, value in vars(before).items():
+        np.testing.assert_array_equal(getattr(loop.device.ports, name), value)
+    loop.tick(device.ports.angle, device.ports.sensor)
+    np.testing.assert_allclose(loop.law.sensing.wrench[0], device.ports.force[0], atol=0.01)
 
 
 def test_all_five_directions_are_observable_and_the_handle_turn_is_stiff(robot, device):

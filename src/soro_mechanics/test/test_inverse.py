@@ -177,3 +177,35 @@ def test_what_no_actuator_moves_cannot_be_met():
     s = solve_inverse(robot.engine, target, task, np.zeros(6), (), robot.gravity, q, (1e-6, 1e-6))
     assert s.status.code is Code.UNREACHABLE
     assert s.position_error == pytest.approx(1e-3, rel=1e-6)
+
+
+@pytest.mark.parametrize('model', ['lpcc', 'npcc'])
+def test_no_answer_is_beyond_a_coupled_limit(two, model):
+    names = len(two.actuators)
+    supply = CoupledLimit('supply', np.ones(names), 2.5e5)
+    pairs = [
+        CoupledLimit(f'pair_{k}', np.eye(names)[k] + 0.3 * np.eye(names)[k + 1], 1e5)
+        for k in range(names - 1)
+    ]
+    order = CoupledLimit('order', np.eye(names)[0] - np.eye(names)[1], 0.0)
+    random = np.random.default_rng(1)
+    low, high = two.limits.T
+    targets = [two.forward(low + (high - low) * random.random(names)).tip for _ in range(6)]
+    codes = set()
+    for limits in ((supply,), tuple(pairs), (order,)):
+        bound = Robot(replace(two.description, coupled_limits=limits), model)
+        for target in targets:
+            s = bound.inverse(target[:3, 3])
+            assert bound.violations(s.actuation) == ()
+            codes.add(s.status.code)
+    assert {Code.NONE, Code.AT_LIMIT} <= codes
+
+
+def test_an_answer_outside_the_range_of_its_model_says_so():
+    robot = load_robot('spatial_cc')
+    pull = [0.0, 0.0, 150.0, 0.0, 0.0, 0.0]
+    q = robot.forward([9e4, 9.5e4, 9e4], wrench=pull)
+    assert q.status.code is Code.OUT_OF_RANGE
+    s = robot.inverse(q.tip[:3, 3], wrench=pull)
+    assert s.status.code is s.configuration.status.code is Code.OUT_OF_RANGE
+    assert s.status.message == q.status.message

@@ -8,10 +8,12 @@ from kirchhoff_cases import CALM, changed, pose_at
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
+from soro_mechanics.actuators import CoupledLimit
 from soro_mechanics.kirchhoff import Kirchhoff
 from soro_mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
 from soro_mechanics.kirchhoff_reach_kernels import make_rod_work
 from soro_mechanics.kirchhoff_rod_kernels import rod_system
+from soro_mechanics.robot import Robot
 
 from soro_mechanics import Code, InvalidInput, load_robot, Stability, Task
 
@@ -234,3 +236,35 @@ def test_least_squares_keeps_a_prescribed_attitude(model, robot):
     found = solve_least_squares(problem, exact.quaternions, exact.reaction)
     assert found.missed < 1e-5
     np.testing.assert_allclose(found.quaternions[-1][1:], 0.0, atol=1e-4)
+
+
+def test_coupled_limits_are_kept(robot):
+    target = robot.forward(np.linspace(0.09, 0.11, 30)).tip[:3, 3]
+    free = robot.inverse(target)
+    assert free.status.code is Code.NONE
+    weights = np.zeros(30)
+    weights[np.argsort(free.actuation)[-2:]] = 1.0
+    cap = CoupledLimit('cap', weights, float(weights @ free.actuation) - 1e-3)
+    bound = Robot(replace(robot.description, coupled_limits=(cap,)), 'kirchhoff')
+    kept = bound.inverse(target)
+    assert kept.status.code is Code.NONE
+    assert bound.violations(kept.actuation) == ()
+    np.testing.assert_allclose(kept.configuration.tip[:3, 3], target, atol=1e-6)
+
+
+@pytest.mark.parametrize('target', [[0.0, 0.0, 1.2], [1.2, 0.0, 0.2]])
+def test_beyond_its_length_the_robot_keeps_its_limits(robot, target):
+    s = robot.inverse(target)
+    assert s.status.code is Code.UNREACHABLE
+    assert robot.feasible(s.actuation)
+    assert s.configuration.status.code is Code.NONE
+    assert s.position_error < np.linalg.norm(target) - 0.9
+
+
+def test_a_guess_of_another_mesh_is_no_start(robot):
+    structure = dict(robot.description.structure)
+    structure['kirchhoff'] = replace(structure['kirchhoff'], elements=400)
+    fine = Robot(replace(robot.description, structure=structure), 'kirchhoff')
+    lengths = np.linspace(0.095, 0.105, 30)
+    q = fine.forward(lengths, guess=robot.forward(lengths))
+    np.testing.assert_array_equal(q.tip, fine.forward(lengths).tip)

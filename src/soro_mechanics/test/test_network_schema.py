@@ -69,6 +69,13 @@ def changed(path, value):
     (('actuation', 0), {'actuator': 'air', 'drives': 'stretch', 'rods': ['leg']},
      'network.actuation[0].drives'),
     (('sections', 'wire', 'poisson'), 0.7, 'network.sections.wire.poisson'),
+    (('sections', 'wire', 'poisson'), -1, 'network.sections.wire.poisson'),
+    (('actuation', 0, 'end'), 'to', 'network.actuation[0].drives'),
+    (('actuation', 1, 'curve', 1, 'value'), '1.1 m', 'network.actuation[1].curve[1].value'),
+    (('actuation', 1, 'curve', 1, 'value'), 1.6, 'network.actuation[1].curve'),
+    (('actuation', 1, 'curve', 1, 'value'), 1.0, 'network.actuation[1].curve'),
+    (('rods', 0, 'to', 'body'), 'ground', 'network.rods[0].to'),
+    (('bodies', 'lost'), {'mass': '1 g'}, 'network.bodies.lost'),
     (('tip', 'body'), 'ground', 'network.tip.body'),
 ])  # fmt: skip
 def test_refused_with_the_place(path, value, field):
@@ -76,6 +83,87 @@ def test_refused_with_the_place(path, value, field):
         read(changed(path, value))
     assert refused.value.path == field
     assert refused.value.remedy
+
+
+@pytest.mark.parametrize(('drives', 'unit'), [('length', 'm'), ('curvature', '1/m')])
+def test_the_value_of_a_curve_carries_the_unit_of_what_it_drives(drives, unit):
+    def driven(*values):
+        data = copy.deepcopy(GOOD)
+        entry = {'actuator': 'air', 'drives': drives, 'rods': ['leg'], 'curve': [
+            {'at': '0 bar', 'value': values[0]}, {'at': '2 bar', 'value': values[1]},
+        ]}  # fmt: skip
+        data['actuation'][1] = entry | ({'direction': '1 0 0'} if drives == 'curvature' else {})
+        return read(data).drives[1].curve
+
+    np.testing.assert_allclose(driven(f'0.2 {unit}', f'0.3 {unit}'), [[0.0, 0.2], [2e5, 0.3]])
+    with pytest.raises(RobotFileError, match='the unit is missing') as refused:
+        driven(0.2, 0.3)
+    assert refused.value.path == 'network.actuation[1].curve[0].value'
+
+
+def test_an_end_without_a_motor_is_not_turned():
+    data = changed(('rods', 0, 'from', 'motor'), None)
+    with pytest.raises(RobotFileError, match=r'leg has no motor there.*motor: \{axis: .*from'):
+        read(data)
+
+
+@pytest.mark.parametrize('first', [
+    {'actuator': 'motor', 'drives': 'angle', 'rods': ['leg']},
+    {'actuator': 'motor', 'drives': 'length', 'rods': ['leg'], 'curve': [
+        {'at': '0 rad', 'value': '0.2 m'}, {'at': '1 rad', 'value': '0.3 m'},
+    ]},
+])  # fmt: skip
+def test_nothing_is_driven_twice(first):
+    data = changed(('actuation', 0), first)
+    kind = first['drives']
+    unit = 'rad' if kind == 'angle' else 'm'
+    data['actuation'][1] = {'actuator': 'air', 'drives': kind, 'rods': ['leg'], 'curve': [
+        {'at': '0 bar', 'value': f'0.2 {unit}'}, {'at': '1 bar', 'value': f'0.3 {unit}'},
+    ]}  # fmt: skip
+    with pytest.raises(RobotFileError, match=f'motor already drives the {kind}.* of leg') as error:
+        read(data)
+    assert error.value.path == 'network.actuation[1].rods'
+
+
+def test_what_adds_up_may_be_driven_twice():
+    data = copy.deepcopy(GOOD)
+    data['actuation'].append({'actuator': 'motor', 'drives': 'stretch', 'rods': ['leg'], 'curve': [
+        {'at': '0 rad', 'value': 1.0}, {'at': '1 rad', 'value': 0.9},
+    ]})  # fmt: skip
+    data['actuation'][0] |= {'curve': [
+        {'at': '0 rad', 'value': '1 rad'}, {'at': '1 rad', 'value': '0.9 rad'},
+    ]}  # fmt: skip
+    assert [d.kind for d in read(data).drives] == ['angle', 'stretch', 'stretch']
+
+
+@pytest.mark.parametrize(('name', 'value'), [
+    ('young', '100 GPa'), ('poisson', 0.4), ('density', '1000 kg/m^3'), ('shear_factor', 0.9),
+    ('strain_limit', '40 %'),
+])  # fmt: skip
+def test_a_taper_is_of_one_material(name, value):
+    data = changed(('rods', 0, 'section_end'), 'thin')
+    thin = {**GOOD['sections']['wire'], 'radius': '0.5 mm'}
+    data['sections']['thin'] = thin
+    assert read(data).rods[0].section_end.size == pytest.approx(0.5e-3)
+    thin[name] = value
+    with pytest.raises(RobotFileError, match='one material') as refused:
+        read(data)
+    assert refused.value.path == 'network.rods[0].section_end'
+
+
+def test_bodies_that_hold_each_other_only_are_refused():
+    data = copy.deepcopy(GOOD)
+    data['bodies'] |= {'a': {}, 'b': {}}
+    data['rods'].append({
+        'name': 'loose', 'section': 'wire', 'length': '0.2 m', 'from': {'body': 'a'},
+        'to': {'body': 'b'},
+    })  # fmt: skip
+    with pytest.raises(RobotFileError, match='no rods connect it to the ground') as refused:
+        read(data)
+    assert refused.value.path == 'network.bodies.a'
+    data['rods'][1]['from']['body'] = 'plate'
+    with pytest.raises(RobotFileError, match=r'bodies\.a'):
+        read(data)
 
 
 def test_an_actuator_must_drive_something():

@@ -27,6 +27,7 @@ def test_several_numbers_share_a_unit():
     ('4 0 mm', 'm', '2 numbers given'), ('mm', 'm', 'for example'), ('', 'm', 'for example'),
     (True, '1', 'write 1 number'), (None, 'm', 'write 1 number'), ([1], 'm', 'write 1 number'),
     ('1e999 m', 'm', 'not a finite number'), ('nan m', 'm', 'for example'),
+    ('1e305 GPa', 'Pa', 'not a finite number'), ('1e999', '1', 'not a finite number'),
     ('inf m', 'm', 'for example'), ('1 mm mm', 'm', 'unknown unit'),
     ('40 MM', 'm', 'unknown unit'),
     ('5 m', '1', 'another dimension'),

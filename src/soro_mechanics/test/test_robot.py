@@ -131,3 +131,59 @@ def test_numbers_beyond_computing_are_refused_instead_of_answered_with_nan():
     with pytest.raises(InvalidInput) as caught:
         robot.forward([1e308, 0.0, 0.0])
     assert caught.value.field == 'actuation'
+
+
+@pytest.mark.parametrize('name', sorted(robot_files()))
+def test_what_is_returned_belongs_to_the_caller(name):
+    # Scaled to millimetres, turned round: nothing of that reaches the robot.
+    robot = load_robot(name)
+    values = np.array([a.rest for a in robot.actuators])
+    first, gravity = robot.forward(values), robot.gravity
+    q = robot.forward(values)
+    for array in (q.actuation, q.gravity, q.tip, *q.backbones, *q.arc_lengths, *q.radii):
+        if array.flags.writeable:
+            array *= -1000.0
+    np.testing.assert_array_equal(robot.gravity, gravity)
+    again = robot.forward(values)
+    np.testing.assert_array_equal(again.tip, first.tip)
+    for a, b in zip(again.arc_lengths + again.radii, first.arc_lengths + first.radii, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize('name', ['spatial_cc', 'soft_parallel', 'pam_continuum'])
+def test_an_answer_and_its_configuration_share_no_numbers(name):
+    robot = load_robot(name)
+    middle = robot.limits.mean(axis=1) * np.linspace(0.98, 1.02, len(robot.actuators))
+    found = robot.inverse(robot.forward(middle).tip[:3, 3])
+    before = found.configuration.actuation.copy()
+    found.actuation[:] *= 1e-5
+    np.testing.assert_array_equal(found.configuration.actuation, before)
+
+
+def test_calls_that_cannot_be_meant_are_refused(robot):
+    q = robot.forward(np.zeros(3))
+    load = Load(np.zeros(6))
+    for call, field in (
+        (lambda: robot.forward(np.zeros(3), loads=load), 'loads'),
+        (lambda: robot.forward(np.zeros(3), loads=[load.wrench]), 'loads'),
+        (lambda: robot.forward(np.zeros(3), loads=[Load(np.zeros(6), axes=7)]), 'axes'),
+        (lambda: robot.forward([10**400, 0, 0]), 'actuation'),
+        (lambda: robot.inverse(q.tip, task=7), 'task'),
+        (lambda: robot.inverse([[1.0, 2.0], [3.0]]), 'target'),
+        (lambda: robot.inverse(q.tip, position_tolerance='a'), 'position_tolerance'),
+        (lambda: robot.inverse(q.tip, orientation_tolerance=-1.0), 'orientation_tolerance'),
+    ):
+        with pytest.raises(InvalidInput, match=field):
+            call()
+
+
+def test_what_was_not_solved_has_no_derivatives():
+    robot = load_robot('stiff_flop')
+    q = robot.forward(np.zeros(3), wrench=[0.0, 0.0, -1e7, 0.0, 0.0, 0.0])
+    assert not q.status.converged
+    assert np.isnan(robot.jacobian(q)).all() and np.isnan(robot.compliance(q)).all()
+    assert all(np.isnan(c).all() for c in robot.compliance_along(q))
+    with pytest.raises(InvalidInput, match='converged'):
+        robot.conditioning(q, 0.05)
+    good = robot.forward(np.zeros(3))
+    assert np.isnan(robot.compliance(good, wrench=q.wrench)).all()

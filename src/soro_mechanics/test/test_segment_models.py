@@ -9,6 +9,7 @@ import pytest
 from soro_mechanics.catalogue import robot_files
 from soro_mechanics.pcc import NonlinearPcc
 from soro_mechanics.robot import Robot
+from soro_mechanics.rod_kernels import without_conjugate_point
 from soro_mechanics.segment_model import with_compensation
 from soro_mechanics.segment_schema import Compensation
 
@@ -342,3 +343,59 @@ def test_guess_of_a_robot_of_other_stiffness_says_nothing_of_this_one(model, tmp
     warm = softer.forward(pressure, guess=first)
     np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
     assert np.abs(cold.tip - first.tip).max() > 1e-4
+
+
+@pytest.mark.parametrize('model', ['ncm', 'lcm'])
+@pytest.mark.parametrize('push', [4.0, 14.0, 24.0, 34.0])
+def test_a_rod_that_buckles_in_both_planes_at_once_is_called_unstable(model, push):
+    # Conjugate points of an axisymmetric rod come in pairs. The network counts pivots instead.
+    loads = (Load(np.array([0.0, 0.0, -push, 0.0, 0.0, 0.0]), 'segment_1', 0.02),)
+    found = {}
+    for name in (model, 'network'):
+        robot = load_robot('stiff_flop', name)
+        robot.gravity = np.zeros(3)
+        q = robot.forward(np.zeros(3), loads=loads)
+        assert q.status.converged
+        found[name] = q.status.stability
+        if name == model and found[name] is Stability.STABLE:
+            for c in robot.compliance_along(q)[0][1:]:
+                assert np.linalg.eigvalsh(0.5 * (c + c.T))[0] > 0.0
+    assert found[model] is found['network']
+    assert (found[model] is Stability.STABLE) == (push < 5.0)
+
+
+def test_interior_stability_is_what_the_eigenvalues_of_the_elements_say():
+    random = np.random.default_rng(3)
+    robot = load_robot('stiff_flop_two_segment', 'lcm')
+    counts = []
+    for _ in range(25):
+        robot.gravity = 9.81 * random.normal(size=3)
+        push = np.array([*0.02 * random.normal(size=2), -random.uniform(0.0, 20.0), 0.0, 0.0, 0.0])
+        load = Load(push, 'segment_1', random.uniform(0.01, 0.03))
+        q = robot.forward(0.5 * robot.limits[:, 1] * random.random(6), loads=(load,))
+        if not q.status.converged:
+            continue
+        twists = q.state.columns[1:, :6, :]
+        steps = [b @ np.linalg.inv(a) for a, b in zip(twists, twists[1:], strict=False)]
+        negative = sum(int(np.sum(np.linalg.eigvals(m).real < 0.0)) for m in steps)
+        assert without_conjugate_point(q.state.columns, q.state.integral) == (negative == 0)
+        counts.append(negative)
+    assert counts.count(0) > 3 and len(counts) - counts.count(0) > 3
+
+
+def test_a_failed_guess_is_no_start():
+    robot = load_robot('stiff_flop_two_segment', 'ncm')
+    failed = robot.forward([6e5, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert not failed.status.converged
+    q = robot.forward(np.zeros(6), guess=failed)
+    assert q.status.code is Code.NONE
+    np.testing.assert_array_equal(q.tip, robot.forward(np.zeros(6)).tip)
+
+
+def test_an_actuation_of_endless_increments_is_refused():
+    robot = load_robot('stiff_flop')
+    threshold = Compensation('converged', 0, 1e4)
+    engine = Robot(with_compensation(robot.description, threshold)).engine
+    for pressure in (1e12, 1e160):
+        with pytest.raises(InvalidInput, match='threshold of the increments'):
+            engine.parts(np.array([pressure, 0.0, 0.0]))

@@ -226,6 +226,29 @@ def test_model_failure_is_an_outcome():
     assert estimate.code is Code.NOT_CONVERGED
 
 
+def test_a_new_linearisation_starts_without_a_change():
+    device = SpringDevice()
+    truth = device.held(ANGLE, HAND)
+    start = device.held(np.zeros(6), np.zeros(5))
+    sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+    sensing.update(truth.angle, truth.sensor)
+    sensing.linearise(truth)
+    np.testing.assert_array_equal(sensing.force(), truth.force)  # not twice
+    np.testing.assert_array_equal(sensing.angle(), truth.angle)
+
+
+def test_bounds_that_contradict_leave_the_last_estimate():
+    device = SpringDevice()
+    truth = device.held(ANGLE, HAND)
+    start = device.held(np.zeros(6), np.zeros(5))
+    sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+    sensing.update(truth.angle, truth.sensor)
+    before = sensing.z.copy()
+    sensing._low[:], sensing._high[:] = 1.0, -1.0
+    assert sensing.update(0.5 * truth.angle, truth.sensor) is Code.UNREACHABLE
+    np.testing.assert_array_equal(sensing.z, before)
+
+
 def test_bad_input():
     ports = random_ports(0)
     with pytest.raises(InvalidInput, match='sensor_deviation'):

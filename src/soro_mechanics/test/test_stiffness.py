@@ -124,3 +124,19 @@ def test_a_clamped_place_has_no_asymmetry():
             np.testing.assert_array_equal(part.values, 0.0)
             assert part.asymmetry == 0.0
         assert stiffness.asymmetry(np.zeros((6, 6))) == 0.0
+
+
+def test_a_robot_that_is_rigid_in_some_direction_is_not_called_unstable():
+    robot = load_robot('spatial_cc')  # three numbers shape it: its compliance has rank three
+    compliance = robot.compliance(robot.forward([2e4, 4e4, 3e4]))
+    for call in (
+        lambda: stiffness.stiffness_of(compliance),
+        lambda: stiffness.eigenscrews(compliance),
+        lambda: stiffness.stiffness_along(
+            np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]), [1, 0, 0], 'held'
+        ),
+    ):
+        with pytest.raises(InvalidInput, match='rigid in some direction'):
+            call()
+    with pytest.raises(InvalidInput, match='positive definite'):
+        stiffness.stiffness_of(-np.eye(6))

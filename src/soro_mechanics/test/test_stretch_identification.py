@@ -50,6 +50,20 @@ def table(*pairs):
 HEIGHTS = (0.65, 0.61, 0.68)
 
 
+def test_a_table_of_a_spreadsheet_may_begin_with_a_byte_order_mark(robot, tmp_path):
+    file = tmp_path / 'table.csv'
+    file.write_text('leg,pressure [kPa],stretch\nleg_2,100,1.2\n', encoding='utf-8-sig')
+    found = read_stretch_table(file, robot.engine)
+    assert [list(p) for p in found.pressures] == [[], [1e5], []]
+
+
+def test_a_column_given_twice_is_refused(robot, tmp_path):
+    file = tmp_path / 'table.csv'
+    file.write_text('leg,pressure [kPa],pressure [bar],stretch\nleg_2,100,2,1.2\n')
+    with pytest.raises(InvalidInput, match='the column pressure once'):
+        read_stretch_table(file, robot.engine)
+
+
 def test_smooth_curves_come_back():
     fits = identify_stretch(table(*(measured(h) for h in HEIGHTS)), MAXIMUM)
     for fit, height in zip(fits, HEIGHTS, strict=True):

@@ -116,6 +116,16 @@ def test_damping_of_a_compliant_surface_resists_motion():
     assert still == pytest.approx(0.004 - 1.0 / 100.0)
 
 
+def test_a_damped_wall_never_pulls_a_hand_that_leaves():
+    wall = VirtualObject('w', Shape.WALL, stiffness=500.0, damping=10.0)
+    environment = VirtualEnvironment([wall])
+    inside = at(np.eye(4), 0.0, 0.0, -0.001)
+    for speed, force in ((0.02, 0.3), (0.05, 0.0), (0.2, 0.0)):
+        environment.update(inside, STILL, np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0]), DT)
+        # Of the wall on the hand at the surface as it yields: 0.5 N less the damping.
+        assert 500.0 * environment.goal[2] == pytest.approx(force, abs=1e-12)
+
+
 @pytest.mark.parametrize('seed', range(4))
 def test_wall_acts_inside_only_and_leaves_the_plane_free(seed):
     frame = random_pose(seed)

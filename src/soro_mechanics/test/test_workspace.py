@@ -3,12 +3,14 @@
 """Check batches: samples keep the limits, executors agree, failures are marked."""
 
 from concurrent.futures import ThreadPoolExecutor
+import re
 
 import numpy as np
 import pytest
+from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.workspace import sample_actuations
 
-from soro_mechanics import Code, InvalidInput, load_robot
+from soro_mechanics import Code, InvalidInput, load_robot, workspace
 
 
 @pytest.fixture(scope='module')
@@ -23,6 +25,46 @@ def test_samples_keep_every_limit_and_fill_the_box(robot):
     assert np.all(samples.max(axis=0) > 1.3e5) and np.all(samples.min(axis=0) < 0.1e5)
     assert np.array_equal(samples, sample_actuations(robot, 200))
     assert not np.array_equal(samples, sample_actuations(robot, 200, seed=1))
+
+
+@pytest.fixture
+def bound(tmp_path):
+    """Return a function that gives the robot with a sum of pressures at most, and at least."""
+    text = find_robot_file('stiff_flop').read_text(encoding='utf-8')
+
+    def make(most, least):
+        limits = (
+            'coupled_limits:\n'
+            f'  - {{coefficients: {{pair_1: 1, pair_2: 1}}, maximum: {most} bar}}\n'
+            f'  - {{coefficients: {{pair_1: -1, pair_2: -1}}, maximum: {-least} bar}}\n'
+        )
+        file = tmp_path / 'robot.yaml'
+        file.write_text(re.sub(r'(?m)^coupled_limits:\n(?:[ #].*\n)*', '', text) + limits)
+        return load_robot(file, 'lpcc')
+
+    return make
+
+
+def test_samples_keep_coupled_limits_that_leave_little(bound):
+    robot = bound(1.001, 1.0)
+    samples = sample_actuations(robot, 100)
+    sums = samples[:, :2].sum(axis=1)
+    assert len(samples) == 100 and np.all((sums >= 1.0e5) & (sums <= 1.001e5))
+
+
+def test_limits_that_contradict_each_other_are_refused_soon(bound, monkeypatch):
+    drawn, halton = [], workspace._halton
+
+    def counted(index, dimensions):
+        drawn.append(len(index))
+        return halton(index, dimensions)
+
+    monkeypatch.setattr(workspace, '_halton', counted)
+    for most, least in ((1.0, 1.1), (1.00001, 1.0)):  # none, and one in a hundred thousand
+        drawn.clear()
+        with pytest.raises(InvalidInput, match='1 part in 10000'):
+            sample_actuations(bound(most, least), 1000)
+        assert 1e5 <= sum(drawn) < 1.2e5
 
 
 def test_batch_is_the_same_with_and_without_threads(robot):
@@ -52,3 +94,21 @@ def test_wrong_samples_are_refused(robot):
         robot.workspace([[np.nan, 0, 0]])
     with pytest.raises(InvalidInput, match='at least 1'):
         robot.workspace(0)
+
+
+def test_a_workspace_is_that_of_solves_by_themselves_where_there_are_branches():
+    robot = load_robot('pam_continuum')
+    robot.gravity = [9.81, 0.0, 0.0]
+    found = workspace.sample_workspace(robot, 12)
+    for actuation, tip, code in zip(found.actuation, found.tip, found.codes, strict=True):
+        q = robot.forward(actuation)
+        assert q.status.code == code
+        if q.status.converged:
+            np.testing.assert_array_equal(q.tip, tip)
+    assert np.any(found.codes == Code.NONE)
+
+
+@pytest.mark.parametrize('samples', [[[1.0, 2.0, 3.0], [1.0]], 'many', [['a', 'b', 'c']]])
+def test_samples_that_are_no_table_are_refused(robot, samples):
+    with pytest.raises(InvalidInput, match='samples'):
+        robot.workspace(samples)

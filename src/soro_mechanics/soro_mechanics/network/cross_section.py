@@ -103,7 +103,10 @@ def read_cross_section(item: Section) -> ShapedSection | CrossSection:
     if 'shear_modulus' in item:
         shear = item.quantity('shear_modulus', 'Pa', positive=True)
     else:
-        shear = young / (2.0 * (1.0 + item.number('poisson', minimum=-1.0, maximum=0.5)))
+        poisson = item.number('poisson', maximum=0.5)
+        if not poisson > -1.0:
+            raise item.error('poisson', 'must be greater than -1, where no shear modulus is left')
+        shear = young / (2.0 * (1.0 + poisson))
     factor = item.number('shear_factor', 1.0, positive=True)
     density = item.quantity('density', 'kg/m^3', 0.0, minimum=0.0)
     return ShapedSection(shape, np.array(size), young, shear, factor, density, limit)

@@ -36,6 +36,15 @@ def driven_ranges(layout: Layout, actuation: Array) -> Array:
     return out
 
 
+def driven_slopes(layout: Layout, actuation: Array) -> Array:
+    """Return the slope of `driven_ranges` by each actuator."""
+    out = np.ones(len(actuation))
+    for d in layout.spec.drives:
+        if d.curve is not None:
+            out[d.actuator] = _monotone(d.curve, actuation[d.actuator])[1]
+    return out
+
+
 def driven_many(layout: Layout, actuations: Array) -> tuple[Array, Array]:
     """Return `driven_ranges` (n, m) and the values of `driven_values` (n, drives) of many."""
     ranges = np.array(actuations, dtype=float)

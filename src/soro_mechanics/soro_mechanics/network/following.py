@@ -120,7 +120,7 @@ class Follower:
             else:
                 solution.track = None
                 code, stability = Code.UNSTABLE, Stability.UNSTABLE
-                message = f'{linear.negative} unstable directions with the actuators held'
+                message = linear.remark
         if found.track.maps is not track.maps:
             guard = self.model.guard(self.equilibrium)
             found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)

@@ -5,16 +5,22 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soro_mechanics import lie
 from soro_mechanics.configuration import Array
-from soro_mechanics.network.linearisation import Linearisation
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.network.response_kernels import inner_columns, side_stiffness
+
+if TYPE_CHECKING:
+    from soro_mechanics.network.linearisation import Linearisation
 
 MOST_ITERATIONS = 200
 SETTLED = 1e-8  # relative change of the wanted eigenvalues
+NOISE = 1e-8  # of the largest 1 / omega^2, below which one has no sign
+REAL = 1e-6  # part of a 1 / omega^2 below which what is imaginary is round-off
 
 
 def natural_frequencies(linear: Linearisation, count: int) -> Array:
@@ -22,8 +28,18 @@ def natural_frequencies(linear: Linearisation, count: int) -> Array:
 
     Masses: bodies (points at their centres), rods lumped on the mesh nodes without rotary inertia.
     Subspace iteration with K^-1 from the elimination; infinite where there is no mass left.
+
+    Raises
+    ------
+    InvalidInput
+        A direction or a mode is unstable: it grows and has no frequency. Or more frequencies are
+        asked for than the mesh has degrees of freedom.
     """
     problem = _Masses(linear)
+    if count > problem.size:
+        raise InvalidInput('count', count, f'at most {problem.size}, the mesh has no more')
+    if not (linear.stable and (linear.conservative or problem.swing())):
+        raise InvalidInput('q', 'UNSTABLE', 'a stable Configuration: this one has a growing mode')
     size = min(2 * count + 4, problem.size)
     x = np.random.default_rng(0).normal(size=(problem.size, size))
     before = np.zeros(count)
@@ -40,6 +56,11 @@ def natural_frequencies(linear: Linearisation, count: int) -> Array:
         before = top
     with np.errstate(divide='ignore'):
         return np.where(top > 0.0, 1.0 / np.sqrt(np.abs(top)), math.inf) / (2.0 * math.pi)
+
+
+def modes_swing(linear: Linearisation) -> bool:
+    """Whether every mode swings instead of growing, the actuators held, without damping."""
+    return _Masses(linear).swing()
 
 
 def condensed_mass(linear: Linearisation) -> Array:
@@ -77,11 +98,21 @@ class _Masses:
         for r in range(int(s.counts[1])):
             for p in range(int(s.rod_piece[r]), int(s.rod_piece[r + 1])):
                 per_length = float(np.mean(layout.sections[p, :, 12]))
-                half = 0.5 * per_length * layout.lengths[r] * float(s.share[p])
+                half = 0.5 * per_length * self.linear.lengths[r] * float(s.share[p])
                 node = int(s.rod_node[r]) + p - int(s.rod_piece[r])
                 mass[node, :3] += half
                 mass[node + 1, :3] += half
         return mass.reshape(-1)
+
+    def swing(self) -> bool:
+        """Whether every mode swings: 1 / omega^2 is real and not negative."""
+        mass = self.mass(np.eye(self.size))
+        heavy = np.flatnonzero(mass.any(axis=0))
+        values = np.linalg.eigvals(self.flexibility(mass[:, heavy])[heavy])
+        size = np.abs(values)
+        values = values[size > NOISE * size.max(initial=0.0)]
+        grows = (values.real < 0.0) | (np.abs(values.imag) > REAL * np.abs(values))
+        return not grows.any()
 
     def mass(self, x: Array) -> Array:
         """Return M x."""

@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse statics of a network: the target at once, else step by step, else the nearest pose."""
+"""Inverse statics of a network: the target at once, else step by step, else the nearest pose.
+
+A target that is not met is tried again without limits, which tells "reachable only beyond the
+limits" (AT_LIMIT) from "not reachable at all" (UNREACHABLE).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ import numpy as np
 
 from soro_mechanics import lie
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
-from soro_mechanics.network.drive_values import actuation_of, driven_ranges
+from soro_mechanics.network.drive_values import driven_ranges
 from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.network.inverse_problem import InverseProblem, Reach
 from soro_mechanics.status import Code
@@ -38,26 +42,29 @@ def solve_inverse(
     start_time = time.perf_counter()
     equilibrium = model.equilibrium(loads)
     problem = InverseProblem(model, equilibrium, (wrench, loads, gravity), task, tolerances)
-    start = _start(model, equilibrium, problem, (wrench, loads, gravity), guess)
-    best = start
+    best = _start(model, equilibrium, problem, (wrench, loads, gravity), guess)
+    beyond: Reach | None = None
     spent = 0
-    if math.isfinite(start.residual):
-        best, spent = _approach(problem, start, target)
-    limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
-    actuation = actuation_of(equilibrium.layout, best.driven, limits)
-    held = Problem(actuation, wrench, loads, gravity)
+    if math.isfinite(best.residual) and problem.within(best.driven):
+        best, spent = _approach(problem, best, target)
+        if not problem.reached(best):
+            beyond, more = _approach(problem.without_limits(), best, target)
+            spent += more
+            if problem.reached(beyond) and problem.within(beyond.driven):
+                best = beyond
+    held = Problem(problem.actuation(best.driven), wrench, loads, gravity)
     outcome = Outcome(
         best.residual <= equilibrium.tolerance, best.state, spent + best.steps, best.residual
     )
     q = model.configuration(equilibrium, held, outcome, start_time)
-    return _describe(model, problem, q, best, start_time)
+    return _describe(problem, q, best, beyond, start_time)
 
 
 def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Reach, int]:
     """Go to the target at once, else step by step, else to the nearest pose."""
     found = problem.solve(start, target)
     spent = found.steps
-    if problem.reached(found) and problem.within(found):
+    if problem.reached(found) and problem.within(found.driven):
         return found, spent
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
@@ -67,7 +74,7 @@ def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Rea
         pose = target if goal == 1.0 else tip @ lie.se3_exp(goal * way)
         found = problem.solve(good, pose)
         spent += found.steps
-        if problem.reached(found) and problem.within(found):
+        if problem.reached(found) and problem.within(found.driven):
             good, at = found, goal
             part *= 2.0
         else:
@@ -85,35 +92,37 @@ def _start(
     loading: tuple[Array, tuple[Load, ...], Array],
     guess: Configuration | None,
 ) -> Reach:
-    if guess is not None and guess.state.equilibrium is equilibrium:
-        driven = driven_ranges(equilibrium.layout, guess.actuation)
-        return Reach(driven, guess.state.state, guess.status.residual)
+    """Return the guess or the rest, moved onto the limits where these can be kept."""
     actuation = model.rest if guess is None else guess.actuation
-    outcome = equilibrium.solve(Problem(actuation, *loading), model.rest, None)
     driven = driven_ranges(equilibrium.layout, actuation)
+    kept = problem.within(driven)
+    near = None
+    if guess is not None and guess.state.equilibrium is equilibrium:
+        if kept:
+            return Reach(driven, guess.state.state, guess.status.residual)
+        near = (guess.state.problem, guess.state.state)
+    moved = None if kept else problem.projected(driven)
+    if moved is not None:
+        driven, actuation = moved, problem.actuation(moved)
+    outcome = equilibrium.solve(Problem(actuation, *loading), model.rest, near)
     return Reach(driven, outcome.state, outcome.residual if outcome.converged else math.inf)
 
 
 def _describe(
-    model: Network, problem: InverseProblem, q: Configuration, best: Reach, start: float
+    problem: InverseProblem, q: Configuration, best: Reach, beyond: Reach | None, start: float
 ) -> InverseSolution:
-    names = model.description.actuators
-    slack = 1e-6 * problem.range
-    at_limit = [
-        a.name
-        for i, a in enumerate(names)
-        if best.driven[i] <= problem.low[i] + slack[i]
-        or best.driven[i] >= problem.high[i] - slack[i]
-    ]
-    for limit in problem.coupled:
-        if limit.coefficients @ best.driven >= limit.maximum * (1.0 - 1e-6):
-            at_limit.append(limit.name)
+    """Say what the best point means; `beyond` is what was found without limits."""
+    at_limit = problem.touched(best.driven)
     code, message = q.status.code, q.status.message
     if not q.status.converged or not math.isfinite(best.residual):
         code, message = Code.NOT_CONVERGED, 'no equilibrium found on the way to the target'
+    elif beyond is None and not problem.within(best.driven):
+        code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
     elif not problem.reached(best):
-        code = Code.AT_LIMIT if at_limit else Code.UNREACHABLE
-        why = 'limits stop ' + ', '.join(at_limit) if at_limit else 'the robot does not reach it'
+        code, why = Code.UNREACHABLE, 'no actuation near reaches it, limits or not'
+        if beyond is not None and problem.reached(beyond):
+            at_limit = at_limit or problem.touched(beyond.driven)
+            code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
         message = (
             f'{why}; the nearest pose misses by {best.lacking[0] * 1e3:.3g} mm, '
             f'{math.degrees(best.lacking[1]):.3g} deg'

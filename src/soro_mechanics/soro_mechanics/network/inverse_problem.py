@@ -14,6 +14,7 @@ pose that the limits allow.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 import math
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from soro_mechanics import lie_kernels
 from soro_mechanics.configuration import Array, Load, Task
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, State
-from soro_mechanics.network.drive_values import driven_ranges
+from soro_mechanics.network.drive_values import actuation_of, driven_ranges, driven_slopes
 from soro_mechanics.network.equilibrium import Equilibrium
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
@@ -47,6 +48,7 @@ MOST_STEPS = 40
 MOST_NEAREST = 400
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
 SETTLED = 1e-5  # the same: the least energy is found
+TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
 LIMIT_SLACK = 1e-9  # in parts of a range: round-off of a step that ends on a limit
 GROWTH = 10.0  # a step after which residual or error grew more than this is halved
 SMALLEST_PART = 1.0 / 64.0
@@ -82,17 +84,28 @@ class InverseProblem:
         self.tolerances = tolerances
         rest = lay.rest_inputs(self.layout)
         self._loaded = lay.load(self.layout, rest, *loading)
-        description = model.description
-        limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
-        ends = [driven_ranges(self.layout, limits[:, k]) for k in range(2)]
+        self.description = description = model.description
+        self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
+        ends = [driven_ranges(self.layout, self.limits[:, k]) for k in range(2)]
         self.low, self.high = np.minimum(*ends), np.maximum(*ends)
         self.range = self.high - self.low
-        self.coupled = [] if self._curved else list(description.coupled_limits)
+        slack = LIMIT_SLACK * self.range
+        self.least, self.most = self.low - slack, self.high + slack
+        self.middle = 0.5 * (self.low + self.high)
+        self.coupled = list(description.coupled_limits)
         self.work, self.old = equilibrium.scratch
 
-    @property
-    def _curved(self) -> bool:
-        return any(d.curve is not None for d in self.layout.spec.drives)
+    def without_limits(self) -> InverseProblem:
+        """Return the same problem for actuators that have no limits."""
+        free = copy.copy(self)
+        free.low, free.high = np.full_like(self.low, -np.inf), np.full_like(self.high, np.inf)
+        free.least, free.most = free.low, free.high
+        free.coupled = []
+        return free
+
+    def actuation(self, driven: Array) -> Array:
+        """Return the actuation (m,) of driven values within the limits."""
+        return actuation_of(self.layout, driven, self.limits)
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""
@@ -176,7 +189,8 @@ class InverseProblem:
         error = self._distance(at, target)
         while spent < MOST_NEAREST and TINY < damping < 1e8:
             step = self._nearest_step(at, target, damping)
-            trial = None if step is None else self._settle(at.driven + step, at.state)
+            goal = None if step is None else self.projected(at.driven + step)
+            trial = None if goal is None else self._settle(goal, at.state)
             spent += 1 if trial is None else trial.steps + 1
             value = math.inf if trial is None else self._distance(trial, target)
             if trial is None or not value < error:
@@ -212,7 +226,10 @@ class InverseProblem:
         jacobian, missing, _ = self._task(at, self.lacking(at.state, target))
         scale = float(np.trace(jacobian.T @ jacobian))
         h = jacobian.T @ jacobian + damping * scale * np.eye(len(self.range))
-        found = solve_qp(h, -jacobian.T @ missing, *self.bounds(at.driven))
+        c, low, high = self.bounds(at.driven)
+        m = len(self.range)  # without limits no step is longer than the ranges either
+        low[:m], high[:m] = np.maximum(low[:m], -1.0), np.minimum(high[:m], 1.0)
+        found = solve_qp(h, -jacobian.T @ missing, c, low, high)
         return found.x * self.range if found.code is Code.NONE else None
 
     @property
@@ -279,8 +296,7 @@ class InverseProblem:
         elif kinds == {'length'}:
             hessian, effort = self._length_energy(at, x)
         else:
-            middle = 0.5 * (self.low + self.high)
-            return np.eye(m), (at.driven - middle) / d
+            return np.eye(m), (at.driven - self.middle) / d
         hessian = 0.5 * (hessian + hessian.T) * d[:, None] * d
         # where the robot is near critical the energy is not convex: lift it, the gradient decides
         lowest = float(np.linalg.eigvalsh(hessian)[0])
@@ -311,22 +327,61 @@ class InverseProblem:
         return hessian, effort
 
     def bounds(self, driven: Array) -> tuple[Array, Array, Array]:
-        """Return c, low, high of the limits on a step, in parts of the ranges."""
+        """Return c, low, high of the limits on a step, in parts of the ranges.
+
+        A coupled limit holds for the actuation; along a curve it is linearised.
+        """
         m = len(driven)
         c = [np.eye(m)]
         low, high = [(self.low - driven) / self.range], [(self.high - driven) / self.range]
+        if self.coupled:
+            actuation = self.actuation(driven)
+            ranges = self.range / driven_slopes(self.layout, actuation)
         for limit in self.coupled:
-            weights = limit.coefficients * self.range
+            weights = limit.coefficients * ranges
             size = float(np.abs(weights).max())
             c.append(weights[None] / size)
             low.append(np.array([-np.inf]))
-            high.append(np.array([(limit.maximum - limit.coefficients @ driven) / size]))
+            high.append(np.array([(limit.maximum - limit.coefficients @ actuation) / size]))
         return np.concatenate(c), np.concatenate(low), np.concatenate(high)
 
-    def within(self, at: Reach) -> bool:
-        """Whether the actuation keeps every limit."""
-        _, low, high = self.bounds(at.driven)
-        return bool(np.all(low <= LIMIT_SLACK) and np.all(high >= -LIMIT_SLACK))
+    def within(self, driven: Array) -> bool:
+        """Whether driven values keep every limit."""
+        if not ((driven >= self.least).all() and (driven <= self.most).all()):
+            return False
+        if not self.coupled:
+            return True
+        _, low, high = self.bounds(driven)
+        return _kept(low, high)
+
+    def projected(self, driven: Array) -> Array | None:
+        """Return the nearest driven values that keep every limit; None where none are found."""
+        for _ in range(MOST_STEPS):
+            c, low, high = self.bounds(driven)
+            if _kept(low, high):
+                return driven
+            found = solve_qp(np.eye(len(driven)), np.zeros(len(driven)), c, low, high)
+            if found.code is not Code.NONE:
+                return None
+            driven = driven + found.x * self.range
+        return None
+
+    def touched(self, driven: Array) -> tuple[str, ...]:
+        """Name the limits that driven values have reached or passed."""
+        slack = TOUCHING * self.range
+        near = (driven <= self.low + slack) | (driven >= self.high - slack)
+        actuators = self.description.actuators
+        names = [a.name for a, close in zip(actuators, near, strict=True) if close]
+        actuation, ranges = self.actuation(driven), self.limits[:, 1] - self.limits[:, 0]
+        for limit in self.coupled:
+            left = limit.maximum - limit.coefficients @ actuation
+            if left <= TOUCHING * (np.abs(limit.coefficients) @ ranges):
+                names.append(limit.name)
+        return tuple(names)
+
+
+def _kept(low: Array, high: Array) -> bool:
+    return bool(np.all(low <= LIMIT_SLACK) and np.all(high >= -LIMIT_SLACK))
 
 
 def _least_energy(

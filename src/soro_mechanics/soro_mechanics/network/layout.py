@@ -9,7 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from soro_mechanics import lie
 from soro_mechanics.configuration import Array, Load, LoadAxes
+from soro_mechanics.errors import InvalidInput, RobotFileError
 from soro_mechanics.network.arrays import (
     Inputs,
     Integers,
@@ -33,6 +35,7 @@ from soro_mechanics.network.schema import (
 )
 
 STRAINS = ('stretch', 'curvature', 'pressure')
+ROUND_OFF = 1e-9  # of places on a body, in lengths of the rods
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,36 @@ class Layout:
             radii.flags.writeable = False
         return found
 
+    @cached_property
+    def carriers(self) -> tuple[Integers, Array]:
+        """Nodes (k,) on the tip body, and what each carries (k,) of a dead force at its origin.
+
+        The tip carries the rest. Dead forces in one direction at points of a body are one dead
+        force at the weighted mean of the points. No node where the tip is that origin.
+
+        Raises
+        ------
+        InvalidInput
+            The rods end where their ends and the tip have no such mean.
+        """
+        s, spec = self.structure, self.spec
+        origin = np.linalg.inv(spec.tip)[:3, 3] / s.scale[0]
+        if np.linalg.norm(origin) <= ROUND_OFF:
+            return _integers([]), np.zeros(0)
+        ends = [(r, rod.ends[1]) for r, rod in enumerate(spec.rods)]
+        # a crank moves the end of its rod about the body
+        fixed = [(r, e) for r, e in ends if e.body == spec.tip_body and not e.crank[:3, 3].any()]
+        places = np.array([e.attach[:3, 3] for _, e in fixed]).reshape(-1, 3).T / s.scale[0]
+        parts = np.linalg.lstsq(places, origin, rcond=ROUND_OFF)[0]
+        if np.linalg.norm(places @ parts - origin) > ROUND_OFF:
+            raise InvalidInput(
+                'loads.on',
+                spec.tip_body,
+                "'' (a load at the tip), or axes that follow the body: from the ends of its rods "
+                'and the tip no force fixed in base_link can be put together at its origin',
+            )
+        return _integers([s.rod_node[r + 1] - 1 for r, _ in fixed]), parts
+
     def _node(self, rod: int, at: float) -> int:
         fractions = self.spec.rods[rod].fractions
         return int(self.structure.rod_node[rod]) + int(np.argmin(np.abs(fractions - at)))
@@ -124,7 +157,7 @@ def cut_fractions(fractions: Array, parts: int) -> Array:
 
 
 def build_layout(spec: NetworkSpec, actuators: int) -> Layout:
-    """Lay a network out. The tip body's frame is moved to the tip, where its load acts."""
+    """Lay a network out. The tip body's frame is moved to the tip, where the tip's load acts."""
     return build_layout_raw(_with_tip_frame(spec), actuators)
 
 
@@ -247,6 +280,21 @@ def _slots(drives: tuple[DriveSpec, ...], rods: int) -> tuple[tuple[int, ...], i
         else:
             slots.append(0 if d.kind == 'length' else 1 + shifts + d.end)
     return tuple(slots), shifts
+
+
+def check_pressure(spec: NetworkSpec, file: str) -> None:
+    """Refuse pressure in an integrated rod that tapers: one piece has one rest strain.
+
+    Raises
+    ------
+    RobotFileError
+        Names the rod, and what to write instead.
+    """
+    driven = {d.rod for d in spec.drives if d.kind == 'pressure'}
+    for r, rod in enumerate(spec.rods):
+        if r in driven and rod.macro and rod.section_end is not None:
+            remedy = 'pressure drives this tapered rod; write formulation: elements in it'
+            raise RobotFileError(f'network.rods[{r}].section_end', rod.name, remedy, file)
 
 
 def section_at(rod: RodSpec, at: float) -> CrossSection:
@@ -378,6 +426,7 @@ def load(
 ) -> Inputs:
     """Return the inputs with loads and gravity; a load on a rod needs nodes where it acts.
 
+    A load on a body acts at the body's origin, also where the body's frame was moved to the tip.
     `permanent` is the part of the robot file's own loads that acts.
     """
     own = [replace(x, wrench=permanent * x.wrench) for x in layout.spec.loads]
@@ -385,10 +434,11 @@ def load(
     dead = np.zeros((int(s.counts[0]), 6))
     follower = np.zeros(dead.shape)
     dead[layout.tip_body] += wrench
-    on_rods = any(x.on in layout.rods for x in (*own, *loads))
-    node_dead = np.zeros((int(s.counts[2]) if on_rods else 0, 6))
+    everything = (*own, *loads)
+    on_nodes = any(x.on in (*layout.rods, layout.spec.tip_body) for x in everything)
+    node_dead = np.zeros((int(s.counts[2]) if on_nodes else 0, 6))
     node_follower = np.zeros(node_dead.shape)
-    for item in (*own, *loads):
+    for item in everything:
         base = item.axes is LoadAxes.BASE
         if item.until is not None:
             target = node_dead if base else node_follower
@@ -397,6 +447,13 @@ def load(
             for at, weight in spread_points(layout.spec, item):
                 node = int(layout.structure.rod_node[r]) + int(np.argmin(np.abs(fractions - at)))
                 target[node] += weight * item.wrench
+        elif item.on == layout.spec.tip_body and not base:
+            follower[layout.tip_body] += lie.adjoint(layout.spec.tip).T @ item.wrench
+        elif item.on == layout.spec.tip_body and np.count_nonzero(item.wrench[:3]):
+            nodes, parts = layout.carriers
+            node_dead[nodes, :3] += parts[:, None] * item.wrench[:3]
+            dead[layout.tip_body, :3] += (1.0 - parts.sum()) * item.wrench[:3]
+            dead[layout.tip_body, 3:] += item.wrench[3:]
         elif item.on in ('', *layout.bodies[1:]):
             body = layout.bodies.index(item.on) if item.on else layout.tip_body
             (dead if base else follower)[body] += item.wrench

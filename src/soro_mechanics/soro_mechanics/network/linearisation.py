@@ -19,6 +19,7 @@ from soro_mechanics.configuration import Array
 from soro_mechanics.dense_kernels import negative_pivots
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import Inputs, State, Work
+from soro_mechanics.network.frequencies import modes_swing
 from soro_mechanics.network.lane_kernels import BASE, LANES
 from soro_mechanics.network.linear_kernels import linearise
 from soro_mechanics.network.response_kernels import (
@@ -114,9 +115,45 @@ class Linearisation:
         return np.asarray(np.linalg.inv(self.matrix), dtype=float)
 
     @property
+    def lengths(self) -> Array:
+        """Lengths of the rods (rods,) [m], driven ones as they are."""
+        return self._x.length
+
+    @property
+    def conservative(self) -> bool:
+        """Whether the loads have an energy: no moments, and no loads that follow the body."""
+        x = self._x
+        loads = (x.follower, x.node_follower, x.dead[:, 3:], x.node_dead[:, 3:])
+        return not any(np.count_nonzero(part) for part in loads)
+
+    @cached_property
     def stable(self) -> bool:
-        """Whether every eigenvalue of the whole tangent's symmetric part is positive."""
-        return self.negative == 0
+        """Whether every eigenvalue of the whole tangent's symmetric part is positive.
+
+        That is more than stability asks for where the loads have no energy. If all rods have mass,
+        it is enough there that every mode swings.
+        """
+        if self.negative == 0 or self.singular or self.conservative or not self._heavy:
+            return self.negative == 0
+        return modes_swing(self)
+
+    @property
+    def remark(self) -> str:
+        """What is not stable with the actuators held, in words; empty where all is."""
+        if self.stable:
+            return ''
+        if self.singular or self.conservative:
+            return f'{self.negative} unstable directions with the actuators held'
+        if self._heavy:
+            return 'a mode grows with the actuators held'
+        return (
+            'may be unstable with the actuators held: moments and loads that follow the body have '
+            'no energy, and only the masses of all rods (density) could tell'
+        )
+
+    @property
+    def _heavy(self) -> bool:
+        return bool(self.layout.sections[:, :, 12].all())
 
     def smallest_eigenvalue(self) -> float:
         """Return that of the condensed tangent, moments by the characteristic length."""

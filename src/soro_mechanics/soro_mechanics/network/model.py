@@ -64,6 +64,7 @@ class Network(Model):
         super().__init__(description)
         self.spec: NetworkSpec
         self.mesh: MeshReport | None  # of a tolerance in the robot file
+        lay.check_pressure(description.structure['network'], description.file)
         self.spec, self.mesh = choose_mesh(description, description.structure['network'])
         self.rest = np.array([a.rest for a in description.actuators])
         self._names = {r.name for r in self.spec.rods}
@@ -289,7 +290,7 @@ class Network(Model):
                 smallest = linear.smallest_eigenvalue()
             if not linear.stable:
                 code = Code.UNSTABLE
-                message = f'{linear.negative} unstable directions with the actuators held'
+                message = linear.remark
             remark = self.guard(equilibrium).remark(
                 solution.shape, solution.state.wrench, solution.problem.actuation
             )

@@ -9,13 +9,15 @@ import math
 
 import numpy as np
 
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.actuators import Actuator, QUANTITIES
 from soro_mechanics.configuration import Array, Load, LoadAxes
 from soro_mechanics.network.cross_section import CrossSection, read_cross_section, ShapedSection
 from soro_mechanics.section import Section
 
 GROUND = 'ground'
+ENDS = ('from', 'to')  # of a rod
 JOINTS = ('clamped', 'revolute', 'universal', 'spherical')
+MATERIAL = ('young', 'shear', 'shear_factor', 'density', 'strain_limit')  # of a shaped section
 # What an actuator drives -> quantity of the actuator (checked against the robot's list).
 DRIVES = {
     'angle': 'angle',
@@ -46,6 +48,7 @@ class EndSpec:
     crank: Array  # (4, 4) joint in the motor's output
     joint: str
     axes: Array  # (2, 3)
+    motor: bool = False  # without one the end does not turn
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class DriveSpec:
     end: int = 0
     shift: Array = field(default_factory=lambda: np.zeros(6))  # rest strain per unit
     offset: float = 0.0
-    curve: Array | None = None  # (k, 2): actuator value, driven value; monotone in the first
+    curve: Array | None = None  # (k, 2): actuator value, driven value; both monotone
 
 
 @dataclass(frozen=True)
@@ -120,10 +123,13 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
                     raise item.error('name', 'this name stands twice')
         if not rods:
             raise top.error('rods', 'write at least one rod')
+        _check_held(top, bodies, rods)
         drives: list[DriveSpec] = []
         for item in top.sections('actuation', ()):
             with item:
-                drives += _read_drive(item, rods, actuators)
+                fresh = _read_drive(item, rods, actuators)
+                _check_free(item, fresh, drives, rods, actuators)
+                drives += fresh
         _check_driven(top, drives, actuators)
         with top.section('tip') as item:
             tip_body = item.text('body', choices=[b.name for b in bodies[1:]])
@@ -209,26 +215,57 @@ def _read_rod(
     section = sections[item.text('section', choices=tuple(sections))]
     end: ShapedSection | None = None
     if 'section_end' in item:
-        other = sections[item.text('section_end', choices=tuple(sections))]
-        if not (
-            isinstance(section, ShapedSection)
-            and isinstance(other, ShapedSection)
-            and section.shape == other.shape
-        ):
-            raise item.error('section_end', 'must be the same shape as section, given by its size')
-        end = other
+        end = _read_taper(item, section, sections)
     length = item.quantity('length', 'm', positive=True)
     curvature = _read_curvature(item)
     macro = item.text('formulation', 'macro', choices=('macro', 'elements')) == 'macro'
     fractions, tolerance = _read_mesh(item, macro)
     ends = []
-    for key in ('from', 'to'):
+    for key in ENDS:
         with item.section(key) as part:
             ends.append(_read_end(part, [b.name for b in bodies]))
     if ends[1].body == GROUND and ends[0].body != GROUND:
         raise item.error('from', 'a rod that is held by the ground starts there')
+    if ends[1].body == ends[0].body:
+        raise item.error('to', f'the rod starts on {ends[0].body}; end it on another body')
     held = (ends[0], ends[1])
     return RodSpec(name, length, section, end, curvature, held, macro, fractions, tolerance)
+
+
+def _read_taper(
+    item: Section,
+    section: ShapedSection | CrossSection,
+    sections: dict[str, ShapedSection | CrossSection],
+) -> ShapedSection:
+    other = sections[item.text('section_end', choices=tuple(sections))]
+    if not (
+        isinstance(section, ShapedSection)
+        and isinstance(other, ShapedSection)
+        and section.shape == other.shape
+    ):
+        raise item.error('section_end', 'must be the same shape as section, given by its size')
+    for name in MATERIAL:
+        values = getattr(section, name), getattr(other, name)
+        if not math.isclose(*values, rel_tol=1e-9):
+            raise item.error(
+                'section_end',
+                f'{name} is {values[1]:g} here and {values[0]:g} in section; '
+                'a taper is of one material: change sizes only',
+            )
+    return other
+
+
+def _check_held(top: Section, bodies: list[BodySpec], rods: list[RodSpec]) -> None:
+    """Refuse bodies that no rods connect to the ground."""
+    held = {GROUND}
+    for _ in bodies:
+        for rod in rods:
+            names = {end.body for end in rod.ends}
+            held |= names if names & held else set()
+    for body in bodies:
+        if body.name not in held:
+            remedy = 'no rods connect it to the ground; end a rod on it, or remove it'
+            raise top.section('bodies').error(body.name, remedy)
 
 
 def _read_curvature(item: Section) -> Array:
@@ -301,7 +338,7 @@ def _read_end(item: Section, bodies: list[str]) -> EndSpec:
         axes[1] = _unit(item, 'second_axis')
         if abs(axes[0] @ axes[1]) > 0.99:
             raise item.error('second_axis', 'must not be parallel to axis')
-    return EndSpec(body, attach, axis, crank, joint, axes)
+    return EndSpec(body, attach, axis, crank, joint, axes, 'motor' in item)
 
 
 def _unit(item: Section, key: str) -> Array:
@@ -321,7 +358,7 @@ def _read_drive(
     quantity = actuators[index].quantity
     curve = None
     if 'curve' in item:
-        curve = _read_curve(item, actuators[index].unit)
+        curve = _read_curve(item, actuators[index].unit, QUANTITIES[DRIVES[kind]][1])
     elif quantity != DRIVES[kind]:
         raise item.error('drives', f'{names[index]} is a {quantity}; write a curve to convert it')
     chosen = item.texts('rods')
@@ -331,7 +368,14 @@ def _read_drive(
             raise item.error('rods', f'{name!r} is not a rod; expected some of {known}')
     end, offset, shift = 0, 0.0, np.zeros(6)
     if kind == 'angle':
-        end = ('from', 'to').index(item.text('end', 'from', choices=('from', 'to')))
+        place = item.text('end', 'from', choices=ENDS)
+        end = ENDS.index(place)
+        for name in chosen:
+            if not rods[known.index(name)].ends[end].motor:
+                raise item.error(
+                    'drives',
+                    f'{name} has no motor there; write motor: {{axis: ...}} in its {place}',
+                )
         offset = item.quantity('offset', 'rad', 0.0)
     elif kind == 'stretch':
         shift[2] = 1.0
@@ -386,15 +430,39 @@ def _read_load(item: Section, rods: list[RodSpec]) -> Load:
     return Load(np.concatenate([force, np.zeros(3)]), rod.name, start, axes, end)
 
 
-def _read_curve(item: Section, unit: str) -> Array:
+def _check_free(
+    item: Section,
+    fresh: list[DriveSpec],
+    drives: list[DriveSpec],
+    rods: list[RodSpec],
+    actuators: tuple[Actuator, ...],
+) -> None:
+    """Refuse a second drive of what has only one value: a length, or a motor's angle."""
+    taken = {(d.rod, d.kind, d.end): d.actuator for d in drives if d.kind in ('length', 'angle')}
+    for d in fresh:
+        first = taken.get((d.rod, d.kind, d.end))
+        if first is not None:
+            what = 'length' if d.kind == 'length' else f"angle at '{ENDS[d.end]}'"
+            raise item.error(
+                'rods',
+                f'{actuators[first].name} already drives the {what} of {rods[d.rod].name}; '
+                'give each its own rod or end',
+            )
+
+
+def _read_curve(item: Section, unit: str, driven: str) -> Array:
+    """Return (k, 2): values of the actuator and of what is driven, both in SI."""
     rows = []
     for part in item.sections('curve'):
         with part:
-            rows.append([part.quantity('at', unit), part.number('value')])
+            rows.append([part.quantity('at', unit), part.quantity('value', driven)])
             if len(rows) > 1 and not rows[-1][0] > rows[-2][0]:
                 raise part.error('at', 'must grow from entry to entry')
     if len(rows) < 2:
         raise item.error('curve', 'write at least two points')
+    steps = np.diff(np.array(rows)[:, 1])
+    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
+        raise item.error('curve', 'the value must grow everywhere, or fall everywhere')
     return np.array(rows)
 
 
@@ -408,8 +476,6 @@ def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuat
         if not same:
             name = actuators[d.actuator].name
             raise top.error('actuation', f'{name} has two curves; give each its own actuator')
-        if d.curve is not None and not np.all(np.diff(d.curve[:, 1]) != 0.0):
-            raise top.error('actuation', 'a curve must grow or fall everywhere')
     idle = {a.name for a in actuators} - {actuators[d.actuator].name for d in drives}
     if idle:
         raise top.error('actuation', f'{sorted(idle)[0]} drives nothing')

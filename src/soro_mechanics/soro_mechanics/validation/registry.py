@@ -10,7 +10,7 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
         'Model `ncm` unless a row says otherwise. Compliances are the published integral (4); '
         'stiffness along an axis is one over its diagonal element. Seven rows were used for '
         'fitting ([identification](robots/stiff_flop_identification.md)), then the robot file '
-        'was frozen.',
+        'was frozen; three more follow from them and count as used for fitting too.',
     ),
     'stiff_flop_two_segment': (
         'STIFF-FLOP, two segments (Shi 2023)',

@@ -62,7 +62,8 @@ def _simulated_compliance(robot: Robot) -> list[Row]:
                  low[0] / one[0], '', 2.0, 3.0),
         number('tip, growth of the greatest compliance, six 0 to 0.9 bar', 5.0,
                studies.compliance_range(robot, 0.9 * ALL)[1]
-               / studies.compliance_range(robot, 0.0 * ALL)[1], '', 0.05, note='about five times'),
+               / studies.compliance_range(robot, 0.0 * ALL)[1], '', 0.05, Kind.FITTED,
+               'about five times; the ratio of two rows that were fitted'),
     ]  # fmt: skip
     return rows
 
@@ -153,8 +154,8 @@ def _increments() -> list[Row]:
         text = ', '.join(f'{k}: {v:.3g}' for k, v in values.items())
         paper = 110.0 if name == 'bending' else 2.7
         rows.append(number(f'{name} with the published increments, n = 6', paper, values['n = 6'],
-                           unit, 0.1, note=f'depends on the increments ({text}); the fit is to '
-                           'the converged value'))  # fmt: skip
+                           unit, 0.1, Kind.FITTED, f'depends on the increments ({text}); the '
+                           'converged value was fitted to the same number'))  # fmt: skip
     return rows
 
 

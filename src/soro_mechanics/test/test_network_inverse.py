@@ -1,0 +1,127 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse statics of a network at its limits: coupled ones along curves, and what a code means."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soro_mechanics import Code, load_robot, Task
+
+EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
+PLAIN = '{actuator: left, drives: angle, rods: [left]}'
+EVEN = [(-60, -60), (60, 60)]
+BENT = [(-60, -15), (0, 0), (20, 25), (60, 60)]
+
+
+def robot_of(tmp_path, example, *changes):
+    text = (EXAMPLES / f'{example}.yaml').read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file = tmp_path / f'{example}.yaml'
+    file.write_text(text)
+    return load_robot(file)
+
+
+def limits(*entries):
+    lines = [
+        f'  - {{name: {n}, coefficients: {{{c}}}, maximum: {m} deg}}\n' for n, c, m in entries
+    ]
+    return 'models:', 'coupled_limits:\n' + ''.join(lines) + 'models:'
+
+
+def curved(points, drive=PLAIN):
+    curve = ', '.join(f'{{at: {at} deg, value: {value} deg}}' for at, value in points)
+    return drive, f'{drive[:-1]}, curve: [{curve}]}}'
+
+
+def chain(tmp_path, *changes):
+    return robot_of(tmp_path, 'planar_chain', *changes)
+
+
+def tip(robot, *degrees):
+    return robot.forward(np.deg2rad(degrees)).tip[:3, 3]
+
+
+SUM = ('sum', 'left: 1, right: 1', 20)
+
+
+def test_an_even_curve_changes_nothing_at_a_coupled_limit(tmp_path):
+    plain, curve = chain(tmp_path, limits(SUM)), chain(tmp_path, limits(SUM), curved(EVEN))
+    target = tip(plain, 30, 30)
+    found = [robot.inverse(target) for robot in (plain, curve)]
+    for robot, s in zip((plain, curve), found, strict=True):
+        assert s.status.code is Code.AT_LIMIT and s.at_limit == ('sum',)
+        assert 'beyond the limits of sum' in s.status.message
+        assert robot.feasible(s.actuation)
+        assert s.position_error > 1e-3
+    np.testing.assert_allclose(found[1].actuation, found[0].actuation, atol=1e-4)
+
+
+def test_a_coupled_limit_holds_in_actuation_along_a_bent_curve(tmp_path):
+    robot = chain(tmp_path, limits(SUM), curved(BENT))
+    inside = tip(robot, -10, 25)
+    s = robot.inverse(inside)
+    assert s.status.code is Code.NONE and s.at_limit == ()
+    assert s.position_error < 1e-6
+    s = robot.inverse(tip(robot, 30, 25))
+    assert s.status.code is Code.AT_LIMIT and s.at_limit == ('sum',)
+    assert robot.feasible(s.actuation)
+    assert s.actuation.sum() == pytest.approx(np.deg2rad(20.0), abs=1e-6)
+    # no other actuation on the limit comes nearer
+    for step in (-0.01, 0.01):
+        other = robot.forward(s.actuation + step * np.array([1.0, -1.0]))
+        assert np.linalg.norm(other.tip[:3, 3] - tip(robot, 30, 25)) > s.position_error
+
+
+def test_spare_actuators_keep_a_coupled_limit_along_a_curve(tmp_path):
+    drive = '{actuator: motor_1, drives: angle, rods: [leg_1]}'
+    pair = ('pair', 'motor_1: 1, motor_6: 1', 15)
+    free = robot_of(tmp_path, 'crank_platform')
+    target = free.forward(np.deg2rad([12.0, -8.0, 10.0, 5.0, -6.0, 9.0])).tip[:3, 3]
+    without = free.inverse(target, task=Task.POSITION).actuation
+    assert without[0] + without[5] > np.deg2rad(20.0)
+    robot = robot_of(tmp_path, 'crank_platform', limits(pair), curved(BENT, drive))
+    s = robot.inverse(target, task=Task.POSITION)
+    assert s.status.code is Code.NONE and s.position_error < 1e-6
+    assert robot.feasible(s.actuation)
+
+
+@pytest.mark.parametrize(
+    ('limit', 'degrees', 'code'),
+    [
+        (('sum', 'left: 1, right: 1', -10), (10, -10), Code.AT_LIMIT),
+        (('sum', 'left: 1, right: 1', -10), (30, 30), Code.NONE),
+        (('sum', 'left: 1, right: 1', 0), (30, 30), Code.AT_LIMIT),
+        (('gap', 'left: 1, right: -1', -5), (30, 0), Code.AT_LIMIT),
+        (('gap', 'left: 1, right: -1', -5), (30, 30), Code.NONE),
+    ],
+)
+def test_a_limit_that_forbids_the_start_is_kept(tmp_path, limit, degrees, code):
+    robot = chain(tmp_path, limits(limit))
+    target = tip(robot, *degrees)
+    s = robot.inverse(target)
+    assert s.status.code is code
+    assert s.at_limit == ((limit[0],) if code is Code.AT_LIMIT else ())
+    assert robot.feasible(s.actuation)
+    beyond = robot.forward(np.deg2rad(degrees))
+    assert not robot.feasible(beyond.actuation)
+    assert robot.feasible(robot.inverse(target, guess=beyond).actuation)
+
+
+def test_limits_that_contradict_each_other_are_said(tmp_path):
+    low, high = ('low', 'left: 1', -20), ('high', 'left: -1', -20)
+    robot = chain(tmp_path, limits(low, high))
+    s = robot.inverse(tip(robot, 10, 10))
+    assert s.status.code is Code.AT_LIMIT and 'contradict' in s.status.message
+
+
+def test_what_no_actuation_reaches_is_unreachable_even_at_a_limit(tmp_path):
+    robot = chain(tmp_path)
+    for far in ([10.0, 0.0, 0.0], [0.0, 0.0, 10.0], [0.0, 0.05, 0.24]):
+        s = robot.inverse(far)
+        assert s.status.code is Code.UNREACHABLE, far
+    beyond = robot.inverse(tip(robot, 70, 70))
+    assert beyond.status.code is Code.AT_LIMIT and beyond.at_limit == ('left', 'right')

@@ -1,0 +1,26 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Check what YAML of version 1.1 would take for other numbers than a reader does."""
+
+import re
+
+import pytest
+from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file import read_yaml
+
+from soro_mechanics import load_robot, RobotFileError
+
+
+def test_an_octal_number_is_refused(tmp_path):
+    file = tmp_path / 'robot.yaml'
+    text = find_robot_file('stiff_flop').read_text(encoding='utf-8')
+    file.write_text(re.sub('elements: .*', 'elements: 050', text))
+    with pytest.raises(RobotFileError, match="elements = '050': write a whole number"):
+        load_robot(file)
+
+
+def test_numbers_that_look_like_others_are_texts(tmp_path):
+    file = tmp_path / 'some.yaml'
+    file.write_text('[050, -07, 1:30, 1:30.5, 50, 0, -7, 0x1F, 1_000, 0.5, 1.0e+3, .5, -.inf]')
+    texts, numbers = ['050', '-07', '1:30', '1:30.5'], [50, 0, -7, 31, 1000, 0.5, 1e3, 0.5]
+    assert read_yaml(file) == [*texts, *numbers, float('-inf')]
