@@ -102,7 +102,7 @@ class ControlLoop:
         self._feedback = Watchdog(settings.feedback_timeout)
         self._reading: Reading | None = None
         self._set_point = SetPoint(gate, settings.period, settings.engage_band)
-        self._armed_at = math.nan
+        self._armed_at = self._began = math.nan
         self._engaged: Demand | None = None
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
@@ -210,7 +210,7 @@ class ControlLoop:
         self._heed_estop()
         self._requests.answer()
         self._heed_estop()  # pressed while a request was carried out
-        now = self._clock()
+        self._began = now = self._clock()
         flags = np.zeros(len(self.gate.names), np.uint16)
         self._reading = None
         if not self.safety.connected:
@@ -232,20 +232,26 @@ class ControlLoop:
     def _guarded(self, action: Callable[[], Flags], otherwise: Flags) -> Flags:
         try:
             return action()
-        except DeviceTimeout as error:
-            self.timeouts += 1
-            if self._feedback_expired():
+        except (DeviceTimeout, DeviceLost) as error:
+            late = isinstance(error, DeviceTimeout)
+            self.timeouts += late
+            # A process that was stopped inside a call has lost time, not the device.
+            if self.safety.armed and self._check_stall(self._clock() - self._began):
+                return otherwise
+            if not late:
+                self._lost(str(error))
+            elif self._feedback_expired():
                 self._lost(f'{error}; {self._age_text()}')
-        except DeviceLost as error:
-            self._lost(str(error))
         except DeviceError as error:
             self._fault(error.fault, str(error))
         return otherwise
 
-    def _check_stall(self, lateness: float) -> None:
+    def _check_stall(self, lateness: float) -> bool:
         # At rest a stall harms nobody; it is counted among the missed slots.
-        if lateness > self.settings.ttl and not self._idle():
+        stalled = lateness > self.settings.ttl and not self._idle()
+        if stalled:
             self._fault(Fault.STALL, f'the control loop was stalled for {lateness:.3f} s')
+        return stalled
 
     def _read_and_judge(self) -> Flags:
         reading = self.device.read()

@@ -386,6 +386,24 @@ def test_a_stall_trips_only_when_longer_than_the_time_to_live(rig, lateness, sta
         assert tick.faults == Fault.STALL
 
 
+@pytest.mark.parametrize('error', [DeviceTimeout('read: deadline'), DeviceLost('reset by peer')])
+@pytest.mark.parametrize('call', ['read', 'write'])
+def test_a_process_stopped_inside_a_call_has_stalled(rig, monkeypatch, call, error):
+    reach(rig, BAR, 0.0, 0.0)
+
+    def stopped(*values):
+        rig.clock.now += 0.8
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.device, call, stopped)
+        tick = rig.tick()
+    assert tick.state is DeviceState.FAULT and tick.faults == Fault.STALL
+    assert 'stalled for 0.8' in tick.reason
+    assert rig.device.calls[-1] == 'make_safe'
+    assert rig.tick(5).state is DeviceState.FAULT  # the device is there, and stays safe
+
+
 def test_a_stall_at_rest_is_ridden_out(rig):
     rig.armed().tick(10)
     rig.clock.now += 1.0
