@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse statics of a network at its limits: coupled ones along curves, and what a code means."""
 
+import gc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from soro_mechanics.network.model import MOST_SOLVERS
 
-from soro_mechanics import Code, load_robot, Task
+from soro_mechanics import Code, Load, load_robot, Task
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
 PLAIN = '{actuator: left, drives: angle, rods: [left]}'
@@ -125,3 +127,32 @@ def test_what_no_actuation_reaches_is_unreachable_even_at_a_limit(tmp_path):
         assert s.status.code is Code.UNREACHABLE, far
     beyond = robot.inverse(tip(robot, 70, 70))
     assert beyond.status.code is Code.AT_LIMIT and beyond.at_limit == ('left', 'right')
+
+
+def test_a_guess_under_another_load_is_no_answer(tmp_path):
+    robot = chain(tmp_path)
+    q = robot.forward([0.1, -0.1])
+    for force in (50.0, 500.0, 5000.0):
+        wrench = [0.0, 0.0, -force, 0.0, 0.0, 0.0]
+        s = robot.inverse([0.0, 0.0, 0.23], wrench=wrench, guess=q)
+        shape = s.configuration
+        if shape.status.converged:
+            assert robot.engine.linearise(shape).error <= 1e-6
+        else:
+            assert s.status.code is Code.NOT_CONVERGED
+
+
+def test_loads_that_wander_do_not_fill_the_memory(tmp_path):
+    robot = chain(tmp_path)
+    engine, rest = robot.engine, robot.forward([0.1, -0.1])
+    rod, length = rest.backbone_names[0], rest.arc_lengths[0][-1]
+    places = length * np.linspace(0.01, 0.99, MOST_SOLVERS + 20)
+    push = np.array([0.0, 0.1, 0.0, 0.0, 0.0, 0.0])
+    for place in places:
+        q = robot.forward([0.1, -0.1], loads=[Load(push, rod, float(place))])
+        assert q.status.code is Code.NONE
+        robot.compliance(q)
+    del q, rest
+    gc.collect()
+    assert len(engine._solvers) <= MOST_SOLVERS + 1
+    assert len(engine._guards) <= MOST_SOLVERS + 1 and len(engine._cuts) <= MOST_SOLVERS + 1

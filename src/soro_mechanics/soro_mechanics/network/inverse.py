@@ -52,6 +52,8 @@ def solve_inverse(
             spent += more
             if problem.reached(beyond) and problem.within(beyond.driven):
                 best = beyond
+    if guess is not None and not math.isfinite(best.residual):  # led astray
+        return solve_inverse(model, target, task, wrench, loads, gravity, None, tolerances)
     held = Problem(problem.actuation(best.driven), wrench, loads, gravity)
     outcome = Outcome(
         best.residual <= equilibrium.tolerance, best.state, spent + best.steps, best.residual

@@ -184,6 +184,7 @@ class InverseProblem:
         """
         at = self._settle(start.driven, start.state)
         if at is None:
+            start.residual = math.inf  # in balance under other loads perhaps, not under these
             return start
         spent, damping = at.steps, 1e-3
         error = self._distance(at, target)

@@ -49,7 +49,7 @@ class SensorPlaces:
     in_order: bool  # each stands in its own place
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """A network in flat arrays, and what people call its parts."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import math
 import threading
 import time
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -53,6 +54,9 @@ class Solution:
     track: Track | None = None
 
 
+MOST_SOLVERS = 64  # kept, one for each set of places of loads
+
+
 class Network(Model):
     """Any arrangement of rods and rigid bodies (see docs/network.md)."""
 
@@ -69,8 +73,8 @@ class Network(Model):
         self.rest = np.array([a.rest for a in description.actuators])
         self._names = {r.name for r in self.spec.rods}
         self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}
-        self._cuts: dict[int, lay.Layout] = {}
-        self._guards: dict[int, Guard] = {}
+        self._cuts: WeakKeyDictionary[lay.Layout, lay.Layout | None] = WeakKeyDictionary()
+        self._guards: WeakKeyDictionary[lay.Layout, Guard] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._followers: tuple[Follower | None] | None = None
         self._batch: tuple[tuple[float, ...], int, Batch | None] | None = None
@@ -224,18 +228,21 @@ class Network(Model):
         """Return what checks solutions on a mesh of this model for validity."""
         layout = equilibrium.layout
         with self._lock:
-            if id(layout) not in self._guards:
-                self._guards[id(layout)] = Guard(self, layout)
-            return self._guards[id(layout)]
+            if layout not in self._guards:
+                self._guards[layout] = Guard(self, layout)
+            return self._guards[layout]
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""
         names = self._names
         key = tuple((x.on, x.arc_length, x.until) for x in loads if x.on in names)
-        if key in self._solvers:
-            return self._solvers[key]
+        found = self._solvers.get(key)
+        if found is not None:
+            return found
         with self._lock:
             if key not in self._solvers:
+                if len(self._solvers) >= MOST_SOLVERS:  # of loads that wander: the oldest goes
+                    del self._solvers[next(k for k in self._solvers if k)]
                 spec = split_at_loads(self.spec, loads)
                 layout = lay.build_layout(spec, len(self.description.actuators))
                 self._solvers[key] = Equilibrium(layout)
@@ -304,14 +311,14 @@ class Network(Model):
         """Return the network linearised at a solution."""
         layout = solution.equilibrium.layout
         with self._lock:
-            if id(layout) not in self._cuts:
+            if layout not in self._cuts:
                 spec = cut_spec(layout.spec)
                 same = spec is layout.spec
                 actuators = layout.actuators
-                self._cuts[id(layout)] = layout if same else lay.build_layout_raw(spec, actuators)
-            cut = self._cuts[id(layout)]
-        if cut is layout:
-            return Linearisation(cut, solution.inputs, solution.state, cut.work())
+                self._cuts[layout] = None if same else lay.build_layout_raw(spec, actuators)
+            cut = self._cuts[layout]
+        if cut is None:
+            return Linearisation(layout, solution.inputs, solution.state, layout.work())
         return self._linearise_cut(solution, cut)
 
     def linearise_changed(
