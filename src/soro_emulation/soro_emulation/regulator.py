@@ -12,6 +12,7 @@ from soro_mechanics.section import Section
 
 Array = NDArray[np.float64]
 LONGEST_STEP = 0.002  # s, well below every time constant: exact exponentials in between
+STILL = 1e-9  # Pa moved in a step: at rest
 
 
 @dataclass(frozen=True)
@@ -104,4 +105,8 @@ class RegulatorBank:
         limit = p.flow_limit * dt
         for _ in range(steps):
             change = np.clip(follow * (goal - self.pressure), -limit, limit)
-            self.pressure = np.where(self.blocked, self.pressure, (self.pressure + change) * lost)
+            after = np.where(self.blocked, self.pressure, (self.pressure + change) * lost)
+            moved = float(np.max(np.abs(after - self.pressure)))
+            self.pressure = after
+            if moved < STILL:
+                break  # nothing moves any more, however long this lasts

@@ -8,6 +8,8 @@ while a running task has its counter; what is kept stays bounded.
 
 from __future__ import annotations
 
+import time
+
 from fuzzing import (
     free_port,
     fuzz,
@@ -232,7 +234,7 @@ class Wire:
 def wire():
     port = free_port()
     context = make_context('stiff_flop', 'nidaq', port)
-    with serving(NidaqEmulator.create(context, 0.0)) as emulator:
+    with serving(NidaqEmulator.create(context, time.monotonic())) as emulator:
         made = Wire(emulator, port)
         made.check()
         yield made

@@ -31,6 +31,12 @@ def test_step_response_is_exponential_whatever_the_steps(steps):
     assert regulators.pressure == pytest.approx([BAR * (1 - np.exp(-1.5)), 0.0])
 
 
+def test_a_month_asleep_is_over_at_once():
+    regulators = bank()
+    regulators.advance(np.array([BAR, 0.0]), 2.6e6)
+    assert regulators.pressure == pytest.approx([BAR, 0.0], abs=1e-5)
+
+
 def test_flow_limit_bounds_the_rate():
     regulators = bank(
         RegulatorProperties(0.01, flow_limit=5 * BAR, supply=4 * BAR, gain_error=0.0)

@@ -126,20 +126,16 @@ class Ancf(Model):
         """Return (6, n): tip twist per unit of actuation."""
         _, slope = self.stretches(q.actuation)
         jacobian: Array = q.state.by_platform * slope
-        return jacobian if q.status.converged else np.full_like(jacobian, np.nan)
+        return jacobian
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes, linear first."""
         self._only_tangent(method)
-        if not q.status.converged:
-            return np.full((6, 6), np.nan)
         return np.linalg.inv(q.state.tangent)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per leg, the compliance (n, 6, 6) at every station."""
         self._only_tangent(method)
-        if not q.status.converged:
-            return tuple(np.full((len(arc), 6, 6), np.nan) for arc in self._arc_lengths)
         applied = self.kernel_loads(q.wrench, q.loads, q.gravity)
         return compliance_at_stations(
             q.state, self.structure, applied, self.legs.stations_per_element

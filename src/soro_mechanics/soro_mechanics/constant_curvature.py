@@ -128,8 +128,6 @@ class ConstantCurvature(Model):
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3): tip twist per unit of actuation."""
-        if not q.status.converged:
-            return np.full((6, 3), np.nan)
         x = np.array(q.state)
         slope = np.ones(3)
         if self.arm.pressure_map is not None:
@@ -147,8 +145,6 @@ class ConstantCurvature(Model):
         if self.arm.axial_stiffness is None:
             remedy = 'add constant_curvature.axial_stiffness: the published model is kinematic'
             raise self.unsupported('compliance', method, remedy)
-        if not q.status.converged:
-            return (np.full((self.arm.stations, 6, 6), np.nan),)
         x = np.array(q.state)
         applied = self._applied(q.wrench, q.loads, q.gravity)
         tangent = self._spring() if method == 'integral' else self._tangent(x, applied)

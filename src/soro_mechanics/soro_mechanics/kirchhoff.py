@@ -145,21 +145,17 @@ class Kirchhoff(Model):
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3 m): tip twist per muscle length; the mean of a module has no effect."""
         jacobian = np.einsum('ktc,tci->kti', q.state.by_bend, self.rod.combine)
-        if not q.status.converged:
-            jacobian[:] = np.nan
         return jacobian.reshape(6, -1)
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip with the muscles held."""
         self._only_tangent(method)
         compliance: Array = q.state.compliance.copy()
-        return compliance if q.status.converged else np.full((6, 6), np.nan)
+        return compliance
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance (n, 6, 6) at every station."""
         self._only_tangent(method)
-        if not q.status.converged:
-            return (np.full((len(q.arc_lengths[0]), 6, 6), np.nan),)
         from soro_mechanics.kirchhoff_compliance import compliance_at_stations  # scipy.sparse
 
         s: RodState = q.state

@@ -32,7 +32,7 @@ class Model(ABC):
     """One mechanical model of one robot. Stateless: safe to call from several threads.
 
     Arguments of every method are finite arrays of the right size; `guess` is None or an earlier
-    Configuration of the same model.
+    Configuration of the same model. Derivatives are only asked for at converged ones.
     """
 
     name: str

@@ -297,8 +297,6 @@ class SegmentModel(Model):
         """Return the exact derivative, through every increment and the loaded equilibrium."""
         state: RodState = q.state
         parameters = len(self.description.actuators)
-        if not q.status.converged:
-            return np.full((6, parameters), np.nan)
         ramp = self._ramp(state.grid, q.actuation, q.gravity, parameters, state.ramp)
         held, d_held = self._held(ramp)
         count = state.nodes.shape[0]
@@ -337,8 +335,6 @@ class SegmentModel(Model):
     def _tangent(self, q: Configuration) -> Array:
         """Return C_o of every node; the piece beyond it answers with its own stiffness."""
         state: RodState = q.state
-        if not q.status.converged:
-            return state.integral
         ramp = state.ramp
         held, d_held = self._held(ramp)
         count = state.nodes.shape[0]

@@ -21,11 +21,16 @@ def rows_of(ports):
     return np.block([[ports.aa, ports.ae], [ports.sa, ports.se]])
 
 
+def sensing_at_rest(device):
+    """Return sensing around the device with motors and hand at rest."""
+    start = device.held(np.zeros(6), np.zeros(5))
+    return Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+
+
 def test_recovers_pose_and_force_exactly_from_perfect_measurements():
     device = SpringDevice()
     truth = device.held(ANGLE, HAND)
-    start = device.held(np.zeros(6), np.zeros(5))
-    sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+    sensing = sensing_at_rest(device)
     estimate = sensing.estimate(truth.angle, truth.sensor)
     assert estimate.code is Code.NONE
     np.testing.assert_allclose(estimate.wrench[:5], HAND, atol=1e-9)
@@ -122,8 +127,7 @@ def test_lost_sensors_widen_the_estimate_instead_of_breaking_it():
 
 
 def test_without_prior_too_few_sensors_are_reported():
-    device = SpringDevice()
-    start = device.held(np.zeros(6), np.zeros(5))
+    start = SpringDevice().held(np.zeros(6), np.zeros(5))
     sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
     sensing.use(np.ones(6, bool), np.array([True, True, True, True, False, False]))
     before = sensing.pose.copy()
@@ -197,8 +201,7 @@ def test_full_model_converges_where_one_linearisation_does_not():
     device = SofteningDevice()
     hand = np.array([0.9, -0.7, 0.6, 0.3, -0.4])
     truth = device.held(ANGLE, hand)
-    start = device.held(np.zeros(6), np.zeros(5))
-    sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+    sensing = sensing_at_rest(device)
     once = sensing.estimate(truth.angle, truth.sensor)
     assert np.abs(once.wrench[:5] - hand).max() > 0.02
     estimate = sense_with_model(device, sensing, truth.angle, truth.sensor, iterations=20)
@@ -219,8 +222,7 @@ def test_model_failure_is_an_outcome():
             return None
 
     device = SpringDevice()
-    start = device.held(np.zeros(6), np.zeros(5))
-    sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+    sensing = sensing_at_rest(device)
     truth = device.held(ANGLE, HAND)
     estimate = sense_with_model(Broken(), sensing, truth.angle, truth.sensor)
     assert estimate.code is Code.NOT_CONVERGED
@@ -229,8 +231,7 @@ def test_model_failure_is_an_outcome():
 def test_a_new_linearisation_starts_without_a_change():
     device = SpringDevice()
     truth = device.held(ANGLE, HAND)
-    start = device.held(np.zeros(6), np.zeros(5))
-    sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+    sensing = sensing_at_rest(device)
     sensing.update(truth.angle, truth.sensor)
     sensing.linearise(truth)
     np.testing.assert_array_equal(sensing.force(), truth.force)  # not twice
@@ -240,8 +241,7 @@ def test_a_new_linearisation_starts_without_a_change():
 def test_bounds_that_contradict_leave_the_last_estimate():
     device = SpringDevice()
     truth = device.held(ANGLE, HAND)
-    start = device.held(np.zeros(6), np.zeros(5))
-    sensing = Sensing(start, sensing_setup(start, ENCODER, SENSOR))
+    sensing = sensing_at_rest(device)
     sensing.update(truth.angle, truth.sensor)
     before = sensing.z.copy()
     sensing._low[:], sensing._high[:] = 1.0, -1.0

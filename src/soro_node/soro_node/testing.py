@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import os
 from pathlib import Path
 import re
@@ -90,7 +91,7 @@ class RosSession:
         thread.start()
         self._spinning.append((executor, node, thread, stop))
 
-    def do(self, node: Any, action: Callable[..., Any], *arguments: Any) -> Any:
+    def do(self, node: Any, action: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Do something in the thread that spins a node; return what it returned or raise it.
 
         Whatever makes or destroys actions, services and subscriptions belongs there: rclpy
@@ -101,7 +102,7 @@ class RosSession:
 
         def act() -> None:
             try:
-                outcome.set_result(action(*arguments))
+                outcome.set_result(action(*arguments, **named))
             except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
                 outcome.set_exception(error)
 
@@ -113,8 +114,13 @@ class RosSession:
         return bool(self.do(node, node.autostart))
 
     def action_client(self, kind: Any, name: str) -> ActionClient:
-        """Return a client of an action; it lives as long as the session."""
-        client: ActionClient = self.do(self.client, ActionClient, self.client, kind, name)
+        """Return a client of an action; it lives as long as the session.
+
+        Its goals are sent by the thread that spins: rclpy forgets the answer of a server that
+        is faster than the thread which sends (ros2/rclpy issue 1123).
+        """
+        client: Any = self.do(self.client, ActionClient, self.client, kind, name)
+        client.send_goal_async = partial(self.do, self.client, client.send_goal_async)
         self._actions.append(client)
         return client
 

@@ -153,7 +153,11 @@ class RobotRequests:
             method=AnalyzeWorkspace.Goal.RANDOM, with_compliance=True, samples=self.samples
         )
         self._answered(None, 'the workspace is being computed', True, True)
-        self._workspace.send_goal_async(goal).add_done_callback(self._goal_answered)
+        executor = self._node.executor
+        if executor is not None:  # None: the viewer is about to end
+            # The thread that spins sends it, not the page's: rclpy forgets the answer of a
+            # server that is faster than the thread which sends (ros2/rclpy issue 1123).
+            executor.create_task(self._send_goal, goal)
 
     def send_waiting(self) -> None:
         """Send the newest target; called at the rate of the display."""
@@ -297,6 +301,9 @@ class RobotRequests:
         else:
             shape, text = None, response.error_message
         self._answered(shape, text, good, good and follow)
+
+    def _send_goal(self, goal: Any) -> None:
+        self._workspace.send_goal_async(goal).add_done_callback(self._goal_answered)
 
     def _goal_answered(self, future: Any) -> None:
         handle = future.result()

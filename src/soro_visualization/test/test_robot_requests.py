@@ -216,3 +216,16 @@ def test_compliance_is_asked_again_when_the_answer_never_came(bench):
     assert taken == [[]]
     bench.requests.ask_compliance(taken.append)
     assert len(bench.node.calls) == 3
+
+
+def test_a_workspace_is_asked_for_by_the_thread_that_spins(bench):
+    sent, tasks = [], []
+    bench.requests._workspace = SimpleNamespace(
+        server_is_ready=lambda: True, send_goal_async=lambda goal: sent.append(goal) or Future()
+    )
+    bench.node.executor = SimpleNamespace(create_task=lambda *task: tasks.append(task))
+    bench.requests.analyze_workspace()
+    assert not sent
+    [(call, *arguments)] = tasks
+    call(*arguments)
+    assert sent[0].with_compliance
