@@ -16,7 +16,7 @@ from soro_cli.findings import fail, Finding, ok, warn
 
 if TYPE_CHECKING:
     from soro_mechanics.configuration import Configuration
-    from soro_mechanics.network.schema import NetworkSpec
+    from soro_mechanics.network.spec import NetworkSpec
     from soro_mechanics.robot import Robot
 
 # Outside, a unit was probably mistaken.

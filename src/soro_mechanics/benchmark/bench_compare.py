@@ -21,7 +21,7 @@ from soro_mechanics.network.cross_section import ShapedSection
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.schema import BodySpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.network.system_kernels import condense, evaluate
 
 HERE = Path(__file__).resolve()

@@ -23,13 +23,13 @@ from soro_mechanics.network.layout import build_layout
 from soro_mechanics.network.linearisation import Linearisation
 from soro_mechanics.network.platform import PlatformSolver
 from soro_mechanics.network.ports import port_response
-from soro_mechanics.network.schema import (
+from soro_mechanics.network.schema import rotation_matrix
+from soro_mechanics.network.spec import (
     BodySpec,
     DriveSpec,
     EndSpec,
     NetworkSpec,
     RodSpec,
-    rotation_matrix,
     SensorSpec,
 )
 from soro_mechanics.network.system_kernels import condense, evaluate

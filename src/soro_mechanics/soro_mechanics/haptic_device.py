@@ -24,7 +24,7 @@ from soro_mechanics.network.arrays import copy_state, Inputs
 from soro_mechanics.network.cross_section import ShapedSection
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.model import Network
-from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.spec import NetworkSpec
 from soro_mechanics.polytope import MotorLimits
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import RobotDescription

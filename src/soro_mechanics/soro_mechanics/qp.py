@@ -19,6 +19,7 @@ from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
 
+SYMMETRY = 1e-9  # of the largest entry of h: round-off of products like J.T W J
 CODES = {
     kernels.OPTIMAL: Code.NONE,
     kernels.INFEASIBLE: Code.UNREACHABLE,
@@ -77,10 +78,12 @@ def solve_qp(
     Raises
     ------
     InvalidInput
-        Shapes that do not fit, or numbers that are not finite.
+        Shapes that do not fit, numbers that are not finite, or an h that is not symmetric.
     """
     n = np.size(g)
     objective, gradient = finite_array('h', h, (n, n)), finite_array('g', g, (n,))
+    if np.abs(objective - objective.T).max(initial=0.0) > SYMMETRY * np.abs(objective).max():
+        raise InvalidInput('h', h, 'a symmetric matrix: write 0.5 (h + h.T)')
     m = 0 if c is None else np.shape(c)[0]
     rows = finite_array('c', np.zeros((0, n)) if c is None else c, (m, n))
     lower = _bound('low', np.full(m, -np.inf) if low is None else low, m)

@@ -6,7 +6,7 @@ import numpy as np
 from soro_mechanics.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.schema import BodySpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 
 LENGTH = 0.4
 BENDING = 0.03  # N m^2

@@ -17,7 +17,7 @@ from network_cases import (
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
-from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.spec import NetworkSpec
 
 from soro_mechanics import lie
 

@@ -9,7 +9,7 @@ from scipy.integrate import solve_bvp
 from soro_mechanics.network.equilibrium import Equilibrium
 from soro_mechanics.network.layout import build_layout
 from soro_mechanics.network.linearisation import trace_shape
-from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.spec import NetworkSpec
 
 from soro_mechanics import lie
 

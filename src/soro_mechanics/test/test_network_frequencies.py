@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from soro_mechanics.network.frequencies import condensed_mass, natural_frequencies
 from soro_mechanics.network.linearisation import Linearisation
-from soro_mechanics.network.schema import DriveSpec, NetworkSpec
+from soro_mechanics.network.spec import DriveSpec, NetworkSpec
 
 from soro_mechanics import InvalidInput, Load, LoadAxes
 

@@ -8,7 +8,7 @@ from network_cases import body, end, ground, pose, problem, rod, section, solve
 import numpy as np
 import pytest
 from soro_mechanics.network.linearisation import Linearisation
-from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.spec import NetworkSpec
 
 from soro_mechanics import InvalidInput, lie, Load, LoadAxes
 

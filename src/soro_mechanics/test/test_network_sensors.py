@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from soro_mechanics.configuration import LoadAxes
 from soro_mechanics.network.response_kernels import inner_columns, side_stiffness
-from soro_mechanics.network.schema import SensorSpec
+from soro_mechanics.network.spec import SensorSpec
 from soro_mechanics.robot import Robot
 from test_network_robots import EXAMPLES
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from soro_mechanics.network.frequencies import natural_frequencies
 from soro_mechanics.network.linearisation import Linearisation
-from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.spec import NetworkSpec
 
 from soro_mechanics import Code, load_robot, Stability
 

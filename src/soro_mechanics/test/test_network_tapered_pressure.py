@@ -50,8 +50,8 @@ def test_integrated_pieces_are_refused(file):
     file.write_text(ROBOT.replace('formulation: elements', 'formulation: macro'))
     with pytest.raises(RobotFileError, match='formulation: elements') as error:
         load_robot(file)
-    assert error.value.path == 'network.rods[0].section_end'
-    assert error.value.value == 'rod'
+    assert error.value.path == 'network.actuation[0].rods'
+    assert error.value.value == ['rod']
     assert str(file) in str(error.value)
 
 

@@ -117,3 +117,5 @@ def test_bad_input_is_named():
         solve_qp(np.eye(2), [1.0, 2.0], np.eye(2), [0.0, 0.0], [1.0, np.nan])
     with pytest.raises(InvalidInput, match='g ='):
         solve_qp(np.eye(2), [1.0, np.nan])
+    with pytest.raises(InvalidInput, match='symmetric'):
+        solve_qp([[2.0, 1.0], [0.0, 2.0]], [1.0, 2.0])

@@ -16,6 +16,7 @@ from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
 from soro_visualization.shape import Array, Rod, Shape
 
 TUBE = ColorRGBA(r=0.16, g=0.5, b=0.56, a=1.0)
+OLD = ColorRGBA(r=0.55, g=0.55, b=0.55, a=1.0)  # the last shape known, not the present one
 GHOST = ColorRGBA(r=0.47, g=0.55, b=0.67, a=0.3)
 FORCE = ColorRGBA(r=0.8, g=0.15, b=0.15, a=1.0)
 ELLIPSOID = ColorRGBA(r=0.92, g=0.55, b=0.16, a=0.5)
@@ -39,15 +40,19 @@ class Markers:
 
     def message(
         self, stamp: Time, shape: Shape, ghost: Shape | None = None,
-        ellipsoids: Ellipsoids | None = None,
+        ellipsoids: Ellipsoids | None = None, silent: bool = False,
     ) -> MarkerArray:  # fmt: skip
-        """Return what is to be drawn now, and DELETE for what no longer is."""
-        markers = [tube(rod, i, 'backbone', TUBE) for i, rod in enumerate(shape.rods)]
+        """Return what is to be drawn now, and DELETE for what no longer is.
+
+        `silent`: nobody says any more where the robot is; its last shape stays, in grey.
+        """
+        colour = OLD if silent else TUBE
+        markers = [tube(rod, i, 'backbone', colour) for i, rod in enumerate(shape.rods)]
         if ghost is not None:
             markers += [tube(rod, i, 'command', GHOST) for i, rod in enumerate(ghost.rods)]
-        if shape.loaded:
+        if shape.loaded and not silent:
             markers += load(shape)
-        if ellipsoids is not None:
+        if ellipsoids is not None and not silent:
             markers += ellipsoid_markers(ellipsoids)
         shown = {(m.ns, m.id) for m in markers}
         for namespace, number in sorted(self._shown - shown):

@@ -123,6 +123,7 @@ class Visualization(GuardedLifecycleNode):
         self._words_at: dict[str, float] = {}
         self._stamp: Any = None
         self._markers_due = self._ghost_due = self._compliance_due = 0.0
+        self._drawn_silent = False
         self.diagnostics.report('viewer', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -206,8 +207,9 @@ class Visualization(GuardedLifecycleNode):
         if shape is None:
             return
         self._ask_compliance(seconds, shape)
-        if fresh and markers_due:
+        if markers_due and (fresh or self._snapshot.silent != self._drawn_silent):
             self._markers_due = seconds + 1.0 / self.table.marker_rate
+            self._drawn_silent = self._snapshot.silent
             self._publish_markers(shape)
 
     def _read(self, now: float) -> bool:
@@ -300,8 +302,9 @@ class Visualization(GuardedLifecycleNode):
         if self.table.publish_description and self._parts is not None:
             self._publish_links('revolute', self._tf)
         if self._markers_out.get_subscription_count() > 0:
+            now = self._snapshot
             self._markers_out.publish(
-                self._markers.message(self._stamp, shape, self._snapshot.ghost, self._ellipsoids)
+                self._markers.message(self._stamp, shape, now.ghost, self._ellipsoids, now.silent)
             )
 
     def _publish_links(self, kind: str, publisher: Any) -> None:

@@ -58,3 +58,13 @@ def test_ellipsoids_are_spheres_with_diameters():
     marker = names(Markers('b').message(STAMP, shape(), ellipsoids=found))['compliance', 0]
     assert (marker.scale.x, marker.scale.y, marker.scale.z) == pytest.approx((2e-3, 4e-3, 6e-3))
     assert marker.pose.orientation.w == pytest.approx(1.0)
+
+
+def test_the_last_shape_of_a_silent_solver_is_grey_and_has_no_load():
+    markers = Markers('b')
+    loaded = shape(force=(0.0, 0.0, -0.3))
+    colour = names(markers.message(STAMP, loaded))['backbone', 0].color
+    old = names(markers.message(STAMP, loaded, silent=True))
+    assert old['backbone', 0].color.r == old['backbone', 0].color.g != colour.r
+    assert old['load', 0].action == Marker.DELETE
+    assert names(markers.message(STAMP, loaded))['backbone', 0].color == colour

@@ -13,6 +13,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_node.testing import RosSession, wait_until
+from soro_visualization.markers import OLD
 from soro_visualization.node import Visualization
 from soro_visualization.page_client import PageClient
 from std_msgs.msg import String
@@ -200,6 +201,10 @@ def test_markers_and_description_are_published():
         wait_until(lambda: arrays)
         assert {m.header.frame_id for m in arrays[-1].markers} == {'arm/base_link'}
         assert {m.ns for m in arrays[-1].markers} == {'backbone'}
+        bench.solver = False
+        wait_until(lambda: arrays[-1].markers[0].color.r == pytest.approx(OLD.r))
+        bench.solver = True
+        wait_until(lambda: arrays[-1].markers[0].color.r != pytest.approx(OLD.r))
         texts = ros.listen(String, '/arm/robot_description', LATCHED)
         fixed = ros.listen(TFMessage, '/tf_static', LATCHED)
         wait_until(lambda: texts)

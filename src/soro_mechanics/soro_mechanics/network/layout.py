@@ -11,7 +11,7 @@ import numpy as np
 
 from soro_mechanics import lie
 from soro_mechanics.configuration import Array, Load, LoadAxes
-from soro_mechanics.errors import InvalidInput, RobotFileError
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.network.arrays import (
     Inputs,
     Integers,
@@ -25,16 +25,16 @@ from soro_mechanics.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.network.drive_values import driven_values
 from soro_mechanics.network.lane_kernels import LANES, TABLE, unit_drive
 from soro_mechanics.network.rod_loads import node_at, rod_of, split_at_loads, spread_points
-from soro_mechanics.network.schema import (
+from soro_mechanics.network.spec import (
     DriveSpec,
     EndSpec,
     GROUND,
     JOINTS,
     NetworkSpec,
     RodSpec,
+    STRAINS,
 )
 
-STRAINS = ('stretch', 'curvature', 'pressure')
 ROUND_OFF = 1e-9  # of places on a body, in lengths of the rods
 
 
@@ -280,21 +280,6 @@ def _slots(drives: tuple[DriveSpec, ...], rods: int) -> tuple[tuple[int, ...], i
         else:
             slots.append(0 if d.kind == 'length' else 1 + shifts + d.end)
     return tuple(slots), shifts
-
-
-def check_pressure(spec: NetworkSpec, file: str) -> None:
-    """Refuse pressure in an integrated rod that tapers: one piece has one rest strain.
-
-    Raises
-    ------
-    RobotFileError
-        Names the rod, and what to write instead.
-    """
-    driven = {d.rod for d in spec.drives if d.kind == 'pressure'}
-    for r, rod in enumerate(spec.rods):
-        if r in driven and rod.macro and rod.section_end is not None:
-            remedy = 'pressure drives this tapered rod; write formulation: elements in it'
-            raise RobotFileError(f'network.rods[{r}].section_end', rod.name, remedy, file)
 
 
 def section_at(rod: RodSpec, at: float) -> CrossSection:

@@ -26,8 +26,8 @@ from soro_mechanics.network.response_kernels import (
     body_response,
     inner_compliance,
 )
-from soro_mechanics.network.schema import NetworkSpec
 from soro_mechanics.network.sensor_kernels import sensor_response
+from soro_mechanics.network.spec import NetworkSpec
 from soro_mechanics.network.system_kernels import SINGULAR
 from soro_mechanics.network.trace_kernels import trace
 

@@ -21,7 +21,7 @@ from soro_mechanics.network import layout as lay
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.linearisation import Shape, trace_shape
 from soro_mechanics.network.rod_loads import NODE_MERGE, split_at_loads
-from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.spec import NetworkSpec
 
 if TYPE_CHECKING:
     from soro_mechanics.robot_file import RobotDescription

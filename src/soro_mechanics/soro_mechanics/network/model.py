@@ -34,8 +34,8 @@ from soro_mechanics.network.meshing import choose_mesh, MeshReport
 from soro_mechanics.network.platform import Track
 from soro_mechanics.network.ports import port_response, PortResponse
 from soro_mechanics.network.rod_loads import split_at_loads
-from soro_mechanics.network.schema import NetworkSpec
 from soro_mechanics.network.sensitivity import Sensitivity, sensitivity
+from soro_mechanics.network.spec import NetworkSpec
 from soro_mechanics.network.validity import Guard, Validity, validity
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code, SolverStatus, Stability
@@ -68,7 +68,6 @@ class Network(Model):
         super().__init__(description)
         self.spec: NetworkSpec
         self.mesh: MeshReport | None  # of a tolerance in the robot file
-        lay.check_pressure(description.structure['network'], description.file)
         self.spec, self.mesh = choose_mesh(description, description.structure['network'])
         self.rest = np.array([a.rest for a in description.actuators])
         self._names = {r.name for r in self.spec.rods}

@@ -12,7 +12,7 @@ import numpy as np
 from soro_mechanics import lie
 from soro_mechanics.configuration import Array
 from soro_mechanics.network.layout import section_at
-from soro_mechanics.network.schema import NetworkSpec, RodSpec
+from soro_mechanics.network.spec import NetworkSpec, RodSpec
 from soro_mechanics.robot import Robot
 
 LOAD = 2.0  # standard deviation of tip force and moment, in E I / l^2 and E I / l

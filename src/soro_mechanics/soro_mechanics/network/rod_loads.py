@@ -12,7 +12,7 @@ import numpy as np
 
 from soro_mechanics.configuration import Load
 from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.network.schema import NetworkSpec
+from soro_mechanics.network.spec import NetworkSpec
 
 if TYPE_CHECKING:
     from soro_mechanics.network.layout import Layout

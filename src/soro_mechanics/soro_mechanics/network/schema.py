@@ -4,105 +4,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 import math
 
 import numpy as np
 
-from soro_mechanics.actuators import Actuator, QUANTITIES
+from soro_mechanics.actuators import Actuator
 from soro_mechanics.configuration import Array, Load, LoadAxes
 from soro_mechanics.network.cross_section import CrossSection, read_cross_section, ShapedSection
+from soro_mechanics.network.drive_schema import read_drives
+from soro_mechanics.network.spec import (
+    BodySpec,
+    ENDS,
+    EndSpec,
+    GROUND,
+    JOINTS,
+    NetworkSpec,
+    RodSpec,
+    SensorSpec,
+)
 from soro_mechanics.section import Section
 
-GROUND = 'ground'
-ENDS = ('from', 'to')  # of a rod
-JOINTS = ('clamped', 'revolute', 'universal', 'spherical')
 MATERIAL = ('young', 'shear', 'shear_factor', 'density', 'strain_limit')  # of a shaped section
-# What an actuator drives -> quantity of the actuator (checked against the robot's list).
-DRIVES = {
-    'angle': 'angle',
-    'length': 'length',
-    'stretch': 'stretch',
-    'curvature': 'curvature',
-    'pressure': 'pressure',
-}
-
-
-@dataclass(frozen=True)
-class BodySpec:
-    """A rigid body and where it is when the robot is assembled."""
-
-    name: str
-    pose: Array | None  # None: where the rods' rest shapes put it
-    mass: float
-    centre: Array
-
-
-@dataclass(frozen=True)
-class EndSpec:
-    """How one end of a rod is held."""
-
-    body: str
-    attach: Array  # (4, 4) motor, or joint where there is no motor, in the body
-    motor_axis: Array  # (3,)
-    crank: Array  # (4, 4) joint in the motor's output
-    joint: str
-    axes: Array  # (2, 3)
-    motor: bool = False  # without one the end does not turn
-
-
-@dataclass(frozen=True)
-class RodSpec:
-    """One rod."""
-
-    name: str
-    length: float
-    section: ShapedSection | CrossSection
-    section_end: ShapedSection | None
-    curvature: Array  # (k, 4): fraction of the length, rest curvature about x, y, z
-    ends: tuple[EndSpec, EndSpec]
-    macro: bool
-    fractions: Array  # piece boundaries, 0 ... 1
-    tolerance: float | None = None  # wanted error of positions [m]: the mesh is only a start
-
-
-@dataclass(frozen=True)
-class DriveSpec:
-    """What an actuator does to a rod."""
-
-    actuator: int
-    rod: int
-    kind: str
-    end: int = 0
-    shift: Array = field(default_factory=lambda: np.zeros(6))  # rest strain per unit
-    offset: float = 0.0
-    curve: Array | None = None  # (k, 2): actuator value, driven value; both monotone
-
-
-@dataclass(frozen=True)
-class SensorSpec:
-    """A flex sensor: how far a rod turns between two places, about an axis of the section."""
-
-    name: str
-    rod: int
-    start: float  # fraction of the rod's length
-    end: float
-    axis: Array  # (3,)
-
-
-@dataclass(frozen=True)
-class NetworkSpec:
-    """Everything that the section ``network`` says, in SI."""
-
-    bodies: tuple[BodySpec, ...]
-    rods: tuple[RodSpec, ...]
-    drives: tuple[DriveSpec, ...]
-    tip_body: str
-    tip: Array
-    steps: int
-    sensors: tuple[SensorSpec, ...] = ()
-    loads: tuple[Load, ...] = ()  # always there
-    load_panels: int = 8  # of spread loads, per length of a rod
 
 
 def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
@@ -124,13 +46,7 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
         if not rods:
             raise top.error('rods', 'write at least one rod')
         _check_held(top, bodies, rods)
-        drives: list[DriveSpec] = []
-        for item in top.sections('actuation', ()):
-            with item:
-                fresh = _read_drive(item, rods, actuators)
-                _check_free(item, fresh, drives, rods, actuators)
-                drives += fresh
-        _check_driven(top, drives, actuators)
+        drives = read_drives(top, rods, actuators)
         with top.section('tip') as item:
             tip_body = item.text('body', choices=[b.name for b in bodies[1:]])
             tip = read_pose(item)
@@ -143,7 +59,7 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
             with item:
                 loads.append(_read_load(item, rods))
     return NetworkSpec(
-        tuple(bodies), tuple(rods), tuple(drives), tip_body, tip, steps, tuple(sensors),
+        tuple(bodies), tuple(rods), drives, tip_body, tip, steps, tuple(sensors),
         tuple(loads),
     )  # fmt: skip
 
@@ -349,57 +265,6 @@ def _unit(item: Section, key: str) -> Array:
     return vector / size
 
 
-def _read_drive(
-    item: Section, rods: list[RodSpec], actuators: tuple[Actuator, ...]
-) -> list[DriveSpec]:
-    names = [a.name for a in actuators]
-    index = names.index(item.text('actuator', choices=names))
-    kind = item.text('drives', choices=tuple(DRIVES))
-    quantity = actuators[index].quantity
-    curve = None
-    if 'curve' in item:
-        curve = _read_curve(item, actuators[index].unit, QUANTITIES[DRIVES[kind]][1])
-    elif quantity != DRIVES[kind]:
-        raise item.error('drives', f'{names[index]} is a {quantity}; write a curve to convert it')
-    chosen = item.texts('rods')
-    known = [r.name for r in rods]
-    for name in chosen:
-        if name not in known:
-            raise item.error('rods', f'{name!r} is not a rod; expected some of {known}')
-    end, offset, shift = 0, 0.0, np.zeros(6)
-    if kind == 'angle':
-        place = item.text('end', 'from', choices=ENDS)
-        end = ENDS.index(place)
-        for name in chosen:
-            if not rods[known.index(name)].ends[end].motor:
-                raise item.error(
-                    'drives',
-                    f'{name} has no motor there; write motor: {{axis: ...}} in its {place}',
-                )
-        offset = item.quantity('offset', 'rad', 0.0)
-    elif kind == 'stretch':
-        shift[2] = 1.0
-        offset = -1.0  # the actuator gives the ratio of lengths, the strain is one less
-    elif kind == 'curvature':
-        shift[3:] = item.vector('direction', '1', 3)
-    elif kind == 'pressure':
-        shift = _pressure_wrench(item)
-    return [
-        DriveSpec(index, known.index(name), kind, end, shift, offset, curve) for name in chosen
-    ]
-
-
-def _pressure_wrench(item: Section) -> Array:
-    """Return the body wrench per pressure of chambers along the rod (Shi 2023, F_P)."""
-    wrench = np.zeros(6)
-    for chamber in item.sections('chambers'):
-        with chamber:
-            area = chamber.quantity('area', 'm^2', positive=True)
-            x, y = chamber.vector('position', 'm', 2)
-            wrench += area * np.array([0.0, 0.0, 1.0, y, -x, 0.0])
-    return wrench
-
-
 def _read_sensor(item: Section, rods: list[RodSpec]) -> SensorSpec:
     name = item.text('name')
     names = [r.name for r in rods]
@@ -428,54 +293,3 @@ def _read_load(item: Section, rods: list[RodSpec]) -> Load:
         raise item.error('to', 'must lie beyond from')
     force = item.vector('force', 'N/m', 3)
     return Load(np.concatenate([force, np.zeros(3)]), rod.name, start, axes, end)
-
-
-def _check_free(
-    item: Section,
-    fresh: list[DriveSpec],
-    drives: list[DriveSpec],
-    rods: list[RodSpec],
-    actuators: tuple[Actuator, ...],
-) -> None:
-    """Refuse a second drive of what has only one value: a length, or a motor's angle."""
-    taken = {(d.rod, d.kind, d.end): d.actuator for d in drives if d.kind in ('length', 'angle')}
-    for d in fresh:
-        first = taken.get((d.rod, d.kind, d.end))
-        if first is not None:
-            what = 'length' if d.kind == 'length' else f"angle at '{ENDS[d.end]}'"
-            raise item.error(
-                'rods',
-                f'{actuators[first].name} already drives the {what} of {rods[d.rod].name}; '
-                'give each its own rod or end',
-            )
-
-
-def _read_curve(item: Section, unit: str, driven: str) -> Array:
-    """Return (k, 2): values of the actuator and of what is driven, both in SI."""
-    rows = []
-    for part in item.sections('curve'):
-        with part:
-            rows.append([part.quantity('at', unit), part.quantity('value', driven)])
-            if len(rows) > 1 and not rows[-1][0] > rows[-2][0]:
-                raise part.error('at', 'must grow from entry to entry')
-    if len(rows) < 2:
-        raise item.error('curve', 'write at least two points')
-    steps = np.diff(np.array(rows)[:, 1])
-    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
-        raise item.error('curve', 'the value must grow everywhere, or fall everywhere')
-    return np.array(rows)
-
-
-def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuator, ...]) -> None:
-    curves: dict[int, Array | None] = {}
-    for d in drives:
-        first = curves.setdefault(d.actuator, d.curve)
-        same = d.curve is first or (
-            d.curve is not None and first is not None and np.array_equal(first, d.curve)
-        )
-        if not same:
-            name = actuators[d.actuator].name
-            raise top.error('actuation', f'{name} has two curves; give each its own actuator')
-    idle = {a.name for a in actuators} - {actuators[d.actuator].name for d in drives}
-    if idle:
-        raise top.error('actuation', f'{sorted(idle)[0]} drives nothing')

@@ -22,7 +22,7 @@ from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import State
 from soro_mechanics.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.network.equilibrium import Equilibrium
-from soro_mechanics.network.schema import RodSpec
+from soro_mechanics.network.spec import RodSpec
 from soro_mechanics.status import Code
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from soro_mechanics.kirchhoff import Kirchhoff
 from soro_mechanics.network.cross_section import CrossSection
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.schema import BodySpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.validation.row import number, Row
 

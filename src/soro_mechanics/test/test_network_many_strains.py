@@ -1,0 +1,86 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""As many rest strains of one rod as there may be, and one more."""
+
+import numpy as np
+import pytest
+from soro_mechanics.network.drive_schema import MOST_STRAINS
+
+from soro_mechanics import load_robot, RobotFileError
+
+ROBOT = """
+schema: 1
+name: muscles
+title: A rod behind a moving body, bent and stretched by many muscles
+gravity: 0 0 -9.81 m/s^2
+actuators:
+{actuators}
+models: [network]
+network:
+  sections:
+    soft: {{shape: circle, radius: 10 mm, young: 1 MPa, poisson: 0.45, density: 1000 kg/m^3}}
+  bodies:
+    middle: {{mass: 10 g}}
+    tip: {{mass: 10 g}}
+  rods:
+    - name: lower
+      section: soft
+      length: 100 mm
+      from: {{body: ground}}
+      to: {{body: middle}}
+    - name: upper
+      section: soft
+      length: 100 mm
+      formulation: {formulation}
+      from: {{body: middle}}
+      to: {{body: tip, joint: spherical}}
+    - name: hold
+      section: soft
+      length: 100 mm
+      from: {{body: middle, position: 0 30 0 mm}}
+      to: {{body: tip, position: 0 30 0 mm}}
+  actuation:
+{actuation}
+  tip: {{body: tip}}
+"""
+
+
+@pytest.fixture
+def robot(tmp_path):
+    def make(count, formulation):
+        actuators, actuation = '', ''
+        for i in range(count):
+            actuators += (
+                f'  - {{name: p{i}, quantity: pressure, minimum: 0 kPa, maximum: 100 kPa, '
+                'rate: 1 kPa/s}\n'
+            )
+            x, y = 8.0 * np.cos(i), 8.0 * np.sin(i)
+            actuation += (
+                f'    - {{actuator: p{i}, drives: pressure, rods: [upper], '
+                f'chambers: [{{area: {10 + i} mm^2, position: {x:.3f} {y:.3f} mm}}]}}\n'
+            )
+        text = ROBOT.format(actuators=actuators, actuation=actuation, formulation=formulation)
+        file = tmp_path / 'muscles.yaml'
+        file.write_text(text)
+        return load_robot(file)
+
+    return make
+
+
+@pytest.mark.parametrize('formulation', ['macro', 'elements'])
+def test_jacobian_of_as_many_as_there_may_be(robot, formulation):
+    arm = robot(MOST_STRAINS, formulation)
+    p = np.linspace(5e3, 20e3, MOST_STRAINS)
+    jacobian = arm.jacobian(arm.forward(p))
+    step = 10.0
+    for i in range(MOST_STRAINS):
+        sides = [p + sign * step * np.eye(MOST_STRAINS)[i] for sign in (1.0, -1.0)]
+        ahead, behind = (arm.forward(side).tip for side in sides)
+        moved = (ahead[:3, 3] - behind[:3, 3]) / (2.0 * step)
+        assert moved == pytest.approx(jacobian[:3, i], rel=1e-4, abs=1e-12)
+
+
+def test_one_more_is_refused(robot):
+    with pytest.raises(RobotFileError, match=f'at most {MOST_STRAINS}') as refused:
+        robot(MOST_STRAINS + 1, 'macro')
+    assert refused.value.path == f'network.actuation[{MOST_STRAINS}].rods'
