@@ -170,13 +170,20 @@ def _effort_at(
 
 
 def within_limits(ports: CondensedPorts, limits: MotorLimits) -> bool:
-    """Whether the motors hold this state within torque and angle limits."""
-    return bool(
-        np.all(limits.torque_minimum <= ports.torque)
-        and np.all(ports.torque <= limits.torque_maximum)
-        and np.all(limits.angle_minimum <= ports.angle)
-        and np.all(ports.angle <= limits.angle_maximum)
+    """Whether the motors hold this state within torque and angle limits, up to round-off.
+
+    An inverse solve that a limit stops ends on the limit, and may come out a digit beyond it.
+    """
+    return _between(limits.torque_minimum, ports.torque, limits.torque_maximum) and _between(
+        limits.angle_minimum, ports.angle, limits.angle_maximum
     )
+
+
+def _between(low: Array, value: Array, high: Array) -> bool:
+    """Whether no value lies beyond its bounds, which may be infinite."""
+    above = value - low >= -FLAT * (1.0 + np.abs(low))
+    below = high - value >= -FLAT * (1.0 + np.abs(high))
+    return bool(np.all(above) and np.all(below))
 
 
 def disc_grid(radius: float, spacing: float) -> Array:

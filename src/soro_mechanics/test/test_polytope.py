@@ -18,6 +18,7 @@ from soro_mechanics.polytope import (
     MotorLimits,
     symmetric_limits,
     TORQUE,
+    within_limits,
 )
 from soro_mechanics.status import Code
 
@@ -200,6 +201,15 @@ def test_map_marks_unreachable_goals_and_runs_in_an_executor():
     np.testing.assert_array_equal(again, values)
     tight = symmetric_limits(np.abs(ports.angle) * 0.5, None)
     assert np.all(np.isnan(effort_map(reach, goals, tight, FORCE)))
+
+
+def test_a_state_on_a_limit_is_within_it():
+    ports = random_ports(2)
+    wide = np.full(len(ports.angle), np.inf)
+    for beyond, held in ((0.0, True), (1e-15, True), (1e-6, False)):
+        stop = ports.angle - beyond
+        assert within_limits(ports, MotorLimits(-wide, wide, -wide, stop)) is held
+        assert within_limits(ports, MotorLimits(-wide, ports.torque - beyond, -wide, wide)) is held
 
 
 def test_disc_grid():
