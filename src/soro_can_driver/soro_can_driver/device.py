@@ -109,7 +109,10 @@ class CanDevice(SessionDevice):
         if t.state in (BoardState.FAULT, BoardState.ESTOP):
             faults |= Fault.DEVICE
         for code in t.emergencies:
-            if code in FAULT_WORDS and code != EmergencyCode.COMMAND_LOST:
+            # Of a flex sensor the flags beside its samples say it, and the rest goes on.
+            if code in FAULT_WORDS and code not in (
+                EmergencyCode.COMMAND_LOST, EmergencyCode.FLEX,
+            ):  # fmt: skip
                 faults |= 1 << (DEVICE_FAULT_SHIFT + code)
         return int(faults)
 

@@ -49,10 +49,10 @@ class PythonCanLink:
                 interface=wiring.interface, channel=wiring.channel, bitrate=wiring.bitrate,
                 **options,
             )  # fmt: skip
+        except (ValueError, NotImplementedError) as error:  # of an unknown interface both
+            raise DeviceError(f'{self.place}: {_line(error)}') from None
         except (can.CanError, OSError, TimeoutError) as error:
             raise DeviceLost(f'{self.place}: {_line(error)}') from None
-        except (ValueError, NotImplementedError) as error:
-            raise DeviceError(f'{self.place}: {_line(error)}') from None
 
     def close(self) -> None:
         """Disconnect; never raises."""

@@ -205,11 +205,14 @@ class CalibrationMotion:
         """Record readings at rest."""
         recorder = self._recorder
         recorder.record(True)
-        wanted = recorder.samples + self._settings.samples
+        have = recorder.samples
+        wanted = have + self._settings.samples
         end = time.monotonic() + FOLLOW_PATIENCE
         while recorder.samples < wanted:
             self._send_checked(angle)
-            if time.monotonic() > end:
+            if recorder.samples > have:
+                have, end = recorder.samples, time.monotonic() + FOLLOW_PATIENCE
+            elif time.monotonic() > end:
                 raise Refused(Code.NO_STATE, 'actuator_state and flex_state with equal stamps')
 
     def _send_checked(self, angle: Array) -> None:

@@ -54,6 +54,7 @@ def fit_recording(
         tuple(recording.names[i] for i in chosen),
         tuple(recording.rotations[i] for i in chosen),
         np.asarray(recording.counts)[:, chosen],
+        tuple(recording.places[i] for i in chosen) if recording.places else (),
     )
     report = calibrate(robot, part, lever, method)
     if not most_residual > 0.0:
@@ -91,7 +92,7 @@ def keep_fit(report: CalibrationReport, path: Path, strips: Sequence[str]) -> Fl
     """
     new = report.calibration()
     found = {s.name: s for s in new.sensors}
-    if path.is_file():
+    if path.is_file() and not set(strips) <= set(found):
         old = {s.name: s for s in read_calibration(path, report.robot).sensors}
         found = {**{n: s for n, s in old.items() if n in strips}, **found}
     missing = [name for name in strips if name not in found]

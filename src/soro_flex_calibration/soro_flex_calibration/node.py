@@ -99,6 +99,10 @@ PARAMETERS = (
         'seed', 0, '', 'of the random order; negative: another one each time', minimum=-1,
     ),
     Parameter(
+        'use_emulator', True, '', 'the device is the emulated one, whose calibration is kept '
+        'apart', read_only=True,
+    ),
+    Parameter(
         'calibration_file', '', '', "where the fit is kept; empty: this robot's file in the user "
         'data folder', read_only=True,
     ),
@@ -132,7 +136,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._spec, self._device = haptic, None  # a model of an earlier file is none of this one
         self._strips = tuple(strip.name for strip in haptic.strips)
         given = self.table.calibration_file
-        folder = user_data_folder(self.get_namespace(), self._robot.name)
+        folder = user_data_folder(self.get_namespace(), self._robot.name, self.table.use_emulator)
         self.path = Path(given).expanduser() if given else folder / FLEX_CALIBRATION
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
         self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
@@ -299,7 +303,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _on_state(self, message: ActuatorState) -> None:
         names = [a.name for a in self._robot.actuators]
-        if list(message.name) != names:
+        lists = message.measured, message.flags
+        if list(message.name) != names or any(len(values) != len(names) for values in lists):
             return
         self._motors.take(message)
         recorder = self._recorder
@@ -309,6 +314,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     def _on_flex(self, message: FlexState) -> None:
         recorder = self._recorder
         if recorder is None or tuple(message.name) != self._strips:
+            return
+        if not len(message.raw) == len(message.flags) == len(self._strips):
             return
         flags = zip(message.name, message.flags, strict=True)
         faulty = {name for name, bits in flags if bits & SENSOR_FAULT}

@@ -99,7 +99,10 @@ class RawRecording:
             here = angle
             for i, name in enumerate(self.names):
                 rotations[i].append(device.node_rotations(name))
-        return FlexRecording(self.names, tuple(np.array(r) for r in rotations), self.counts)
+        return FlexRecording(
+            self.names, tuple(np.array(r) for r in rotations), self.counts,
+            tuple(device.places(name) for name in self.names),
+        )  # fmt: skip
 
 
 def _walk(device: HapticDevice, start: Array, end: Array) -> None:

@@ -11,7 +11,7 @@ from soro_flex_calibration.fitting import fit_recording, keep_fit, metres_per_co
 from soro_flex_calibration.motor_path import extremes, MotorPath
 from soro_flex_calibration.recording import RawRecording, Recorder
 from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.flex_calibration import read_calibration
 from soro_mechanics.flex_fit import PoorFit
 from soro_mechanics.flex_signal import FlexFault
@@ -96,6 +96,13 @@ def test_a_good_fit_is_kept_and_merged_and_a_bad_one_leaves_the_file_alone(recor
     assert read_calibration(path, 'haptic_5dof').sensor('flex_5').gain == kept.sensors[4].gain
     keep_fit(one, path, recording.names)
     before = path.read_text()
+    assert read_calibration(path).sensor('flex_3').places == kept.sensors[2].places
+    assert len(kept.sensors[2].places) == len(kept.sensors[2].nodes)
+    path.write_text(before.replace('haptic_5dof', 'another'))
+    with pytest.raises(RobotFileError, match='calibrate it'):
+        keep_fit(one, path, recording.names)  # the rest is another robot's
+    keep_fit(report, path, recording.names)  # nothing of the old file is needed
+    path.write_text(before)
     strict = fit_recording('haptic_5dof', recording, LEVER, (), 'exact', 1e-7)
     with pytest.raises(PoorFit, match='allowed'):
         keep_fit(strict, path, recording.names)

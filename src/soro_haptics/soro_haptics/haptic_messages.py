@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+import numpy as np
 from soro_driver.device import Array
 from soro_mechanics.sensing import Sensing
 from soro_node.conversions import pose_to_message, wrench_to_message
@@ -13,16 +14,28 @@ from soro_node.frames import Frames
 
 from soro_msgs.msg import TipEstimate
 
+# About the handle's axis nothing is sensed: far more than a hand gives there, and than it turns.
+UNSENSED_MOMENT = 1.0  # N m
+UNSENSED_TURN = 1.0  # rad
+
 
 def estimate_message(sensing: Sensing, rank: int, frames: Frames, stamp: Time) -> TipEstimate:
-    """Return pose and wrench of the hand with their covariances."""
+    """Return pose and wrench of the hand with their covariances.
+
+    The turn about the handle's axis is none of the five sensed directions: its variance says that
+    nothing is known of it, instead of the zero that the five alone would leave there.
+    """
+    axis = np.cross(sensing.ports.axes[3:, 3], sensing.ports.axes[3:, 4])
+    unsensed = np.zeros((6, 6))
+    unsensed[3:, 3:] = np.outer(axis, axis)
+    wrench_covariance = sensing.wrench_covariance + UNSENSED_MOMENT**2 * unsensed
     message = TipEstimate(
         wrench=wrench_to_message(sensing.wrench), observable_directions=rank,
-        wrench_covariance=sensing.wrench_covariance.ravel(),
+        wrench_covariance=wrench_covariance.ravel(),
     )  # fmt: skip
     message.header.stamp, message.header.frame_id = stamp, frames.base_link
     message.pose.pose = pose_to_message(sensing.pose)
-    message.pose.covariance = sensing.pose_covariance.ravel()
+    message.pose.covariance = (sensing.pose_covariance + UNSENSED_TURN**2 * unsensed).ravel()
     return message
 
 

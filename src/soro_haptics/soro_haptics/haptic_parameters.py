@@ -58,9 +58,9 @@ PARAMETERS = (
         minimum=1e-3, maximum=10.0, read_only=True,
     ),
     Parameter(
-        'rest_force', 0.15, 'N', 'in free space a sensed force below this moves nothing: a handle '
-        'that nobody holds does not drift with the error of the sensors', minimum=0.0,
-        maximum=5.0, read_only=True,
+        'rest_force', 0.25, 'N', 'in free space a sensed force below this, and what the sensors '
+        'may err by beyond it, moves nothing: a handle that nobody holds stays where it is',
+        minimum=0.0, maximum=5.0, read_only=True,
     ),
     Parameter(
         'motion_speed', 1.0, 'rad/s', 'of the motors when they follow target_actuation',

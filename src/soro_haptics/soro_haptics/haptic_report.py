@@ -25,6 +25,9 @@ def sensor_status(control: HapticControl) -> Status:
         'used': used, 'of': len(guard.names), 'misfit': guard.misfit,
         'observable_directions': guard.rank,
     }  # fmt: skip
+    if guard.paused:
+        text = 'paused: the motors follow a target, the hand is not felt'
+        return Status('sensors', Level.WARN, text, values)
     if not guard.reason:
         return Status('sensors', Level.OK, 'all flex sensors used', values)
     rest = f'{used} of {len(guard.names)} used' if used else 'encoders alone: hand not felt'

@@ -17,11 +17,11 @@ from soro_haptics.haptic_control import Haptics
 from soro_haptics.sensor_guard import SensorGuard
 
 
-def calibration_path(parameter: str, namespace: str, robot: str) -> Path:
-    """Return where the calibration of a robot is kept."""
-    if parameter:
-        return Path(parameter).expanduser()
-    return user_data_folder(namespace, robot) / FLEX_CALIBRATION
+def calibration_path(values: Mapping[str, Any], namespace: str, robot: str) -> Path:
+    """Return where the calibration of a robot is kept, from the node's parameters."""
+    if values['calibration_file']:
+        return Path(values['calibration_file']).expanduser()
+    return user_data_folder(namespace, robot, values['use_emulator']) / FLEX_CALIBRATION
 
 
 def known_calibration(path: Path, robot: str) -> FlexCalibration | None:

@@ -118,8 +118,9 @@ class HapticRenderer(DriverNode):
             return TimedDevice(device, self._times.read, self._times.write)
         if self._heard is None:  # one for all attempts: it needs time to hear something
             names = tuple(a.name for a in robot.actuators)
+            sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
             heard = self._heard = TopicDevice(
-                names, self._send, self._table.connect_timeout, settings.feedback_timeout
+                names, sensors, self._send, self._table.connect_timeout, settings.feedback_timeout
             )
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
@@ -204,9 +205,11 @@ class HapticRenderer(DriverNode):
 
     def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
         if tick.reading is not None and self._control.estimated:
-            sensing = self._control.haptics.loop.law.sensing
+            haptics = self._control.haptics
+            sensing = haptics.loop.law.sensing
             self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
-            self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
+            if haptics.guard.rank > 0:  # a hand that is not felt is no measured zero
+                self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
 
     # Requests ----------------------------------------------------------------------------------
 
@@ -247,7 +250,7 @@ class HapticRenderer(DriverNode):
         loop, control = self._loop or self._connected, self._control
         if loop is None or control is None:
             raise NotActive(f'{self._source} is not configured; then it will read the file')
-        haptics = self._load()
+        haptics = self._load(strict=True)
         if control is not self._control:  # perhaps of another robot file
             raise NotActive(f'{self._source} was configured anew meanwhile, with the file')
         loop.between_ticks(lambda: control.replace_haptics(haptics))
@@ -286,13 +289,21 @@ class HapticRenderer(DriverNode):
 
     # --------------------------------------------------------------------------------------------
 
-    def _load(self) -> Haptics:
+    def _load(self, strict: bool = False) -> Haptics:
+        """Build the model; unless `strict`, without a calibration that cannot be used."""
         values = self._table.values()
-        path = calibration_path(values['calibration_file'], self.get_namespace(), self._robot.name)
-        calibration = known_calibration(path, self._robot.name)
+        path = calibration_path(values, self.get_namespace(), self._robot.name)
         begin = time.monotonic()
-        haptics = make_haptics(self._robot, calibration, self._period, values)
-        what = f'calibration {path}' if calibration is not None else f'no calibration at {path}'
+        try:
+            calibration = known_calibration(path, self._robot.name)
+            haptics = make_haptics(self._robot, calibration, self._period, values)
+        except SoroError as error:
+            if strict or not path.is_file():
+                raise
+            # Without it the sensors are not believed, and it can be made anew.
+            haptics, calibration = make_haptics(self._robot, None, self._period, values), None
+            self.get_logger().warning(f'the calibration is not used: {error}')
+        what = f'calibration {path}' if calibration is not None else f'no calibration from {path}'
         took = time.monotonic() - begin
         self.get_logger().info(f'{self._robot.name}: model ready in {took:.1f} s, {what}')
         return haptics

@@ -53,7 +53,9 @@ class SensorGuard:
     reason : str
         Why some are not; empty while all are used.
     rank : int
-        Directions of the hand's force that can be seen.
+        Directions of the hand's force that can be seen; none during a pause.
+    paused : bool
+        Whether the encoders alone are used for a while.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class SensorGuard:
         self._then = np.zeros((count, count))  # row i: all readings when sensor i last changed
         self._encoder_then = np.zeros(sensing.sizes[0])  # when any reading last changed
         self._paused = False
-        self.reason, self.rank = '', 0
+        self.reason, self._rank = '', 0
         self.reset()
 
     @property
@@ -91,6 +93,16 @@ class SensorGuard:
     def misfit(self) -> float:
         """Root mean square of the weighted residuals, averaged; near 1 when all is well."""
         return self._watch.misfit
+
+    @property
+    def paused(self) -> bool:
+        """Whether the encoders alone are used for a while."""
+        return self._paused
+
+    @property
+    def rank(self) -> int:
+        """Directions of the hand's force that can be seen."""
+        return 0 if self._paused else self._rank
 
     def reset(self) -> None:
         """Believe every calibrated sensor again."""
@@ -186,4 +198,4 @@ class SensorGuard:
 
     def _count_directions(self) -> None:
         s = self._sensing
-        self.rank = observability(s.ports, s.setup, WORTH_SEEING, None, self._watch.good).rank
+        self._rank = observability(s.ports, s.setup, WORTH_SEEING, None, self._watch.good).rank

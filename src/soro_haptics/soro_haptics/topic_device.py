@@ -41,6 +41,8 @@ class TopicDevice(Device):
     ----------
     names : sequence of str
         Actuators, in the order of the robot file.
+    sensors : sequence of str
+        Flex sensors, in the order of the robot file. Messages of other names are not taken.
     send : callable
         Publishes set-points, shape (m,).
     timeout : float
@@ -52,11 +54,13 @@ class TopicDevice(Device):
     def __init__(
         self,
         names: tuple[str, ...],
+        sensors: tuple[str, ...],
         send: Callable[[Array], None],
         timeout: float,
         feedback_timeout: float,
     ) -> None:
         self._names, self._send, self.open_timeout = names, send, timeout
+        self._sensors = sensors
         self._feedback_timeout = feedback_timeout
         self._lock = threading.Lock()
         self._state: ActuatorState | None = None
@@ -74,13 +78,17 @@ class TopicDevice(Device):
 
     def take_state(self, message: ActuatorState) -> None:
         """Take a state (any thread)."""
-        if tuple(message.name) != self._names:
+        lists = message.name, message.measured, message.applied, message.flags
+        if tuple(message.name) != self._names or len(set(map(len, lists))) != 1:
             return
         with self._lock:
             self._state, self._time = message, time.monotonic()
 
     def take_flex(self, message: FlexState) -> None:
         """Take a reading of the flex sensors (any thread)."""
+        lists = message.name, message.raw, message.flags
+        if tuple(message.name) != self._sensors or len(set(map(len, lists))) != 1:
+            return
         reading = SensorReading(
             tuple(message.name), np.array(message.raw, float), np.array(message.flags, np.uint16)
         )

@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from types import SimpleNamespace
 
+from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from recorded_bench import (
@@ -20,14 +21,18 @@ from recorded_bench import (
     reading,
 )
 from soro_driver.device import DeviceError
+from soro_driver.driver_report import Level
 from soro_driver.safety import NotAllowed
 from soro_haptics.duration_histogram import BIN, DurationHistogram
 from soro_haptics.haptic_control import HapticControl
+from soro_haptics.haptic_messages import estimate_message
+from soro_haptics.haptic_report import sensor_status
 from soro_haptics.motor_motion import LINGER, MotorMotion
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
+from soro_node.frames import frames_for
 
 from soro_haptics import topic_device
 from soro_mechanics import load_robot
@@ -302,11 +307,15 @@ def test_readings_that_do_not_come_are_not_replaced_by_old_ones(plant):
 def test_old_messages_of_a_driver_are_no_readings(monkeypatch):
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=1.0)
     monkeypatch.setattr(topic_device, 'time', clock)
-    device = topic_device.TopicDevice(('motor',), lambda values: None, 1.0, 0.25)
+    device = topic_device.TopicDevice(('motor',), ('flex',), lambda values: None, 1.0, 0.25)
     device.take_state(ActuatorState(name=['motor'], measured=[0.0], applied=[0.0], flags=[0]))
     assert device.read().sensors is None
     device.take_flex(FlexState(name=['flex'], raw=[7.0], flags=[0]))
     clock.now = 1.2
+    device.take_flex(FlexState(name=['other'], raw=[8.0], flags=[0]))
+    device.take_flex(FlexState(name=['flex'], raw=[8.0, 9.0], flags=[0]))
+    device.take_state(ActuatorState(name=['motor'], measured=[], applied=[0.0], flags=[0]))
+    assert device.read().measured.shape == (1,)
     np.testing.assert_array_equal(device.read().sensors.raw, [7.0])
     clock.now = 1.3
     assert device.read().sensors is None
@@ -349,3 +358,62 @@ def test_histogram_percentiles_against_numpy():
     )  # fmt: skip
     assert histogram.largest == samples.max()
     assert np.isnan(DurationHistogram().percentiles(0.5)).all()
+
+
+def test_a_hold_far_from_the_handle_is_approached_slowly(plant):
+    bench = Bench(plant)
+    bench.angle = np.array([0.3, -0.2, 0.1, 0.3, -0.2, 0.1])  # turned by hand after a stop
+    plant.restart(bench.angle)
+    bench.control.replace_environment(VirtualEnvironment(published_environment('hold', np.eye(4))))
+    bench.armed()
+    largest = []
+    for _ in range(1500):
+        before = bench.angle
+        bench.angle = bench.tick().values
+        largest.append(np.abs(bench.angle - before).max() / PERIOD)
+    tenth = round(0.1 / PERIOD)
+    assert max(largest[:tenth]) < 2**0.1 + 1e-6  # rad/s, doubled every second
+    assert max(largest) < 3.0, 'nor does its end jerk: the motors could do 17 rad/s'
+    assert np.linalg.norm(plant.ports.pose[:3, 3]) < 1e-3, 'it arrives all the same'
+    assert not bench.control.haptics.loop.law.approaching
+
+
+@pytest.mark.parametrize('lost', [(), ('flex_2',)])
+def test_an_error_that_the_sensors_are_known_to_have_moves_nothing_in_free_space(plant, lost):
+    bench = Bench(plant, rest_force=0.15).armed()
+    bias = 2e-5 * np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0])  # one deviation each
+    sensed = 0.0
+    for _ in range(300):
+        seen = plant.ports.sensor + bias
+        bench.angle = bench.tick(elongation=seen, faulty=lost).values
+        wrench = bench.control.haptics.loop.law.sensing.wrench
+        sensed = max(sensed, np.linalg.norm(wrench / [1.0, 1.0, 1.0, 0.04, 0.04, 0.04]))
+    assert sensed > 0.15, 'more than the force that is given'
+    assert np.abs(bench.angle).max() < 0.05
+    for _ in range(300):
+        bench.angle = bench.tick((-3.0, 0.0, 0.0, 0.0, 0.0), faulty=lost).values
+    assert plant.ports.pose[0, 3] < -0.02, 'a hand is felt all the same'
+
+
+def test_while_the_motors_follow_a_target_no_hand_is_said_to_be_felt(plant):
+    bench = Bench(plant).armed()
+    guard = bench.control.haptics.guard
+    bench.tick()
+    assert guard.rank == 5
+    bench.control.move_motors(STILL, bench.now)
+    bench.tick()
+    assert guard.rank == 0
+    status = sensor_status(bench.control)
+    assert status.level is Level.WARN and 'paused' in status.message
+
+
+def test_the_turn_that_nothing_senses_is_said_to_be_unknown(plant):
+    bench = Bench(plant).armed()
+    bench.tick()
+    sensing = bench.control.haptics.loop.law.sensing
+    message = estimate_message(sensing, 5, frames_for('/arm', 'arm/'), Time())
+    for values in (message.pose.covariance, message.wrench_covariance):
+        turn = np.reshape(values, (6, 6))[3:, 3:]
+        largest, axis = (a[..., -1] for a in np.linalg.eigh(turn))
+        assert largest >= 1.0
+        assert np.abs(axis @ sensing.ports.axes[3:, 3:]).max() < 1e-6

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node on a device in memory: what it publishes, what it reads again, what it hears."""
 
+from dataclasses import replace
 import threading
 
 from device_in_memory import renderer_in_memory
@@ -48,11 +49,9 @@ def test_without_an_estimate_none_is_published(ros, monkeypatch, tmp_path):
     states = ros.listen(ActuatorState, 'actuator_state')
     copies = [
         ros.listen(kind, topic)
-        for kind, topic in (
-            (TipEstimate, 'tip_estimate'), (PoseStamped, 'tip_pose'),
-            (WrenchStamped, 'hand_wrench'),
-        )
-    ]  # fmt: skip
+        for kind, topic in ((TipEstimate, 'tip_estimate'), (PoseStamped, 'tip_pose'))
+    ]
+    felt = ros.listen(WrenchStamped, 'hand_wrench')
     device.angle = np.full(6, np.nan)  # where the motors are is not known: no model yet
     assert ros.do(node, node.trigger_configure) == DONE
     wait_until(lambda: len(states) > 20)
@@ -65,6 +64,19 @@ def test_without_an_estimate_none_is_published(ros, monkeypatch, tmp_path):
     wait_until(lambda: min(stamp(states[-1]), stamp(flex[-1])) > stamp(lost) + 500_000_000)
     assert all(stamp(copy[-1]) <= stamp(lost) for copy in copies)
     assert np.isnan(flex[-1].value).all() and np.isfinite(flex[-1].raw).all()
+    # The sensors in memory do not fit the model: what is not felt is no measured zero.
+    assert copies[0][-1].observable_directions == 0 and not felt
+
+
+def test_a_calibration_that_cannot_be_used_is_not_used(ros, monkeypatch, tmp_path, capfd):
+    path = tmp_path / 'calibration.yaml'
+    save_calibration(replace(nominal_calibration(), robot='another'), path)
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert not node._control.haptics.guard.calibrated
+    assert 'this file is not for haptic_5dof' in capfd.readouterr().err
+    answer = ros.call(Trigger, 'haptic_renderer/reload_calibration', Trigger.Request())
+    assert not answer.success and 'calibrate it' in answer.message
 
 
 def edit(file, old, new):
@@ -106,10 +118,10 @@ def held_reload(ros, node, monkeypatch):
     """Ask for a reload that has begun and ends when it may; return its answer and what lets it."""
     loading, go, load = threading.Event(), threading.Event(), node._load
 
-    def slow():
+    def slow(strict=False):
         loading.set()
         assert go.wait(60.0)
-        return load()
+        return load(strict)
 
     client = ros.do(
         ros.client, ros.client.create_client, Trigger, 'haptic_renderer/reload_calibration'

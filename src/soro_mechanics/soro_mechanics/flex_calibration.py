@@ -11,7 +11,7 @@ robot file, sets the scale: a pure bend between two nodes elongates it by lever 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import product
 import os
@@ -42,11 +42,14 @@ class FlexRecording:
         Per sensor: rotations of the nodes under it, from the model at the same motor angles.
     counts : ndarray, shape (samples, sensors)
         Readings of the converter.
+    places : tuple of ndarray, shape (nodes,) [m]
+        Per sensor: where those nodes are along the rod. Empty: not known.
     """
 
     names: tuple[str, ...]
     rotations: tuple[Array, ...]
     counts: Array
+    places: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,9 @@ class SensorCalibration:
         Standard deviation of the elongation, noise and misfit together [m].
     error_share : float
         Mean absolute error over the range, on held-out data.
+    places : tuple of float [m]
+        Where those nodes are along the rod; empty in files that do not say it. Node numbers of
+        another mesh, or of a strip glued elsewhere, mean other places.
     """
 
     name: str
@@ -77,6 +83,7 @@ class SensorCalibration:
     weights: Array
     deviation: float
     error_share: float
+    places: tuple[float, ...] = ()
 
     def elongation(self, counts: float | Array) -> float | Array:
         """Return the elongation [m] of a reading."""
@@ -109,11 +116,14 @@ class CalibrationReport:
     fits : tuple of SensorFit
     lever : float
         Distance of the strips from the neutral fibre [m].
+    places : dict of str to ndarray [m]
+        Where the nodes under each sensor are along the rod, as far as that is known.
     """
 
     robot: str
     fits: tuple[SensorFit, ...]
     lever: float
+    places: dict[str, Array] = field(default_factory=dict)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -131,7 +141,9 @@ class CalibrationReport:
         if self.reasons:
             raise PoorFit(self.reasons)
         now = datetime.now(timezone.utc).isoformat(timespec='seconds')
-        sensors = tuple(_in_metres(fit, self.lever) for fit in self.fits)
+        sensors = tuple(
+            _in_metres(fit, self.lever, self.places.get(fit.name)) for fit in self.fits
+        )
         return FlexCalibration(self.robot, now, sensors)
 
     def text(self) -> str:
@@ -177,7 +189,8 @@ def calibrate(
             zip(recording.names, recording.rotations, strict=True)
         )
     )
-    return CalibrationReport(robot, fits, lever)
+    places = dict(zip(recording.names, recording.places, strict=False))
+    return CalibrationReport(robot, fits, lever, places)
 
 
 def extreme_trajectory(
@@ -237,10 +250,7 @@ def save_calibration(calibration: FlexCalibration, path: Path | str) -> Path:
                 'name': s.name,
                 'offset': s.offset,
                 'gain': f'{s.gain!r} m',
-                'nodes': [
-                    {'node': n, 'weight': f'{float(w)!r} m'}
-                    for n, w in zip(s.nodes, s.weights, strict=True)
-                ],
+                'nodes': [_written_node(s, k) for k in range(len(s.nodes))],
                 'deviation': f'{s.deviation!r} m',
                 'error_share': s.error_share,
             }
@@ -281,6 +291,15 @@ def read_calibration(path: Path | str, robot: str | None = None) -> FlexCalibrat
     return FlexCalibration(owner, created, sensors)
 
 
+def _written_node(sensor: SensorCalibration, k: int) -> dict[str, object]:
+    entry: dict[str, object] = {
+        'node': sensor.nodes[k], 'weight': f'{float(sensor.weights[k])!r} m',
+    }  # fmt: skip
+    if sensor.places:
+        entry['place'] = f'{float(sensor.places[k])!r} m'
+    return entry
+
+
 def _read_sensor(item: Section) -> SensorCalibration:
     with item:
         name = item.text('name')
@@ -289,19 +308,25 @@ def _read_sensor(item: Section) -> SensorCalibration:
         if gain == 0.0:
             raise item.error('gain', 'must not be zero')
         nodes: list[int] = []
-        weights = []
+        weights, places = [], []
         for part in item.sections('nodes'):
             with part:
                 nodes.append(part.integer('node', minimum=0))
                 weights.append(part.quantity('weight', 'm'))
+                if 'place' in part:
+                    places.append(part.quantity('place', 'm', minimum=0.0))
         if not 1 <= len(nodes) <= MOST_NODES or len(set(nodes)) != len(nodes):
             raise item.error('nodes', f'write one to {MOST_NODES} different nodes')
+        if places and len(places) != len(nodes):
+            raise item.error('nodes', 'write the place of every node, or of none')
         deviation = item.quantity('deviation', 'm', positive=True)
         share = item.number('error_share', minimum=0.0)
-    return SensorCalibration(name, offset, gain, tuple(nodes), np.array(weights), deviation, share)
+    return SensorCalibration(
+        name, offset, gain, tuple(nodes), np.array(weights), deviation, share, tuple(places)
+    )
 
 
-def _in_metres(fit: SensorFit, lever: float) -> SensorCalibration:
+def _in_metres(fit: SensorFit, lever: float, places: Array | None) -> SensorCalibration:
     # Of two nodes that see a pure bend the coefficients are c and -c: half their sum is c.
     size = float(np.abs(fit.coefficients).sum()) / len(fit.nodes)
     gain = lever / size
@@ -310,6 +335,7 @@ def _in_metres(fit: SensorFit, lever: float) -> SensorCalibration:
     return SensorCalibration(
         fit.name, fit.offset, gain, fit.nodes, gain * fit.coefficients, deviation,
         fit.error_share,
+        () if places is None else tuple(float(places[n]) for n in fit.nodes),
     )  # fmt: skip
 
 

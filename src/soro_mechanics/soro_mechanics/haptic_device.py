@@ -17,7 +17,7 @@ from soro_mechanics import haptic_device_kernels as kernels
 from soro_mechanics.condensed_ports import CondensedPorts
 from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.errors import InvalidInput, RobotFileError
-from soro_mechanics.flex_calibration import FlexCalibration
+from soro_mechanics.flex_calibration import FlexCalibration, SensorCalibration
 from soro_mechanics.haptic_schema import FlexStrip, HapticSpec
 from soro_mechanics.lie import so3_log
 from soro_mechanics.network.arrays import copy_state, Inputs
@@ -34,6 +34,7 @@ from soro_mechanics.status import Code
 # carry the remaining correction to first order, so what is left is about its square.
 LOOP_TOLERANCE = 1e-3
 LOOP_STEPS = 3  # assemblies per tick; one suffices at the speed of a hand
+SAME_PLACE = 1e-6  # m, of a node when a sensor was calibrated and now
 REACH_STEPS = 40  # of the inverse solution
 REACH_TOLERANCE = 1e-5  # [m], and rad times the lever of the rendering problem
 
@@ -274,12 +275,32 @@ class HapticDevice:
             if max(fit.nodes) >= len(below):
                 expected = f'nodes below {len(below)} for {strip.name}; calibrate again'
                 raise InvalidInput('calibration', fit.nodes, expected)
+            self._check_places(strip.name, fit)
             pair = [below[k] for k in fit.nodes]
             nodes.append(pair if len(pair) == 2 else [pair[0], 0])
             weights.append(list(fit.weights) if len(pair) == 2 else [float(fit.weights[0]), 0.0])
         self.sensor_rod, self.sensor_motor = np.array(rods, np.int64), np.array(motors, np.int64)
         self.nodes, self.weights = np.array(nodes, np.int64), np.array(weights)
         self.under = tuple(under)
+
+    def _check_places(self, strip: str, fit: SensorCalibration) -> None:
+        """Refuse a calibration that was made for another mesh or another place of the strip."""
+        known = self.places(strip)
+        for node, place in zip(fit.nodes, fit.places, strict=False):
+            if abs(known[node] - place) > SAME_PLACE:
+                expected = (
+                    f'node {node} of {strip} at {1e3 * place:.4g} mm, as when it was calibrated; '
+                    f'this robot file puts it at {1e3 * known[node]:.4g} mm: calibrate again'
+                )
+                raise InvalidInput('calibration', f'{1e3 * place:.4g} mm', expected)
+
+    def places(self, strip: str) -> Array:
+        """Return where the nodes under a sensor are along its rod [m]."""
+        spec = next(s for s in self.spec.strips if s.name == strip)
+        rods = self.network.spec.rods
+        r = [rod.name for rod in rods].index(spec.rod)
+        below = list(_nodes_under(self.network.spec, r, spec))
+        return np.asarray(rods[r].fractions[below] * rods[r].length)
 
     def _haptic_spec(self, description: RobotDescription) -> HapticSpec:
         for name in ('network', 'haptic'):

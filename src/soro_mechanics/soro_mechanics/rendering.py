@@ -30,6 +30,8 @@ CODES = {
     kernels.LIMITS_CONTRADICT: Code.AT_LIMIT,
     kernels.NOT_SOLVED: Code.NOT_CONVERGED,
 }
+ARRIVED = 0.02  # rad, of every motor: the approach is over
+DOUBLED_WITHIN = 1.0  # s: a hand that keeps the motors from arriving gets their full speed too
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
@@ -56,6 +58,9 @@ class RenderingSetup:
     energy : float
         The motors may give the hand this much more than it gave, what the legs store against the
         hand included [J]. A stiff wall pressed with f stores 1/2 f.C.f: 5 N at 300 N/m 42 mJ.
+    approach_speed : float
+        Of the motors [rad/s] after a start or another environment, until they have come to where
+        it wants them: an object may lie far from the hand. It doubles every second. Assumed.
     """
 
     period: float
@@ -66,10 +71,11 @@ class RenderingSetup:
     length: float = 0.04
     regularisation: float = 1e-6
     energy: float = 0.1
+    approach_speed: float = 1.0
 
     def __post_init__(self) -> None:
         """Check numbers that divide or scale."""
-        for name in ('period', 'length', 'regularisation', 'energy'):
+        for name in ('period', 'length', 'regularisation', 'energy', 'approach_speed'):
             value = getattr(self, name)
             if not (value > 0.0 and np.isfinite(value)):
                 raise InvalidInput(name, value, 'a finite number greater than zero')
@@ -208,6 +214,8 @@ class HapticLaw:
     ----------
     command : ndarray, shape (na,) [rad]
         Overwritten by every `tick`; starts at the sensed angles.
+    approaching : bool
+        Whether the motors still go to where the environment first wants them, slowly.
     """
 
     def __init__(
@@ -219,23 +227,40 @@ class HapticLaw:
         self.monitor = EnergyMonitor(setup)
         self.command, self._step, self.speed = np.zeros(na), np.zeros(na), np.zeros(6)
         self._largest_step = np.broadcast_to(setup.speed_limit, (na,)) * setup.period
+        self._small_step = np.minimum(self._largest_step, setup.approach_speed * setup.period)
+        self._approach_step, self._gap = np.zeros(na), np.zeros(na)
+        self._growth = 2.0 ** (setup.period / DOUBLED_WITHIN)
         self._smoothing = setup.share(setup.time_constant)
         self._speed_smoothing = setup.share(setup.speed_time_constant)
         self._work = np.zeros(kernels.limit_workspace(na, ne))
+        self._rest_work = np.zeros(78)
         self._started = False
+        self._approach()
 
     def restart(self) -> None:
         """Forget contacts, energy and velocity, and start again from the sensed angles."""
         self._started = False
+        self._approach()
         self.environment.reset()
         self.monitor.reset()
         self.speed[:] = 0.0
 
     def hand_rests(self, force: float) -> bool:
-        """Whether the hand is sensed with less than a force [N]; moments count at `length`."""
-        wrench, lever = self.sensing.wrench, self.setup.length
-        sensed = wrench[:3] @ wrench[:3] + (wrench[3:] @ wrench[3:]) / lever**2
-        return bool(sensed < force**2)
+        """Whether what is sensed may be nobody's hand.
+
+        Below a force [N] (moments count at `length`), and what the sensors may err by beyond it:
+        along a direction in which they see little, more counts as nobody. Never with force 0.
+        """
+        sensing = self.sensing
+        return bool(
+            kernels.hand_rests(
+                sensing.wrench,
+                sensing.wrench_covariance,
+                force,
+                self.setup.length,
+                self._rest_work,
+            )
+        )
 
     def feels_object(self, rest_force: float = 0.0) -> bool:
         """Whether the hand leans on an object, so that taking that away would jerk.
@@ -265,6 +290,7 @@ class HapticLaw:
             names = [o.name for o in self.environment.objects]
             raise InvalidInput('environment', names, LET_GO, Code.BUSY)
         self.environment = environment
+        self._approach()
 
     def linearise(self, ports: CondensedPorts) -> None:
         """Take a new linearisation of the device, as often as the model delivers one."""
@@ -296,10 +322,29 @@ class HapticLaw:
             return code
         kernels.limit_command(
             p.compliance, self.rendering.sizes, p.axes, p.angle, sensing.z, sensing.wrench,
-            self.rendering.angle, self._smoothing, self._largest_step, self.monitor.capacity,
+            self.rendering.angle, self._smoothing, self._allowed_step(), self.monitor.capacity,
             self.monitor.state, self.command, self._step, self._work,
         )  # fmt: skip
         return Code.NONE
+
+    def _approach(self) -> None:
+        """Begin slowly: where the environment wants the motors may be far from where they are."""
+        self.approaching = True
+        self._approach_step[:] = self._small_step
+
+    def _allowed_step(self) -> Array:
+        """Return the largest step of this tick; the approach ends on arrival, or by and by."""
+        if not self.environment.touched:
+            self.approaching = False  # where nothing holds the hand there is no way to go
+        if not self.approaching:
+            return self._largest_step
+        np.subtract(self.rendering.angle, self.command, out=self._gap)
+        np.abs(self._gap, out=self._gap)
+        self._approach_step *= self._growth
+        np.minimum(self._approach_step, self._largest_step, out=self._approach_step)
+        fast = bool((self._approach_step == self._largest_step).all())
+        self.approaching = bool(self._gap.max() > ARRIVED) and not fast
+        return self._approach_step
 
 
 def natural_stiffness(ports: CondensedPorts) -> Array:

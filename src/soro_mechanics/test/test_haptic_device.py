@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The haptic device on the beam network: its ports, and the closed loop on the full model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from soro_mechanics.errors import InvalidInput, RobotFileError
@@ -233,6 +235,15 @@ def test_calibration_chooses_nodes_and_weights(robot):
     )
     with pytest.raises(InvalidInput, match='calibrate again'):
         HapticDevice(robot, FlexCalibration('haptic_5dof', 'now', wrong))
+    places = device.places('flex_1')[[1, 7]]
+    for moved, refused in ((0.0, False), (1e-3, True)):
+        known = tuple(replace(s, places=tuple(places + moved)) for s in sensors)
+        calibration = FlexCalibration('haptic_5dof', 'now', known)
+        if refused:
+            with pytest.raises(InvalidInput, match='as when it was calibrated'):
+                HapticDevice(robot, calibration)
+        else:
+            HapticDevice(robot, calibration)
 
 
 def test_other_robots_are_refused():

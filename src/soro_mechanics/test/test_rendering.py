@@ -285,7 +285,8 @@ def test_energy_monitor_counts_work_exactly_on_a_spring():
 
 def provoke(**options):
     """Let a hold wander with the hand so that it pushes the hand on: an active environment."""
-    bench = Bench([VirtualObject('h', Shape.HOLD, rotational_stiffness=np.inf)], **options)
+    hold = VirtualObject('h', Shape.HOLD, rotational_stiffness=np.inf)
+    bench = Bench([hold], approach_speed=1e3, **options)  # at once as fast as it can
     for tick in range(4000):
         way = 2.0 * np.pi * tick / 500.0
         target = frame_at(np.array([0.012 * np.sin(way + 0.8), 0.0, 0.0]), np.eye(3)[2])

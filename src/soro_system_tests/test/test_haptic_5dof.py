@@ -136,7 +136,9 @@ def test_a_hand_feels_a_wall_and_a_dead_device_stays_dead(namespace, tmp_path, m
         # The sensors of the emulated device: 4e5 counts per metre within 10 %.
         np.testing.assert_allclose(result.gain, 2.5e-6, rtol=0.15)
         file = tmp_path / (namespace or 'haptic_5dof')
-        assert result.saved_to == str(tmp_path / 'soro' / file.name / 'flex_calibration.yaml')
+        assert result.saved_to == str(
+            tmp_path / 'soro' / file.name / 'emulated/flex_calibration.yaml'
+        )
         robot.wait(
             lambda: diagnostics.levels['haptic_renderer: sensors'] == 0, 10.0, 'used calibration'
         )
