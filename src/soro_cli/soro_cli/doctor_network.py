@@ -13,6 +13,7 @@ from soro_mechanics.errors import SoroError
 from soro_mechanics.robot_file import RobotDescription
 
 from soro_cli.findings import fail, Finding, ok, warn
+from soro_cli.people_units import shown
 
 if TYPE_CHECKING:
     from soro_mechanics.configuration import Configuration
@@ -41,6 +42,7 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
         return
     spec = model.engine.spec  # type: ignore[attr-defined]
     yield from _materials(spec)
+    yield from _curves(robot, spec)
     yield from _loads(robot, spec)
     yield from _rest(model)
     yield from _reach(model)
@@ -67,6 +69,20 @@ def _materials(spec: NetworkSpec) -> Iterator[Finding]:
         bad = True
     if not bad:
         yield ok('rods', f'{len(spec.rods)}, moduli, densities and slenderness plausible')
+
+
+def _curves(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
+    """Curves that end before the limits of their actuator."""
+    curves = {d.actuator: d.curve for d in spec.drives if d.curve is not None}
+    for index, curve in curves.items():
+        a = robot.actuators[index]
+        slack = 1e-6 * (a.maximum - a.minimum)
+        first, last = float(curve[0, 0]), float(curve[-1, 0])
+        if first > a.minimum + slack or last < a.maximum - slack:
+            covered = f'{shown(first, a.unit)} ... {shown(last, a.unit)}'
+            limits = f'{shown(a.minimum, a.unit)} ... {shown(a.maximum, a.unit)}'
+            text = f'curve of {a.name} covers {covered} of {limits}'
+            yield warn('curve', text, 'values beyond are extrapolated; measure up to the limits')
 
 
 def _loads(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ import numpy as np
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.status import Code
 
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
@@ -95,17 +96,51 @@ def gravity(robot: RobotDescription) -> Iterator[Finding]:
 
 
 def hardware(robot: RobotDescription) -> Iterator[Finding]:
-    """Sections that the driver and the emulator read."""
-    from soro_driver.settings import read_driver_settings, SIMULATED  # imports no ROS
+    """Sections that the driver and the emulator read; no device is touched."""
+    from soro_driver.settings import read_driver_settings, SIMULATED
 
+    from soro_driver import devices  # imports no ROS
+
+    driver = robot.foreign_section('driver')
     try:
+        if driver is not None:
+            devices.load(driver.text('device'))  # an unknown name, before its section is missed
         settings = read_driver_settings(robot)
-    except RobotFileError as error:
+        if settings.device == SIMULATED:
+            settings.section.close()
+        else:
+            devices.load(settings.device).from_section(settings.section, robot, None)
+    except SoroError as error:
         yield fail('driver', str(error), 'correct it; docs/hardware.md')
         return
+    except ImportError as error:  # what the device needs besides, such as a vendor's client
+        yield fail('driver', str(error), 'install it; docs/hardware.md')
+        return
     yield ok('driver', f'{settings.device} at {settings.rate:g} Hz')
-    if settings.device != SIMULATED and robot.foreign_section('emulator') is None:
-        yield warn('emulator', 'no section', 'use_emulator:=true will not work')
+    yield from emulation(robot, settings.device)
+
+
+def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
+    """Section that the emulator of a device reads, and what it changes of the robot."""
+    from soro_emulation.emulator_settings import read_emulator_settings  # loads the solvers
+    from soro_emulation.muscle_bank import read_muscles
+    from soro_emulation.perturbation import changed_data
+
+    try:
+        settings = read_emulator_settings(robot, device)
+        changed_data(robot, settings.body)
+        if settings.body.model not in ('', *robot.models):
+            raise UnknownName('emulator.body.model', settings.body.model, robot.models)
+        if device == 'stm32':
+            read_muscles(settings.device)  # the one part that has no defaults
+    except SoroError as error:
+        yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')
+        return
+    changes = len(settings.body.changes)
+    if robot.foreign_section('emulator') is None:
+        yield ok('emulator', 'defaults')
+    else:
+        yield ok('emulator', f'{changes} change{"" if changes == 1 else "s"} of the body')
 
 
 def models(robot: RobotDescription) -> Iterator[Finding]:
@@ -124,7 +159,13 @@ def models(robot: RobotDescription) -> Iterator[Finding]:
             yield fail(name, str(error), 'the model cannot be used')
             continue
         bad = [case for case, status in statuses.items() if not status.converged]
+        rest_status = statuses['rest']
+        loose = [case for case, status in statuses.items() if status.code is Code.UNSTABLE]
         if bad:
             yield warn(name, f'does not converge: {", ".join(bad)}', 'are the limits right?')
-        else:
-            yield ok(name, f'converges at {len(cases)} actuations')
+        if rest_status.converged and rest_status.code is not Code.NONE:
+            remedy = 'is it too soft or too heavy? check stiffness, masses and gravity'
+            yield warn(name, 'the rest is not stable', remedy)
+        elif not bad:
+            text = f'converges at {len(cases)} actuations'
+            yield ok(name, text + (f'; not stable: {", ".join(loose)}' if loose else ''))

@@ -23,6 +23,7 @@ from soro_cli.answers import (
     Pose,
 )
 from soro_cli.errors import CliError
+from soro_cli.tables import note
 from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, stiffness, Task
 
 
@@ -42,7 +43,7 @@ class OfflineMechanics:
     def forward(self, actuation: list[float], wrench: list[float], model: str) -> ForwardAnswer:
         """Solve an actuation."""
         robot = self._model(model)
-        q = robot.forward(actuation, wrench)
+        q = self._solved(robot, actuation, wrench)
         return ForwardAnswer(int(q.status.code), _message(q), _configuration(robot, q))
 
     def inverse(
@@ -68,7 +69,7 @@ class OfflineMechanics:
     ) -> JacobianAnswer:
         """Differentiate the tip by the actuation."""
         robot = self._model(model)
-        q = robot.forward(self._needed(actuation), wrench)
+        q = self._solved(robot, self._needed(actuation), wrench)
         return JacobianAnswer(
             int(q.status.code), _message(q), self._names(), robot.jacobian(q).tolist()
         )
@@ -79,7 +80,7 @@ class OfflineMechanics:
     ) -> ComplianceAnswer:  # fmt: skip
         """Linearise at the loaded equilibrium."""
         robot = self._model(model)
-        q = robot.forward(self._needed(actuation), wrench)
+        q = self._solved(robot, self._needed(actuation), wrench)
         if along:
             matrices = robot.compliance_along(q, method=method)
             points = [
@@ -101,6 +102,7 @@ class OfflineMechanics:
         """Solve one actuation with several models."""
         robots = [self._robot.with_model(m) for m in (models or self._robot.models)]
         solved = [robot.forward(actuation, wrench) for robot in robots]
+        self._note_limits(actuation)
         result = compare(solved)
         failed = all(q.status.code is Code.NOT_CONVERGED for q in solved)
         return ComparisonAnswer(
@@ -108,6 +110,17 @@ class OfflineMechanics:
             [_configuration(r, q) for r, q in zip(robots, solved, strict=True)],
             result.position_spread, result.orientation_spread, result.hint,
         )  # fmt: skip
+
+    def _solved(self, robot: Robot, actuation: list[float], wrench: list[float]) -> Configuration:
+        q = robot.forward(actuation, wrench)
+        self._note_limits(actuation)
+        return q
+
+    def _note_limits(self, actuation: list[float]) -> None:
+        """Say which limits are exceeded: the answer is computed all the same."""
+        found = self._robot.violations(actuation)
+        if found:
+            note(f'soro: beyond the limits: {"; ".join(found)}')
 
     def _model(self, model: str) -> Robot:
         return self._robot.with_model(model) if model else self._robot

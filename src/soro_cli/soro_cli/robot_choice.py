@@ -66,9 +66,26 @@ def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
 
 
 def wanted_namespace(arguments: argparse.Namespace) -> str:
-    """Return the namespace the options name, or nothing."""
+    """Return the namespace the options name, or nothing.
+
+    Raises
+    ------
+    CliError
+        The path of a file stands for it.
+    """
     wanted = arguments.namespace or arguments.robot or ''
+    if not arguments.namespace and _is_path(wanted):
+        offline = ', or add --offline' if hasattr(arguments, 'offline') else ''
+        raise CliError(
+            f'--robot = {wanted!r}: a running robot is named by its namespace; '
+            f'write --namespace NAME (soro list --running){offline}',
+            UNKNOWN_NAME,
+        )
     return '/' + wanted.strip('/') if wanted else ''
+
+
+def _is_path(robot: str) -> bool:
+    return robot.endswith(('.yaml', '.yml')) or '/' in robot.strip('/')
 
 
 def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ import sys
 
 import pytest
 from soro_cli.main import GROUP
+from soro_cli.verbs.mechanics_options import solved
 
 OFFLINE = ('--offline', '--robot', 'stiff_flop')
 
@@ -75,6 +76,22 @@ def test_jacobian_offline_agrees_with_differences():
     assert [matrix[i][0] for i in range(3)] == pytest.approx(difference, rel=1e-4, abs=1e-12)
 
 
+@pytest.mark.parametrize('verb', ['fk', 'jacobian', 'compliance', 'compare'])
+def test_limits_that_are_exceeded_are_said_offline(verb):
+    models = ('--models', 'lpcc') if verb == 'compare' else ('--model', 'lpcc')
+    inside, beyond = (soro(verb, air, '0', '0', *OFFLINE, *models) for air in ('1bar', '2bar'))
+    assert inside.returncode == 0 and inside.stderr == ''
+    assert beyond.stderr.startswith('soro: beyond the limits: pair_1 above')
+    assert beyond.returncode == 0 and beyond.stdout
+
+
+def test_what_is_not_solved_has_no_table():
+    assert solved(0.0, 1.0) and not solved(0.0, math.nan)
+    done = soro('fk', '0', '0', '0', '--wrench', '1000N', '0', '0', '0', '50Nm', '0', *OFFLINE)
+    assert done.returncode == 1 and done.stdout == ''
+    assert 'nan' not in done.stderr
+
+
 def test_compliance_offline_is_what_a_load_does():
     done = soro('compliance', '0.5bar', '0', '0', *OFFLINE, '--json')
     assert done.returncode == 0, done.stderr
@@ -114,7 +131,10 @@ def test_an_unreachable_target_is_no_success():
         (('fk', '1bar', *OFFLINE), 'values for 3 actuators'),
         (('fk', '1bar', '0', '0', '--offline'), '--robot NAME'),
         (('fk', '0', '0', '0', '--offline', '--robot', 'spatial'), "did you mean 'spatial_cc'"),
-        (('fk', '0', '0', '0', '--offline', '--robot', 'no.yaml'), 'one of'),
+        (('fk', '0', '0', '0', '--offline', '--robot', 'no.yaml'), 'no such file'),
+        (('fk', '0', '--robot', 'arm.yaml'), '--namespace NAME (soro list --running), or add'),
+        (('jacobian', '--robot', './arm'), 'or add --offline'),
+        (('stop', '--robot', 'my/arm.yml'), 'named by its namespace'),
         (('fk', '0', '0', '0', *OFFLINE, '--model', 'ncn'), "did you mean 'ncm'"),
         (('jacobian', *OFFLINE), 'no present actuation'),
         (('ik', '0', '0', '1m', *OFFLINE, '--task', 'pose'), 'needs --quaternion'),

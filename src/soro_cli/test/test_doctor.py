@@ -1,10 +1,15 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from soro_cli.findings import Level
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.catalogue import find_robot_file, robot_files
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.status import Code
+import yaml
 
 from soro_cli import doctor_machine, doctor_robot
 
@@ -97,3 +102,105 @@ def test_a_wrong_file_is_reported_with_the_field(tmp_path):
 
 def test_an_unknown_robot_is_reported():
     assert 'spatial_cc' in only(doctor_robot.check_robot('spatial')).text
+
+
+@pytest.mark.parametrize('name', sorted(robot_files()))
+def test_the_hardware_of_the_catalogue_is_well_described(name):
+    found = list(doctor_robot.hardware(read_robot_file(find_robot_file(name))))
+    assert [(f.subject, f.level) for f in found] == [('driver', Level.OK), ('emulator', Level.OK)]
+
+
+@pytest.mark.parametrize(
+    ('robot', 'old', 'new', 'subject', 'said'),
+    [
+        ('spatial_cc', 'device: nidaq', 'device: nidac', 'driver', "did you mean 'nidaq'"),
+        ('spatial_cc', 'command_scale:', 'command_scales:', 'driver', 'command_scale'),
+        ('spatial_cc', 'seed: ', 'sead: ', 'emulator', "did you mean 'seed'"),
+        ('spatial_cc', 'model: ncm', 'model: ncn', 'emulator', 'emulator.body.model'),
+        ('stiff_flop', 'path: segments', 'path: segment', 'emulator', "no 'segment'"),
+        ('pam_continuum', '    muscles:', '    muscels:', 'emulator', 'muscles = None: required'),
+    ],
+)
+def test_what_driver_and_emulator_would_refuse_fails(tmp_path, robot, old, new, subject, said):
+    text = find_robot_file(robot).read_text()
+    assert old in text
+    file = tmp_path / 'wrong.yaml'
+    file.write_text(text.replace(old, new, 1))
+    found = list(doctor_robot.hardware(read_robot_file(file)))[-1]
+    assert (found.subject, found.level) == (subject, Level.FAIL), found
+    assert said in found.text
+
+
+@pytest.mark.parametrize(
+    ('robot', 'level', 'said'),
+    [
+        ('spatial_cc', Level.OK, 'defaults'),
+        ('pam_continuum', Level.FAIL, 'emulator.stm32.muscles = None: required'),
+    ],
+)
+def test_without_a_section_the_emulator_has_defaults_but_for_muscles(tmp_path, robot, level, said):
+    data = yaml.safe_load(find_robot_file(robot).read_text())
+    del data['emulator']
+    file = tmp_path / 'plain.yaml'
+    file.write_text(yaml.safe_dump(data))
+    found = list(doctor_robot.hardware(read_robot_file(file)))[-1]
+    assert (found.subject, found.level) == ('emulator', level)
+    assert said in found.text
+
+
+def test_a_client_that_is_not_installed_is_named(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError("No module named 'nidaqmx'")
+
+    monkeypatch.setattr('soro_driver.devices.load', missing)
+    found = only(doctor_robot.hardware(read_robot_file(find_robot_file('spatial_cc'))))
+    assert found.level is Level.FAIL and 'nidaqmx' in found.text
+
+
+FINGER = """
+schema: 1
+name: finger
+title: Soft finger
+gravity: 0 0 -9.81 m/s^2
+actuators:
+  - {name: air, quantity: pressure, minimum: 0 bar, maximum: 0.8 bar, rate: 1 bar/s}
+models: [ncm]
+segments:
+  tip_mass: TIP
+  chain:
+    - name: finger
+      length: 60 mm
+      radius: 10 mm
+      axial_stiffness: 25 N
+      bending_stiffness: 8e-4 N m^2
+      shear_factor: 0.85
+      linear_density: 0.3 kg/m
+      chambers:
+        - {actuator: air, area: 40 mm^2, offset: 6 mm, angle: 0 deg}
+"""
+
+
+@pytest.mark.parametrize(('tip', 'level'), [('5 g', Level.OK), ('60 g', Level.WARN)])
+def test_a_rest_that_buckles_is_said(tmp_path, tip, level):
+    file = tmp_path / 'finger.yaml'
+    file.write_text(FINGER.replace('TIP', tip))
+    found = only(doctor_robot.models(read_robot_file(file)))
+    assert found.level is level, found
+    assert ('the rest is not stable' in found.text) is (level is Level.WARN)
+
+
+def test_other_actuations_may_be_unstable_and_are_named(tmp_path, monkeypatch):
+    forward = Robot.forward
+
+    def unstable_when_driven(robot, actuation):
+        q = forward(robot, actuation)
+        return (
+            q if not any(actuation) else replace(q, status=replace(q.status, code=Code.UNSTABLE))
+        )
+
+    monkeypatch.setattr(Robot, 'forward', unstable_when_driven)
+    file = tmp_path / 'finger.yaml'
+    file.write_text(FINGER.replace('TIP', '5 g'))
+    found = only(doctor_robot.models(read_robot_file(file)))
+    assert found.level is Level.OK
+    assert found.text == 'converges at 2 actuations; not stable: air at its maximum'

@@ -60,3 +60,15 @@ def test_what_is_suspicious_is_said(tmp_path, changes, level, words):
 
 def test_robots_without_a_network_are_left_alone():
     assert list(check_network(read_robot_file(find_robot_file('spatial_cc')))) == []
+
+
+ENDING = STRETCH.replace('at: -1 rad', 'at: -60 deg').replace('at: 1 rad', 'at: LAST')
+
+
+@pytest.mark.parametrize(('last', 'said'), [('10 deg', True), ('60 deg', False)])
+def test_a_curve_that_ends_before_the_limits_is_said(tmp_path, last, said):
+    change = ('drives: angle, rods: [left]', ENDING.replace('LAST', last))
+    found = [f for f in findings(tmp_path, change) if f.subject == 'curve']
+    assert bool(found) is said
+    if said:
+        assert '... 10 deg of -' in found[0].text and found[0].level is Level.WARN

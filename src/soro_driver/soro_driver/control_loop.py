@@ -100,6 +100,7 @@ class ControlLoop:
         )
         self._commands = Watchdog(settings.command_timeout)
         self._feedback = Watchdog(settings.feedback_timeout)
+        self._writes = Watchdog(settings.ttl)
         self._reading: Reading | None = None
         self._set_point = SetPoint(gate, settings.period, settings.engage_band)
         self._armed_at = self._began = math.nan
@@ -148,7 +149,7 @@ class ControlLoop:
 
     def stop(self, reason: str) -> None:
         """Carry out the safe action; a new first command may end it."""
-        self._call(lambda: self._begin_safe(reason))
+        self._call(lambda: self._stop(reason))
 
     def estop(self, pressed: bool) -> None:
         """Press or release the emergency stop; it stays latched until `clear`.
@@ -267,8 +268,10 @@ class ControlLoop:
         return finding.flags
 
     def _feedback_expired(self) -> bool:
-        patience = IDLE_PATIENCE if self._idle() else 1.0
-        return self._feedback.age(self._clock()) > patience * self._feedback.timeout
+        return self._feedback.age(self._clock()) > self._patience() * self._feedback.timeout
+
+    def _patience(self) -> float:
+        return IDLE_PATIENCE if self._idle() else 1.0
 
     def _idle(self) -> bool:
         """Whether nobody commands and every output is at rest: nothing could go wrong."""
@@ -287,6 +290,8 @@ class ControlLoop:
         if self._engaged is not None and self._commands.expired(now):
             silence = self._commands.age(now)
             self._begin_safe(f'no command from {self._engaged.source} for {silence:.3f} s')
+            if not self.safety.armed:  # the device was lost while it was made safe
+                return np.zeros(len(self.gate.names), np.uint16)
         if self.safety.state is DeviceState.SAFE:
             return self._continue_safe(now)
         target = self._set_point.hold if self._engaged is None else self._engaged.values
@@ -327,7 +332,15 @@ class ControlLoop:
 
     def _write(self, target: Array, now: float, rate: Array | None = None) -> Flags:
         values, flags = self._set_point.toward(target, now, rate)
-        self.device.write(values, self.settings.ttl)
+        try:
+            self.device.write(values, self.settings.ttl)
+        except DeviceTimeout as error:
+            age = self._writes.age(self._clock())
+            # A device without a watchdog of its own would keep its last set-point for ever.
+            if age > self._patience() * self._writes.timeout:
+                raise DeviceLost(f'no set-point could be written for {age:.3f} s') from error
+            raise
+        self._writes.feed(now)
         self._set_point.written(values, now)
         return flags
 
@@ -395,6 +408,10 @@ class ControlLoop:
             if self.safety.connected:
                 self._make_safe()
 
+    def _stop(self, reason: str) -> None:
+        self._begin_safe(reason)
+        self.law.stopped(self._clock())
+
     def _begin_safe(self, reason: str) -> None:
         if self.safety.begin_safe(reason):
             self._log(f'safe action: {reason}')
@@ -425,6 +442,7 @@ class ControlLoop:
         self.law.armed()
         self.safety.arm()
         self._armed_at = self._clock()  # arming may have taken longer than a tick
+        self._writes.feed(self._armed_at)
         self._log('armed')
 
     def _disarm(self) -> None:
@@ -440,7 +458,12 @@ class ControlLoop:
         if self.safety.state is DeviceState.SAFE:
             self._disarm()  # a safe action that still ramps is not left half-way
         if self.safety.connected:
-            self.device.reset()
+            try:
+                self.device.reset()
+            except DeviceError as error:
+                # A reset may open the device anew: without an answer there is no measurement.
+                self._lost(f'could not be reset: {error}')
+                raise
         self.safety.clear()
         self._plausibility.restart()
         self._log('faults cleared')

@@ -17,10 +17,12 @@ from soro_mechanics.status import Code
 
 from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, Reading
-from soro_driver.ownership import Ownership
+from soro_driver.ownership import NotInControl, Ownership
 from soro_driver.safety import NotAllowed
 
 CLOCK_STEP = 0.5  # s, no slewing of a clock makes this between two commands
+STOP_REACH = 2.0  # command timeouts: who was heard since then has a stream that a stop ends
+MOST_HEARD = 32  # sources that are kept in mind without looking who has become silent
 STAMP_END = 2**31 * 1_000_000_000  # ns, no message can repeat a stamp from here on, or below zero
 
 
@@ -75,6 +77,9 @@ class Law(ABC):
     def armed(self) -> None:
         """Learn that a person armed the robot anew."""
 
+    def stopped(self, now: float) -> None:  # noqa: B027 - most laws learn enough from `disengaged`
+        """Learn that a person stopped the robot at `now` [s], also one that nobody moved."""
+
 
 class CommandInlet(Law):
     """Commands that arrive as messages from one source at a time. Safe from any thread.
@@ -100,7 +105,9 @@ class CommandInlet(Law):
         self._lock = threading.Lock()
         self._latest: Demand | None = None
         self._accepting = False
+        self._heard: dict[str, float] = {}  # also what was refused
         self._ended: dict[str, float] = {}
+        self._far = ''  # whose first demand was refused last
         self.accepted = 0
         self.rejected: Counter[str] = Counter()
         self.last_rejection = ''
@@ -122,6 +129,7 @@ class CommandInlet(Law):
             Saying why; also counted in `rejected` under the name of its code.
         """
         with self._lock:
+            self._hear(source, now)
             try:
                 checked = self._gate.check(names, quantities, values)
                 if not source:
@@ -129,6 +137,7 @@ class CommandInlet(Law):
                 if not 0 <= stamp < STAMP_END:
                     raise InvalidInput('stamp', stamp, 'ns since 1970, as a clock shows them')
                 self._notice_clock_step(now)
+                self._check_latest(source)
                 self._ownership.check(source, stamp, now)
                 self._check_pause(source, now)
                 if not self._accepting:
@@ -146,15 +155,22 @@ class CommandInlet(Law):
             return self._ownership.owner(now)
 
     def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
-        """Return the newest command."""
+        """Return the newest command; None when it is too old."""
         with self._lock:
             self._accepting = accepting
+            latest = self._latest
+            if latest is not None and now - latest.arrival > self._ownership.timeout:
+                self._ended[latest.source] = latest.arrival
+                self._latest = None
+            elif latest is not None and accepting:
+                self._far = ''  # unless the loop refuses it in this tick
             return self._latest
 
     def refused(self, demand: Demand, error: SoroError) -> None:
         """Count it, and let somebody else try."""
         with self._lock:
             self._count(error, 'NOT_NEAR')
+            self._far = demand.source
             if self._latest is demand:
                 self._latest = None
             self._ownership.release()
@@ -172,11 +188,42 @@ class CommandInlet(Law):
             self._latest = None
             self._ownership.release()
 
+    def stopped(self, now: float) -> None:
+        """End every stream that is on its way, also one that is not obeyed yet.
+
+        Nothing but a pause tells a target from before the stop from one that was sent after it.
+        """
+        with self._lock:
+            self._forget_silent(now)
+            self._ended.update(dict.fromkeys(self._heard, now))
+
     def armed(self) -> None:
-        """Forget senders' stamps and ended streams: arming is a new beginning."""
+        """Forget senders' stamps, not what was ended: arming does not send a target again."""
         with self._lock:
             self._ownership.forget()
-            self._ended.clear()
+
+    def _hear(self, source: str, now: float) -> None:
+        self._heard[source] = now
+        if len(self._heard) > MOST_HEARD:
+            self._forget_silent(now)
+
+    def _forget_silent(self, now: float) -> None:
+        recent = STOP_REACH * self._ownership.timeout
+        self._heard = {s: t for s, t in self._heard.items() if now - t <= recent}
+
+    def _check_latest(self, source: str) -> None:
+        """Refuse another source until the loop has let go of the one whose command it has.
+
+        Control lapses here before the loop notices. Whoever came in between would be obeyed as
+        the one before, with no look at where the robot is.
+        """
+        latest = self._latest
+        if latest is None or latest.source == source:
+            return
+        if latest.source != self._far:
+            raise NotInControl(source, latest.source)
+        self._ownership.release()  # it will be refused again, and must not keep others out
+        self._latest = None
 
     def _check_pause(self, source: str, now: float) -> None:
         """Refuse a stream that was ended and has not paused since."""

@@ -38,8 +38,12 @@ class Requests:
         try:
             return answer.result(TIMEOUT)
         except (FutureTimeout, CancelledError):
-            answer.cancel()  # nobody waits for it any more
-            raise NotAllowed('the control loop does not answer', Code.BUSY) from None
+            if answer.cancel():  # nobody waits for it any more
+                raise NotAllowed('the control loop does not answer', Code.BUSY) from None
+        try:  # it has begun: a refusal now would be followed by what was asked for
+            return answer.result(TIMEOUT)
+        except FutureTimeout:
+            raise NotAllowed('the control loop is still carrying it out', Code.BUSY) from None
 
     def answer(self) -> None:
         """Carry out what was asked so far."""

@@ -131,6 +131,87 @@ def test_a_stream_that_stop_ended_is_heard_only_after_a_pause(rig):
     assert rig.stream((0.05 * BAR, 0.0, 0.0), 2).state is DeviceState.ACTIVE
 
 
+def refused(rig, *values, count, source='/robot/planner'):
+    """Send the same command every tick; none may be taken."""
+    for _ in range(count):
+        with pytest.raises(NotAllowed):
+            rig.send(*values, source=source)
+        tick = rig.tick()
+    return tick
+
+
+def test_a_stop_ends_a_stream_that_waits_for_the_safe_action(rig):
+    reach(rig, 0.3 * BAR, 0.0, 0.0)
+    rig.tick(25)  # silence: the safe action begins
+    refused(rig, 0.0, 0.0, 0.0, count=5)  # a source takes over, and nobody is obeyed
+    rig.loop.stop('stopped')
+    tick = refused(rig, 0.0, 0.0, 0.0, count=100)  # long after the outputs are at rest
+    assert tick.state is DeviceState.SAFE and not rig.device.written[-1].any()
+    rig.tick(25)
+    assert rig.stream((0.0, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+
+
+def test_arming_does_not_revive_a_stream_that_a_stop_ended(rig):
+    reach(rig, 0.3 * BAR, 0.0, 0.0)
+    rig.tick(25)
+    refused(rig, 0.0, 0.0, 0.0, count=5)
+    rig.loop.stop('stopped')
+    rig.loop.clear()
+    rig.loop.arm()
+    tick = refused(rig, 0.0, 0.0, 0.0, count=100)
+    assert tick.state is DeviceState.ACTIVE and tick.demand is None
+
+
+def test_a_stop_forgets_who_is_silent(rig):
+    rig.armed()
+    for k in range(100):
+        rig.inlet._hear(f'/script_{k}', rig.clock.now)
+        rig.tick(2)
+    assert len(rig.inlet._heard) < 40
+    rig.loop.stop('stopped')
+    assert '/script_99' in rig.inlet._ended and '/script_70' not in rig.inlet._ended
+
+
+def test_control_is_not_taken_over_before_the_loop_has_let_go(rig):
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    rig.tick(18)
+    rig.clock.now += 0.025  # the owner is silent for too long, and no tick has noticed
+    with pytest.raises(NotInControl):
+        rig.send(1.4 * BAR, 0.0, 0.0, source='/script')
+    assert rig.tick().state is DeviceState.SAFE
+    assert any('no command from /robot/planner' in line for line in rig.log)
+
+
+def test_a_source_that_is_always_refused_keeps_nobody_out(rig):
+    rig.armed()
+    for _ in range(5):
+        rig.send(1.4 * BAR, 0.0, 0.0, source='/script')
+        rig.tick()
+    rig.send(1.4 * BAR, 0.0, 0.0, source='/script')
+    rig.send(0.0, 0.0, 0.0)
+    assert rig.tick().demand.source == '/robot/planner'
+    rig.send(0.0, 0.0, 0.0)
+    with pytest.raises(NotInControl):
+        rig.send(1.4 * BAR, 0.0, 0.0, source='/script')
+
+
+def test_a_source_that_was_refused_once_keeps_the_control_it_gets_later(rig):
+    rig.armed()
+    rig.stream((1.4 * BAR, 0.0, 0.0), 1)
+    rig.stream((0.0, 0.0, 0.0), 2)
+    rig.send(0.0, 0.0, 0.0)
+    with pytest.raises(NotInControl):
+        rig.send(1.4 * BAR, 0.0, 0.0, source='/script')
+
+
+def test_a_command_that_no_tick_took_in_time_keeps_nobody_out(rig):
+    rig.armed()
+    rig.send(0.0, 0.0, 0.0)
+    rig.clock.now += 0.5  # a stall at rest
+    rig.tick()
+    assert rig.stream((0.0, 0.0, 0.0), 1, source='/script').demand.source == '/script'
+
+
 def test_another_source_may_begin_at_once_after_a_stop(rig):
     reach(rig, 0.05 * BAR, 0.0, 0.0)
     rig.loop.stop('stopped')
@@ -151,6 +232,16 @@ def test_release_makes_safe_at_once_and_needs_a_new_arm(make_rig):
     rig.loop.disarm()
     rig.armed()
     assert rig.stream((0.0, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+
+
+def test_a_release_that_fails_loses_the_device_and_is_no_fault(make_rig):
+    rig = make_rig(safe_action=RELEASE)
+    reach(rig, 0.5 * BAR, 0.0, 0.0)
+    rig.device.fail['make_safe'] = DeviceLost('cable')
+    tick = rig.tick(25)
+    assert not tick.faults & ~Fault.COMMUNICATION and 'cable' in tick.reason
+    rig.device.fail.clear()
+    assert rig.tick(60).state is DeviceState.INACTIVE
 
 
 def test_second_source_is_refused_and_the_first_goes_on(rig):
@@ -269,6 +360,26 @@ def test_at_rest_the_device_has_more_time_to_answer(rig):
     assert rig.tick(10).state is DeviceState.UNCONFIGURED
 
 
+def test_writes_that_time_out_for_ever_lose_the_device(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.device.fail['write'] = DeviceTimeout('no answer')
+    begin = rig.clock.now
+    while rig.loop.safety.connected:
+        rig.stream((BAR, 0.0, 0.0), 1)
+        assert rig.clock.now - begin < 0.25
+    assert rig.clock.now - begin > 0.19
+    assert 'no set-point could be written' in rig.loop.safety.reason
+    assert 'make_safe' in rig.device.calls and rig.device.calls[-1] == 'close'
+
+
+def test_a_safe_action_that_cannot_be_written_loses_the_device(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.loop.stop('stopped')
+    rig.device.fail['write'] = DeviceTimeout('no answer')
+    rig.tick(25)
+    assert 'make_safe' in rig.device.calls and rig.device.measured[0] == 0.0
+
+
 def test_single_timeouts_are_ridden_out(rig):
     reach(rig, BAR, 0.0, 0.0)
     for _ in range(5):
@@ -334,7 +445,22 @@ def test_clearing_during_a_safe_action_ends_it_with_safe_outputs(rig):
     assert 'make_safe' in rig.device.calls
     assert rig.tick().state is DeviceState.INACTIVE
     rig.armed()
+    with pytest.raises(NotAllowed, match='pause'):  # arming sends no target again
+        rig.send(0.0, 0.0, 0.0)
+    rig.tick(25)
     assert rig.stream((0.0, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+
+
+def test_a_device_that_cannot_be_reset_is_lost(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    rig.loop.stop('stopped')
+    rig.device.fail['reset'] = DeviceTimeout('no device answers HELLO')
+    with pytest.raises(DeviceTimeout):
+        rig.loop.clear()
+    tick = rig.tick()  # nothing was read of what the device has forgotten
+    assert tick.state is DeviceState.UNCONFIGURED and 'reset' in tick.reason
+    del rig.device.fail['reset']
+    assert rig.tick(60).state is DeviceState.INACTIVE
 
 
 def test_a_device_that_tripped_by_itself_is_a_fault(rig):

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 import os
+import queue
 import threading
 import time
 
@@ -146,6 +148,29 @@ def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypa
     running.loop.estop(False)
     running.loop.clear()
     assert running.loop.safety.state is DeviceState.INACTIVE
+
+
+def test_what_has_begun_is_waited_for(monkeypatch):
+    late = threading.Event()
+
+    class Watched(Future):
+        def cancel(self) -> bool:
+            requests.TIMEOUT = 10.0
+            late.set()
+            return super().cancel()
+
+    monkeypatch.setattr(requests, 'Future', Watched)
+    monkeypatch.setattr(requests, 'TIMEOUT', 0.05)
+    asked, outcome = requests.Requests(), []
+    begun, asked._queue = threading.Event(), queue.Queue()
+    put = asked._queue.put
+    asked._queue.put = lambda item: (put(item), begun.set())
+    asking = threading.Thread(target=lambda: outcome.append(asked.ask(lambda: late.wait(10.0))))
+    asking.start()
+    assert begun.wait(5.0)
+    asked.answer()  # the action outlasts the patience of who asked
+    asking.join(5.0)
+    assert outcome == [True]
 
 
 def test_an_estop_while_the_device_is_armed_ends_in_safe_outputs(running):

@@ -70,17 +70,29 @@ def perturbed_robot(robot: RobotDescription, body: BodyProperties) -> Robot:
     RobotFileError
         A path leads nowhere, or the changed robot is impossible.
     """
-    data = yaml.safe_load(Path(robot.file).read_text(encoding='utf-8'))
-    for path, factor, value in body.changes:
-        _change(data, path, factor, value, robot.file)
+    data = changed_data(robot, body)
     with tempfile.TemporaryDirectory(prefix='soro_emulator_') as folder:
         file = Path(folder) / f'{robot.name}.yaml'
         file.write_text(yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
         return load_robot(file, body.model or None)
 
 
+def changed_data(robot: RobotDescription, body: BodyProperties) -> Any:
+    """Return what the changed copy of a robot's file holds.
+
+    Raises
+    ------
+    RobotFileError
+        A path leads nowhere, or to no number.
+    """
+    data = yaml.safe_load(Path(robot.file).read_text(encoding='utf-8'))
+    for path, factor, value in body.changes:
+        _change(data, path, factor, value, robot.file)
+    return data
+
+
 def _change(data: Any, path: str, factor: float | None, value: Any, file: str) -> None:
-    *parents, last = path.split('.')
+    *parents, last = re.sub(r'\[(\d+)\]', r'.\1', path).split('.')  # chain[0] is chain.0
     node = data
     for key in parents:
         node = _child(node, key, path, file)

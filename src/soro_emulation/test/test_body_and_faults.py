@@ -42,6 +42,12 @@ def test_a_factor_scales_every_number_and_keeps_the_unit(bench):
     assert np.rad2deg(angles) == pytest.approx([180.0, 420.0, 660.0])
 
 
+def test_entries_of_lists_are_named_in_both_ways(bench):
+    for path in ('actuators.0.maximum', 'actuators[0].maximum'):
+        robot = perturbed_robot(bench, with_changes((path, 0.5, None)))
+        assert robot.limits[0, 1] == pytest.approx(0.5 * load_robot(BENCH).limits[0, 1])
+
+
 def test_a_value_is_replaced_and_provenance_is_kept_whole(bench):
     change = ('constant_curvature.rest_length', None, '150 mm')
     robot = perturbed_robot(bench, with_changes(change))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from soro_mechanics.errors import UnknownName
+from soro_mechanics.errors import MissingFile, UnknownName
 
 
 def search_path() -> tuple[Path, ...]:
@@ -34,7 +34,8 @@ def find_robot_file(robot: str | os.PathLike[str]) -> Path:
     Raises
     ------
     UnknownName
-        With the names that are valid, when it is neither.
+        With the names that are valid, when it is neither. `MissingFile` where a path leads to
+        no file.
     """
     text = os.fspath(robot)
     # Those of os.path: they answer for any text, also for one that can be no path.
@@ -45,7 +46,7 @@ def find_robot_file(robot: str | os.PathLike[str]) -> Path:
     if path.suffix in ('.yaml', '.yml') or is_file:
         if is_file:
             return path
-        raise UnknownName('robot', text, tuple(robot_files()))
+        raise MissingFile('robot', text, os.path.abspath(path))
     files = robot_files()
     if text not in files:
         raise UnknownName('robot', text, tuple(files))

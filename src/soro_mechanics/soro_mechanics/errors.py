@@ -53,6 +53,15 @@ class UnknownName(InvalidInput):
         super().__init__(field, value, closest(str(value), self.valid), code)
 
 
+class MissingFile(UnknownName):
+    """The path of a file that is not there; it has no valid names."""
+
+    def __init__(self, field: str, value: object, place: str) -> None:
+        expected = f'an existing file; there is no such file (looked in {place})'
+        InvalidInput.__init__(self, field, value, expected, Code.UNKNOWN_NAME)
+        self.valid = ()
+
+
 class RobotFileError(SoroError, ValueError):
     """A robot file was refused: where, what stands there, and what to write instead."""
 

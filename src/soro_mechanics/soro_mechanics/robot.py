@@ -313,7 +313,7 @@ class Robot:
         return np.zeros(6) if wrench is None else finite_array('wrench', wrench, (6,))
 
     def _loads(self, loads: Sequence[Load]) -> tuple[Load, ...]:
-        if isinstance(loads, Load) or not all(isinstance(load, Load) for load in loads):
+        if not isinstance(loads, Sequence) or not all(isinstance(x, Load) for x in loads):
             raise InvalidInput('loads', loads, 'a sequence of Load')
         return tuple(self._load(f'loads[{i}]', load) for i, load in enumerate(loads))
 
@@ -338,7 +338,8 @@ class Robot:
 
     def _own(self, q: Configuration, field: str = 'q') -> Configuration:
         if not isinstance(q, Configuration):
-            raise InvalidInput(field, type(q).__name__, 'a Configuration of this robot')
+            hint = '; write s.configuration' if isinstance(q, InverseSolution) else ''
+            raise InvalidInput(field, type(q).__name__, f'a Configuration of this robot{hint}')
         if q.model != self.model or q.actuation.shape != (len(self.actuators),):
             raise InvalidInput(field, q.model, f'a Configuration made by model {self.model}')
         return q
@@ -360,6 +361,9 @@ class Robot:
             pose = np.eye(4)
             pose[:3, 3] = finite_array('target', target, (3,))
             return pose, Task.POSITION
+        if not has_shape(target, (4, 4)):
+            expected = 'a (3,) position or a (4, 4) pose'
+            raise InvalidInput('target', target, expected, Code.INVALID_SIZE)
         return pose_array('target', target), Task.POSE if task is None else task
 
     def _method(self, method: str) -> str:

@@ -23,6 +23,7 @@ from soro_mechanics.errors import closest, RobotFileError, shown
 
 SOURCES = ('published', 'fitted', 'assumed', 'measured')
 MOST_PARTS = 1000  # of one kind in a model: far beyond what any solve here is made for
+ALIKE = 0.8  # of two keys: a misspelling, not another word of the same ending
 _REQUIRED: Any = object()
 
 
@@ -114,6 +115,8 @@ class Section:
         positive: bool = False,
     ) -> float:
         """Return one number in SI; bounds are inclusive, `positive` excludes zero."""
+        if default is _REQUIRED:
+            self._require(key, si_unit, 1)
         value = self.raw(key, default)
         if value is default and key not in self._data:
             return value
@@ -125,6 +128,8 @@ class Section:
         self, key: str, si_unit: str, size: int, default: Any = _REQUIRED
     ) -> NDArray[np.float64]:
         """Return `size` numbers in SI, written '0 0 1 m' (a list where the unit is '1')."""
+        if default is _REQUIRED:
+            self._require(key, si_unit, size)
         value = self.raw(key, default)
         if key not in self._data:
             return np.array(value, dtype=float)
@@ -203,11 +208,19 @@ class Section:
             for i, item in enumerate(value)
         ]
 
-    def _missing(self, key: str) -> RobotFileError:
+    def _require(self, key: str, si_unit: str, size: int) -> None:
+        """Refuse a file without numbers that must stand there, saying what to write."""
+        if key not in self._data:
+            units = ', '.join(quantity.units_of(si_unit))
+            unit = '' if si_unit == '1' else f' with a unit ({units})'
+            raise self._missing(key, f'; write {size} number{"s" * (size > 1)}{unit}')
+
+    def _missing(self, key: str, hint: str = '') -> RobotFileError:
         """Make the error for a key that must stand there; a misspelt one is named."""
         others = [k for k in self._data if k not in self._asked]
-        near = difflib.get_close_matches(key, others, n=1)
-        hint = f'; is {near[0]!r} meant to be it?' if near else ''
+        near = difflib.get_close_matches(key, others, n=1, cutoff=ALIKE)
+        if near:
+            hint = f'; is {near[0]!r} meant to be it?'
         return RobotFileError(self._at(key), None, f'required, but missing{hint}', self.file)
 
     def _at(self, key: str) -> str:

@@ -144,6 +144,10 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
     if s[-1] / step * repetitions > MOST_POINTS:
         raise InvalidInput('spacing', spacing, f'a value that gives at most {MOST_POINTS} points')
     vertex = _sampled_vertices(curve.positions, s, step)
+    once = len(vertex) - 1  # corners and turns on the spot are points, too
+    if once * repetitions > MOST_POINTS:
+        expected = f'at most {MOST_POINTS} points, one pass adds {once}'
+        raise InvalidInput('repetitions', repetitions, expected)
     arc = np.interp(vertex, np.arange(len(s)), s)
     return _repeated(SampledPath(_poses_at(curve.poses, vertex), arc), curve.closed, repetitions)
 
@@ -189,6 +193,8 @@ def _poses_at(poses: Array, vertex: Array) -> Array:
 
 
 def _repeated(path: SampledPath, closed: bool, repetitions: int) -> SampledPath:
+    if len(path.poses) == 1:
+        return path
     poses, arc = [path.poses], [path.arc_length]
     for k in range(1, repetitions):
         backwards = not closed and k % 2 == 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from soro_mechanics import load_robot
+from soro_mechanics import load_robot, RobotFileError
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (
@@ -86,6 +86,43 @@ def test_the_pieces_of_the_page_make_a_robot(tmp_path):
     robot = load_robot(str(file))
     assert robot.forward([0.3e5, 0.0, 0.0]).status.converged
     assert len(robot.violations([1.5e5, 1.5e5, 0.0])) > 0
+
+
+def test_the_network_of_the_page_is_one(tmp_path):
+    text = (ROOT / 'docs/network.md').read_text(encoding='utf-8')
+    block = re.search(r'^```yaml\n(network:.*?)^```', text, re.MULTILINE | re.DOTALL).group(1)
+    motor = {'name': 'motor_1', 'quantity': 'angle', 'minimum': '-10 deg', 'maximum': '10 deg',
+             'rate': '10 deg/s'}  # fmt: skip
+    whole = {
+        'schema': 1, 'name': 'page', 'title': 'The network of the page',
+        'gravity': '0 0 -9.81 m/s^2', 'actuators': [motor], 'models': ['network'],
+        **yaml.safe_load(block),
+    }  # fmt: skip
+    file = tmp_path / 'page.yaml'
+    file.write_text(yaml.safe_dump(whole))
+    robot = load_robot(file)
+    assert robot.forward([0.0]).status.converged
+
+
+@pytest.mark.parametrize('model', ['ancf', 'constant_curvature'])
+def test_the_section_of_a_model_has_every_key_of_its_page(tmp_path, model):
+    text = (ROOT / f'docs/models/{model}.md').read_text(encoding='utf-8')
+    block = re.search(rf'^```yaml\n({model}:.*?)^```', text, re.MULTILINE | re.DOTALL).group(1)
+    air = {'quantity': 'pressure', 'minimum': '0 bar', 'maximum': '1 bar', 'rate': '1 bar/s'}
+    whole = {
+        'schema': 1, 'name': 'page', 'title': 'The section of the page',
+        'gravity': '0 0 -9.81 m/s^2', 'models': [model],
+        'actuators': [{'name': f'air_{i}', **air} for i in range(3)], **yaml.safe_load(block),
+    }  # fmt: skip
+    file = tmp_path / 'page.yaml'
+    file.write_text(yaml.safe_dump(whole))
+    assert load_robot(file).forward([2e4, 0.0, 0.0]).status.converged
+    with_nonsense = {**whole, model: {**whole[model], 'nonsense': 1}}
+    file.write_text(yaml.safe_dump(with_nonsense))
+    with pytest.raises(RobotFileError) as refused:
+        load_robot(file)
+    known = refused.value.remedy.partition('one of ')[2].partition(';')[0].split(', ')
+    assert set(known) == set(whole[model])
 
 
 def test_every_page_of_a_robot_begins_with_its_robot():

@@ -101,6 +101,26 @@ def test_the_value_of_a_curve_carries_the_unit_of_what_it_drives(drives, unit):
     assert refused.value.path == 'network.actuation[1].curve[0].value'
 
 
+@pytest.mark.parametrize('curve', [None, [(0.0, 0.2), (1.0, 0.1)], [(0.0, 0.1), (1.0, 0.2)]])
+@pytest.mark.parametrize('kind', ['length', 'stretch'])
+def test_no_rod_is_driven_to_nothing(kind, curve):
+    """Neither at the lower limit nor, along a falling curve, at the upper one."""
+    falls = curve is not None and curve[1][1] < curve[0][1]
+    low, high = (-1.0, 2.5) if falls else (-1.5, 1.0)
+    actuators = (Actuator('feed', kind, low, high, 1.0, 0.0),)
+    entry = {'actuator': 'feed', 'drives': kind, 'rods': ['leg']}
+    if curve is not None:
+        at, value = (' m', ' m') if kind == 'length' else ('', '')
+        entry['curve'] = [{'at': f'{a}{at}', 'value': f'{v}{value}'} for a, v in curve]
+    data = {**copy.deepcopy(GOOD), 'actuation': [entry]}
+    del data['rods'][0]['from']['motor']
+    with pytest.raises(RobotFileError, match=f'feed brings the {kind} down to .*curve') as refused:
+        read_network(Section({'network': data}), actuators)
+    assert refused.value.path == 'network.actuation[0].actuator'
+    inside = (Actuator('feed', kind, 0.1, 0.9, 1.0, 0.1),)
+    assert read_network(Section({'network': data}), inside).drives
+
+
 def test_an_end_without_a_motor_is_not_turned():
     data = changed(('rods', 0, 'from', 'motor'), None)
     with pytest.raises(RobotFileError, match=r'leg has no motor there.*motor: \{axis: .*from'):

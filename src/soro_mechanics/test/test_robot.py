@@ -23,8 +23,9 @@ def test_robots_load_by_name_and_by_path():
     assert load_robot(path).description.actuators == load_robot('stiff_flop').description.actuators
     with pytest.raises(UnknownName, match="did you mean 'stiff_flop'"):
         load_robot('stif_flop')
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownName, match=r'no such file \(looked in /nowhere/robot.yaml\)') as no:
         load_robot('/nowhere/robot.yaml')
+    assert no.value.valid == () and no.value.code is Code.UNKNOWN_NAME
 
 
 def test_own_folder_comes_before_the_catalogue(tmp_path, monkeypatch):
@@ -187,3 +188,13 @@ def test_what_was_not_solved_has_no_derivatives():
         robot.conditioning(q, 0.05)
     good = robot.forward(np.zeros(3))
     assert np.isnan(robot.compliance(good, wrench=q.wrench)).all()
+
+
+def test_what_was_probably_meant_is_said(robot):
+    with pytest.raises(InvalidInput, match=r'a \(3,\) position or a \(4, 4\) pose'):
+        robot.inverse([0.02, 0.01])
+    with pytest.raises(InvalidInput, match='a sequence of Load'):
+        robot.forward([0.0, 0.0, 0.0], loads=1)
+    tip = robot.forward([3e4, 0.0, 0.0]).tip
+    with pytest.raises(InvalidInput, match='write s.configuration'):
+        robot.jacobian(robot.inverse(tip[:3, 3]))

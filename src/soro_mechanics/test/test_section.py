@@ -88,3 +88,14 @@ def test_only_mappings_with_text_keys_are_sections():
     for data in ([1], None, {1: 2}):
         with pytest.raises(RobotFileError):
             Section(data)
+
+
+def test_a_missing_number_is_said_with_its_unit_and_no_other_key_is_blamed():
+    s = section(bending_stiffness='1 N m^2')
+    with pytest.raises(RobotFileError) as refused:
+        s.quantity('axial_stiffness', 'N')
+    assert refused.value.remedy.startswith('required, but missing; write 1 number with a unit (N,')
+    with pytest.raises(RobotFileError, match=r'missing; write 3 numbers with a unit \(m, '):
+        s.vector('position', 'm', 3)
+    with pytest.raises(RobotFileError, match='missing; write 1 number$'):
+        s.number('part')

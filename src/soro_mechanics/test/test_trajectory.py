@@ -138,6 +138,25 @@ def test_one_pose_is_a_path():
     assert np.array_equal(plan.actuation_at(3.0), np.zeros(2))
 
 
+def turn_on_the_spot(count):
+    poses = np.tile(np.eye(4), (count, 1, 1))
+    poses[:, :3, :3] = [lie.so3_exp([0.0, 0.0, angle]) for angle in np.linspace(0.0, 1.0, count)]
+    return poses
+
+
+def test_points_without_length_count_towards_the_limit():
+    curve = curve_from_poses(turn_on_the_spot(201))
+    assert len(sample_curve(curve, 0.001, 500).poses) == 100_001
+    with pytest.raises(InvalidInput, match='at most 100000 points') as error:
+        sample_curve(curve, 0.001, 501)
+    assert error.value.field == 'repetitions'
+
+
+def test_one_pose_that_is_repeated_is_one_pose():
+    path = sample_curve(curve_from_poses(turn_on_the_spot(1)), 0.001, 3)
+    assert len(path.poses) == len(path.arc_length) == 1
+
+
 def test_csv_is_read_with_and_without_orientation(tmp_path):
     file = tmp_path / 'points.csv'
     file.write_text('# a comment\nx, y, z\n0, 0, 0.1\n0.01, 0, 0.1\n', encoding='utf-8')

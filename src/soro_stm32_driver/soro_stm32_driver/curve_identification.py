@@ -13,6 +13,7 @@ from soro_mechanics.errors import InvalidInput
 
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
 
+FEWEST_KNOTS = 4  # vented, the onset of growth, and two more: fewer draw a line
 FEWEST = 8  # samples of a direction
 SMALLEST_STROKE = 5e-3  # m
 ONSET = (0.5e-3, 6e-3)  # m above the shortest length: the line whose foot is the onset
@@ -81,6 +82,8 @@ def identify_curve(
         Times or lengths that are no numbers, too few samples, a stroke that is too short, gaps,
         lengths that go the wrong way, runs that disagree, a deflation that does not reach the end.
     """
+    if knots < FEWEST_KNOTS:
+        raise InvalidInput('knots', knots, f'at least {FEWEST_KNOTS} points of a table')
     inflate = _gather(runs, 'inflate', name)
     deflate = _gather(runs, 'deflate', name)
     shortest = _shortest(inflate, deflate, name)

@@ -190,4 +190,6 @@ class MuscleCurve:
 def _smooth(time: Array, length: Array) -> tuple[Array, Array]:
     """Return a fine table of the monotone cubic through a coarse one."""
     fine = np.linspace(time[0], time[-1], FINER * time.size)
+    if time.size == 2:  # growth in the last interval only: two points are a line
+        return fine, np.interp(fine, time, length)
     return fine, monotone_cubic(time, length, fine)

@@ -104,3 +104,9 @@ def test_bad_files_are_refused_with_the_line(text, word, tmp_path):
     path.write_text(text)
     with pytest.raises(InvalidInput, match=word):
         read_runs(path)
+
+
+@pytest.mark.parametrize('knots', [-1, 0, 3])
+def test_too_few_points_of_a_table_are_refused(knots):
+    with pytest.raises(InvalidInput, match='at least 4'):
+        identify_curve(recorded(), knots)

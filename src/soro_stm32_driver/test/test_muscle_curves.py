@@ -115,3 +115,12 @@ def test_tables_that_are_no_curves_are_refused(change, word):
     }  # fmt: skip
     with pytest.raises(InvalidInput, match=word):
         MuscleCurve(**{k: np.array(v) for k, v in {**good, **change}.items()})
+
+
+def test_a_table_that_grows_in_its_last_interval_only_is_a_line_there():
+    muscle = MuscleCurve(
+        np.array([0.0, 1.0, 2.0]), np.array([0.080, 0.080, 0.095]),
+        np.array([0.0, 1.0, 2.0]), np.array([0.095, 0.085, 0.080]),
+    )  # fmt: skip
+    assert muscle.length(1.5) == pytest.approx(0.0875)
+    assert muscle.time_to(1.0, 0.095) == pytest.approx(1.0)

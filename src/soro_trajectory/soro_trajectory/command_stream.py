@@ -9,7 +9,11 @@ those who set targets see one state.
       ^                |                        |                 |  ^--at its end--+
       +----release, stop, fault, lost state, another source in control--------------+
 
-In TAKEOVER the measured state is sent back until the driver reports it as ours: nothing jumps.
+In TAKEOVER the measured state is sent back until the driver reports it as ours: nothing jumps. It
+begins with a pause where something was sent just before: after a stop a driver hears a source only
+when that has paused, and a command that comes too soon begins the pause anew. From then on nothing
+pauses, so that a stop during the takeover, which may leave no trace in the driver's state, ends
+this target for good.
 
 A request may take long between its arrival and its motion: it is solved or planned first. Whoever
 stops, releases or deactivates in between means that request too. So each of them ends an *era*,
@@ -19,6 +23,7 @@ also when nothing is being sent, and a motion may only start in the era its requ
 from __future__ import annotations
 
 from enum import Enum
+import math
 import threading
 
 import numpy as np
@@ -33,6 +38,8 @@ from soro_msgs.msg import ActuatorState
 
 # A stalled loop may catch up by this many periods at once, no further.
 MOST_PERIODS = 3.0
+BEFORE_LOSS = 0.65  # of the pause: no driver misses commands after so short a silence
+LEAST_TRY = 0.1  # s, before a new target begins the takeover anew
 
 _STATES = {
     ActuatorState.UNCONFIGURED: (Code.NOT_ACTIVE, 'the driver has no communication'),
@@ -75,17 +82,28 @@ class CommandStream:
     slew : float
         Share of each actuator's rate that ramps use, in (0, 1].
     takeover_timeout : float
-        The driver must obey within this [s].
+        The driver must obey within this [s], beyond its safe action and `pause`.
+    pause : float
+        Of silence, before a driver hears a stream again that it has ended [s].
     """
 
     def __init__(
-        self, robot: Robot, source: str, period: float, slew: float, takeover_timeout: float
+        self,
+        robot: Robot,
+        source: str,
+        period: float,
+        slew: float,
+        takeover_timeout: float,
+        pause: float = 0.0,
     ) -> None:
         self.rates = slew * np.array([a.rate for a in robot.actuators])
         self._robot = robot
         self._source = source
         self._period = period
         self._takeover_timeout = takeover_timeout
+        self._pause = pause
+        low, high = robot.limits.T
+        self.longest_ramp = float(np.max((high - low) / self.rates))  # s
         self._lock = threading.RLock()
         self._phase = Phase.IDLE
         self._setpoint: Array | None = None
@@ -93,6 +111,8 @@ class CommandStream:
         self._schedule: Schedule | None = None
         self._since = 0.0
         self._last = 0.0
+        self._spoke = -math.inf  # when something was sent last, or the driver left its state
+        self._silent_until = -math.inf
         self._stopped: StreamError | None = None
         self._era = 0
         self._state: int | None = None  # of the driver, as seen last
@@ -117,6 +137,11 @@ class CommandStream:
     def started(self) -> float:
         """When the present phase began [s], clock of `tick`."""
         return self._since
+
+    @property
+    def patience(self) -> float:
+        """The longest that a takeover may last [s]."""
+        return self._takeover_timeout + self.longest_ramp + self._pause
 
     @property
     def era(self) -> int:
@@ -167,14 +192,12 @@ class CommandStream:
             expected = f'values within the limits ({"; ".join(found)})'
             raise InvalidInput('actuation', values, expected)
         with self._lock:
-            self._watch(feedback)
+            self._watch(feedback, now)
             if self._phase is Phase.IDLE:
                 self._check_may_start(feedback)
             self.require(era)
-            if self._phase is Phase.IDLE:
-                self._enter(Phase.TAKEOVER, now)
-                self._setpoint = None
-                self._last = now
+            if self._phase is Phase.IDLE or self._spoke_in_vain(now):
+                self._begin_takeover(now)
             elif self._phase is not Phase.TAKEOVER:
                 self._enter(Phase.RAMP, now)
             self._target = target.copy()
@@ -234,7 +257,7 @@ class CommandStream:
             Steady clock [s].
         """
         with self._lock:
-            self._watch(feedback)
+            self._watch(feedback, now)
             if self._phase is Phase.IDLE:
                 return None
             fault = self._judge(feedback, now)
@@ -249,20 +272,40 @@ class CommandStream:
                 self._advance(dt, now)
             elif self._phase is Phase.FOLLOW:
                 self._follow(now)
-            return None if self._setpoint is None else self._setpoint.copy()
+            if self._setpoint is None:
+                return None
+            self._spoke = now
+            return self._setpoint.copy()
 
-    def _watch(self, feedback: ActuatorFeedback | None) -> None:
-        """End the era where the driver was stopped, or tripped, while nothing is sent."""
+    def _watch(self, feedback: ActuatorFeedback | None, now: float) -> None:
+        """End what was asked for where the driver was stopped, or tripped, since."""
         if feedback is None:
             return
         state, before = feedback.device_state, self._state
         self._state = state
         left = before is not None and state not in (ActuatorState.ACTIVE, before)
-        if left and self._phase is Phase.IDLE:
+        if not left:
+            return
+        if now - self._spoke < BEFORE_LOSS * self._pause:
+            self._spoke = now  # a stop: the driver counts the pause from here on
+        if self._phase is Phase.IDLE:
             self._era += 1
+        elif self._phase is Phase.TAKEOVER:
+            self.stop(*_of_state(state))
 
     def _enter(self, phase: Phase, now: float) -> None:
         self._phase, self._since = phase, now
+
+    def _begin_takeover(self, now: float) -> None:
+        self._enter(Phase.TAKEOVER, now)
+        self._setpoint = None
+        self._last = now
+        self._silent_until = self._spoke + self._pause
+
+    def _spoke_in_vain(self, now: float) -> bool:
+        """Whether a takeover was not answered for so long that the driver may have ended it."""
+        begun = max(self._since, self._silent_until)
+        return self._phase is Phase.TAKEOVER and now - begun > max(self._pause, LEAST_TRY)
 
     def _check_may_start(self, feedback: ActuatorFeedback | None) -> None:
         if feedback is None:
@@ -288,18 +331,27 @@ class CommandStream:
             return None
         if state not in (ActuatorState.ACTIVE, ActuatorState.SAFE):
             return _of_state(state)
-        if now - self._since > self._takeover_timeout:
-            owner = feedback.command_source
-            who = f'{owner} is in control' if owner else 'it took no command'
-            message = f'the driver did not obey within {self._takeover_timeout:g} s: {who}'
-            return Code.NOT_IN_CONTROL, message
-        return None
+        return None if self._obeys(feedback) else self._judge_takeover(feedback, now)
+
+    def _judge_takeover(self, feedback: ActuatorFeedback, now: float) -> tuple[Code, str] | None:
+        safe = feedback.device_state == ActuatorState.SAFE  # it may still go to rest
+        patience = self._takeover_timeout + (self.longest_ramp if safe else 0.0)
+        if now - max(self._since, self._silent_until) <= patience:
+            return None
+        owner = feedback.command_source
+        who = f'{owner} is in control' if owner else 'it took no command'
+        message = f'the driver did not obey within {patience:.3g} s: {who}'
+        return Code.NOT_IN_CONTROL, message
+
+    def _obeys(self, feedback: ActuatorFeedback) -> bool:
+        ours = feedback.command_source == self._source
+        return ours and feedback.device_state == ActuatorState.ACTIVE
 
     def _take_over(self, feedback: ActuatorFeedback, now: float) -> None:
-        ours = feedback.command_source == self._source
-        if ours and feedback.device_state == ActuatorState.ACTIVE and self._setpoint is not None:
+        obeys = self._obeys(feedback)
+        if obeys and self._setpoint is not None:
             self._enter(Phase.RAMP, now)
-        elif feedback.known:
+        elif feedback.known and (obeys or now > self._silent_until):
             self._setpoint = nearest_feasible(self._robot, feedback.present)
 
     def _advance(self, dt: float, now: float) -> None:

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import math
 import threading
+import time
 
 import numpy as np
 from soro_mechanics.configuration import Array
@@ -24,12 +26,15 @@ class ErrorSample:
     desired, actual : ndarray, shape (3,) [m]
     error : float
         Distance [m].
+    arrival : float
+        Steady clock [s].
     """
 
     time: float
     desired: Array
     actual: Array
     error: float
+    arrival: float
 
 
 class ErrorRecord:
@@ -43,10 +48,19 @@ class ErrorRecord:
     delay : float
         From a command to the robot's answer [s]: the desired position is that many seconds behind
         the command, which is what sending commands early does.
+    clock : callable
+        Steady clock [s].
     """
 
-    def __init__(self, schedule: Schedule, start: int, delay: float) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        start: int,
+        delay: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._schedule = schedule
+        self._clock = clock
         self._start = start
         self._delay = delay
         self._samples: list[ErrorSample] = []
@@ -54,13 +68,27 @@ class ErrorRecord:
 
     def add(self, stamp: int, position: Array) -> None:
         """Take a measured position (3,) with its stamp [ns]; none outside the schedule."""
-        time = (stamp - self._start) * 1e-9 - self._delay
-        if not 0.0 <= time <= self._schedule.duration:
+        when = (stamp - self._start) * 1e-9 - self._delay
+        if not 0.0 <= when <= self._schedule.duration:
             return
-        desired = self._schedule.position_at(time)
+        desired = self._schedule.position_at(when)
         error = float(np.linalg.norm(desired - position))
+        sample = ErrorSample(when, desired, position.copy(), error, self._clock())
         with self._lock:
-            self._samples.append(ErrorSample(time, desired, position.copy(), error))
+            self._samples.append(sample)
+
+    @property
+    def expected(self) -> bool:
+        """Whether there is anything to measure: a schedule that takes time."""
+        return self._schedule.duration > 0.0
+
+    def silence(self, since: float) -> float:
+        """Return for how long no measurement has counted [s], at most the time since `since`.
+
+        One whose stamp is outside the schedule, as of a clock that was set, does not count.
+        """
+        latest = self.latest
+        return self._clock() - (since if latest is None else max(since, latest.arrival))
 
     @property
     def latest(self) -> ErrorSample | None:

@@ -34,6 +34,7 @@ from std_srvs.srv import Trigger
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand
 from soro_trajectory.command_stream import CommandStream, Phase, StreamError
+from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import actuation_for_pose, actuation_of_command
 from soro_trajectory.track_action import TrackAction
@@ -89,7 +90,8 @@ PARAMETERS = (
         minimum=0.01, read_only=True,
     ),
     Parameter(
-        'takeover_timeout', 3.0, 's', 'the driver must obey within this, its safe action included',
+        'takeover_timeout', 3.0, 's',
+        'the driver must obey within this, beyond the time of its safe action',
         minimum=0.1, read_only=True,
     ),
 )  # fmt: skip
@@ -128,7 +130,7 @@ class TrajectoryPlanner(RobotNode):
         self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
         self._stream = CommandStream(
             robot, self._source, 1.0 / self.table.rate, self.table.slew,
-            self.table.takeover_timeout,
+            self.table.takeover_timeout, pause_of_driver(robot.description),
         )  # fmt: skip
         self.make_kernels_ready()
         # As long as the robot is known: the result of a goal that a deactivation ended has to get

@@ -14,7 +14,6 @@ import time
 import traceback
 from typing import Any
 
-import numpy as np
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
@@ -33,6 +32,7 @@ LOOK_PERIOD = 0.02  # s, between two looks at the stream
 APPROACH_SLACK = 2.0  # s, beyond what ramp and takeover need
 # After the last command: measurements that are still on their way [s].
 LAST_MEASUREMENTS = 0.2
+FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error is kept
 
 
 class TrackAction:
@@ -165,9 +165,8 @@ class TrackAction:
         assert plan.schedule is not None  # noqa: S101 - for mypy
         first, table = plan.schedule.actuation_at(0.0), self._node.table
         self._node.go_to(first, self._era)
-        low, high = self._binding.robot.limits.T
-        ramp = float(np.max((high - low) / self._stream.rates))  # the longest there is
-        end = time.monotonic() + ramp + table.takeover_timeout + APPROACH_SLACK
+        ramp = self._stream.longest_ramp
+        end = time.monotonic() + ramp + self._stream.patience + APPROACH_SLACK
         start, arrived = time.monotonic(), None
         while arrived is None or time.monotonic() - arrived < table.settle_time:
             now = time.monotonic()
@@ -196,11 +195,20 @@ class TrackAction:
             point = schedule.point_at(time_now)
             progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))
             self._feed(handle, TrackTrajectory.Feedback.TRACKING, progress, plan, point, record)
-            self._check_error(record, handle.request.max_error)
+            self._check_error(record, handle.request.max_error, begin + table.delay)
             self._ending.wait(LOOK_PERIOD)
 
-    def _check_error(self, record: ErrorRecord, most: float) -> None:
+    def _check_error(self, record: ErrorRecord, most: float, begin: float) -> None:
+        """Hold when the error is too large, or unknown since `begin` [s] or its last sample."""
         sample = record.latest
+        silence = record.silence(begin)
+        if most > 0.0 and record.expected and silence > FEEDBACK_LOST:
+            self._stream.hold(time.monotonic())
+            raise StreamError(
+                Code.TRACKING_ERROR,
+                f'no {self._node.table.feedback} of this motion for {silence:.1f} s: the error is '
+                'unknown; holding',
+            )
         if most > 0.0 and sample is not None and sample.error > most:
             self._stream.hold(time.monotonic())
             raise StreamError(
@@ -245,6 +253,6 @@ class TrackAction:
         if self._extent is None:
             self._extent = extent_of_workspace(self._binding.robot)
         result.relative_error = result.mean_error / self._extent
-        if record.latest is None:
+        if record.latest is None and record.expected:
             topic = self._node.table.feedback
             result.error_message = f'no {topic} received: the tracking error is unknown'

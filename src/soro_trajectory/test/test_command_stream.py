@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stream against an ideal driver in virtual time: every phase, every reason to stop."""
 
+from types import SimpleNamespace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 from soro_mechanics.errors import InvalidInput
+from soro_mechanics.section import Section
 from soro_mechanics.status import Code
 from soro_mechanics.trajectory import SampledPath, schedule
 from soro_node.actuator_feedback import ActuatorFeedback
 from soro_trajectory.command_stream import CommandStream, nearest_feasible, Phase, StreamError
+from soro_trajectory.driver_pause import pause_of_driver
 
 from soro_mechanics import load_robot
 from soro_msgs.msg import ActuatorState
@@ -33,9 +37,9 @@ def feedback(present, state=ActuatorState.ACTIVE, source=ME):
 class Bench:
     """A stream and a driver that does at once what it is told."""
 
-    def __init__(self, robot, slew=1.0):
+    def __init__(self, robot, slew=1.0, pause=0.0):
         self.robot = robot
-        self.stream = CommandStream(robot, ME, PERIOD, slew, takeover_timeout=0.5)
+        self.stream = CommandStream(robot, ME, PERIOD, slew, takeover_timeout=0.5, pause=pause)
         self.now = 0.0
         self.present = START.copy()
         self.state = ActuatorState.ACTIVE
@@ -174,12 +178,155 @@ def test_takeover_follows_a_driver_in_its_safe_action_until_it_obeys(bench):
     assert np.array_equal(bench.sent[-1], [0.5e5] * 3)
 
 
-def test_a_driver_that_never_obeys_is_given_up(bench):
-    bench.state = ActuatorState.SAFE
+def never_obeyed(bench, state):
+    """Return how long the stream tries [s]."""
+    bench.state = state
     bench.go_to([0.5e5] * 3)
-    bench.step(60)
+    begin = bench.now
+    while bench.stream.phase is Phase.TAKEOVER:
+        bench.now += PERIOD
+        bench.stream.tick(feedback(bench.present, state, ''), bench.now)
+        assert bench.now - begin < 10.0
     assert bench.stream.stopped.code is Code.NOT_IN_CONTROL
+    return bench.now - begin
+
+
+def test_a_driver_that_never_obeys_is_given_up(bench):
+    assert never_obeyed(bench, ActuatorState.ACTIVE) == pytest.approx(0.5, abs=2.0 * PERIOD)
     assert 'did not obey within 0.5 s' in str(bench.stream.stopped)
+
+
+@pytest.mark.parametrize('name', ['stiff_flop', 'pam_continuum'])
+def test_a_driver_in_its_safe_action_has_the_time_of_the_longest_ramp_more(name):
+    robot = load_robot(name)
+    bench = Bench(robot)
+    bench.present = np.array([a.rest for a in robot.actuators])
+    bench.state = ActuatorState.SAFE
+    bench.stream.go_to(bench.present, bench.feedback(), 0.0, bench.stream.era)
+    ramp = max((a.maximum - a.rest) / a.rate for a in robot.actuators)
+    end = ramp + 0.4
+    while bench.now < end:
+        bench.now += PERIOD
+        bench.stream.tick(feedback(bench.present, ActuatorState.SAFE, ''), bench.now)
+    assert bench.stream.phase is Phase.TAKEOVER
+    bench.state, bench.source = ActuatorState.ACTIVE, ME
+    bench.run_until(Phase.HOLD)
+
+
+@pytest.mark.parametrize(
+    'way',
+    [
+        (ActuatorState.ACTIVE, ActuatorState.SAFE),
+        (ActuatorState.SAFE, ActuatorState.INACTIVE, ActuatorState.ACTIVE),
+    ],
+)
+def test_a_stop_during_the_takeover_ends_the_target(bench, way):
+    bench.state = way[0]
+    bench.step()
+    bench.go_to([0.5e5] * 3)
+    for state in way[1:]:
+        bench.state = state
+        assert bench.stream.tick(feedback(START, state, ''), bench.now + PERIOD) is None
+    bench.state = ActuatorState.ACTIVE
+    bench.step(200)
+    assert bench.stream.phase is Phase.IDLE and not bench.sent
+
+
+PAUSE = 0.4
+
+
+def held_and_stopped(robot):
+    """Return a bench whose stream the driver has just ended."""
+    bench = Bench(robot, pause=PAUSE)
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.state, bench.source = ActuatorState.SAFE, ''
+    bench.step()
+    assert bench.stream.phase is Phase.IDLE
+    return bench
+
+
+def silence(bench):
+    """Return how long nothing is sent [s]."""
+    begin = bench.now
+    while bench.stream.tick(feedback(START, bench.state, ''), bench.now) is None:
+        bench.now += PERIOD
+        assert bench.now - begin < 2.0
+    return bench.now - begin
+
+
+def test_a_target_soon_after_a_stop_is_sent_after_a_pause_and_then_without_one(robot):
+    bench = held_and_stopped(robot)
+    bench.now += 0.1
+    bench.go_to([0.5e5] * 3)
+    assert silence(bench) == pytest.approx(PAUSE - 0.1, abs=2.5 * PERIOD)
+    for _ in range(60):  # what a stop ended in between must not become a new first command
+        bench.now += PERIOD
+        assert bench.stream.tick(feedback(START, bench.state, ''), bench.now) is not None
+    bench.state, bench.source = ActuatorState.ACTIVE, ME
+    bench.run_until(Phase.HOLD)
+
+
+def test_commands_that_the_driver_missed_begin_no_pause_anew(robot):
+    bench = Bench(robot, pause=PAUSE)
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.stream.release()
+    bench.now += 0.8 * PAUSE  # its own timeout
+    bench.state, bench.source = ActuatorState.SAFE, ''
+    bench.step()
+    bench.go_to([0.5e5] * 3)
+    assert silence(bench) == pytest.approx(0.2 * PAUSE, abs=2.5 * PERIOD)
+
+
+def test_a_target_long_after_a_stop_is_sent_at_once(robot):
+    bench = held_and_stopped(robot)
+    bench.now += PAUSE
+    bench.go_to([0.5e5] * 3)
+    assert silence(bench) < 2.5 * PERIOD
+
+
+def test_a_target_soon_after_a_release_needs_no_pause(robot):
+    bench = Bench(robot, pause=PAUSE)
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.stream.release()
+    bench.go_to([0.5e5] * 3)
+    bench.step()
+    assert bench.stream.setpoint is not None  # the driver still obeys, and never lost a command
+
+
+def test_a_new_target_begins_a_takeover_anew_that_was_in_vain(robot):
+    bench = held_and_stopped(robot)
+    bench.now += PAUSE
+    bench.go_to([0.5e5] * 3)
+    silence(bench)
+    bench.now += 0.1
+    bench.go_to([0.4e5] * 3)
+    assert silence(bench) == 0.0  # perhaps it only needs a moment more
+    bench.now += PAUSE
+    bench.stream.tick(feedback(START, bench.state, ''), bench.now)
+    bench.go_to([0.4e5] * 3)
+    assert silence(bench) == pytest.approx(PAUSE, abs=2.5 * PERIOD)
+
+
+def test_targets_that_come_all_the_time_do_not_keep_the_stream_silent(robot):
+    bench = held_and_stopped(robot)
+    sent = 0
+    for _ in range(400):
+        bench.go_to([0.5e5] * 3)
+        bench.now += PERIOD
+        sent += bench.stream.tick(feedback(START, bench.state, ''), bench.now) is not None
+    assert 150 < sent < 250
+
+
+def test_the_pause_is_longer_than_the_timeout_of_the_driver(robot):
+    assert 0.3 < pause_of_driver(robot.description) < 2.0 * 0.3
+    for text, timeout in (({'command_timeout': '1 s'}, 1.0), ({}, 0.2)):
+        section = Section(text, 'driver', 'robot.yaml')
+        found = pause_of_driver(SimpleNamespace(foreign_section=lambda name, s=section: s))
+        assert timeout < found < 2.0 * timeout
+    assert pause_of_driver(SimpleNamespace(foreign_section=lambda name: None)) > 0.5
 
 
 def test_another_source_in_control_is_named(bench):

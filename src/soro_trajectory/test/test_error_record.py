@@ -3,13 +3,16 @@
 """The tracking error of a motion whose lag is known, and the extent that it is related to."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from soro_mechanics.status import Code
 from soro_mechanics.trajectory import SampledPath, schedule
+from soro_trajectory.command_stream import StreamError
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.targets import extent_of_workspace
+from soro_trajectory.track_action import TrackAction
 
 from soro_mechanics import load_robot
 
@@ -57,6 +60,70 @@ def test_measurements_outside_the_schedule_do_not_count(line):
     record.add(START + 10**9, np.array([SPEED, 0.003, 0.0]))
     assert record.latest.error == pytest.approx(0.003)
     assert record.latest.time == pytest.approx(1.0)
+
+
+def test_silence_is_the_time_without_a_sample_that_counts(line):
+    now = [10.0]
+    record = ErrorRecord(line, START, 0.0, clock=lambda: now[0])
+    now[0] = 10.5
+    assert record.silence(10.0) == pytest.approx(0.5)  # none came
+    record.add(START + 500_000_000, np.zeros(3))
+    now[0] = 10.7
+    assert record.silence(10.0) == pytest.approx(0.2)
+    record.add(START - 3_600_000_000_000, np.zeros(3))  # the clock was set back
+    assert record.silence(10.0) == pytest.approx(0.2)
+
+
+class Held:
+    def hold(self, now):
+        self.since = now
+
+
+def guard(record, begin, most=0.005):
+    """Look at the error once, as an action does; return what held the robot."""
+    stream = Held()
+    node = SimpleNamespace(table=SimpleNamespace(feedback='tip_pose'))
+    action = SimpleNamespace(_stream=stream, _node=node)
+    try:
+        TrackAction._check_error(action, record, most, begin)
+    except StreamError as error:
+        assert error.code is Code.TRACKING_ERROR and stream.since
+        return str(error)
+    assert not hasattr(stream, 'since')
+    return ''
+
+
+@pytest.mark.parametrize('shift', [None, -3600.0, 3600.0])
+def test_a_limit_of_the_error_holds_the_robot_when_the_error_is_unknown(line, shift):
+    now = [10.0]
+    record = ErrorRecord(line, START, 0.0, clock=lambda: now[0])
+    for k in range(100):  # measured well for a second, then no more, or with another clock
+        now[0] = 10.0 + 0.01 * k
+        record.add(START + round(k * 1e7), line.position_at(0.01 * k))
+        assert not guard(record, 10.0)
+    for k in range(100, 190):
+        now[0] = 10.0 + 0.01 * k
+        if shift is not None:
+            record.add(START + round((0.01 * k + shift) * 1e9), np.ones(3))
+        assert not guard(record, 10.0)
+    now[0] = 12.0
+    assert 'no tip_pose of this motion for 1.0 s' in guard(record, 10.0)
+    assert not guard(record, 10.0, most=0.0)  # nobody asked for a limit
+
+
+def test_a_limit_of_the_error_holds_the_robot_when_nothing_was_ever_measured(line):
+    now = [10.9]
+    record = ErrorRecord(line, START, 0.0, clock=lambda: now[0])
+    assert not guard(record, 10.0)
+    now[0] = 11.1
+    assert 'the error is unknown; holding' in guard(record, 10.0)
+
+
+def test_a_schedule_without_duration_has_no_error_to_measure(line):
+    point = SampledPath(np.eye(4)[None], np.zeros(1))
+    record = ErrorRecord(schedule(point, np.zeros((1, 1)), SPEED, [1.0]), START, 0.0)
+    assert not record.expected
+    assert ErrorRecord(line, START, 0.0).expected
 
 
 def test_the_path_that_was_taken_is_thinned(line):

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli import people_units
-    from soro_cli.verbs.mechanics_options import finish, mechanics
+    from soro_cli.verbs.mechanics_options import finish, mechanics, solved
 
     wrench = people_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
 
     def show() -> None:
+        if not all(solved(*line) for p in answer.points for line in p.matrix):
+            return
         if arguments.along:
             _show_along(answer.points)
         elif answer.points:

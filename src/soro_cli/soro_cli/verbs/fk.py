@@ -26,7 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli import people_units
-    from soro_cli.verbs.mechanics_options import finish, is_request_error, mechanics, show_tip
+    from soro_cli.verbs.mechanics_options import (
+        finish,
+        is_request_error,
+        mechanics,
+        show_tip,
+        solved,
+    )
 
     with mechanics(arguments) as source:
         actuation = people_units.actuation(arguments.actuation, source.actuators)
@@ -34,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
         answer = source.forward(actuation, wrench, arguments.model)
 
     def show() -> None:
-        if not is_request_error(answer.error_code):
+        if is_request_error(answer.error_code):
+            return
+        if solved(*answer.configuration.tip.position):
             show_tip(answer.configuration)
 
     return finish(answer, arguments.json, show)

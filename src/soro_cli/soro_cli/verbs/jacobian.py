@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli import people_units
-    from soro_cli.verbs.mechanics_options import finish, mechanics
+    from soro_cli.verbs.mechanics_options import finish, mechanics, solved
 
     wrench = people_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         actuators = source.actuators
 
     def show() -> None:
-        if answer.matrix:
+        if answer.matrix and solved(*(x for line in answer.matrix for x in line)):
             _show(answer.matrix, actuators)
 
     return finish(answer, arguments.json, show)

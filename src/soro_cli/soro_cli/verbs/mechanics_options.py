@@ -76,6 +76,13 @@ def is_request_error(code: int) -> bool:
     return code == 1 or 100 <= code < 200 or 300 <= code < 400
 
 
+def solved(*numbers: float) -> bool:
+    """Whether there are numbers to show; what was not solved has none."""
+    import math
+
+    return all(math.isfinite(x) for x in numbers)
+
+
 def show_tip(configuration: ConfigurationAnswer) -> None:
     """Print where the tip is."""
     from soro_cli.people_units import shown, shown_position

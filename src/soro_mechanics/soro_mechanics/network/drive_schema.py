@@ -8,6 +8,7 @@ import numpy as np
 
 from soro_mechanics.actuators import Actuator, QUANTITIES
 from soro_mechanics.configuration import Array
+from soro_mechanics.network.drive_values import curve_at
 from soro_mechanics.network.spec import DRIVES, DriveSpec, ENDS, RodSpec, STRAINS
 from soro_mechanics.section import Section
 
@@ -64,9 +65,24 @@ def _read_drive(
         shift[3:] = item.vector('direction', '1', 3)
     elif kind == 'pressure':
         shift = _pressure_wrench(item)
+    if kind in ('length', 'stretch'):
+        _check_positive(item, actuators[index], kind, curve)
     return [
         DriveSpec(index, known.index(name), kind, end, shift, offset, curve) for name in chosen
     ]
+
+
+def _check_positive(item: Section, actuator: Actuator, kind: str, curve: Array | None) -> None:
+    """Refuse a rod of no length: at a limit, as values and curves are monotone."""
+    limits = actuator.minimum, actuator.maximum
+    least = min(x if curve is None else curve_at(curve, x)[0] for x in limits)
+    if not least > 0.0:
+        unit = '' if kind == 'stretch' else ' m'
+        raise item.error(
+            'actuator',
+            f'{actuator.name} brings the {kind} down to {least:g}{unit}; it must stay above zero '
+            '(stretch 1 is unstretched): change the limits, or write a curve',
+        )
 
 
 def _pressure_wrench(item: Section) -> Array:

@@ -22,7 +22,7 @@ def driven_values(layout: Layout, actuation: Array) -> tuple[Array, Array]:
     for k, d in enumerate(drives):
         a = actuation[d.actuator]
         if d.curve is not None:
-            a, gain[k] = _monotone(d.curve, a)
+            a, gain[k] = curve_at(d.curve, a)
         value[k] = a + d.offset
     return value, gain
 
@@ -32,7 +32,7 @@ def driven_ranges(layout: Layout, actuation: Array) -> Array:
     out = np.array(actuation, dtype=float)
     for d in layout.spec.drives:
         if d.curve is not None:
-            out[d.actuator] = _monotone(d.curve, actuation[d.actuator])[0]
+            out[d.actuator] = curve_at(d.curve, actuation[d.actuator])[0]
     return out
 
 
@@ -41,7 +41,7 @@ def driven_slopes(layout: Layout, actuation: Array) -> Array:
     out = np.ones(len(actuation))
     for d in layout.spec.drives:
         if d.curve is not None:
-            out[d.actuator] = _monotone(d.curve, actuation[d.actuator])[1]
+            out[d.actuator] = curve_at(d.curve, actuation[d.actuator])[1]
     return out
 
 
@@ -52,7 +52,7 @@ def driven_many(layout: Layout, actuations: Array) -> tuple[Array, Array]:
     for k, d in enumerate(layout.spec.drives):
         driven = actuations[:, d.actuator]
         if d.curve is not None:
-            driven = _monotone_many(d.curve, driven)
+            driven = _curve_at_many(d.curve, driven)
             ranges[:, d.actuator] = driven
         values[:, k] = driven + d.offset
     return ranges, values
@@ -68,7 +68,7 @@ def actuation_of(layout: Layout, driven: Array, limits: Array) -> Array:
         rising = d.curve[-1, 1] > d.curve[0, 1]
         for _ in range(80):  # bisection: the interval ends below double precision
             middle = 0.5 * (low + high)
-            above = _monotone(d.curve, middle)[0] > driven[d.actuator]
+            above = curve_at(d.curve, middle)[0] > driven[d.actuator]
             low, high = (low, middle) if above == rising else (middle, high)
         out[d.actuator] = 0.5 * (low + high)
     return out
@@ -88,7 +88,7 @@ def _slopes(curve: Array) -> tuple[Array, Array]:
     return h, slope
 
 
-def _monotone(curve: Array, at: float) -> tuple[float, float]:
+def curve_at(curve: Array, at: float) -> tuple[float, float]:
     """Return value and slope of a curve through its points, C1 and without overshoot.
 
     Fritsch-Butland slopes, linear beyond the ends.
@@ -112,8 +112,8 @@ def _monotone(curve: Array, at: float) -> tuple[float, float]:
     return float(value), float(rate)
 
 
-def _monotone_many(curve: Array, at: Array) -> Array:
-    """Return the values of `_monotone` at many places."""
+def _curve_at_many(curve: Array, at: Array) -> Array:
+    """Return the values of `curve_at` at many places."""
     x, y = curve[:, 0], curve[:, 1]
     h, slope = _slopes(curve)
     i = np.clip(np.searchsorted(x, at) - 1, 0, len(h) - 1)
