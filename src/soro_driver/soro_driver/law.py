@@ -107,6 +107,7 @@ class CommandInlet(Law):
         self._accepting = False
         self._heard: dict[str, float] = {}  # also what was refused
         self._ended: dict[str, float] = {}
+        self._stopped: set[str] = set()  # of the ended ones: by a person
         self._far = ''  # whose first demand was refused last
         self.accepted = 0
         self.rejected: Counter[str] = Counter()
@@ -196,11 +197,16 @@ class CommandInlet(Law):
         with self._lock:
             self._forget_silent(now)
             self._ended.update(dict.fromkeys(self._heard, now))
+            self._stopped.update(self._heard)
 
     def armed(self) -> None:
-        """Forget senders' stamps, not what was ended: arming does not send a target again."""
+        """Forget senders' stamps and what a fault ended, not what a person stopped.
+
+        Who arms after a fault has seen what goes on. A stop is meant for whatever was on its way.
+        """
         with self._lock:
             self._ownership.forget()
+            self._ended = {s: t for s, t in self._ended.items() if s in self._stopped}
 
     def _hear(self, source: str, now: float) -> None:
         self._heard[source] = now
@@ -237,6 +243,7 @@ class CommandInlet(Law):
                 f'pause for {timeout:g} s, then send a new target'
             )
         del self._ended[source]
+        self._stopped.discard(source)
 
     def _notice_clock_step(self, now: float) -> None:
         offset = self._wall() - now

@@ -162,6 +162,18 @@ def test_arming_does_not_revive_a_stream_that_a_stop_ended(rig):
     assert tick.state is DeviceState.ACTIVE and tick.demand is None
 
 
+def test_arming_after_a_fault_is_a_new_beginning_for_a_stream(rig):
+    reach(rig, 0.05 * BAR, 0.0, 0.0)
+    rig.loop.estop(True)
+    rig.tick()
+    rig.loop.estop(False)
+    rig.loop.clear()
+    rig.loop.arm()
+    rig.tick()
+    assert rig.stream((0.05 * BAR, 0.0, 0.0), 2).state is DeviceState.ACTIVE
+    assert rig.device.written[-1].any()
+
+
 def test_a_stop_forgets_who_is_silent(rig):
     rig.armed()
     for k in range(100):
