@@ -11,6 +11,7 @@ import numpy as np
 from soro_mechanics.actuators import QUANTITIES
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
+from soro_node.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
 from soro_driver.device import Array
 from soro_driver.plausibility import PlausibilityLimits, read_plausibility
@@ -77,7 +78,9 @@ def read_driver_settings(robot: RobotDescription) -> DriverSettings:
         device = root.text('device')
         rate = _rate(root)
         period = 1.0 / rate
-        command = root.quantity('command_timeout', 's', 0.2, minimum=2.0 * period, maximum=5.0)
+        command = root.quantity(
+            'command_timeout', 's', COMMAND_TIMEOUT, minimum=2.0 * period, maximum=5.0
+        )
         feedback = root.quantity('feedback_timeout', 's', 0.1, minimum=2.0 * period, maximum=5.0)
         ttl = root.quantity('time_to_live', 's', 0.2, minimum=2.0 * period, maximum=0.5)
         band = root.number('engage_band', 0.1, positive=True, maximum=1.0)
@@ -109,7 +112,8 @@ def _simulated(robot: RobotDescription) -> dict[str, Any]:
     """Return the section of a robot without hardware, patient as on a busy computer."""
     vents = all(a.quantity == 'pressure' for a in robot.actuators)
     return {
-        'device': SIMULATED, 'rate': '100 Hz', 'command_timeout': '500 ms',
+        'device': SIMULATED, 'rate': '100 Hz',
+        'command_timeout': f'{SIMULATED_COMMAND_TIMEOUT} s',
         'feedback_timeout': '400 ms', 'time_to_live': '400 ms',
         'on_command_loss': {'action': RAMP if vents else RELEASE},
     }  # fmt: skip

@@ -9,7 +9,6 @@ trajectory planner), whose limits and refusals hold.
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 import threading
 import traceback
 from typing import Any
@@ -24,11 +23,12 @@ from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import ASIDE, run
+from soro_node.named_lists import lists_fit
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.qos import NEWEST
 from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
-from soro_node.user_data import FLEX_CALIBRATION, user_data_folder
+from soro_node.user_data import calibration_path
 from std_srvs.srv import Trigger
 
 from soro_flex_calibration.calibration_motion import (
@@ -135,9 +135,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             raise InvalidInput('robot', self._robot.name, 'a robot with a section haptic')
         self._spec, self._device = haptic, None  # a model of an earlier file is none of this one
         self._strips = tuple(strip.name for strip in haptic.strips)
-        given = self.table.calibration_file
-        folder = user_data_folder(self.get_namespace(), self._robot.name, self.table.use_emulator)
-        self.path = Path(given).expanduser() if given else folder / FLEX_CALIBRATION
+        self.path = calibration_path(self.table.values(), self.get_namespace(), self._robot.name)
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
         self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
@@ -303,8 +301,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _on_state(self, message: ActuatorState) -> None:
         names = [a.name for a in self._robot.actuators]
-        lists = message.measured, message.flags
-        if list(message.name) != names or any(len(values) != len(names) for values in lists):
+        if not lists_fit(names, message.name, message.measured, message.flags):
             return
         self._motors.take(message)
         recorder = self._recorder
@@ -313,9 +310,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _on_flex(self, message: FlexState) -> None:
         recorder = self._recorder
-        if recorder is None or tuple(message.name) != self._strips:
-            return
-        if not len(message.raw) == len(message.flags) == len(self._strips):
+        fits = lists_fit(self._strips, message.name, message.raw, message.flags)
+        if recorder is None or not fits:
             return
         flags = zip(message.name, message.flags, strict=True)
         faulty = {name for name, bits in flags if bits & SENSOR_FAULT}

@@ -11,17 +11,9 @@ from typing import Any
 import numpy as np
 from soro_mechanics.flex_calibration import FlexCalibration, read_calibration
 from soro_mechanics.robot_file import RobotDescription
-from soro_node.user_data import FLEX_CALIBRATION, user_data_folder
 
 from soro_haptics.haptic_control import Haptics
 from soro_haptics.sensor_guard import SensorGuard
-
-
-def calibration_path(values: Mapping[str, Any], namespace: str, robot: str) -> Path:
-    """Return where the calibration of a robot is kept, from the node's parameters."""
-    if values['calibration_file']:
-        return Path(values['calibration_file']).expanduser()
-    return user_data_folder(namespace, robot, values['use_emulator']) / FLEX_CALIBRATION
 
 
 def known_calibration(path: Path, robot: str) -> FlexCalibration | None:

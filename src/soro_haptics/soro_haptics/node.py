@@ -40,6 +40,7 @@ from soro_node.main import run as run_node
 from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
+from soro_node.user_data import calibration_path
 from std_srvs.srv import Trigger
 
 from soro_haptics.environment_messages import objects_from_messages, words_of
@@ -47,7 +48,7 @@ from soro_haptics.haptic_control import HapticControl, Haptics
 from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
 from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
 from soro_haptics.haptic_report import haptic_statuses
-from soro_haptics.haptic_setup import calibration_path, known_calibration, make_haptics
+from soro_haptics.haptic_setup import known_calibration, make_haptics
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory
 from soro_haptics.stage_times import CollectorWatch, StageTimes

@@ -28,6 +28,7 @@ from soro_driver.device import (
 from soro_driver.endpoint import Endpoint
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
+from soro_node.named_lists import lists_fit
 
 from soro_msgs.msg import ActuatorState, FlexState
 
@@ -78,16 +79,15 @@ class TopicDevice(Device):
 
     def take_state(self, message: ActuatorState) -> None:
         """Take a state (any thread)."""
-        lists = message.name, message.measured, message.applied, message.flags
-        if tuple(message.name) != self._names or len(set(map(len, lists))) != 1:
+        lists = message.measured, message.applied, message.flags
+        if not lists_fit(self._names, message.name, *lists):
             return
         with self._lock:
             self._state, self._time = message, time.monotonic()
 
     def take_flex(self, message: FlexState) -> None:
         """Take a reading of the flex sensors (any thread)."""
-        lists = message.name, message.raw, message.flags
-        if tuple(message.name) != self._sensors or len(set(map(len, lists))) != 1:
+        if not lists_fit(self._sensors, message.name, message.raw, message.flags):
             return
         reading = SensorReading(
             tuple(message.name), np.array(message.raw, float), np.array(message.flags, np.uint16)

@@ -232,6 +232,10 @@ class HapticDevice:
             [so3_log(base.T @ self._state.node[first + k, :3, :3]) @ axis for k in self.under[q]]
         )
 
+    def places(self, strip: str) -> Array:
+        """Return where the nodes under a sensor are along its rod [m], in that order."""
+        return self._places[[s.name for s in self.spec.strips].index(strip)]
+
     def _adopt(self, q: Configuration) -> None:
         solution = q.state
         self._state = copy_state(solution.state)
@@ -258,7 +262,7 @@ class HapticDevice:
     def _place_sensors(self, calibration: FlexCalibration | None) -> None:
         names = list(self.equilibrium.layout.rods)
         motor_of = {int(r): a for a, r in enumerate(self.motor_rod)}
-        rods, motors, nodes, weights, under = [], [], [], [], []
+        rods, motors, nodes, weights, under, places = [], [], [], [], [], []
         for strip in self.spec.strips:
             if strip.rod not in names or names.index(strip.rod) not in motor_of:
                 raise self._wrong('haptic.flex_sensors', f'{strip.rod!r} is not a driven rod')
@@ -267,6 +271,8 @@ class HapticDevice:
             motors.append(motor_of[r])
             below = _nodes_under(self.network.spec, r, strip)
             under.append(below)
+            rod = self.network.spec.rods[r]
+            places.append(rod.fractions[list(below)] * rod.length)
             if calibration is None:
                 nodes.append([below[0], below[-1]])
                 weights.append([-self.spec.distance, self.spec.distance])
@@ -275,32 +281,13 @@ class HapticDevice:
             if max(fit.nodes) >= len(below):
                 expected = f'nodes below {len(below)} for {strip.name}; calibrate again'
                 raise InvalidInput('calibration', fit.nodes, expected)
-            self._check_places(strip.name, fit)
+            _check_places(fit, places[-1])
             pair = [below[k] for k in fit.nodes]
             nodes.append(pair if len(pair) == 2 else [pair[0], 0])
             weights.append(list(fit.weights) if len(pair) == 2 else [float(fit.weights[0]), 0.0])
         self.sensor_rod, self.sensor_motor = np.array(rods, np.int64), np.array(motors, np.int64)
         self.nodes, self.weights = np.array(nodes, np.int64), np.array(weights)
-        self.under = tuple(under)
-
-    def _check_places(self, strip: str, fit: SensorCalibration) -> None:
-        """Refuse a calibration that was made for another mesh or another place of the strip."""
-        known = self.places(strip)
-        for node, place in zip(fit.nodes, fit.places, strict=False):
-            if abs(known[node] - place) > SAME_PLACE:
-                expected = (
-                    f'node {node} of {strip} at {1e3 * place:.4g} mm, as when it was calibrated; '
-                    f'this robot file puts it at {1e3 * known[node]:.4g} mm: calibrate again'
-                )
-                raise InvalidInput('calibration', f'{1e3 * place:.4g} mm', expected)
-
-    def places(self, strip: str) -> Array:
-        """Return where the nodes under a sensor are along its rod [m]."""
-        spec = next(s for s in self.spec.strips if s.name == strip)
-        rods = self.network.spec.rods
-        r = [rod.name for rod in rods].index(spec.rod)
-        below = list(_nodes_under(self.network.spec, r, spec))
-        return np.asarray(rods[r].fractions[below] * rods[r].length)
+        self.under, self._places = tuple(under), tuple(places)
 
     def _haptic_spec(self, description: RobotDescription) -> HapticSpec:
         for name in ('network', 'haptic'):
@@ -327,6 +314,17 @@ def softened(robot: Robot, factor: float) -> Robot:
     other = Robot(replace(robot.description, structure=structure), robot.model)
     other.gravity = robot.gravity
     return other
+
+
+def _check_places(fit: SensorCalibration, known: Array) -> None:
+    """Refuse a calibration that was made for another mesh or another place of the strip."""
+    for node, place in zip(fit.nodes, fit.places, strict=False):
+        if abs(known[node] - place) > SAME_PLACE:
+            expected = (
+                f'node {node} of {fit.name} at {1e3 * place:.4g} mm, as when it was calibrated; '
+                f'this robot file puts it at {1e3 * known[node]:.4g} mm: calibrate again'
+            )
+            raise InvalidInput('calibration', f'{1e3 * place:.4g} mm', expected)
 
 
 def _nodes_under(spec: NetworkSpec, rod: int, strip: FlexStrip) -> tuple[int, ...]:

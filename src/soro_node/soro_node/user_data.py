@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import os
 from pathlib import Path
+from typing import Any
 
 FLEX_CALIBRATION = 'flex_calibration.yaml'
 
@@ -25,3 +27,18 @@ def user_data_folder(namespace: str, robot: str, emulated: bool = False) -> Path
     base = os.environ.get('XDG_DATA_HOME') or str(Path.home() / '.local' / 'share')
     folder = Path(base) / 'soro' / (namespace.strip('/').replace('/', '.') or robot)
     return folder / 'emulated' if emulated else folder
+
+
+def calibration_path(values: Mapping[str, Any], namespace: str, robot: str) -> Path:
+    """Return where the calibration of a robot's flex sensors is kept, for who writes and reads it.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameters of the node: `calibration_file` and `use_emulator`.
+    namespace, robot : str
+        As in `user_data_folder`.
+    """
+    if values['calibration_file']:
+        return Path(values['calibration_file']).expanduser()
+    return user_data_folder(namespace, robot, values['use_emulator']) / FLEX_CALIBRATION

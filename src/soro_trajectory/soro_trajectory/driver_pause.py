@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from soro_mechanics.robot_file import RobotDescription
+from soro_node.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
-WITHOUT_KEY, SIMULATED = 0.2, 0.5  # s, command_timeout that a driver takes where none is given
 SLACK = 0.25, 0.05  # of the timeout, and s: commands take their time on the way
 
 
@@ -16,8 +16,8 @@ def pause_of_driver(robot: RobotDescription) -> float:
     The slack stays below one timeout: for two of them a driver knows whom a stop ends.
     """
     section = robot.foreign_section('driver')
-    timeout = SIMULATED
+    timeout = SIMULATED_COMMAND_TIMEOUT
     if section is not None:
-        timeout = section.quantity('command_timeout', 's', WITHOUT_KEY)
+        timeout = section.quantity('command_timeout', 's', COMMAND_TIMEOUT)
     part, least = SLACK
     return (1.0 + part) * timeout + least
