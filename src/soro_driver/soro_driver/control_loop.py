@@ -108,6 +108,7 @@ class ControlLoop:
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
         self._unsafe: set[str] = set()
+        self._stops = 0
         self._finished = False
 
     # Asked from any thread ------------------------------------------------------------------
@@ -355,7 +356,7 @@ class ControlLoop:
             nothing if reading is None else reading.measured,
             flags, safety.state,
             safety.faults | (0 if safety.connected else int(Fault.COMMUNICATION)),
-            safety.reason, self._engaged, reading,
+            safety.reason, self._engaged, reading, self._stops,
         )  # fmt: skip
 
     # Transitions ------------------------------------------------------------------------------
@@ -409,6 +410,7 @@ class ControlLoop:
                 self._make_safe()
 
     def _stop(self, reason: str) -> None:
+        self._stops += 1
         self._begin_safe(reason)
         self.law.stopped(self._clock())
 

@@ -37,6 +37,7 @@ def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
     message.flags = tick.flags.tolist()
     message.device_state = int(tick.state)
     message.faults = tick.faults
+    message.stops = tick.stops
     if tick.demand is not None:
         message.command_source = tick.demand.source
         seconds, nanoseconds = divmod(tick.demand.stamp, SECOND)

@@ -29,6 +29,8 @@ class Tick:
         The one that was acted on.
     reading : Reading, optional
         None without a device.
+    stops : int
+        How often a person has stopped the robot.
     """
 
     time: float
@@ -41,3 +43,4 @@ class Tick:
     reason: str
     demand: Demand | None
     reading: Reading | None
+    stops: int

@@ -115,6 +115,19 @@ def test_stop_ramps_down_against_a_running_stream(rig):
     assert tick.state is DeviceState.SAFE and not rig.device.written[-1].any()
 
 
+def test_every_stop_is_counted_also_where_the_state_stays_as_it_is(rig):
+    reach(rig, BAR, 0.0, 0.0)
+    assert rig.tick().stops == 0
+    for count in (1, 2, 3):
+        rig.loop.stop('stopped')
+        tick = rig.tick()
+        assert tick.state is DeviceState.SAFE and tick.stops == count
+        assert state_message(tick, rig.gate, Time()).stops == count
+    rig.loop.disarm()
+    rig.loop.stop('stopped')
+    assert rig.tick().stops == 4  # also what nobody can obey yet may be on its way
+
+
 def test_a_stream_that_stop_ended_is_heard_only_after_a_pause(rig):
     reach(
         rig, 0.05 * BAR, 0.0, 0.0

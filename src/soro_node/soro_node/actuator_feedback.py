@@ -44,6 +44,8 @@ class ActuatorFeedback:
         Constant of the message.
     faults : int
     command_source : str
+    stops : int
+        How often `driver/stop` was called.
     """
 
     present: Array
@@ -53,6 +55,7 @@ class ActuatorFeedback:
     device_state: int
     faults: int
     command_source: str
+    stops: int
 
     @property
     def known(self) -> bool:
@@ -92,6 +95,7 @@ def feedback_from_message(
         device_state=int(message.device_state),
         faults=int(message.faults),
         command_source=message.command_source,
+        stops=int(message.stops),
     )
 
 

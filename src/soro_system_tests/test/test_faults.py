@@ -124,6 +124,31 @@ def test_stop_needs_no_ownership_and_the_old_stream_does_not_resume(tmp_path):
         assert_vented(robot)
 
 
+def test_a_stop_of_a_stopped_robot_ends_what_was_sent_just_before_it(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        assert robot.call('driver/stop').success
+        robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
+        applied = []
+        robot.session.node.create_subscription(
+            ActuatorState, f'{robot.robot.namespace}/actuator_state',
+            lambda message: applied.append(max(message.applied)), 100,
+        )  # fmt: skip
+        for delay in (0.02, 0.05, 0.3):  # the planner pauses after the first stop
+            assert robot.call('driver/stop').success
+            robot.send(TARGET)
+            robot.spin(delay)
+            assert robot.call('driver/stop').success
+            robot.spin(0.05)  # what was published before the stop
+            applied.clear()
+            robot.spin(1.0)
+            known = np.array(applied)[np.isfinite(applied)]
+            assert (np.diff(known) <= 1e-6).all() and known[-1] == 0.0, f'{delay} s: {known}'
+            assert robot.state() == ActuatorState.SAFE
+        robot.move(TARGET)
+        assert robot.process.stop() == 0, robot.process.output
+
+
 def test_an_emergency_stop_is_latched(tmp_path):
     with launched_robot(['stiff_flop'], tmp_path) as robot:
         robot.move(TARGET)

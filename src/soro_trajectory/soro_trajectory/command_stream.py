@@ -12,8 +12,7 @@ those who set targets see one state.
 In TAKEOVER the measured state is sent back until the driver reports it as ours: nothing jumps. It
 begins with a pause where something was sent just before: after a stop a driver hears a source only
 when that has paused, and a command that comes too soon begins the pause anew. From then on nothing
-pauses, so that a stop during the takeover, which may leave no trace in the driver's state, ends
-this target for good.
+pauses: what a stop ends that the driver has carried out and nobody has heard of yet stays ended.
 
 A request may take long between its arrival and its motion: it is solved or planned first. Whoever
 stops, releases or deactivates in between means that request too. So each of them ends an *era*,
@@ -38,9 +37,9 @@ from soro_msgs.msg import ActuatorState
 
 # A stalled loop may catch up by this many periods at once, no further.
 MOST_PERIODS = 3.0
-BEFORE_LOSS = 0.65  # of the pause: no driver misses commands after so short a silence
 LEAST_TRY = 0.1  # s, before a new target begins the takeover anew
 
+_STOPPED = Code.NOT_ACTIVE, 'the driver was stopped'
 _STATES = {
     ActuatorState.UNCONFIGURED: (Code.NOT_ACTIVE, 'the driver has no communication'),
     ActuatorState.INACTIVE: (Code.NOT_ACTIVE, 'the driver is not active'),
@@ -111,11 +110,11 @@ class CommandStream:
         self._schedule: Schedule | None = None
         self._since = 0.0
         self._last = 0.0
-        self._spoke = -math.inf  # when something was sent last, or the driver left its state
+        self._spoke = -math.inf  # when something was sent last, or the driver was stopped
         self._silent_until = -math.inf
         self._stopped: StreamError | None = None
         self._era = 0
-        self._state: int | None = None  # of the driver, as seen last
+        self._seen: ActuatorFeedback | None = None  # last
 
     @property
     def phase(self) -> Phase:
@@ -281,16 +280,16 @@ class CommandStream:
         """End what was asked for where the driver was stopped, or tripped, since."""
         if feedback is None:
             return
-        state, before = feedback.device_state, self._state
-        self._state = state
-        left = before is not None and state not in (ActuatorState.ACTIVE, before)
-        if not left:
+        before, self._seen = self._seen, feedback
+        if before is None:
             return
-        if now - self._spoke < BEFORE_LOSS * self._pause:
-            self._spoke = now  # a stop: the driver counts the pause from here on
-        if self._phase is Phase.IDLE:
-            self._era += 1
-        elif self._phase is Phase.TAKEOVER:
+        state = feedback.device_state
+        stopped = feedback.stops != before.stops
+        left = state not in (ActuatorState.ACTIVE, before.device_state)
+        if stopped:
+            self._spoke = now  # the driver counts the pause from here on
+            self.stop(*_STOPPED)
+        elif left:
             self.stop(*_of_state(state))
 
     def _enter(self, phase: Phase, now: float) -> None:

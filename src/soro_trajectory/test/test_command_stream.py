@@ -29,9 +29,9 @@ def robot():
     return load_robot('stiff_flop')
 
 
-def feedback(present, state=ActuatorState.ACTIVE, source=ME):
+def feedback(present, state=ActuatorState.ACTIVE, source=ME, stops=0):
     present = np.array(present, dtype=float)
-    return ActuatorFeedback(present, present, 0, 0.0, state, 0, source)
+    return ActuatorFeedback(present, present, 0, 0.0, state, 0, source, stops)
 
 
 class Bench:
@@ -44,10 +44,11 @@ class Bench:
         self.present = START.copy()
         self.state = ActuatorState.ACTIVE
         self.source = ''
+        self.stops = 0
         self.sent = []
 
     def feedback(self):
-        return feedback(self.present, self.state, self.source)
+        return feedback(self.present, self.state, self.source, self.stops)
 
     def go_to(self, target):
         self.stream.go_to(
@@ -232,6 +233,22 @@ def test_a_stop_during_the_takeover_ends_the_target(bench, way):
     assert bench.stream.phase is Phase.IDLE and not bench.sent
 
 
+@pytest.mark.parametrize('sent', [0, 1, 5])
+@pytest.mark.parametrize('state', [ActuatorState.ACTIVE, ActuatorState.SAFE])
+def test_a_stop_that_leaves_the_drivers_state_as_it_is_ends_the_target(bench, state, sent):
+    bench.state, bench.source = state, '/arm/somebody'  # commands of ours reach nobody yet
+    bench.step()
+    bench.source = ''
+    bench.go_to([0.5e5] * 3)
+    for _ in range(sent):
+        bench.now += PERIOD
+        assert bench.stream.tick(bench.feedback(), bench.now) is not None
+    bench.stops += 1
+    bench.step(300)
+    assert bench.stream.phase is Phase.IDLE and not bench.sent
+    assert 'was stopped' in str(bench.stream.stopped)
+
+
 PAUSE = 0.4
 
 
@@ -240,7 +257,7 @@ def held_and_stopped(robot):
     bench = Bench(robot, pause=PAUSE)
     bench.go_to([0.3e5] * 3)
     bench.run_until(Phase.HOLD)
-    bench.state, bench.source = ActuatorState.SAFE, ''
+    bench.state, bench.source, bench.stops = ActuatorState.SAFE, '', 1
     bench.step()
     assert bench.stream.phase is Phase.IDLE
     return bench
@@ -249,7 +266,8 @@ def held_and_stopped(robot):
 def silence(bench):
     """Return how long nothing is sent [s]."""
     begin = bench.now
-    while bench.stream.tick(feedback(START, bench.state, ''), bench.now) is None:
+    bench.present, bench.source = START, ''
+    while bench.stream.tick(bench.feedback(), bench.now) is None:
         bench.now += PERIOD
         assert bench.now - begin < 2.0
     return bench.now - begin
@@ -262,7 +280,7 @@ def test_a_target_soon_after_a_stop_is_sent_after_a_pause_and_then_without_one(r
     assert silence(bench) == pytest.approx(PAUSE - 0.1, abs=2.5 * PERIOD)
     for _ in range(60):  # what a stop ended in between must not become a new first command
         bench.now += PERIOD
-        assert bench.stream.tick(feedback(START, bench.state, ''), bench.now) is not None
+        assert bench.stream.tick(bench.feedback(), bench.now) is not None
     bench.state, bench.source = ActuatorState.ACTIVE, ME
     bench.run_until(Phase.HOLD)
 
@@ -305,7 +323,7 @@ def test_a_new_target_begins_a_takeover_anew_that_was_in_vain(robot):
     bench.go_to([0.4e5] * 3)
     assert silence(bench) == 0.0  # perhaps it only needs a moment more
     bench.now += PAUSE
-    bench.stream.tick(feedback(START, bench.state, ''), bench.now)
+    bench.stream.tick(bench.feedback(), bench.now)
     bench.go_to([0.4e5] * 3)
     assert silence(bench) == pytest.approx(PAUSE, abs=2.5 * PERIOD)
 
@@ -316,7 +334,7 @@ def test_targets_that_come_all_the_time_do_not_keep_the_stream_silent(robot):
     for _ in range(400):
         bench.go_to([0.5e5] * 3)
         bench.now += PERIOD
-        sent += bench.stream.tick(feedback(START, bench.state, ''), bench.now) is not None
+        sent += bench.stream.tick(bench.feedback(), bench.now) is not None
     assert 150 < sent < 250
 
 
@@ -440,7 +458,17 @@ def release(bench):
 
 
 def driver_is_stopped(bench):
+    bench.state, bench.stops = ActuatorState.SAFE, bench.stops + 1
+    bench.step()
+
+
+def driver_loses_commands(bench):
     bench.state = ActuatorState.SAFE
+    bench.step()
+
+
+def driver_is_stopped_where_it_rests(bench):
+    bench.stops += 1
     bench.step()
 
 
@@ -455,8 +483,12 @@ def path_begins(bench):
 
 
 @pytest.mark.parametrize(
-    'between', [stop, release, driver_is_stopped, driver_trips_and_is_cleared, path_begins]
-)
+    'between',
+    [
+        stop, release, driver_is_stopped, driver_loses_commands, driver_is_stopped_where_it_rests,
+        driver_trips_and_is_cleared, path_begins,
+    ],
+)  # fmt: skip
 def test_what_was_asked_for_before_a_stop_does_not_move_the_robot_after_it(robot, between):
     bench = Bench(robot)
     bench.step()
