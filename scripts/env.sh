@@ -27,12 +27,17 @@ if [ -e "$_soro_venv/share/rclpy/package.xml" ]; then
   LD_LIBRARY_PATH=""
 fi
 
-_soro_prepend() { # variable, entry: put in front once
-  eval "_soro_old=\${$1:-}"
-  case ":$_soro_old:" in
-    *":$2:"*) ;;
-    *) eval "$1=\"$2\${_soro_old:+:\$_soro_old}\"" ;;
-  esac
+_soro_prepend() { # variable, entry: put in front, and take away where it was before
+  eval "_soro_old=:\${$1:-}:"
+  while :; do
+    case "$_soro_old" in
+      *":$2:"*) _soro_old="${_soro_old%%":$2:"*}:${_soro_old#*":$2:"}" ;;
+      *) break ;;
+    esac
+  done
+  _soro_old="${_soro_old#:}"
+  _soro_old="${_soro_old%:}"
+  eval "$1=\"$2\${_soro_old:+:\$_soro_old}\""
 }
 
 if [ -d "$_soro_root/install" ]; then

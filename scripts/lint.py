@@ -26,14 +26,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def tree() -> list[Path]:
     """Return the files of the project, new ones included, ignored ones not."""
-    listed = subprocess.run(
-        ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    return [p for p in map(ROOT.joinpath, sorted(set(listed.split('\0')))) if p.is_file()]
+    command = ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
+    try:
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        sys.exit('lint asks git for the files of the project: this folder is no clone of it')
+    return [p for p in map(ROOT.joinpath, sorted(set(done.stdout.split('\0')))) if p.is_file()]
 
 
 def run(*command: str, **variables: str) -> list[str]:

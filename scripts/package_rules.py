@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+import re
 
 from catkin_pkg.package import InvalidPackage, parse_package
 
@@ -92,3 +93,12 @@ def check(files: list[Path]) -> Iterator[str]:
         }
         for name in sorted(used - own - ROS_PACKAGES - ROSDEP_KEYS):
             yield f'{where}: {name} is no package here, no known ROS package or rosdep key'
+        if package.name == 'soro_bringup':
+            for name in sorted(_launched(files) & own - used - {'soro_cli'}):  # it depends on us
+                yield f'{where}: {name} is started by a launch file and no exec_depend'
+
+
+def _launched(files: list[Path]) -> set[str]:
+    """Return the packages whose nodes the launch files start."""
+    launch = [f.read_text() for f in files if f.name.endswith('.launch.xml')]
+    return {name for text in launch for name in re.findall(r'<node\b[^>]*\bpkg="(\w+)"', text)}

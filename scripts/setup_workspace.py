@@ -99,6 +99,9 @@ def main() -> int:
     except SetupError as error:
         say(f'set-up failed: {error}')
         return 1
+    except PermissionError as error:
+        say(f'set-up failed: {error.filename} cannot be written: whoever owns it has to do it')
+        return 1
     except KeyboardInterrupt:
         say('set-up interrupted; call it again to continue')
         return 130

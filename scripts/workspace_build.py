@@ -89,10 +89,14 @@ class Build:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        began, said = False, []
         for line in process.stdout:
+            began |= line.startswith('Starting >>>')
+            said.append(line.rstrip())
             if line.startswith(('Finished <<<', 'Failed   <<<')):
                 self.say(line.strip())
-        process.wait()
+        if process.wait() != 0 and not began:
+            raise SetupError('colcon did not begin:\n' + '\n'.join(said[-15:]))
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which colcon runs."""

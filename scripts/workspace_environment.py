@@ -8,6 +8,7 @@ from collections.abc import Callable
 import json
 import os
 from pathlib import Path
+import re
 import shutil
 import subprocess
 import sys
@@ -62,10 +63,15 @@ class Environment:
     def _write_stamp(self, **values: str) -> None:
         self.stamp.write_text(json.dumps({**self._read_stamp(), **values}, indent=2))
 
+    def _misfits(self) -> list[str]:
+        """Return in which respects the environment is none for this shell."""
+        stamp, wanted = self._read_stamp(), self._identity()
+        return [key for key in wanted if _essence(stamp.get(key, '')) != _essence(wanted[key])]
+
     def due(self) -> list[str]:
         """Return what is missing or outdated, in words."""
         stamp = self._read_stamp()
-        if any(stamp.get(k) != v for k, v in self._identity().items()):
+        if self._misfits():
             return ['environment']
         if any(stamp.get(f'lock {h}') != self._lock_hash(h) for h in (1, 2)):
             return ['Python packages']
@@ -76,8 +82,9 @@ class Environment:
     def prepare(self) -> None:
         """Make the environment, and install what the build of the messages needs."""
         self._check_machine()
-        venv, stamp = self.workspace.venv, self._read_stamp()
-        if any(stamp.get(k) != v for k, v in self._identity().items()):
+        venv = self.workspace.venv
+        if self._misfits():
+            self._check_not_in_use()
             if venv.exists():
                 self.say(f'{venv.name} belongs to another place or Python, making it anew')
                 shutil.rmtree(venv)
@@ -89,7 +96,9 @@ class Environment:
         if self._read_stamp().get('lock 1') != self._lock_hash(1):
             first = self._start_pip(1, 'ROS and build tools')
             self._finish_pip(first)
-            if not self.workspace.installed:
+            if self.workspace.installed:
+                prefer_own_toolkits(self._site_packages())
+            else:
                 self._mend_cmake_paths()
             self._write_stamp(**{'lock 1': self._lock_hash(1)})
 
@@ -108,6 +117,22 @@ class Environment:
             self._finish_pip(pip)
             self._write_stamp(**{'lock 2': self._lock_hash(2)})
 
+    def _check_not_in_use(self) -> None:
+        """Raise rather than remove a finished environment that fits another shell.
+
+        Making it anew takes minutes and the package index, and a robot may be running in it.
+        """
+        stamp, wanted, misfits = self._read_stamp(), self._identity(), self._misfits()
+        if 'root' in misfits or 'lock 2' not in stamp:
+            return  # copied here from another place, where it cannot work, or never finished
+        differ = [f'  - made with {stamp[key]}, this shell has {wanted[key]}' for key in misfits]
+        raise SetupError(
+            f'{self.workspace.venv} was made in another kind of shell\n'
+            + '\n'.join(differ)
+            + '\n  use a shell like that one (ROS sourced or not, the same Python),\n'
+            '  or remove it with `make distclean` and call this again'
+        )
+
     def _forget_builds(self) -> None:
         """Remove builds made for another place or ROS: their paths are baked in."""
         for name in ('build', 'install'):
@@ -118,6 +143,12 @@ class Environment:
 
     def _check_machine(self) -> None:
         """Raise with everything that is missing at once."""
+        root = str(self.workspace.root)
+        if len(root.split()) != 1:
+            raise SetupError(
+                f'there are blanks in the path of the workspace, {root!r}: scripts in its '
+                'environment could not be started; move it to a path without blanks'
+            )
         missing = []
         for what, variable, names in (
             ('a C compiler', 'CC', ('cc', 'gcc', 'clang')),
@@ -159,6 +190,10 @@ class Environment:
             tail = '\n'.join('  ' + line for line in pip.errors()[-12:])
             raise SetupError(f'pip failed:\n{tail}\n  all of it: {self.log}')
 
+    def _site_packages(self) -> Path:
+        version = '{}.{}'.format(*sys.version_info[:2])
+        return self.workspace.venv / 'lib' / f'python{version}' / 'site-packages'
+
     def _mend_cmake_paths(self) -> None:
         """Put this machine's include folders where the wheels name their builder's."""
         major, minor = sys.version_info[:2]
@@ -180,6 +215,25 @@ class Environment:
                 mended = mended.replace(old, new)
             if mended != text:
                 file.write_text(mended)
+
+
+def prefer_own_toolkits(site_packages: Path) -> None:
+    """Let Matplotlib find its own `mpl_toolkits` beside a system that has an older Matplotlib.
+
+    Debian and Ubuntu bind that name to the system's folder as soon as Python starts; the 3D axes
+    in there do not go with another Matplotlib.
+    """
+    folder = site_packages / 'mpl_toolkits'
+    (site_packages / 'soro_toolkits.pth').write_text(
+        'import sys, types; '
+        "sys.modules.setdefault('mpl_toolkits', types.ModuleType('mpl_toolkits'))"
+        f'.__dict__.setdefault("__path__", []).insert(0, {str(folder)!r})\n'
+    )
+
+
+def _essence(value: str) -> str:
+    """Return an identity without the last part of Python's version: updates change it."""
+    return re.sub(r'^(\d+\.\d+)\.\d+ ', r'\1 ', value)
 
 
 class _Pip:

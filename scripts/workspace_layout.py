@@ -44,16 +44,28 @@ def digest(items: Iterable[str | bytes]) -> str:
 
 
 def installed_ros_prefixes() -> list[str]:
-    """Return the prefixes of a sourced ROS installation, this workspace's own left out."""
+    """Return the prefixes of a sourced ROS installation; none where no ROS is among them.
+
+    Left out are those of this workspace, and of another checkout of it: what that one has built
+    goes with its own environment.
+    """
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
-    return [
-        p
-        for p in prefixes
-        if p
-        and not Path(p).resolve().is_relative_to(ROOT)
-        and not Path(p, 'pyvenv.cfg').exists()
-        and Path(p, 'share').is_dir()
-    ]
+    found = [p for p in prefixes if p and Path(p, 'share').is_dir() and not _ours(Path(p))]
+    return found if any(map(_has_rclpy, found)) else []
+
+
+def _ours(prefix: Path) -> bool:
+    """Whether a prefix is an environment or a build of this or another checkout."""
+    if Path(prefix, 'pyvenv.cfg').exists():
+        return True
+    prefix = prefix.resolve()
+    if prefix.is_relative_to(ROOT):
+        return True
+    return any((folder / 'src/soro_msgs/package.xml').is_file() for folder in prefix.parents)
+
+
+def _has_rclpy(prefix: str) -> bool:
+    return Path(prefix, 'share/rclpy').is_dir()
 
 
 class Workspace:
@@ -63,7 +75,7 @@ class Workspace:
         self.root = root
         self.distribution = distribution
         self.prefixes = [] if distribution == 'jazzy' else installed_ros_prefixes()
-        self.installed = any(Path(p, 'share/rclpy').is_dir() for p in self.prefixes)
+        self.installed = bool(self.prefixes)
         suffix = '' if distribution == 'kilted' else '-' + distribution
         self.venv = root / f'.venv{suffix}'
         self.build_root = root if distribution == 'kilted' else root / f'.{distribution}'
@@ -71,9 +83,12 @@ class Workspace:
 
     @property
     def world(self) -> str:
-        """Where ROS comes from; two worlds never share an environment or a build."""
+        """Where ROS comes from; two worlds never share an environment or a build.
+
+        What else is sourced beside an installed ROS makes no other world.
+        """
         if self.installed:
-            return 'installed:' + os.pathsep.join(self.prefixes)
+            return 'installed:' + next(filter(_has_rclpy, self.prefixes))
         return 'wheels:' + self.distribution
 
     def world_in_words(self) -> str:

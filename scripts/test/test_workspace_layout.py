@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What makes a rebuild necessary and what does not; which ROS is used."""
 
+import json
 from pathlib import Path
+import shutil
+import subprocess
+import sys
 
 import pytest
 from workspace_build import Build
-from workspace_environment import Environment
-from workspace_layout import installed_ros_prefixes, Workspace
+from workspace_environment import Environment, prefer_own_toolkits
+from workspace_layout import installed_ros_prefixes, ROOT, SetupError, Workspace
 
 MANIFEST = '<package format="3"><name>{}</name></package>'
 
@@ -80,9 +84,18 @@ def test_message_packages_are_those_with_messages(workspace):
     assert list(workspace.message_packages()) == ['soro_msgs']
 
 
-def test_sourced_installation_is_used_and_own_prefixes_are_not(workspace, tmp_path, monkeypatch):
-    ros, environment = tmp_path / 'ros', tmp_path / 'environment'
-    (ros / 'share/rclpy').mkdir(parents=True)
+@pytest.fixture
+def ros(tmp_path_factory) -> Path:
+    """Return an installed ROS."""
+    prefix = tmp_path_factory.mktemp('opt') / 'ros'
+    (prefix / 'share/rclpy').mkdir(parents=True)
+    return prefix
+
+
+def test_sourced_installation_is_used_and_own_prefixes_are_not(
+    workspace, tmp_path, ros, monkeypatch
+):
+    environment = tmp_path / 'environment'
     (environment / 'share/rclpy').mkdir(parents=True)
     (environment / 'pyvenv.cfg').write_text('')
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{environment}:{ros}:{tmp_path / "missing"}')
@@ -93,12 +106,132 @@ def test_sourced_installation_is_used_and_own_prefixes_are_not(workspace, tmp_pa
     assert not Workspace(tmp_path, 'kilted').installed
 
 
-def test_stand_ins_are_left_out_where_ros_provides_them(workspace, tmp_path, monkeypatch):
+def test_stand_ins_are_left_out_where_ros_provides_them(workspace, tmp_path, ros, monkeypatch):
     folder = tmp_path / 'underlay/tf2_msgs'
     folder.mkdir(parents=True)
     (folder / 'package.xml').write_text(MANIFEST.format('tf2_msgs'))
     assert list(Workspace(tmp_path, 'kilted').underlay_packages()) == ['tf2_msgs']
-    for name in ('tf2_msgs', 'rclpy'):
-        Path(tmp_path, 'ros/share', name).mkdir(parents=True)
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'ros'))
+    (ros / 'share/tf2_msgs').mkdir()
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(ros))
     assert Workspace(tmp_path, 'kilted').underlay_packages() == {}
+
+
+def test_another_checkout_that_is_sourced_is_no_ros(tmp_path, ros, monkeypatch):
+    other = tmp_path / 'other'
+    (other / 'src/soro_msgs').mkdir(parents=True)
+    (other / 'src/soro_msgs/package.xml').write_text(MANIFEST.format('soro_msgs'))
+    for prefix in ('install/tf2_msgs/share/tf2_msgs', 'install/soro_node/share'):
+        (other / prefix).mkdir(parents=True)
+    built = [str(other / 'install/tf2_msgs'), str(other / 'install/soro_node')]
+    monkeypatch.setenv('AMENT_PREFIX_PATH', ':'.join(built))
+    assert installed_ros_prefixes() == []
+    monkeypatch.setenv('AMENT_PREFIX_PATH', ':'.join([*built, str(ros)]))
+    assert installed_ros_prefixes() == [str(ros)]
+
+
+def test_what_is_sourced_beside_a_ros_makes_no_other_world(tmp_path, ros, monkeypatch):
+    overlay = tmp_path / 'overlay'
+    (overlay / 'share').mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(ros))
+    alone = Workspace(tmp_path, 'kilted').world
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{overlay}:{ros}')
+    assert Workspace(tmp_path, 'kilted').world == alone
+
+
+def finished(workspace: Workspace, **changes: str) -> Environment:
+    """Return an environment that was made, by a shell that differed in something."""
+    environment = Environment(workspace, say_nothing)
+    workspace.venv.mkdir()
+    python = '.'.join(map(str, sys.version_info[:3])) + ' ' + sys.base_prefix
+    made = {'world': workspace.world, 'root': str(workspace.root), 'python': python}
+    made |= {'lock 1': '-', 'lock 2': '-', **changes}
+    (workspace.venv / '.soro_stamp.json').write_text(json.dumps(made))
+    return environment
+
+
+@pytest.fixture
+def no_tools(monkeypatch):
+    """Let nothing be made: what is removed would be gone."""
+    monkeypatch.setattr(Environment, '_check_machine', lambda self: None)
+
+    def refuse(*arguments, **options):
+        raise SetupError('no network')
+
+    monkeypatch.setattr(subprocess, 'run', refuse)
+
+
+@pytest.mark.parametrize(
+    'other', [{'world': 'installed:/opt/ros/jazzy'}, {'python': '3.12.3 /opt/conda'}]
+)
+def test_an_environment_of_another_shell_is_kept_and_named(workspace, no_tools, other):
+    environment = finished(workspace, **other)
+    (workspace.build_root / 'install').mkdir()
+    with pytest.raises(SetupError, match='another kind of shell') as caught:
+        environment.prepare()
+    assert f'made with {next(iter(other.values()))}, this shell has' in str(caught.value)
+    assert 'make distclean' in str(caught.value)
+    assert workspace.venv.is_dir() and (workspace.build_root / 'install').is_dir()
+
+
+def test_an_update_of_python_keeps_the_environment(workspace):
+    (workspace.root / 'requirements').mkdir()
+    for name in ('kilted', 'build', 'cmake', 'python'):
+        (workspace.root / f'requirements/{name}.txt').touch()
+    version = '{}.{}.99 {}'.format(*sys.version_info[:2], sys.base_prefix)
+    assert finished(workspace, python=version).due() == ['Python packages']
+
+
+@pytest.mark.parametrize('change', [{'root': '/elsewhere'}, {'world': 'x', 'lock 2': None}])
+def test_what_was_copied_or_never_finished_is_made_anew(workspace, no_tools, change):
+    environment = finished(workspace, **change)
+    stamp = workspace.venv / '.soro_stamp.json'
+    stamp.write_text(json.dumps({k: v for k, v in json.loads(stamp.read_text()).items() if v}))
+    with pytest.raises(SetupError, match='no network'):
+        environment.prepare()
+    assert not workspace.venv.exists()
+
+
+def test_a_path_with_blanks_is_refused_before_anything_is_made(tmp_path):
+    workspace = Workspace(tmp_path / 'my soft robot', 'kilted')
+    with pytest.raises(SetupError, match='blanks in the path'):
+        Environment(workspace, say_nothing).prepare()
+
+
+def test_matplotlib_finds_its_own_toolkits_before_those_of_the_system(tmp_path):
+    own, system = tmp_path / 'own', tmp_path / 'system'
+    for folder in (own, system):
+        (folder / 'mpl_toolkits').mkdir(parents=True)
+        (folder / 'mpl_toolkits/whose.py').write_text(f'name = {folder.name!r}\n')
+    # What Debian's package does.
+    (system / 'matplotlib-nspkg.pth').write_text(
+        "import sys, types; m = sys.modules.setdefault('mpl_toolkits', "
+        "types.ModuleType('mpl_toolkits')); "
+        f"m.__dict__.setdefault('__path__', []).append({str(system / 'mpl_toolkits')!r})\n"
+    )
+    prefer_own_toolkits(own)
+    for order in ([own, system], [system, own]):
+        add = ''.join(f'site.addsitedir({str(folder)!r}); ' for folder in order)
+        code = f'import site; {add}import mpl_toolkits.whose as w; print(w.name)'
+        done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+        assert done.stdout == 'own\n', done.stderr
+
+
+@pytest.mark.parametrize('shell', [s for s in ('sh', 'bash', 'zsh') if shutil.which(s)])
+def test_the_workspace_that_was_sourced_last_comes_first(tmp_path, shell):
+    for name in ('a', 'b'):
+        (tmp_path / name / 'scripts').mkdir(parents=True)
+        shutil.copy(ROOT / 'scripts/env.sh', tmp_path / name / 'scripts')
+        (tmp_path / name / 'install/soro_cli/lib/soro_cli').mkdir(parents=True)
+    script = ''.join(
+        f'SORO_WORKSPACE={tmp_path / name}; . {tmp_path / name}/scripts/env.sh; '
+        for name in ('a', 'b', 'a')
+    )
+    variables = {'PATH': '/bin:/usr/bin'}
+    done = subprocess.run(
+        [shell, '-c', script + 'printf "%s\\n" "$PATH" "$AMENT_PREFIX_PATH"'],
+        env=variables, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    path, prefixes = (line.split(':') for line in done.stdout.splitlines())
+    assert path[0] == f'{tmp_path}/a/install/soro_cli/lib/soro_cli'
+    assert prefixes[0] == f'{tmp_path}/a/install/soro_cli'
+    assert len(set(path)) == len(path) == 6 and len(set(prefixes)) == len(prefixes) == 2

@@ -147,12 +147,10 @@ def kernel_cache() -> Iterator[Finding]:
     root = cache_root()
     folder = root / kernel_hash()
     compiled = len(list(folder.rglob('*.nbc'))) if folder.is_dir() else 0
-    if not os.access(root if root.is_dir() else root.parent, os.W_OK):
-        yield warn('kernels', f'{root} cannot be written', 'every start will compile again')
-    elif compiled:
+    if compiled:
         yield ok('kernels', f'{compiled} compiled in {folder}')
     else:
-        yield warn('kernels', 'none compiled yet', 'the first start takes a minute; `make setup`')
+        yield warn('kernels', 'none compiled yet', 'the first start takes a minute')
     old = [p for p in root.glob('*') if p.is_dir() and p != folder] if root.is_dir() else []
     if len(old) > 4:
         yield warn('kernels', f'{len(old)} old caches in {root}', 'they may be deleted')

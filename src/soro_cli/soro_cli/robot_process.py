@@ -13,7 +13,7 @@ import subprocess
 import sys
 from types import TracebackType
 
-from soro_node.parent_death import die_with_parent
+from soro_node.parent_death import own_group_until_parent_dies
 
 from soro_cli.errors import CliError
 from soro_cli.motion import ACTIVE, MotionWatch
@@ -49,7 +49,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
             self.process = subprocess.Popen(
                 [sys.executable, '-m', 'soro_cli.main', 'launch', *self._words],
                 env=self._environment, stdin=subprocess.DEVNULL, stdout=file,
-                stderr=subprocess.STDOUT, process_group=0, preexec_fn=die_with_parent,
+                stderr=subprocess.STDOUT, preexec_fn=own_group_until_parent_dies,
             )  # fmt: skip
         return self
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from soro_mechanics.configuration import Configuration
 from soro_mechanics.errors import SoroError
+from soro_node.parent_death import OWN_GROUP
 
 from soro_emulation.device_emulator import Array
 
@@ -52,7 +53,7 @@ class BodyProcess:
             [sys.executable, '-m', 'soro_emulation.body_process', *arguments],
             env=environment,
             pass_fds=(theirs[0], ours[1]),
-            process_group=0,  # Ctrl-C is for the emulator, which ends this process
+            **OWN_GROUP,  # Ctrl-C is for the emulator, which ends this process
         )
         os.close(theirs[0])
         os.close(ours[1])

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from soro_mechanics.errors import SoroError
 from soro_mechanics.section import Section
+from soro_node.parent_death import OWN_GROUP
 
 Array = NDArray[np.float64]
 
@@ -194,7 +195,7 @@ class HapticPlantProcess:
         self._process = subprocess.Popen(
             [sys.executable, '-m', 'soro_emulation.haptic_plant', robot_file, device,
              str(theirs[0]), str(ours[1])],
-            env=environment, pass_fds=(theirs[0], ours[1]), process_group=0,
+            env=environment, pass_fds=(theirs[0], ours[1]), **OWN_GROUP,
         )  # fmt: skip
         os.close(theirs[0])
         os.close(ours[1])

@@ -8,9 +8,12 @@ a hash of every kernel source: a changed kernel always means a fresh folder.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import hashlib
 import os
 from pathlib import Path
+import tempfile
 
 
 def kernel_hash() -> str:
@@ -24,12 +27,31 @@ def kernel_hash() -> str:
 
 
 def cache_root() -> Path:
-    """Return the folder of all kernel caches: the workspace's .numba, else the user's cache."""
+    """Return the folder of all kernel caches, the first of these that this user may write.
+
+    The workspace's .numba, the user's cache, a folder of the user among temporary files. Left to
+    itself, Numba would take a folder that is not named by the hash, or refuse to compile.
+    """
+    return next(filter(_writable, _candidates()))
+
+
+def _candidates() -> Iterator[Path]:
     for folder in Path(__file__).resolve().parents:
         if (folder / 'colcon.meta').is_file():
-            return folder / '.numba'
-    base = os.environ.get('XDG_CACHE_HOME') or str(Path.home() / '.cache')
-    return Path(base) / 'soro' / 'numba'
+            yield folder / '.numba'
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        yield Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'soro/numba'
+    shared = Path(tempfile.gettempdir()) / f'soro-numba-{os.getuid()}'
+    shared.mkdir(mode=0o700, exist_ok=True)
+    if shared.stat().st_uid == os.getuid():  # compiled code of others is not run
+        yield shared
+    yield Path(tempfile.mkdtemp(prefix='soro-numba-'))
+
+
+def _writable(folder: Path) -> bool:
+    """Whether this user may write a folder, or make it."""
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    return os.access(existing, os.W_OK | os.X_OK)
 
 
 def use_kernel_cache() -> None:

@@ -15,9 +15,19 @@ from types import FrameType
 from typing import NoReturn
 
 
+def end_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals that end a node in order.
+
+    Also that of a terminal which is closed, where a launcher shares its process group with the
+    nodes; not where somebody has it ignored (nohup).
+    """
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM, *([] if ignored else [signal.SIGHUP]))
+
+
 def import_and_run(module: str, **arguments: str) -> None:
     """Import a module of a node and call its `main`, which has signal handlers of its own."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in end_signals():
         signal.signal(number, _leave)
     importlib.import_module(module).main(**arguments)
 

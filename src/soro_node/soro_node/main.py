@@ -34,9 +34,9 @@ from rclpy.task import Future
 from soro_mechanics.errors import SoroError
 from soro_mechanics.kernel_cache import use_kernel_cache
 
+from soro_node.early_start import end_signals
 from soro_node.parent_death import die_with_parent
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
 # 100 Hz, or a request whose kernels give the lock back many times, would wait each time.
 SWITCH_INTERVAL = 2e-4
@@ -50,7 +50,7 @@ class StopRequested(BaseException):
 
 
 class StopSignals:
-    """SIGINT and SIGTERM, turned into one future that ends the spinning.
+    """SIGINT, SIGTERM and SIGHUP, turned into one future that ends the spinning.
 
     The handlers stay until the process has gone: a further signal changes nothing.
 
@@ -73,7 +73,8 @@ class StopSignals:
         self._asked = False
         self._read, write = os.pipe()
         os.set_blocking(write, False)
-        for number in SIGNALS:
+        self._numbers = end_signals()
+        for number in self._numbers:
             signal.signal(number, self._handle)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, name='signals', daemon=True).start()
@@ -97,7 +98,7 @@ class StopSignals:
             raise StopRequested
 
     def _watch(self) -> None:
-        while not any(number in SIGNALS for number in os.read(self._read, 64)):
+        while not any(number in self._numbers for number in os.read(self._read, 64)):
             pass
         self.stop.set_result(None)
         time.sleep(PATIENCE)
@@ -154,7 +155,8 @@ def run(
 ) -> NoReturn:
     """Run one node until it is told to stop, and end the process.
 
-    The exit code is 0 after SIGINT, SIGTERM or a shutdown of the context, 1 after an error.
+    The exit code is 0 after SIGINT, SIGTERM, SIGHUP or a shutdown of the context, 1 after an
+    error.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def start(folder, text):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_the_import_ends_the_process_in_order(tmp_path, number):
     process = start(tmp_path, SLOW)
     assert process.stdout.readline() == 'importing\n'

@@ -160,7 +160,7 @@ def mode(name):
     return ('--ros-args', '-p', f'mode:={name}')
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize('kind', [(), ('driver',)], ids=['node', 'driver'])
 def test_a_signal_ends_it_cleanly(start, number, kind):
     process = start(*kind)
@@ -189,7 +189,7 @@ def test_a_long_start_can_be_interrupted(start):
     assert 'ready' not in out
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize('work', busy)
 def test_a_node_that_computes_is_made_safe_and_ends(start, work, number):
     process = start(*mode(work))

@@ -13,7 +13,7 @@ import subprocess
 import time
 from typing import Any, IO
 
-from soro_node.parent_death import die_with_parent
+from soro_node.parent_death import own_group_until_parent_dies
 
 from soro_cli.launch_runner.node_plan import ProcessPlan
 
@@ -55,8 +55,8 @@ class ManagedProcess:
         self.start_at = None
         self.child = subprocess.Popen(
             self.plan.command, env=self.plan.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
-            preexec_fn=die_with_parent,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=own_group_until_parent_dies,
         )  # fmt: skip
 
     def send(self, number: signal.Signals) -> None:
