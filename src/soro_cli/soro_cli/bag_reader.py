@@ -91,8 +91,10 @@ class BagReader(AbstractContextManager['BagReader']):
     Attributes
     ----------
     finished : bool
-        False for a recording whose writer was killed or whose file was cut: everything up to
-        there is read.
+        False for a recording whose writer was killed, whose file was cut (everything up to there
+        is read) or of which a file is missing.
+    notes : list of str
+        What a person should know about the state of the recording, one sentence each.
 
     Raises
     ------
@@ -104,11 +106,19 @@ class BagReader(AbstractContextManager['BagReader']):
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.files = _files(self.path)
+        self.files, missing, self.notes = _files(self.path)
         self._scans: list[Scan] = [scan(file) for file in self.files]
         self._stack = ExitStack()
         self._open: list[BinaryIO] = []
-        self.finished = all(s.finished for s in self._scans)
+        whole = all(s.finished for s in self._scans)
+        self.finished = whole and not missing
+        self.notes += [f'missing: {file}; what it held is not listed' for file in missing]
+        if not whole:
+            self.notes.append('cut off: the recorder was killed, or records still; '
+                              'what is listed can be read')  # fmt: skip
+        if self.undescribed:
+            self.notes.append(f'{self.undescribed} messages cannot be read: the description of '
+                              'their topics or types is lost')  # fmt: skip
         self._types = _Types(self._scans)
 
     def __enter__(self) -> BagReader:
@@ -156,6 +166,16 @@ class BagReader(AbstractContextManager['BagReader']):
     def count(self) -> int:
         """Number of messages."""
         return sum(topic.count for topic in self.topics.values())
+
+    @property
+    def undescribed(self) -> int:
+        """Number of messages whose topic or type the file does not tell (any more)."""
+        return sum(
+            chunk.counts.get(channel, 0)
+            for one in self._scans
+            for channel in one.unknown()
+            for chunk in one.chunks
+        )
 
     @property
     def start(self) -> int:
@@ -294,15 +314,21 @@ def _text(data: bytes, of: str) -> str:
         raise BadRecord(f'{of}: {error}') from None
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path) -> tuple[list[Path], list[Path], list[str]]:
+    """Return the files of a recording, those that are missing, and notes."""
+    missing: list[Path] = []
+    notes: list[str] = []
     if path.is_dir():
+        names: list[str] = []
         try:
             names = read_files(path)
         except ValueError as error:
-            raise NotABag(str(error)) from None
+            # A crash of the computer may leave it empty; the files do not need it.
+            notes.append(f'{error}; instead every .mcap file of the folder is read')
         files = [path / name for name in names] or sorted(path.glob('*.mcap'))
         if not files:
-            raise NotABag(f'{path} holds no .mcap file')
+            raise NotABag('; '.join([f'{path} holds no .mcap file', *notes[:1]]))
+        missing = [file for file in files if not file.is_file()]
         files = [file for file in files if file.is_file()]
         if not files:
             raise NotABag(f'the files that {path}/metadata.yaml names are missing')
@@ -315,4 +341,4 @@ def _files(path: Path) -> list[Path]:
             f'{path} is stored as sqlite3; turn it into MCAP with `ros2 bag convert` '
             '(storage_id: mcap)'
         )
-    return files
+    return files, missing, notes

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 import math
 from pathlib import Path
@@ -140,14 +140,19 @@ def _ask(robot: RunningRobot, player: Player, say: Say) -> list[str]:
         raise CliError(f'compute_compliance: {compliance.error_message}', compliance.error_code)
     found = ' / '.join(f'{p / BAR:.3f}' for p in inverse.actuation)
     held = ' / '.join(f'{p / BAR:.3f}' for p in PROBE)
-    softest = ' / '.join(f'{10.0 * c:.2f}' for c in compliance.points[0].principal_compliance)
+    softest = compliance_text(compliance.points[0].principal_compliance)
     answers = [
         f'IK of the tip at {held} bar: {found} bar, {1e3 * inverse_time:.1f} ms',
-        f'compliance there: {softest} cm/N, {1e3 * compliance_time:.1f} ms',
+        f'compliance there: {softest}, {1e3 * compliance_time:.1f} ms',
     ]
     for answer in answers:
         say(answer)
     return answers
+
+
+def compliance_text(principal: Iterable[float]) -> str:
+    """Return principal compliances [m/N] for people."""
+    return ' / '.join(f'{100.0 * c:.2f}' for c in principal) + ' cm/N'
 
 
 def _play(

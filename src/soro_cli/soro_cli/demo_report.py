@@ -27,7 +27,8 @@ td {{ padding: 2px 18px 2px 0; vertical-align: top; }} img {{ max-width: 100%; m
 
 
 def photograph(player: Path, picture: Path) -> bool:
-    """Take a picture of the player in a headless browser; False without a browser."""
+    """Take a picture of the player in a headless browser; False where there is none."""
+    picture.unlink(missing_ok=True)  # an earlier run's would pass for this one's
     browser = find_browser()
     if browser is None or not player.exists():
         return False

@@ -34,6 +34,7 @@ from soro_cli.mechanics_online import OnlineMechanics, pose_message
 from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.page_driver import find_browser
 from soro_cli.people_units import shown, shown_position
+from soro_cli.recording.bag_metadata import METADATA, PART
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess, serves
 from soro_cli.ros_session import RosSession
@@ -139,7 +140,7 @@ def make_room(bag: Path) -> None:
     if not os.path.lexists(bag):
         return
     found = set() if bag.is_symlink() or not bag.is_dir() else {p.name for p in bag.iterdir()}
-    if MARK not in found or found - {MARK, 'metadata.yaml', f'{bag.name}_0.mcap'}:
+    if MARK not in found or found - {MARK, METADATA, PART, f'{bag.name}_0.mcap'}:
         raise CliError(
             f'{bag} is in the way, and not (only) the bag of an earlier demo: move it elsewhere, '
             'or name another folder with --output'
@@ -190,22 +191,29 @@ def _recording(folder: Path, session: RosSession) -> Iterator[None]:
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
+
+        def heard() -> bool:
+            _mark(folder)
+            return process.poll() is not None or _is_recorded(session)
+
         try:
-            heard = session.spin_until(
-                lambda: process.poll() is not None or _is_recorded(session), RECORD_PATIENCE
-            )
-            if not heard:
+            if not session.spin_until(heard, RECORD_PATIENCE):
                 raise CliError(f'the recorder did not start within {RECORD_PATIENCE:g} s')
-            if folder.is_dir():  # else the recorder has ended, which is said below
-                (folder / MARK).write_text('The next `soro demo` into this folder replaces it.\n')
             yield
             session.spin_until(lambda: False, 0.5)  # what is under way gets into the bag
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
             _, said = process.communicate(timeout=RECORD_PATIENCE)
+            _mark(folder)  # interrupted before the folder was seen
     if process.returncode != 0:
         raise CliError(f'soro record ended with {process.returncode}: {said.decode().strip()}')
+
+
+def _mark(folder: Path) -> None:
+    """Mark the bag as a demo's as soon as it is there: else an unfinished one is in the way."""
+    if folder.is_dir() and not (folder / MARK).exists():
+        (folder / MARK).write_text('The next `soro demo` into this folder replaces it.\n')
 
 
 def _is_recorded(session: RosSession) -> bool:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -15,11 +16,13 @@ from rclpy.serialization import serialize_message
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
-from soro_cli.bag_reader import BagReader
-from soro_cli.recording.bag_metadata import FOREVER, qos_entry
+from soro_cli.bag_reader import BagReader, NotABag
+from soro_cli.recording.bag_metadata import FOREVER, METADATA, qos_entry, ROOT, write_metadata
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.mcap_format import BadRecord
 from soro_cli.recording.message_definitions import full_definition, used_types
+from soro_node.testing import wait_until
+import yaml
 
 POINT = 'geometry_msgs/msg/PointStamped'
 TEXTS = {
@@ -120,8 +123,10 @@ def test_our_reader_agrees_with_rosbags(tmp_path):
 
 
 def test_a_disk_that_fills_up_stops_the_recording_and_leaves_a_good_bag(tmp_path):
-    room = iter([10**9] * 3)
-    bag = write_bag(tmp_path / 'run', reserve=10**6, free=lambda _: next(room, 10))
+    room = [10**9]
+    bag = write_bag(tmp_path / 'run', reserve=10**6, free=lambda _: room[0])
+    wait_until(lambda: not bag.waiting)
+    room[0] = 10
     while not bag.failure:
         bag.write(1, 2_000_000_000, serialized(0))
         bag._wake.set()
@@ -134,6 +139,60 @@ def test_a_disk_that_fills_up_stops_the_recording_and_leaves_a_good_bag(tmp_path
         assert reader.message_count >= 20
 
 
+def test_without_memory_the_recording_stops_and_says_what_is_lost(tmp_path, monkeypatch):
+    # The chunk under way is lost; what follows is refused.
+    bag = write_bag(tmp_path / 'run', count=5)
+    wait_until(lambda: not bag.waiting)
+
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(bag._writer, '_write_chunk', no_memory)
+    for i in range(3):
+        bag.write(1, 2_000_000_000 + i, serialized(i))
+    wait_until(lambda: bag.failure)
+    bag.write(1, 3_000_000_000, serialized(0))
+    bag.close()
+    assert 'MemoryError' in bag.failure
+    assert bag.dropped == 4
+    with BagReader(tmp_path / 'run') as reader:
+        assert reader.finished and reader.count == 5
+
+
+def test_the_name_of_metadata_is_given_to_what_is_on_the_disk(tmp_path, monkeypatch):
+    # A power cut after the renaming would leave an empty file otherwise.
+    steps, sync, replace = [], os.fsync, os.replace
+    monkeypatch.setattr(os, 'fsync', lambda n: (steps.append(os.fstat(n).st_size), sync(n)))
+    monkeypatch.setattr(os, 'replace', lambda a, b: (steps.append(b.name), replace(a, b)))
+    write_metadata(tmp_path, 'x.mcap', [], None, None, '')
+    assert steps == [(tmp_path / METADATA).stat().st_size, METADATA]
+
+
+@pytest.mark.parametrize('text', ['', 'rosbag2_bagfile_information:\n', '[\n'])
+def test_without_its_metadata_a_bag_is_read_and_that_is_told(tmp_path, text):
+    folder = tmp_path / 'run'
+    write_bag(folder).close()
+    (folder / METADATA).write_text(text)
+    with BagReader(folder) as bag:
+        assert bag.finished and bag.count == 20
+        (note,) = bag.notes
+    assert f'{folder / METADATA} is not the metadata of a bag' in note and '\n' not in note
+    (folder / 'run_0.mcap').unlink()
+    with pytest.raises(NotABag, match=r'holds no \.mcap file.*not the metadata'):
+        BagReader(folder)
+
+
+def test_a_missing_file_of_a_split_bag_is_told(tmp_path):
+    folder = tmp_path / 'run'
+    write_bag(folder).close()
+    metadata = yaml.safe_load((folder / METADATA).read_text())
+    metadata[ROOT]['relative_file_paths'].append('run_1.mcap')
+    (folder / METADATA).write_text(yaml.safe_dump(metadata))
+    with BagReader(folder) as bag:
+        assert bag.count == 20 and not bag.finished
+        assert bag.notes == [f'missing: {folder / "run_1.mcap"}; what it held is not listed']
+
+
 FULL = """
 import resource, sys
 from pathlib import Path
@@ -141,10 +200,14 @@ sys.path[:0] = [{here!r}]
 import test_bag_writer as t
 resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 bag = t.write_bag(Path({folder!r}), 5)
+t.wait_until(lambda: not bag.waiting)  # these are in the file
+sent, message = 5, t.serialized(1)
 while not bag.failure:
-    bag.write(1, 2_000_000_000, t.serialized(1))
+    bag.write(1, 2_000_000_000, message)
+    sent += 1
 bag.close()
 print(bag.failure)
+print(sent - bag.dropped)
 """
 
 
@@ -156,9 +219,11 @@ def test_a_write_that_the_system_refuses_is_said_and_what_is_there_is_readable(t
         [sys.executable, '-c', script], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert 'cannot write' in done.stdout
+    why, written = done.stdout.splitlines()
+    assert 'cannot write' in why
     with BagReader(folder) as bag:
         found = [m.message.point.x for m in bag.messages()]
+    assert len(found) == int(written)
     assert sorted(found[:5]) == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert bag.size <= 30_000
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+from contextlib import contextmanager
 from pathlib import Path
 import re
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from soro_cli.demo_report import in_order, photograph, write_report
 from soro_cli.demo_tour import _look, _posture, _recording, make_room, MARK, run_tour, SHARES, Tour
 from soro_cli.demo_viewer import photograph_viewer, SIZE, TRIES, viewer_address
 from soro_cli.errors import CliError
+from soro_cli.recording.bag_metadata import PART
 from soro_cli.ros_session import RosSession
 from soro_mechanics.actuators import limit_violations
 from soro_mechanics.catalogue import find_robot_file, robot_files
@@ -211,6 +213,7 @@ def test_no_picture_without_a_browser(tmp_path, monkeypatch):
     player = tmp_path / 'player.html'
     player.write_text('<html></html>')
     picture: Path = tmp_path / 'player.png'
+    picture.write_bytes(b'of an earlier demo')
     assert not photograph(player, picture)
     assert not picture.exists()
 
@@ -226,8 +229,9 @@ def bag_with(folder: Path, *names: str) -> Path:
 RECORDED = ('bag_0.mcap', 'metadata.yaml')
 
 
-def test_the_bag_of_an_earlier_tour_is_replaced(tmp_path):
-    bag = bag_with(tmp_path, *RECORDED, MARK)
+@pytest.mark.parametrize('names', [RECORDED, (*RECORDED, PART)])
+def test_the_bag_of_an_earlier_tour_is_replaced(tmp_path, names):
+    bag = bag_with(tmp_path, *names, MARK)
     make_room(bag)
     assert not bag.exists()
     make_room(bag)
@@ -242,18 +246,43 @@ def test_a_bag_of_somebody_else_is_left_alone_and_nothing_starts(tmp_path, names
     assert {p.name for p in bag.iterdir()} == set(names)
 
 
-def test_a_tour_marks_its_bag_and_the_next_one_replaces_it(tmp_path, monkeypatch):
+@contextmanager
+def robot_to_record(monkeypatch):
+    """A session in which a robot's solver runs."""
     monkeypatch.setenv('ROS_DOMAIN_ID', str(own_domain()))
-    bag = tmp_path / 'bag'
     with Graph() as ros, RosSession() as session:
         solver = RosNode('kinematics_solver', namespace='/demo', context=ros.context)
         solver.declare_parameter('robot', 'stiff_flop')
         solver.create_publisher(String, 'workspace', 1)
         ros.spin(solver)
-        with _recording(bag, session):
-            pass
+        yield session
+
+
+def test_a_tour_marks_its_bag_and_the_next_one_replaces_it(tmp_path, monkeypatch):
+    bag = tmp_path / 'bag'
+    with robot_to_record(monkeypatch) as session, _recording(bag, session):
+        pass
     with BagReader(bag) as recorded:
         assert recorded.finished
+    make_room(bag)
+    assert not bag.exists()
+
+
+def test_the_bag_of_a_tour_that_was_interrupted_early_is_replaced_too(tmp_path, monkeypatch):
+    bag = tmp_path / 'bag'
+
+    def interrupted(_: RosSession) -> bool:
+        if bag.is_dir():
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr('soro_cli.demo_tour._is_recorded', interrupted)
+    with (
+        robot_to_record(monkeypatch) as session, pytest.raises(KeyboardInterrupt),
+        _recording(bag, session),
+    ):  # fmt: skip
+        pass
+    assert bag.is_dir()
     make_room(bag)
     assert not bag.exists()
 

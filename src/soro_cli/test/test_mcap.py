@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import argparse
 import io
+import json
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -13,8 +15,9 @@ from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 import pytest
 from soro_cli.bag_reader import BagReader, NotABag
-from soro_cli.recording.mcap_format import BadRecord
+from soro_cli.recording.mcap_format import BadRecord, CHANNEL
 from soro_cli.recording.mcap_writer import McapWriter
+from soro_cli.verbs import info
 
 SCHEMA = b'uint8[] data\n'
 COUNT = 60
@@ -146,11 +149,64 @@ def test_after_a_failed_write_the_file_can_still_be_finished():
     writer.add_message(1, 9999, b'x' * 100)
     with pytest.raises(OSError, match='No space'):
         writer.flush()
+    assert sum(writer.counts.values()) == COUNT
     file.limit = 1 << 60
     writer.finish()
     reader = make_reader(io.BytesIO(file.getvalue()), validate_crcs=True)
     assert reader.get_summary().statistics.message_count == COUNT
     assert len(list(reader.iter_messages())) == COUNT
+
+
+def official_file(compression: CompressionType) -> bytes:
+    """Return a file whose topics are described inside chunks; /b long before its messages."""
+    file = io.BytesIO()
+    writer = Writer(file, compression=compression, chunk_size=500)
+    writer.start('ros2')
+    schema = writer.register_schema('test_msgs/msg/Blob', 'ros2msg', SCHEMA)
+    channels = [writer.register_channel(topic, 'cdr', schema) for topic in ('/a', '/b')]
+    for i in range(COUNT):
+        writer.add_message(channels[i >= COUNT // 2], 1000 + i, payload(i), 1000 + i)
+    writer.finish()
+    return file.getvalue()
+
+
+@pytest.mark.parametrize('compression', list(CompressionType))
+def test_a_cut_file_whose_topics_are_described_in_chunks_is_read(tmp_path, compression):
+    whole = official_file(compression)
+    chunks = make_reader(io.BytesIO(whole)).get_summary().chunk_indexes
+    path = tmp_path / 'cut.mcap'
+    for cut in range(chunks[0].chunk_start_offset + chunks[0].chunk_length, len(whole), 13):
+        path.write_bytes(whole[:cut])
+        end = max(
+            c.message_end_time for c in chunks if c.chunk_start_offset + c.chunk_length <= cut
+        )
+        with BagReader(path) as bag:
+            found = [m.data for m in bag.messages()]
+            assert found == [payload(i) for i in range(len(found))]
+            assert end - 1000 < len(found) == bag.count
+            assert (bag.finished, bag.undescribed) == (False, 0)
+            assert [t.kind for t in bag.topics.values()] == ['test_msgs/msg/Blob'] * 2
+        if compression is CompressionType.NONE:
+            assert len(found) == sum(payload(i) in whole[:cut] for i in range(COUNT))
+
+
+def test_messages_whose_description_is_lost_are_told(tmp_path, capsys):
+    # The channel record of /b becomes one that no reader knows.
+    file = MemoryFile()
+    write_file(file, finish=False)
+    data = file.getvalue()
+    start = data.index(b'/b') - 4 - 4 - 9
+    assert data[start] == CHANNEL
+    path = tmp_path / 'x.mcap'
+    path.write_bytes(data[:start] + b'\xf0' + data[start + 1 :])
+    lost = sum(i >= 20 and i % 3 == 0 for i in range(COUNT))
+    with BagReader(path) as bag:
+        assert (bag.undescribed, bag.count) == (lost, COUNT - lost)
+    assert info.run(argparse.Namespace(bag=path, json=False)) == 0
+    said = capsys.readouterr().out
+    assert 'cut off' in said and f'{lost} messages cannot be read' in said
+    assert info.run(argparse.Namespace(bag=path, json=True)) == 0
+    assert json.loads(capsys.readouterr().out)['undescribed_messages'] == lost
 
 
 def test_a_window_of_time_and_topics(tmp_path):

@@ -163,6 +163,19 @@ def test_topics_are_chosen_by_expression(tmp_path):
         assert node.topics == ['/far/kept', '/left/kept']
 
 
+def test_an_expression_chooses_from_the_robots_that_are_named(tmp_path):
+    with RosSession() as ros:
+        left = ros.client.create_publisher(String, '/left/kept', 10)
+        right = ros.client.create_publisher(String, '/right/kept', 10)
+        node = ros.node(
+            Recorder, '/any', output=str(tmp_path / 'run'), topics='kept', namespaces=['/left'],
+        )  # fmt: skip
+        wait_until(lambda: len(node.get_publishers_info_by_topic('/right/kept')) == 1)
+        listening(left, recorder=node)
+        assert not node.wanted('/right/kept') and node.topics == ['/left/kept']
+        assert right.get_subscription_count() == 0
+
+
 @pytest.mark.parametrize(
     ('values', 'said'),
     [({'topics': '('}, 'a regular expression'), ({'output': '.'}, 'a path where nothing is yet')],

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 METADATA = 'metadata.yaml'
+PART = f'.{METADATA}.part'  # the next one while it is written
 VERSION = 9
 ROOT = 'rosbag2_bagfile_information'
 FOREVER = {'sec': 9223372036, 'nsec': 854775807}  # how rmw writes "no deadline"
@@ -81,8 +82,12 @@ def write_metadata(
             'ros_distro': distribution,
         },
     }  # fmt: skip
-    part = folder / f'.{METADATA}.part'
-    part.write_text(yaml.dump(content, Dumper=_Dumper, sort_keys=False), encoding='utf-8')
+    part = folder / PART
+    with part.open('w', encoding='utf-8') as file:
+        yaml.dump(content, file, Dumper=_Dumper, sort_keys=False)
+        file.flush()
+        # Else a power cut may keep the new name and lose what was written.
+        os.fsync(file.fileno())
     os.replace(part, folder / METADATA)
 
 
@@ -101,7 +106,8 @@ def read_files(folder: Path) -> list[str]:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
         return [str(name) for name in content[ROOT]['relative_file_paths']]
     except (yaml.YAMLError, RecursionError, TypeError, KeyError, ValueError) as error:
-        raise ValueError(f'{path} is not the metadata of a bag: {error}') from None
+        why = ' '.join(str(error).split())
+        raise ValueError(f'{path} is not the metadata of a bag: {why}') from None
 
 
 def _topic(topic: TopicEntry) -> dict[str, Any]:

@@ -44,8 +44,6 @@ class BagWriter:
     ----------
     failure : str
         Why writing has stopped for good; empty while it goes on.
-    dropped : int
-        Messages that did not get into the file: the disk was too slow, full or broken.
     """
 
     def __init__(
@@ -60,7 +58,8 @@ class BagWriter:
         self.folder = folder
         self.path = folder / f'{folder.name}_0.mcap'
         self.failure = ''
-        self.dropped = 0
+        self._received = 0  # messages
+        self._refused = 0  # of them, because too many waited
         self._reserve = reserve
         self._distribution = distribution
         self._free = free or _free
@@ -87,6 +86,12 @@ class BagWriter:
     def counts(self) -> dict[str, int]:
         """Messages taken over, by topic."""
         return {t.name: self._writer.counts.get(n, 0) for n, t in list(self._topics.items())}
+
+    @property
+    def dropped(self) -> int:
+        """Messages that did not get into the file: the disk was too slow, full or broken."""
+        # After a failure nothing that waits gets there: all but what is in the file is lost.
+        return self._received - sum(self.counts.values()) if self.failure else self._refused
 
     @property
     def waiting(self) -> int:
@@ -121,8 +126,11 @@ class BagWriter:
 
     def write(self, topic: int, received: int, data: bytes) -> None:
         """Hand over one serialized message; `received` in ns since 1970. Never blocks."""
-        if self.failure or self.waiting > QUEUE_LIMIT:
-            self.dropped += 1
+        self._received += 1
+        if self.failure:
+            return
+        if self.waiting > QUEUE_LIMIT:
+            self._refused += 1
             return
         self._queue.append((topic, received, data))
         self._handed_over += len(data)
@@ -141,21 +149,19 @@ class BagWriter:
             self._wake.clear()
             self._guarded(self._write_out)
         self._guarded(self._write_out)
-        self._guarded(self._writer.finish, after_failure=True)
-        try:
-            self._write_metadata()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            self._fail(str(error))
-        self._file.close()
+        for step in (self._writer.finish, self._write_metadata, self._sync, self._file.close):
+            self._guarded(step, after_failure=True)
 
     def _guarded(self, step: Callable[[], None], after_failure: bool = False) -> None:
         if self.failure and not after_failure:
             return
         try:
             step()
-        except OSError as error:
-            self._fail(f'cannot write {self.path}: {error.strerror or error}')
+        # Whatever it is (no memory, for one): nobody hears of what ends this thread.
+        except Exception as error:
+            path = getattr(error, 'filename', None) or self.path
+            why = getattr(error, 'strerror', None) or str(error) or type(error).__name__
+            self._fail(f'cannot write {path}: {why}')
 
     def _write_out(self) -> None:
         taken = 0
@@ -186,8 +192,10 @@ class BagWriter:
 
     def _fail(self, why: str) -> None:
         self.failure = self.failure or why
-        while self._queue:
-            self.dropped += not callable(self._queue.popleft())
+        self._queue.clear()
+
+    def _sync(self) -> None:
+        os.fsync(self._file.fileno())
 
     def _write_metadata(self) -> None:
         topics = list(self._topics.items())

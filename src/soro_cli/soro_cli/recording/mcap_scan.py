@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds everything readable in an MCAP file, whole or cut off anywhere.
 
-The summary at the end of a file is not used: one walk over the heads of the records finds the
-same, and it finds it in a file that has lost its end too.
+The summary at the end of a file is not needed: one walk over the heads of the records finds the
+same, and it finds it in a file that has lost its end too. Many writers describe topics inside
+chunks and again in the summary: where the summary is lost, chunks are unpacked for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 import io
 from pathlib import Path
@@ -83,6 +85,14 @@ class Scan:
     attachments: dict[str, bytes] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
 
+    def known(self) -> set[int]:
+        """Return the channels of which topic and type are known."""
+        return {n for n, channel in self.channels.items() if channel.schema in self.schemas}
+
+    def unknown(self) -> set[int]:
+        """Return the other channels of which there are messages."""
+        return {number for place in self.chunks for number in place.counts} - self.known()
+
 
 @dataclass(frozen=True)
 class RawMessage:
@@ -118,27 +128,57 @@ def scan(path: Path) -> Scan:
                 break
         if not found.finished and found.chunks and found.chunks[-1].whole:
             _count(file, found.chunks[-1])  # its index may be cut off in part
+        _learn_from_chunks(file, found)
     return found
 
 
 def messages(file: BinaryIO, place: ChunkPlace) -> Iterator[RawMessage]:
     """Return the messages of a chunk in the order in which they were received."""
+    data = _content(file, place)
+    for opcode, start, end in _records(data):
+        if opcode == mcap.MESSAGE:
+            if end - start < mcap.MESSAGE_BODY.size:
+                raise BadRecord(f'a message of {end - start} bytes in the chunk at {place.offset}')
+            channel, _, time, _ = mcap.MESSAGE_BODY.unpack_from(data, start)
+            yield RawMessage(channel, time, data[start + mcap.MESSAGE_BODY.size : end])
+
+
+def _content(file: BinaryIO, place: ChunkPlace) -> bytes:
+    """Return the records of a chunk, unpacked and checked."""
     file.seek(place.offset)
     data = _unpacked(file.read(place.available), place)
     if place.whole and place.checksum and zlib.crc32(data) != place.checksum:
         raise BadRecord(f'the checksum of the chunk at byte {place.offset} is wrong')
+    return data
+
+
+def _records(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Return opcode, start and end of the content of every whole record."""
     at, head = 0, mcap.RECORD_HEAD.size
     while at + head <= len(data):
         opcode, length = mcap.RECORD_HEAD.unpack_from(data, at)
-        end = at + head + length
-        if end > len(data):
+        start, at = at + head, at + head + length
+        if at > len(data):
             return
-        if opcode == mcap.MESSAGE:
-            if length < mcap.MESSAGE_BODY.size:
-                raise BadRecord(f'a message of {length} bytes in the chunk at {place.offset}')
-            channel, _, time, _ = mcap.MESSAGE_BODY.unpack_from(data, at + head)
-            yield RawMessage(channel, time, data[at + head + mcap.MESSAGE_BODY.size : end])
-        at = end
+        yield opcode, start, at
+
+
+def _learn_from_chunks(file: BinaryIO, found: Scan) -> None:
+    """Take topics and types in from inside the chunks, as long as messages of unknown ones are.
+
+    A channel may be described in an earlier chunk than that of its first message, so that the
+    indexes do not tell which chunk to unpack.
+    """
+    unknown = found.unknown()
+    for place in found.chunks:
+        if not unknown:
+            return
+        with suppress(BadRecord):  # whoever reads its messages is told
+            data = _content(file, place)
+            for opcode, start, end in _records(data):
+                if opcode in (mcap.SCHEMA, mcap.CHANNEL):
+                    _READERS[opcode](found, Fields(data[start:end]))
+        unknown -= found.known()
 
 
 def _heads(file: BinaryIO, found: Scan) -> Iterator[tuple[int, int]]:

@@ -28,6 +28,11 @@ class McapWriter:
         Empty, writable and seekable. A write that fails raises OSError out of every method.
     profile, library : str
         Of the header.
+
+    Attributes
+    ----------
+    counts : dict of int to int
+        Messages taken over, by channel; not those of a chunk that could not be written.
     """
 
     def __init__(self, file: io.RawIOBase, profile: str, library: str) -> None:
@@ -80,13 +85,16 @@ class McapWriter:
         index = self._index.get(channel)
         if index is None:
             index = self._index[channel] = bytearray()
-        index += mcap.INDEX_ENTRY.pack(time, len(self._records))
-        sequence = self.counts[channel]
+        sequence, place = self.counts[channel], len(self._records)
+        # At once: without memory for it nothing of it may stay in the chunk.
+        self._records += b''.join((
+            mcap.MESSAGE_HEAD.pack(
+                mcap.MESSAGE, len(data) + 22, channel, sequence & 0xFFFFFFFF, time, time
+            ),
+            data,
+        ))  # fmt: skip
+        index += mcap.INDEX_ENTRY.pack(time, place)
         self.counts[channel] = sequence + 1
-        self._records += mcap.MESSAGE_HEAD.pack(
-            mcap.MESSAGE, len(data) + 22, channel, sequence & 0xFFFFFFFF, time, time
-        )
-        self._records += data
         low, high = self._times or (time, time)
         self._times = (min(low, time), max(high, time))
 
@@ -113,13 +121,22 @@ class McapWriter:
 
         Raises
         ------
-        OSError
+        OSError, MemoryError
             The messages of this chunk are lost, those before are not.
         """
         if self._times is None:
             return
-        (start, end), records, index = self._times, bytes(self._records), self._index
-        self._times, self._records, self._index = None, bytearray(), {}
+        try:
+            self._write_chunk(*self._times)
+        except Exception:
+            for channel, entries in self._index.items():
+                self.counts[channel] -= len(entries) // mcap.INDEX_ENTRY.size
+            raise
+        finally:
+            self._times, self._records, self._index = None, bytearray(), {}
+
+    def _write_chunk(self, start: int, end: int) -> None:
+        records, index = bytes(self._records), self._index
         head = mcap.CHUNK_HEAD.pack(start, end, len(records), zlib.crc32(records))
         head += text('') + struct.pack('<Q', len(records))
         chunk = mcap.RECORD_HEAD.pack(mcap.CHUNK, len(head) + len(records)) + head
@@ -135,12 +152,7 @@ class McapWriter:
             number_map(offsets), struct.pack('<Q', sum(map(len, parts))), text(''),
             struct.pack('<QQ', len(records), len(records)),
         )  # fmt: skip
-        try:
-            self._append(b''.join((chunk, records, *parts)))
-        except OSError:
-            for channel, entries in index.items():
-                self.counts[channel] -= len(entries) // mcap.INDEX_ENTRY.size
-            raise
+        self._append(b''.join((chunk, records, *parts)))
         self._chunks.append(place)
         self.start_time = start if self.start_time is None else min(start, self.start_time)
         self.end_time = end if self.end_time is None else max(end, self.end_time)
@@ -187,7 +199,7 @@ class McapWriter:
             written = 0
             while written < len(data):
                 written += self._file.write(memoryview(data)[written:])
-        except OSError:
+        except Exception:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._size)
                 self._file.seek(self._size)

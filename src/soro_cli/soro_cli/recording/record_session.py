@@ -74,9 +74,11 @@ def record(
         raise CliError(f'{path} exists; name another folder with --output')
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    # Expressions choose from everything, and from the robots named where some are.
+    spaces = [''] if topics and not namespaces else sorted(robots) or ['']
     values = {
         'output': str(path), 'topics': topics, 'exclude': exclude, 'everything': everything,
-        'reserve': reserve, 'namespaces': sorted(robots) or [''],
+        'reserve': reserve, 'namespaces': spaces,
     }  # fmt: skip
     node = Recorder(
         context=context,

@@ -117,7 +117,11 @@ class Recorder(Node):
             self.get_logger().error(self.bag.failure)
 
     def add_robot(self, namespace: str, robot: str) -> None:
-        """Put a robot file into the bag."""
+        """Put a robot file into the bag, as it is on the disk now.
+
+        No node tells what it has read: a file that was changed after the robot was launched is
+        not the one it runs with.
+        """
         text = Path(find_robot_file(robot)).read_bytes()
         self.bag.add_file(f'{namespace.rstrip("/")}/{ROBOT_FILE}', 'application/yaml', text)
 
@@ -140,8 +144,10 @@ class Recorder(Node):
             return False
         if values.exclude and re.search(values.exclude, topic):
             return False
-        if values.everything or topic in SHARED or values.topics:
+        if values.everything or topic in SHARED:
             return True
+        if values.topics and '' in values.namespaces:
+            return True  # an expression alone chooses from everything
         spaces = [name or self.get_namespace() for name in values.namespaces]
         return any(topic.startswith(space.rstrip('/') + '/') for space in spaces)
 

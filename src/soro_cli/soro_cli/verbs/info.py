@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_json({
                 'files': [str(f) for f in bag.files], 'bytes': bag.size, 'finished': bag.finished,
                 'start': bag.start * NANOSECONDS, 'duration': bag.duration, 'messages': bag.count,
+                'undescribed_messages': bag.undescribed, 'notes': bag.notes,
                 'robots': [r.namespace for r in bag.robots],
                 'topics': [
                     {'name': t.name, 'type': t.kind, 'messages': t.count, 'hash': t.type_hash}
@@ -51,8 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
             ('topic', 'type', 'messages', '1/s'), rows,
         )  # fmt: skip
         print('robots: ' + (', '.join(bag.namespaces) or 'none'))
-        if not bag.finished:
-            print(
-                'cut off: the recorder was killed, or records still; all of the above is readable'
-            )
+        for line in bag.notes:
+            print(line)
     return 0
