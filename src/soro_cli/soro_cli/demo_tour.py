@@ -369,7 +369,8 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
                     raise CliError(f'track_trajectory: {result.error_message}', result.error_code)
                 tour.add(
                     say, f'circle of {shown(size, "m")}',
-                    f'RMSE {shown(result.rms_error, "m")}, peak {shown(result.peak_error, "m")}, '
+                    f'RMSE at each moment {shown(result.rms_error, "m")}, '
+                    f'peak {shown(result.peak_error, "m")}, '
                     f'{result.relative_error:.2%} of the workspace{judged}',
                     size=size, rms_error=float(result.rms_error),
                     peak_error=float(result.peak_error),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
-from soro_cli.recording.identify_bag import Measured
+from soro_cli.recording.identify_tip import Measured
 from soro_cli.recording.run_data import Actuation
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties
 from soro_emulation.emulated_body import EmulatedBody

@@ -10,7 +10,7 @@ from emulated_recording import record
 import numpy as np
 import pytest
 from soro_cli.errors import CliError
-from soro_cli.recording.identify_bag import held, postures, SETTLING, WINDOW
+from soro_cli.recording.identify_postures import held, postures, SETTLING, WINDOW
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.identification import identify
 from soro_mechanics.identification_offsets import Offsets

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import errno
 import json
 import os
@@ -12,7 +11,6 @@ from pathlib import Path
 import re
 import shutil
 from types import SimpleNamespace
-from typing import NamedTuple
 import weakref
 
 from matplotlib.figure import Figure
@@ -22,8 +20,7 @@ import pytest
 from recorded_run import HOLD, MOUNTED, PERIOD, RecordedRun
 from soro_cli.bag_reader import _Types, BagReader, Recorded
 from soro_cli.errors import CliError
-from soro_cli.main import main
-from soro_cli.recording.identify_bag import save_figure
+from soro_cli.recording.identify_report import save_figure
 from soro_cli.recording.open_bag import open_bag
 from soro_cli.recording.results import default_folder
 from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
@@ -32,32 +29,6 @@ from soro_cli.recording.run_player import PLAYER
 from soro_mechanics.identification import identify, predict
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file
-
-
-@pytest.fixture(scope='module')
-def recorded(tmp_path_factory) -> RecordedRun:
-    return RecordedRun(tmp_path_factory.mktemp('bags') / 'run')
-
-
-class Done(NamedTuple):
-    """What a call of the command gave."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def soro(tmp_path, monkeypatch, capsys) -> Callable[..., Done]:
-    """Call the command in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> Done:
-        capsys.readouterr()
-        code = main(words)
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, soro, tmp_path):
@@ -121,7 +92,7 @@ def test_backbones_of_chosen_moments_are_read(recorded):
         run = RunData(bag, '/arm')
         shapes = run.shapes()
         chosen = np.array([200, 3, 200, 383])
-        (line,) = run.backbones('configuration', chosen)
+        line = np.array([line for (line,) in run.backbones('configuration', chosen)])
         assert line.shape[::2] == (4, 3)
         np.testing.assert_allclose(line[:, -1], shapes.tip[chosen, :3], atol=1e-9)
         length = np.linalg.norm(np.diff(line, axis=1), axis=2).sum(axis=1)
@@ -240,7 +211,7 @@ def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
         return predict(robot, *values)
 
     monkeypatch.setattr('soro_mechanics.identification.identify', fit)
-    monkeypatch.setattr('soro_cli.recording.identify_bag.predict', seen)
+    monkeypatch.setattr('soro_cli.recording.identify_report.predict', seen)
     done = soro('identify', str(recorded.folder), '--gravity', '-9.81m/s^2', '0', '0')
     assert done.returncode == 0, done.stderr
     assert 'gravity -9.81 0 0 m/s^2 (--gravity)' in done.stderr

@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from soro_mechanics.actuators import Actuator
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import SoroError
-from soro_mechanics.robot_file import read_robot_file, RobotDescription
 
 from soro_cli.bag_reader import BagReader, NANOSECONDS
 from soro_cli.errors import CliError
-from soro_cli.file_errors import writing
+from soro_cli.recording.recorded_robot import describe, order_of
+from soro_cli.recording.series import Array, at, clock_fault, Series
 
-Array = NDArray[np.float64]
 NOT_TOLD = (float('nan'),) * 3
+NOT_FOLLOWED = (3, 4, 5)  # device states SAFE, FAULT, ESTOP: the last command stands, unheeded
 PRESENT, COMMANDED, TRUTH = 'configuration', 'commanded_configuration', 'emulator/configuration'
 
 
@@ -39,7 +37,10 @@ class Actuation:
     names : tuple of str
     time : ndarray, shape (n,) [s]
     commanded, applied, measured : ndarray, shape (n, m) [SI]
-        NaN where nothing was commanded, or nothing is measured.
+        NaN where nothing was commanded, or the driver did not follow, and where nothing is
+        measured.
+    delay : float [s]
+        How much later than its stamp a state was received, median.
     """
 
     names: tuple[str, ...]
@@ -47,11 +48,33 @@ class Actuation:
     commanded: Array
     applied: Array
     measured: Array
+    delay: float = 0.0
+
+    @property
+    def unmeasured(self) -> dict[str, float]:
+        """Share of the states without a measured value, by actuator: 1 without a sensor."""
+        shares = np.mean(np.isnan(self.measured), axis=0).tolist()
+        return dict(zip(self.names, shares, strict=True))
+
+    @property
+    def sensed(self) -> NDArray[np.bool_]:
+        """Which actuators were ever measured, shape (m,)."""
+        return np.isfinite(self.measured).any(axis=0)
 
     @property
     def present(self) -> Array:
-        """Measured values, the applied ones where nothing is measured, shape (n, m)."""
-        return np.where(np.isnan(self.measured), self.applied, self.measured)
+        """Measured values, the applied ones of actuators without a sensor, shape (n, m).
+
+        Never both of one actuator: its set-point is no reading of a sensor that failed.
+        """
+        return np.where(self.sensed, self.measured, self.applied)
+
+    @property
+    def source(self) -> str:
+        """What the kinematics had of the actuators: measured or applied values, or both."""
+        if self.sensed.all():
+            return 'measured'
+        return 'measured and applied' if self.sensed.any() else 'applied'
 
 
 @dataclass(frozen=True)
@@ -73,7 +96,10 @@ class Shapes:
     gravity : ndarray, shape (n, 3) [m/s^2], or None
         That was assumed; None in recordings that are older than that field.
     solve_time : ndarray, shape (n,) [s]
-    model : str
+    models : tuple of str
+        That ran, in their order; several where it was changed.
+    model : ndarray of int, shape (n,)
+        Which of them each shape is of.
     """
 
     time: Array
@@ -84,7 +110,8 @@ class Shapes:
     wrench: Array
     gravity: Array | None
     solve_time: Array
-    model: str
+    models: tuple[str, ...]
+    model: NDArray[np.int_]
 
 
 @dataclass(frozen=True)
@@ -113,6 +140,16 @@ class RunData:
     bag : BagReader
     namespace : str
         With its leading slash.
+    robot : str, optional
+        Name or file of the robot; default: the file in the bag.
+
+    Attributes
+    ----------
+    notes : list of str
+        What a person should know of the recording, and of where the robot's file is from.
+    clock_faults : dict of str
+        By topic, of those read so far, why the senders' stamps are no times: those of the receipt
+        stand for them.
 
     Raises
     ------
@@ -120,13 +157,16 @@ class RunData:
         The bag does not say which robot it was.
     """
 
-    def __init__(self, bag: BagReader, namespace: str) -> None:
+    def __init__(self, bag: BagReader, namespace: str, robot: str | None = None) -> None:
         self.bag = bag
         self.namespace = namespace
         self._folder = tempfile.TemporaryDirectory(prefix='soro_run_')
-        self.description = _description(bag, namespace, Path(self._folder.name))
+        self.description, said = describe(bag, namespace, robot, Path(self._folder.name))
+        self.notes = [f'{bag.path}: {text}' for text in bag.notes] + ([said] if said else [])
+        self.clock_faults: dict[str, str] = {}
+        self._start = bag.start
+        self._actuation: Actuation | None = None
         self._shapes: dict[str, Shapes | None] = {}
-        self._start = bag.start * NANOSECONDS
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
@@ -142,24 +182,53 @@ class RunData:
         """Return the recorded messages of a topic (relative name)."""
         return self.bag.messages([f'{self.namespace}/{topic}'])
 
-    def table(self, topic: str, row: Callable[[Any], Sequence[float]], width: int) -> Array:
-        """Return the numbers that `row` takes from each message of a topic, shape (n, width)."""
-        rows = (row(entry.message) for entry in self.entries(topic))
-        return np.fromiter(rows, np.dtype((np.float64, width)))
+    def table(self, topic: str, row: Callable[[Any], Sequence[float]], width: int) -> Series:
+        """Return the numbers that `row` takes from each message of a topic with a header."""
+
+        def rows() -> Iterator[list[float]]:
+            for entry in self.entries(topic):
+                message = entry.message
+                yield [self._since(entry.stamp), self._stamp(message.header), *row(message)]
+
+        table = np.fromiter(rows(), np.dtype((np.float64, 2 + width)))
+        received, sent, values = table[:, 0], table[:, 1], table[:, 2:]
+        fault = clock_fault(sent, self._since(0))
+        if fault:
+            self.clock_faults[topic] = fault
+            sent = received
+        delay = float(np.median(received - sent)) if len(sent) else 0.0
+        return Series(sent, values, delay)
 
     def actuation(self) -> Actuation:
         """Return all actuator states, actuators in the order of the robot's file."""
+        if self._actuation is None:
+            self._actuation = self._read_actuation()
+        return self._actuation
+
+    def _read_actuation(self) -> Actuation:
         names = tuple(a.name for a in self.actuators)
 
         def row(m: Any) -> list[float]:
-            order = [m.name.index(name) for name in names]
-            return [self.stamp(m.header), *m.commanded[order], *m.applied[order],
-                    *m.measured[order]]  # fmt: skip
+            order = self._order(m.name, 'actuator_state')
+            commanded = m.commanded[order]
+            if m.device_state in NOT_FOLLOWED:
+                commanded = np.full(len(order), np.nan)
+            return [*commanded, *m.applied[order], *m.measured[order]]
 
-        table = self.table('actuator_state', row, 1 + 3 * len(names))
-        if not len(table):
+        table = self.table('actuator_state', row, 3 * len(names))
+        if not len(table.time):
             raise CliError(f'{self.bag.path} holds no actuator_state of {self.namespace}')
-        return Actuation(names, table[:, 0], *np.split(table[:, 1:], 3, axis=1))
+        return Actuation(names, table.time, *np.split(table.values, 3, axis=1), table.delay)
+
+    def commanded_at(self, time: Array) -> NDArray[np.bool_]:
+        """Return at which times (n,) [s] the driver followed a command."""
+        data = self.actuation()
+        return np.isfinite(at(data.time, data.commanded, time)).all(axis=1)
+
+    def _order(self, recorded: Sequence[str], topic: str) -> list[int]:
+        names = [a.name for a in self.actuators]
+        file = str(self.description.file)
+        return order_of(recorded, names, f'{self.namespace}/{topic}', file)
 
     def shapes(self, topic: str = PRESENT) -> Shapes | None:
         """Return the shapes of `configuration` or one of its companions; None without any."""
@@ -172,44 +241,45 @@ class RunData:
         if first is None:
             return None
         m = first.message
-        order = [list(m.actuator_name).index(actuator.name) for actuator in self.actuators]
+        order = self._order(m.actuator_name, topic)
         told = hasattr(m, 'gravity')
+        models: dict[str, int] = {}
 
         def row(m: Any) -> list[float]:
             return [
-                self.stamp(m.header), *_pose(m.tip), *m.actuation[order], *_xyz(m.wrench.force),
-                *_xyz(m.wrench.torque), *(_xyz(m.gravity) if told else NOT_TOLD),
-                m.status.solve_time, sum(map(_length, _lines(m))),
+                *_pose(m.tip), *m.actuation[order], *_xyz(m.wrench.force), *_xyz(m.wrench.torque),
+                *(_xyz(m.gravity) if told else NOT_TOLD), m.status.solve_time,
+                sum(map(_length, _lines(m))), models.setdefault(m.model, len(models)),
             ]  # fmt: skip
 
-        ends = np.cumsum([1, 7, len(order), 6, 3, 1, 1])
+        ends = np.cumsum([7, len(order), 6, 3, 1, 1, 1])
         table = self.table(topic, row, ends[-1])
-        time, tip, actuation, wrench, gravity, solve_time, lengths = np.split(
-            table, ends[:-1], axis=1
+        tip, actuation, wrench, gravity, solve_time, lengths, model = np.split(
+            table.values, ends[:-1], axis=1
         )
         return Shapes(
-            time[:, 0], lengths[:, 0], tuple(float(np.max(b.radius)) for b in m.backbones), tip,
-            actuation, wrench, gravity if told else None, solve_time[:, 0], m.model,
+            table.time, lengths[:, 0], tuple(float(np.max(b.radius)) for b in m.backbones), tip,
+            actuation, wrench, gravity if told else None, solve_time[:, 0], tuple(models),
+            model[:, 0].astype(int),
         )  # fmt: skip
 
-    def backbones(self, topic: str, chosen: NDArray[np.int_]) -> tuple[Array, ...]:
+    def backbones(self, topic: str, chosen: NDArray[np.int_]) -> list[list[Array]]:
         """Return the backbones of some shapes, by their indices in `shapes`.
 
         Returns
         -------
-        tuple of ndarray, shape (n, k, 3) [m]
-            One per backbone, in base_link.
+        list of lists of ndarray, shape (k, 3) [m]
+            Of each shape its backbones, in base_link; each model has stations of its own.
         """
-        indices, place = np.unique(chosen, return_inverse=True)
-        wanted = set(indices.tolist())
+        wanted = set(chosen.tolist())
         # Only what is wanted is decoded.
-        lines = [_lines(e.message) for i, e in enumerate(self.entries(topic)) if i in wanted]
-        return tuple(np.array(backbone)[place] for backbone in zip(*lines, strict=True))
+        lines = {i: _lines(e.message) for i, e in enumerate(self.entries(topic)) if i in wanted}
+        return [lines[i] for i in chosen.tolist()]
 
     def tip(self) -> tuple[Array, Array]:
         """Return times (n,) [s] and poses (n, 7) of tip_pose."""
-        table = self.table('tip_pose', lambda m: [self.stamp(m.header), *_pose(m.pose)], 8)
-        return table[:, 0], table[:, 1:]
+        table = self.table('tip_pose', lambda m: _pose(m.pose), 7)
+        return table.time, table.values
 
     def paths(self) -> list[TrackedPath]:
         """Return every path that was followed, with the longest actual path recorded for it."""
@@ -225,11 +295,14 @@ class RunData:
 
     def stamps(self, topic: str) -> Array:
         """Return when the sender stamped the messages of a topic, shape (n,) [s]."""
-        return self.table(topic, lambda m: [self.stamp(m.header)], 1)[:, 0]
+        return self.table(topic, lambda m: (), 0).time
 
-    def stamp(self, header: Any) -> float:
-        """Return a header's time in seconds from the start of the recording."""
-        return header.stamp.sec - self._start + header.stamp.nanosec * NANOSECONDS
+    def _stamp(self, header: Any) -> float:
+        return self._since(header.stamp.sec * 10**9 + header.stamp.nanosec)
+
+    def _since(self, stamp: int) -> float:
+        """Return a time since 1970 [ns] from the start of the recording [s]."""
+        return (stamp - self._start) * NANOSECONDS
 
 
 def distance_to_path(points: Array, path: Array) -> Array:
@@ -264,22 +337,6 @@ def choose_namespace(bag: BagReader, wanted: str | None) -> str:
             else f'{bag.path} holds no robot: no actuator_state was recorded'
         )
     return bag.namespaces[0]
-
-
-def _description(bag: BagReader, namespace: str, folder: Path) -> RobotDescription:
-    """Return the recorded robot; its file is put into a folder, for those who edit it."""
-    texts = [robot.text for robot in bag.robots if robot.namespace == namespace]
-    try:
-        if not texts:  # a bag of rosbag2: the namespace is usually the robot's name
-            return read_robot_file(find_robot_file(namespace.strip('/')))
-        path = folder / 'robot.yaml'
-        with writing(path):
-            path.write_text(texts[0], encoding='utf-8')
-        return read_robot_file(path)
-    except SoroError as error:
-        raise CliError(
-            f'which robot {namespace} in {bag.path} was is not known: {error}'
-        ) from None
 
 
 def _xyz(vector: Any) -> list[float]:

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -18,7 +19,11 @@ from soro_mechanics.robot import Robot
 
 from soro_cli.file_errors import writing
 from soro_cli.people_units import SHOWN, shown
-from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
+from soro_cli.recording.run_data import COMMANDED, PRESENT, RunData, Shapes, TRUTH
+from soro_cli.recording.series import Array, at, broken
+
+if TYPE_CHECKING:
+    from soro_cli.recording.identify_tip import Measured
 
 COLOURS = ('#1f6feb', '#d1570a', '#117a65', '#7d3c98', '#b7950b', '#555555')
 FIGURES = ('actuation', 'timing', 'shape', 'stiffness', 'path', 'tip')  # all there are
@@ -26,17 +31,21 @@ SHAPES_DRAWN = 25
 STIFFNESS_SAMPLES = 60
 STREAMS = ('actuator_state', 'actuator_command', 'tip_pose', 'configuration')
 MM, MS = 1e3, 1e3
-NOISE = 1e-4  # m: a smaller step of the tip is no motion
+NOISE = 1e-4  # m: a tip that has gone less far has not moved
 DPI = 110
+COMPARED = [
+    ('measured', 'commanded'), ('plant', 'commanded'), ('model', 'commanded'),
+    ('model', 'measured'), ('model', 'plant'),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that was made, and what it says in numbers (SI)."""
+    """A figure that was made, and what it says in numbers (SI; None: nothing to tell it by)."""
 
     name: str
     figure: Figure
-    numbers: dict[str, float]
+    numbers: dict[str, float | None]
 
     def save(self, folder: Path) -> Path:
         """Write the PNG."""
@@ -46,8 +55,8 @@ class Drawn:
         return path
 
 
-def draw_all(run: RunData) -> list[Drawn]:
-    """Draw every figure that the recording has the data for."""
+def draw_all(run: RunData, measured: Measured | None = None) -> list[Drawn]:
+    """Draw every figure that the recording has the data for, the tip also as a tracker saw it."""
     shapes = run.shapes(PRESENT)
     drawn = [_actuation(run), _timing(run, shapes)]
     if shapes is not None:
@@ -55,7 +64,7 @@ def draw_all(run: RunData) -> list[Drawn]:
     if run.paths():
         drawn.append(_path(run))
     if run.has('tip_pose'):
-        drawn.append(_tip(run))
+        drawn.append(_tip(run, measured))
     return drawn
 
 
@@ -69,55 +78,70 @@ def _actuation(run: RunData) -> Drawn:
     data = run.actuation()
     figure = _figure(run, 'actuation', (10.0, 5.5))
     ax = figure.subplots()
-    numbers = {}
+    numbers: dict[str, float | None] = {}
     unit, size = SHOWN[run.actuators[0].unit]
+    stand_in = np.where(np.isnan(data.measured), data.applied, np.nan)
     for i, actuator in enumerate(run.actuators):
         colour = COLOURS[i % len(COLOURS)]
         ax.plot(data.time, data.commanded[:, i] / size, ':', color=colour, lw=1.0)
-        ax.plot(data.time, data.present[:, i] / size, color=colour, lw=1.0, label=actuator.name)
-        off = data.present[:, i] - data.commanded[:, i]
-        if np.isfinite(off).any():
-            numbers[f'{actuator.name}_rmse'] = float(np.sqrt(np.nanmean(off**2)))
+        ax.plot(data.time, stand_in[:, i] / size, '-.', color=colour, lw=1.0)
+        ax.plot(data.time, data.measured[:, i] / size, color=colour, lw=1.0, label=actuator.name)
+        numbers[f'{actuator.name}_rmse'] = _rms(data.measured[:, i] - data.commanded[:, i])
     limits = {x for a in run.actuators for x in (a.minimum, a.maximum)}
     for limit in sorted(limits):
         ax.axhline(limit / size, color='#c0392b', ls='--', lw=0.8)
     ax.plot([], [], color='#c0392b', ls='--', lw=0.8, label='limit')
     ax.plot([], [], ':', color='black', lw=1.0, label='commanded')
+    if np.isfinite(stand_in).any():
+        ax.plot([], [], '-.', color='black', lw=1.0, label='applied, not measured')
     _finish(ax, 'time [s]', f'{run.actuators[0].quantity.replace("_", " ")} [{unit}]')
     return Drawn('actuation', figure, numbers)
 
 
-def _tip(run: RunData) -> Drawn:
-    time, pose = run.tip()
+def _tip(run: RunData, measured: Measured | None) -> Drawn:
     figure = _figure(run, 'position of the tip', (10.0, 5.5))
     axes = figure.subplots(3, 1, sharex=True)
-    numbers = {}
-    curves = {'measured': (time, pose)}
-    for label, topic in (('commanded', COMMANDED), ('emulated plant', TRUTH)):
+    time, pose = run.tip()
+    source = run.actuation().source
+    curves = {'model': (f'model from {source} actuation (tip_pose)', time, pose[:, :3])}
+    for name, label, topic in (
+        ('commanded', 'model from commanded actuation', COMMANDED),
+        ('plant', 'emulated plant', TRUTH),
+    ):
         other = run.shapes(topic)
         if other is not None:
-            curves[label] = (other.time, other.tip)
-            there = _at(other.time, other.tip[:, :3], time)
-            off = np.linalg.norm(there - pose[:, :3], axis=1)
-            numbers[f'rmse_to_{label.split()[-1]}'] = float(np.sqrt(np.nanmean(off**2)))
-    for i, ax in enumerate(axes):
-        for (label, (t, p)), colour in zip(curves.items(), COLOURS, strict=False):
+            curves[name] = (label, other.time, other.tip[:, :3])
+    if 'commanded' in curves:
+        label, when, there = curves['commanded']
+        followed = run.commanded_at(when)[:, None]
+        curves['commanded'] = (label, when, np.where(followed, there, np.nan))
+    if measured is not None:
+        curves['measured'] = (f'measured: {measured.topic}', measured.time, measured.poses[:, :3])
+    numbers: dict[str, float | None] = {}
+    for one, other_one in COMPARED:
+        if one in curves and other_one in curves:
+            (_, when, here), (_, t, p) = curves[one], curves[other_one]
+            apart = np.linalg.norm(at(t, p, when) - here, axis=1)
+            numbers[f'rmse_{one}_to_{other_one}'] = _rms(apart)
+    for (label, t, p), colour in zip(curves.values(), COLOURS, strict=False):
+        t, p = broken(t, p)
+        for i, ax in enumerate(axes):
             ax.plot(t, MM * p[:, i], color=colour, lw=1.0, label=label)
+    for i, ax in enumerate(axes):
         _finish(ax, 'time [s]' if i == 2 else '', f'{"xyz"[i]} [mm]', legend=i == 0)
     return Drawn('tip', figure, numbers)
 
 
 def _shape(run: RunData, shapes: Shapes) -> Drawn:
-    figure = _figure(run, f'shape over time, model {shapes.model}', (12.0, 5.5))
+    figure = _figure(run, f'shape over time, model {_named(shapes)}', (12.0, 5.5))
     chosen = _along_the_way(shapes)
     scale = Normalize(shapes.time[0], shapes.time[-1])
     colours = colormaps['viridis'](scale(shapes.time[chosen]))
     space = figure.add_subplot(1, 3, 1, projection='3d')
     flat = [figure.add_subplot(1, 3, n) for n in (2, 3)]
-    lines = run.backbones(PRESENT, chosen)
-    for n, colour in enumerate(colours):
+    for lines, colour in zip(run.backbones(PRESENT, chosen), colours, strict=True):
         for line in lines:
-            points = MM * line[n].T
+            points = MM * line.T
             space.plot(*points, color=colour, lw=1.0)
             for ax, (i, j) in zip(flat, ((0, 2), (1, 2)), strict=True):
                 ax.plot(points[i], points[j], color=colour, lw=1.0)
@@ -138,13 +162,13 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
 def _path(run: RunData) -> Drawn:
     figure = _figure(run, 'desired and actual path', (12.0, 5.5))
     left, middle, right = figure.subplots(1, 3)
-    numbers = {}
+    numbers: dict[str, float | None] = {}
     for n, path in enumerate(run.paths()):
         colour = COLOURS[n % len(COLOURS)]
         for ax, (i, j) in ((left, (0, 1)), (middle, (0, 2))):
             ax.plot(MM * path.desired[:, i], MM * path.desired[:, j], 'k--', lw=1.0)
             ax.plot(MM * path.actual[:, i], MM * path.actual[:, j], color=colour, lw=1.2)
-        label = f'path {n + 1}: RMSE {shown(path.rmse, "m")}'
+        label = f'path {n + 1}: RMSE of the distance {shown(path.rmse, "m")}'
         right.plot(np.linspace(0, 100, len(path.distances)), MM * path.distances, color=colour,
                    lw=1.0, label=label)  # fmt: skip
         numbers[f'path_{n + 1}_rmse'] = path.rmse
@@ -153,15 +177,20 @@ def _path(run: RunData) -> Drawn:
         ax.set_aspect('equal', adjustable='datalim')
         _finish(ax, f'{i} [mm]', f'{j} [mm]', legend=False)
     left.set_title('dashed: desired', fontsize=9)
-    _finish(right, 'share of the path [%]', 'distance from the desired path [mm]')
+    # Which topic the parameter names is not recorded.
+    title = "coloured: the planner's feedback (default: tip_pose, the model)"
+    middle.set_title(title, fontsize=9)
+    _finish(right, 'share of the recorded samples [%]', 'distance from the desired path [mm]')
     return Drawn('path', figure, numbers)
 
 
 def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
-    robot = Robot(run.description, shapes.model)
+    robots = [Robot(run.description, model) for model in shapes.models]
     chosen = np.unique(np.linspace(0, len(shapes.time) - 1, STIFFNESS_SAMPLES).astype(int))
-    values, guess = np.full((len(chosen), 3), np.nan), None
+    values, guess, robot = np.full((len(chosen), 3), np.nan), None, robots[0]
     for row, n in enumerate(chosen):
+        if robot is not robots[shapes.model[n]]:
+            robot, guess = robots[shapes.model[n]], None
         if shapes.gravity is not None:
             robot.gravity = shapes.gravity[n]
         q = robot.forward(shapes.actuation[n], wrench=shapes.wrench[n], guess=guess)
@@ -169,7 +198,9 @@ def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
             guess = q
             symmetric = robot.compliance(q)[:3, :3]
             values[row] = np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))
-    figure = _figure(run, f'stiffness of the tip along the run, model {shapes.model}', (10.0, 4.5))
+    figure = _figure(
+        run, f'stiffness of the tip along the run, model {_named(shapes)}', (10.0, 4.5)
+    )
     ax = figure.subplots()
     stiffness = 1.0 / np.where(values > 0.0, values, np.nan)
     for i, label in enumerate(('stiffest direction', 'middle', 'softest direction')):
@@ -182,7 +213,7 @@ def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
 def _timing(run: RunData, shapes: Shapes | None) -> Drawn:
     figure = _figure(run, "loop timing, by the senders' stamps", (10.0, 5.0))
     left, right = figure.subplots(1, 2)
-    numbers: dict[str, float] = {}
+    numbers: dict[str, float | None] = {}
     for topic, colour in zip(STREAMS, COLOURS, strict=False):
         periods = np.diff(run.stamps(topic)) if run.has(topic) else np.zeros(0)
         if len(periods) < 2:
@@ -213,12 +244,22 @@ def _finish(ax: Axes, x: str, y: str, legend: bool = True) -> None:
 
 def _along_the_way(shapes: Shapes) -> Array:
     """Return moments between which the tip goes equally far: a robot at rest is drawn once."""
-    steps = np.linalg.norm(np.diff(shapes.tip[:, :3], axis=0), axis=1)
-    way = np.concatenate([[0.0], np.cumsum(np.where(steps > NOISE, steps, 0.0))])
+    way, last = [0.0], shapes.tip[0, :3].tolist()
+    for here in shapes.tip[1:, :3].tolist():
+        # From where it was last counted: slow motion is less than noise from one to the next.
+        step = math.dist(here, last)
+        moved = step > NOISE
+        way.append(way[-1] + step if moved else way[-1])
+        last = here if moved else last
     wanted = np.linspace(0.0, way[-1], SHAPES_DRAWN)
     return np.unique(np.searchsorted(way, wanted))
 
 
-def _at(time: Array, values: Array, wanted: Array) -> Array:
-    columns: Any = [np.interp(wanted, time, v, left=np.nan, right=np.nan) for v in values.T]
-    return np.column_stack(columns)
+def _named(shapes: Shapes) -> str:
+    return ', then '.join(shapes.models)
+
+
+def _rms(values: Array) -> float | None:
+    """Return the root mean square of what is known; None where nothing is."""
+    known = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(known**2))) if len(known) else None

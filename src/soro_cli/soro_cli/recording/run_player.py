@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from soro_cli.file_errors import writing
 from soro_cli.people_units import SHOWN
-from soro_cli.recording.run_data import Array, COMMANDED, PRESENT, RunData, Shapes, TRUTH
+from soro_cli.recording.run_data import COMMANDED, PRESENT, RunData, Shapes, TRUTH
+from soro_cli.recording.series import Array, at, near
 
 PLAYER = 'player.html'
 FRAMES = 1500  # at most; the page stays below some megabytes
@@ -41,15 +42,20 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
     time = shapes.time[keep]
     actuation = run.actuation()
     unit, size = SHOWN[run.actuators[0].unit]
-    companions = {
-        name: _lines(run, topic, np.searchsorted(other.time, time).clip(0, len(other.time) - 1))
-        for name, topic in (('commanded', COMMANDED), ('plant', TRUTH))
-        if (other := run.shapes(topic)) is not None
-    }
+    companions = {}
+    for name, topic in (('commanded', COMMANDED), ('plant', TRUTH)):
+        other = run.shapes(topic)
+        if other is not None:
+            index, there = near(other.time, time)
+            if topic == COMMANDED:
+                there &= run.commanded_at(other.time[index])
+            companions[name] = _lines(run, topic, index, there)
+    stand_in = np.where(np.isnan(actuation.measured), actuation.applied, np.nan)
     paths = run.paths()
     return {
         'time': _numbers(time - time[0], 3),
-        'shapes': _lines(run, PRESENT, keep),
+        'shapes': _lines(run, PRESENT, keep, np.full(len(keep), True)),
+        'source': actuation.source,
         'radii': [_numbers([1e3 * r], 2)[0] for r in shapes.radii],
         **companions,
         'desired': [_numbers(1e3 * p.desired, 2) for p in paths],
@@ -57,24 +63,33 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
         'unit': unit,
         'limits': [min(a.minimum for a in run.actuators) / size,
                    max(a.maximum for a in run.actuators) / size],
-        'measured': _series(actuation.time, actuation.present / size, time),
+        'measured': _series(actuation.time, actuation.measured / size, time),
+        'applied': _series(actuation.time, stand_in / size, time),
         'asked': _series(actuation.time, actuation.commanded / size, time),
         'tip': _numbers(1e3 * shapes.tip[keep, :3], 2),
     }  # fmt: skip
 
 
-def _lines(run: RunData, topic: str, keep: NDArray[np.int_]) -> list[Any]:
-    """Return, per backbone, per frame, the flat list of x, y, z [mm]."""
-    found = []
-    for line in run.backbones(topic, keep):
-        stations = np.unique(np.linspace(0, line.shape[1] - 1, STATIONS).astype(int))
-        found.append(_numbers(1e3 * line[:, stations].reshape(len(keep), -1), 2))
-    return found
+def _lines(
+    run: RunData, topic: str, keep: NDArray[np.int_], there: NDArray[np.bool_]
+) -> list[Any]:
+    """Return, per backbone, per frame, the flat list of x, y, z [mm]; None: not `there`."""
+    frames = run.backbones(topic, keep)
+    return [
+        [_thinned(line) if seen else None for line, seen in zip(lines, there, strict=True)]
+        for lines in zip(*frames, strict=False)
+    ]
+
+
+def _thinned(line: Array) -> Any:
+    stations = np.unique(np.linspace(0, len(line) - 1, STATIONS).astype(int))
+    return _numbers(1e3 * line[stations].ravel(), 2)
 
 
 def _series(time: Array, values: Array, wanted: Array) -> list[Any]:
-    filled = np.where(np.isnan(values), 0.0, values)
-    return [_numbers(np.interp(wanted, time, column), 4) for column in filled.T]
+    """Return each column at the wanted times; None where nothing is known."""
+    columns = np.round(at(time, values, wanted), 4).T.tolist()
+    return [[None if x != x else x for x in column] for column in columns]
 
 
 def _numbers(values: Any, digits: int) -> Any:

@@ -28,7 +28,10 @@ per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('recording', help='folder of a bag, an .mcap file, or a CSV table')
-    parser.add_argument('--robot', help='table only: name of the catalogue, or a robot file')
+    parser.add_argument(
+        '--robot',
+        help='name of the catalogue, or a robot file; default for a bag: the file in it',
+    )
     parser.add_argument('--write', metavar='FILE', help='robot file that gets the result')
     parser.add_argument('--knots', type=int, default=7, help='table only: points of each curve')
     bag = parser.add_argument_group('bag only')
@@ -88,32 +91,29 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
     from soro_mechanics.robot import Robot
 
     from soro_cli import people_units
-    from soro_cli.errors import CliError
     from soro_cli.file_errors import writing
-    from soro_cli.recording.identify_bag import (
-        draw_report,
-        measured_tip,
-        postures,
-        save_figure,
-    )
+    from soro_cli.recording.identify_postures import postures
+    from soro_cli.recording.identify_report import draw_report, save_figure
+    from soro_cli.recording.identify_tip import measured_tip
     from soro_cli.recording.open_bag import open_bag
     from soro_cli.recording.results import default_folder
-    from soro_cli.recording.run_data import choose_namespace, PRESENT, RunData
+    from soro_cli.recording.run_data import choose_namespace, RunData
     from soro_cli.tables import note
 
     speed = people_units.number(arguments.speed, 'm/s', '--speed')
     settling = people_units.number(arguments.settling, 's', '--settling')
     _check_choice(arguments)
     with open_bag(path) as bag:
-        data = RunData(bag, choose_namespace(bag, arguments.namespace))
-        shapes = data.shapes(PRESENT)
-        model = arguments.model or (shapes.model if shapes else data.description.models[0])
+        data = RunData(bag, choose_namespace(bag, arguments.namespace), arguments.robot)
+        for text in data.notes:
+            note(f'soro: {text}')
+        model = arguments.model or _model(data)
         robot = Robot(data.description, model)
         tip = measured_tip(data, arguments.tip)
         observations = postures(data, tip, speed, settling)
         gravity, by = _gravity(arguments, data)
         space = ParameterSpace(data.description, _parameters(arguments, robot))
-        offsets = _offsets(arguments, robot)
+        offsets = _offsets(arguments, robot, data.actuation())
         unknowns = len(space.names) + (0 if offsets is None else len(offsets))
         _check_rest(arguments, len(observations), unknowns)
         if not arguments.json:
@@ -121,7 +121,7 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
             values = ' '.join(f'{g:g}' for g in gravity)
             note(
                 f'{len(observations)} postures, measured by {tip.topic} ({what}); model {model}; '
-                f'gravity {values} m/s^2 ({by})'
+                f'gravity {values} m/s^2 ({by}); actuation {_actuation(data.actuation())}'
             )
         found = identify(
             space, model, observations, offsets=offsets, gravity=gravity,
@@ -133,12 +133,38 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         if arguments.write and found.better and found.names:
             with writing(Path(arguments.write)):
                 space.write(found.factors.tolist(), Path(arguments.write))
-    _report(arguments, space, found, observations, gravity, picture)
-    if not found.better:
+    _report(arguments, space, found, observations, gravity, data.actuation(), picture)
+    return 0 if found.better else 1
+
+
+def _model(data: Any) -> str:
+    """Return the model that ran, else the robot's first."""
+    from soro_cli.errors import CliError
+    from soro_cli.recording.run_data import PRESENT
+
+    shapes = data.shapes(PRESENT)
+    if shapes is None:
+        return str(data.description.models[0])
+    if len(shapes.models) > 1:
         raise CliError(
-            'postures that the fit had not seen are met worse than before: nothing is written', 402
+            f'the model was changed during the recording ({", ".join(shapes.models)}): say which '
+            f'one is to be fitted (--model {shapes.models[0]})'
         )
-    return 0
+    return str(shapes.models[0])
+
+
+def _actuation(data: Any) -> str:
+    """Return where the actuation of the postures is from, for a person."""
+    from itertools import compress
+
+    blind = list(compress(data.names, ~data.sensed))
+    gaps = [f'{name} {share:.1%}' for name, share in data.unmeasured.items() if 0.0 < share < 1.0]
+    text = 'measured'
+    if blind:
+        text = f'applied for {", ".join(blind)} (never measured), measured for the others'
+    if len(blind) == len(data.names):
+        text = 'applied, none was measured'
+    return f'{text}; sensor silent, left out: {", ".join(gaps)}' if gaps else text
 
 
 def _check_choice(arguments: argparse.Namespace) -> None:
@@ -213,13 +239,19 @@ def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
     return [p for p in chosen if p.name not in arguments.fix]
 
 
-def _offsets(arguments: argparse.Namespace, robot: Any) -> Any:
+def _offsets(arguments: argparse.Namespace, robot: Any, data: Any) -> Any:
     """Return the offsets that are asked for, or None."""
     from soro_mechanics.identification_offsets import Offsets
+
+    from soro_cli.errors import CliError
 
     sensors = arguments.sensor_offset
     if 'all' in sensors:
         sensors = [a.name for a in robot.actuators]
+    for name in sensors:
+        if data.unmeasured.get(name) == 1.0:
+            raise CliError(f'--sensor-offset {name}: the recording holds no measurement of it; '
+                           'leave it out')  # fmt: skip
     if not (sensors or arguments.marker_offset):
         return None
     return Offsets(robot, sensors, arguments.marker_offset)
@@ -227,13 +259,16 @@ def _offsets(arguments: argparse.Namespace, robot: Any) -> Any:
 
 def _report(
     arguments: argparse.Namespace, space: Any, found: Any, observations: Any, gravity: Any,
-    picture: Path,
+    actuation: Any, picture: Path,
 ) -> None:  # fmt: skip
     from dataclasses import asdict
 
     from soro_cli.people_units import shown
-    from soro_cli.tables import print_json, print_table
+    from soro_cli.tables import note, print_json, print_table
 
+    worse = 'postures that the fit had not seen are met worse than before: nothing is written'
+    if not found.better:
+        note(f'soro: {worse}')
     if arguments.json:
         errors = ('before', 'after', 'held_before', 'held_after', 'noise')
         print_json({
@@ -250,7 +285,15 @@ def _report(
             'level': found.level, 'postures': len(observations), 'better': found.better,
             'oriented': observations.oriented, 'gravity': gravity.tolist(),
             'correlation': found.correlation.tolist(), 'picture': str(picture),
+            'actuation': {
+                name: {'source': 'measured' if sensed else 'applied', 'unmeasured': share}
+                for (name, share), sensed in zip(
+                    actuation.unmeasured.items(), actuation.sensed, strict=True
+                )
+            },
             **{name: asdict(getattr(found, name)) for name in errors},
+            # In the one line there is, as any other refusal says it.
+            **({} if found.better else {'error_code': 402, 'error_message': worse}),
         })  # fmt: skip
         return
     rows = [
@@ -276,7 +319,7 @@ def _report(
     ]
     print_table('error of the tip (RMS)', ('', 'before', 'after'), rows)
     print(picture)
-    if arguments.write and found.better:
+    if arguments.write and found.better and found.names:
         print(arguments.write)
 
 

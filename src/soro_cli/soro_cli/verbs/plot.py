@@ -9,8 +9,9 @@ from pathlib import Path
 
 SUMMARY = 'draw a recording: actuation, shape, path, stiffness, timing; and an HTML player'
 EPILOG = """\
-example:
+examples:
   soro plot bags/stiff_flop_2026-11-20_15-50-01
+  soro plot bags/run --tip tracker/pose
 """
 
 
@@ -23,6 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'out/plots/<bag>/<namespace>)',
     )  # fmt: skip
     parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
+    parser.add_argument(
+        '--robot', help="name or file of the robot that was recorded; default: the bag's file"
+    )
+    parser.add_argument(
+        '--tip', metavar='TOPIC', help='measured poses of the tip to draw too (relative name)'
+    )
     parser.add_argument('--json', action='store_true', help='print the numbers as JSON')
 
 
@@ -39,12 +46,17 @@ def run(arguments: argparse.Namespace) -> int:
     with open_bag(arguments.bag) as bag:
         namespace = choose_namespace(bag, arguments.namespace)
         folder = arguments.output or default_folder('plots', bag, namespace)
-        run_data = RunData(bag, namespace)
-        if not bag.finished:
-            note('soro: this recording was cut off; drawn is what it holds')
+        run_data = RunData(bag, namespace, arguments.robot)
+        for text in run_data.notes:
+            note(f'soro: {text}')
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        drawn = draw_all(run_data)
+        measured = None
+        if arguments.tip is not None:
+            from soro_cli.recording.identify_tip import measured_tip
+
+            measured = measured_tip(run_data, arguments.tip)
+        drawn = draw_all(run_data, measured)
         # What an earlier run drew and this one does not would pass for this recording's.
         for name in (*(f'{figure}.png' for figure in FIGURES), PLAYER):
             with writing(folder / name):
@@ -53,12 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
         player = folder / PLAYER
         if write_player(run_data, player):
             files.append(player)
+        for topic, fault in run_data.clock_faults.items():
+            note(f'soro: {namespace}/{topic}: {fault}; drawn by the times of its receipt')
     numbers = {one.name: one.numbers for one in drawn}
     if arguments.json:
         print_json({'files': [str(f) for f in files], 'numbers': numbers})
         return 0
     rows = [
-        (f'{name}: {what.replace("_", " ")}', f'{value:.4g}')
+        (f'{name}: {what.replace("_", " ")}', 'unknown' if value is None else f'{value:.4g}')
         for name, values in numbers.items()
         for what, value in values.items()
     ]

@@ -1,0 +1,55 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of recordings share: one whose truth is known, and the command in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from recorded_run import RecordedRun
+from soro_cli.bag_reader import _Types
+from soro_cli.main import main
+
+
+@pytest.fixture(scope='session')
+def recorded(tmp_path_factory) -> RecordedRun:
+    return RecordedRun(tmp_path_factory.mktemp('bags') / 'run')
+
+
+class Done(NamedTuple):
+    """What a call of the command gave."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def soro(tmp_path, monkeypatch, capsys) -> Callable[..., Done]:
+    """Call the command in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> Done:
+        capsys.readouterr()
+        code = main(words)
+        return Done(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def alter(monkeypatch) -> Callable[[str, Callable[[Any], None]], None]:
+    """Change every message of a type as it is read: another recording without writing one."""
+
+    def install(kind: str, change: Callable[[Any], None]) -> None:
+        def decode(types, name, data, original=_Types.decode):
+            message = original(types, name, data)
+            if name.endswith(f'/{kind}'):
+                change(message)
+            return message
+
+        monkeypatch.setattr(_Types, 'decode', decode)
+
+    return install
