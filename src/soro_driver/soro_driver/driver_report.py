@@ -35,16 +35,21 @@ class Status:
     values: dict[str, Any]
 
 
-def report(loop: ControlLoop, inlet: CommandInlet | None) -> list[Status]:
+def report(
+    loop: ControlLoop, inlet: CommandInlet | None, emulated: bool | None = None
+) -> list[Status]:
     """Return all statuses of a running loop."""
-    statuses = [device_status(loop), loop_status(loop)]
+    statuses = [device_status(loop, emulated), loop_status(loop)]
     if inlet is not None:
         statuses.append(command_status(inlet))
     return statuses
 
 
-def device_status(loop: ControlLoop) -> Status:
-    """Say what the device does and what it takes to move again."""
+def device_status(loop: ControlLoop, emulated: bool | None) -> Status:
+    """Say what the device does and what it takes to move again.
+
+    `emulated` is None for whoever owns no device.
+    """
     safety, identity = loop.safety, loop.identity
     state = safety.state
     faults = fault_names(safety.faults, loop.device.fault_text)
@@ -70,6 +75,8 @@ def device_status(loop: ControlLoop) -> Status:
         'reconnections': loop.reconnections,
         'timeouts': loop.timeouts,
     }
+    if emulated is not None:
+        values['emulated'] = str(emulated).lower()
     values |= {f'link_{name}': count for name, count in loop.device.link_counts().items()}
     return Status('device', level, message, values)
 

@@ -259,7 +259,12 @@ class DriverNode(GuardedLifecycleNode):
 
     def statuses(self, loop: ControlLoop) -> list[Status]:
         """Return what the diagnostics say about a running loop."""
-        return report(loop, self._inlet)
+        return report(loop, self._inlet, self.emulated)
+
+    @property
+    def emulated(self) -> bool | None:
+        """Whether the device is an emulated one; None where this node owns none."""
+        return bool(self._table.use_emulator)
 
     def _on_command(self, message: ActuatorCommand) -> None:
         now = time.monotonic()

@@ -39,10 +39,11 @@ class Driver(DriverNode):
 
 
 @pytest.fixture
-def driver(fake_device):
+def driver(fake_device, request):
     context = Context()
     context.init(args=[], domain_id=own_domain())
-    node = Driver(context=context, parameter_overrides=[Parameter('robot', value='spatial_cc')])
+    parameters = [Parameter('robot', value='spatial_cc'), *getattr(request, 'param', ())]
+    node = Driver(context=context, parameter_overrides=parameters)
     node.kind = fake_device
     assert node.trigger_configure() is SUCCESS
     yield node
@@ -68,6 +69,16 @@ def test_an_end_after_a_loss_that_left_the_outputs_as_they_were_is_an_error(driv
 def test_an_end_with_safe_outputs_is_none(driver):
     driver.make_safe()
     assert driver._diagnostics.level('device') is Level.OK
+
+
+@pytest.mark.parametrize(
+    ('driver', 'said'),
+    [((), 'true'), ([Parameter('use_emulator', value=False)], 'false')], indirect=['driver'],
+)  # fmt: skip
+def test_the_diagnostics_say_whether_the_device_is_an_emulated_one(driver, said):
+    driver._on_change()
+    values = {v.key: v.value for v in driver._diagnostics._statuses['device'].values}
+    assert values['emulated'] == said
 
 
 def clear_fault(node):

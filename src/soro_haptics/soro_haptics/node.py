@@ -154,6 +154,11 @@ class HapticRenderer(DriverNode):
         found = super().statuses(loop)
         return found if self._control is None else [*found, *haptic_statuses(self._control)]
 
+    @property
+    def emulated(self) -> bool | None:
+        """Whether the device is an emulated one; None on topics, where the driver owns it."""
+        return None if self._topics else super().emulated
+
     def destroy_node(self) -> None:
         """Listen to the collector no longer."""
         self._collector.stop()

@@ -79,6 +79,14 @@ def test_a_calibration_that_cannot_be_used_is_not_used(ros, monkeypatch, tmp_pat
     assert not answer.success and 'calibrate it' in answer.message
 
 
+@pytest.mark.parametrize(('loop', 'emulated'), [('direct', True), ('topics', None)])
+def test_only_the_owner_of_the_device_says_whether_it_is_emulated(
+    ros, monkeypatch, tmp_path, loop, emulated
+):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path, loop=loop)
+    assert node.emulated is emulated
+
+
 def edit(file, old, new):
     text = file.read_text(encoding='utf-8')
     assert text.count(old) == 1

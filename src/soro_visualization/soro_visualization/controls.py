@@ -14,8 +14,11 @@ TASKS = ('position', 'position_and_axis', 'pose')  # of trajectory_planner
 class Controls(Protocol):
     """Carries out what is asked for; called from the threads of the page."""
 
-    def move_to(self, pose: Array, task: str, follow: bool) -> None:
-        """Solve for a tip pose (4, 4) in base_link; with `follow` the robot goes there."""
+    def move_to(self, pose: Array, task: str | None, follow: bool) -> None:
+        """Solve for a tip pose (4, 4) in base_link; with `follow` the robot goes there.
+
+        `task` is what must be met, one of `TASKS`; None: what the planner has been told last.
+        """
 
     def actuate(self, actuation: Array) -> None:
         """Send an actuation (m,), SI."""
@@ -28,6 +31,9 @@ class Controls(Protocol):
 
     def release(self) -> None:
         """Have the planner command nothing any more."""
+
+    def withdraw(self) -> None:
+        """Drop what has not gone out yet: the robot was taken away."""
 
     def watch(self, what: str, on: bool) -> None:
         """Say whether somebody looks at 'ghost' or 'ellipsoids', which cost something."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.parsers.expat import ExpatError
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 
@@ -38,7 +39,7 @@ def expand(file: Path, prefix: str) -> str:
     Raises
     ------
     UrdfError
-        xacro is not installed or refuses the file.
+        xacro is not installed or refuses the file, or it is no XML.
     """
     try:
         import xacro
@@ -46,5 +47,5 @@ def expand(file: Path, prefix: str) -> str:
         raise UrdfError('xacro is not installed (apt: ros-<distro>-xacro)') from None
     try:
         return str(xacro.process_file(str(file), mappings={'prefix': prefix}).toxml())
-    except xacro.XacroException as error:
+    except (xacro.XacroException, ExpatError, OSError) as error:
         raise UrdfError(f'{file}: {error}') from None

@@ -36,6 +36,7 @@ class InteractiveTarget:
     def __init__(self, server: Any, frame_id: str, move_to: Callable[[Array], None]) -> None:
         self._server, self._frame_id, self._move_to = server, frame_id, move_to
         self._touched = False
+        self._held = self._refused = False
         self._inserted = False
 
     def follow(self, tip: Array, extent: float) -> None:
@@ -51,15 +52,30 @@ class InteractiveTarget:
         self._server.applyChanges()
 
     def let_go(self) -> None:
-        """Return to the tip: the robot was moved by other means."""
-        self._touched = False
+        """Return to the tip: the robot was stopped or moved by other means.
+
+        Whoever drags has to take it anew.
+        """
+        self._touched, self._refused = False, self._held
+
+    def hide(self) -> None:
+        """Take the marker away until the next `follow`: nobody knows where the tip is."""
+        self.let_go()
+        if self._inserted:
+            self._inserted = False
+            self._server.erase(NAME)
+            self._server.applyChanges()
 
     def close(self) -> None:
         """Take the marker away."""
         self._server.shutdown()
 
     def _on_feedback(self, feedback: Any) -> None:
-        if feedback.event_type == feedback.POSE_UPDATE:
+        if feedback.event_type == feedback.MOUSE_DOWN:
+            self._held, self._refused = True, False
+        elif feedback.event_type == feedback.MOUSE_UP:
+            self._held = False
+        elif feedback.event_type == feedback.POSE_UPDATE and not self._refused:
             self._touched = True
             self._move_to(pose_matrix(feedback.pose))
 

@@ -70,13 +70,13 @@ def tube(rod: Rod, number: int, namespace: str, colour: ColorRGBA) -> Marker:
     length = np.concatenate(
         [[0.0], np.cumsum(np.linalg.norm(np.diff(rod.positions, axis=0), axis=1))]
     )
-    count = int(np.ceil(length[-1] / radius * PER_RADIUS)) + 1
+    spheres = float(length[-1]) / radius * PER_RADIUS + 1.0  # infinite for the thinnest
     marker = Marker(ns=namespace, id=number, action=Marker.ADD, color=colour)
     marker.pose.orientation.w = 1.0
-    if count <= MOST_SPHERES:
+    if spheres <= MOST_SPHERES:
         marker.type = Marker.SPHERE_LIST
         marker.scale = Vector3(x=2 * radius, y=2 * radius, z=2 * radius)
-        at = np.linspace(0.0, length[-1], count)
+        at = np.linspace(0.0, length[-1], int(np.ceil(spheres)))
         points = np.stack([np.interp(at, length, rod.positions[:, i]) for i in range(3)], axis=1)
     else:
         marker.type, points = Marker.LINE_STRIP, rod.positions

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Path
@@ -32,11 +33,19 @@ from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
 from soro_visualization.interactive_target import interactive_server, InteractiveTarget
 from soro_visualization.link_transforms import link_transforms
 from soro_visualization.markers import Markers
-from soro_visualization.readout import readout_from_message, Snapshot
-from soro_visualization.rigid_parts import read_urdf, RigidParts
+from soro_visualization.ownership import Ownership
+from soro_visualization.reading import read_or_warn
+from soro_visualization.readout import (
+    angles_from_message,
+    emulated_from_statuses,
+    readout_from_message,
+    Snapshot,
+)
+from soro_visualization.rigid_parts import read_urdf, RigidParts, UrdfError
 from soro_visualization.robot_requests import RobotRequests
 from soro_visualization.shape import Shape, shape_from_message
 
+T = TypeVar('T')
 REPORTS = QoSProfile(depth=50)
 LOOPBACK = '127.0.0.1'
 GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes
@@ -115,12 +124,17 @@ class Visualization(GuardedLifecycleNode):
         self._urdf = ''
         file = find_description(self._description.name, self.table.urdf)
         if file is not None:
-            self._urdf = expand(file, self._frames.prefix)
-            self._parts = read_urdf(self._urdf, self._frames.prefix)
+            try:
+                self._urdf = expand(file, self._frames.prefix)
+                self._parts = read_urdf(self._urdf, self._frames.prefix)
+            except UrdfError as error:  # STOP and everything else work without rigid parts
+                self.get_logger().warning(f'{error}; shown without these rigid parts')
         self._snapshot = Snapshot()
+        self._ownership = Ownership()
         self._ellipsoids: Ellipsoids | None = None
         self._state_at = self._shape_at = self._ghost_at = -np.inf
         self._words_at: dict[str, float] = {}
+        self._statuses: dict[str, Any] = {}  # what `words` are from
         self._stamp: Any = None
         self._markers_due = self._ghost_due = self._compliance_due = 0.0
         self._drawn_silent = False
@@ -141,13 +155,15 @@ class Visualization(GuardedLifecycleNode):
             self._inbox.open(kind, topic, qos)
         if self.table.publish_description and self._urdf:
             self._urdf_out.publish(String(data=self._urdf))
+        if self.table.publish_description and self._parts is not None:
             self._publish_links('fixed', self._tf_static)
         server = interactive_server(self)
         if server is not None:
             self._target = InteractiveTarget(
                 server, self._frames.base_link,
-                lambda pose: self._requests.move_to(pose, 'position', True),
+                lambda pose: self._requests.move_to(pose, self._task(), True),
             )  # fmt: skip
+            self._requests.on_end = self._target.let_go
         if self.table.viewer:
             self._serve()
         self._timer = self.create_timer(
@@ -191,14 +207,18 @@ class Visualization(GuardedLifecycleNode):
                 'whoever reaches it can move the robot'
             )
 
+    def _task(self) -> str | None:
+        """Return what the page says must be met; None where there is no page to say it."""
+        return None if self._viewer is None else self._viewer.panel.task
+
     def _on_timer(self) -> None:
         seconds = time.monotonic()  # a clock that is set back must not make old things new
-        self._requests.send_waiting()
         viewer = self._viewer
         shown = viewer is not None and (viewer.watched or not viewer.scene.started)
         # The timer's grid: due when it is nearer to now than to the next tick.
         markers_due = seconds >= self._markers_due - 0.5 / self.table.rate
         fresh = (shown or markers_due) and self._read(seconds)
+        self._requests.send_waiting()  # after reading: a stop ends what waits
         if viewer is not None:
             self._read_rare(viewer, seconds)
         if shown:
@@ -217,31 +237,48 @@ class Visualization(GuardedLifecycleNode):
         snapshot, inbox = self._snapshot, self._inbox
         snapshot.time = now
         message = inbox.newest('configuration')
-        fresh = None if message is None else shape_from_message(message)
+        fresh = self._understood(shape_from_message, message, 'configuration')
         if fresh is not None:
             snapshot.shape, self._stamp = fresh, message.header.stamp
-            self._shape_at = now
+            self._shape_at, self._requests.wrench = now, fresh.wrench
         snapshot.silent = now - self._shape_at > self.table.state_timeout
         self._read_ghost(now)
         message = inbox.newest('actuator_state')
-        if message is not None:
-            readout = readout_from_message(self._description.actuators, message)
-            if readout is not None:
-                snapshot.actuators, self._state_at = readout, now
+        readout = self._understood(
+            lambda message: readout_from_message(self._description.actuators, message),
+            message, 'actuator_state',
+        )  # fmt: skip
+        if readout is not None:
+            snapshot.actuators, self._state_at = readout, now
+            if self._ownership.taken_away(readout):
+                self._requests.withdraw()
         elif now - self._state_at > self.table.state_timeout:
             snapshot.actuators = None
-        message = inbox.newest('joint_states')
-        if message is not None:
-            snapshot.angles = dict(zip(message.name, message.position, strict=True))
+        angles = self._understood(
+            angles_from_message, inbox.newest('joint_states'), 'joint_states'
+        )
+        snapshot.angles |= angles or {}  # several may publish, some of them no angles
         return fresh is not None
 
-    def _read_ghost(self, now: float) -> None:
-        # Listened to only while it is looked at: the solver solves it only for listeners.
-        looked_at = 'ghost' in self._requests.watched and (
+    def _understood(self, read: Callable[[Any], T], message: Any, topic: str) -> T | None:
+        """Return what a message says; None where there is none, or none that can be shown."""
+        if message is None:
+            return None
+        return read_or_warn(
+            read, message, topic,
+            lambda text: self.get_logger().warning(text, throttle_duration_sec=2.0),
+        )  # fmt: skip
+
+    def _looked_at(self, what: str) -> bool:
+        """Whether somebody wants to see something that others have to compute for it."""
+        return what in self._requests.watched and (
             (self._viewer is not None and self._viewer.watched)
             or self._markers_out.get_subscription_count() > 0
         )
-        if not looked_at:
+
+    def _read_ghost(self, now: float) -> None:
+        # Listened to only while it is looked at: the solver solves it only for listeners.
+        if not self._looked_at('ghost'):
             self._inbox.close('commanded_configuration')
             self._snapshot.ghost = None
             return
@@ -251,7 +288,10 @@ class Visualization(GuardedLifecycleNode):
         self._ghost_due = now + 1.0 / self.table.marker_rate
         message = self._inbox.newest('commanded_configuration')
         if message is not None:
-            self._snapshot.ghost, self._ghost_at = shape_from_message(message), now
+            self._snapshot.ghost = self._understood(
+                shape_from_message, message, 'commanded_configuration'
+            )
+            self._ghost_at = now
         elif now - self._ghost_at > GHOST_PERIOD:
             self._snapshot.ghost = None
 
@@ -264,19 +304,16 @@ class Visualization(GuardedLifecycleNode):
                 if status.name.startswith(prefix):
                     name = status.name.removeprefix(prefix)
                     words[name], self._words_at[name] = (status.level[0], status.message), now
+                    self._statuses[name] = status
         for name in [n for n in words if now - self._words_at[n] > WORDS_TIMEOUT]:
-            del words[name]  # whoever said it is gone
-        self._snapshot.emulated = None
-        if self._snapshot.actuators is not None and self._requests.driven:
-            self._snapshot.emulated = self.count_publishers('emulator/configuration') > 0
+            del words[name], self._statuses[name]  # whoever said it is gone
+        self._snapshot.driven = self._snapshot.actuators is not None and self._requests.driven
+        self._snapshot.emulated = emulated_from_statuses(self._statuses.values())
         if not viewer.scene.started:
             return
-        cloud = self._inbox.newest('workspace')
+        cloud = self._understood(read_cloud, self._inbox.newest('workspace'), 'workspace')
         if cloud is not None:
-            try:
-                viewer.show_cloud(*read_cloud(cloud))
-            except ValueError as error:  # anybody may publish a cloud
-                self.get_logger().warning(f'workspace: {error}')
+            viewer.show_cloud(*cloud)
         for name in ('desired', 'actual'):
             path = self._inbox.newest(f'{name}_path')
             if path is not None:
@@ -284,21 +321,41 @@ class Visualization(GuardedLifecycleNode):
                              for p in path.poses]  # fmt: skip
                 viewer.show_path(name, np.array(positions).reshape(-1, 3))
 
+    @property
+    def ellipsoids_wanted(self) -> bool:
+        """Whether compliances are asked for: somebody looks, and the shape is the present one."""
+        return not self._snapshot.silent and self._looked_at('ellipsoids')
+
     def _ask_compliance(self, now: float, shape: Shape) -> None:
-        if 'ellipsoids' not in self._requests.watched:
-            self._ellipsoids = None
+        if not self.ellipsoids_wanted:
+            self._take_ellipsoids(None)
         elif now >= self._compliance_due:
             self._compliance_due = now + self.table.compliance_period
             self._requests.ask_compliance(lambda found: self._on_compliance(found, shape))
 
     def _on_compliance(self, messages: list[Any], shape: Shape) -> None:
-        self._ellipsoids = ellipsoids(chosen(messages), shape.extent, shape.thickest)
+        if not self.ellipsoids_wanted:
+            return  # an answer that comes late
+        self._take_ellipsoids(
+            self._understood(
+                lambda found: ellipsoids(chosen(found), shape.extent, shape.thickest),
+                messages, 'compute_compliance',
+            )
+        )  # fmt: skip
+
+    def _take_ellipsoids(self, found: Ellipsoids | None) -> None:
+        if found is None and self._ellipsoids is None:
+            return
+        self._ellipsoids = found
         if self._viewer is not None:
-            self._viewer.show_ellipsoids(self._ellipsoids)
+            self._viewer.show_ellipsoids(found)
 
     def _publish_markers(self, shape: Shape) -> None:
         if self._target is not None:
-            self._target.follow(shape.tip, shape.extent)
+            if self._snapshot.silent:
+                self._target.hide()
+            else:
+                self._target.follow(shape.tip, shape.extent)
         if self.table.publish_description and self._parts is not None:
             self._publish_links('revolute', self._tf)
         if self._markers_out.get_subscription_count() > 0:

@@ -101,14 +101,24 @@ class PageClient:
 
     def drag(self, name: str, position: tuple[float, float, float], steps: int = 5) -> None:
         """Drag a gizmo to a position in units of the scene."""
-        node = self.scene[name]
-        start, end = np.array(node.get('position', (0, 0, 0)), dtype=float), np.array(position)
-        wxyz = tuple(float(x) for x in node.get('wxyz', (1.0, 0.0, 0.0, 0.0)))
-        self._send(messages.TransformControlsDragStartMessage(name))
+        start = np.array(self.scene[name].get('position', (0, 0, 0)), dtype=float)
+        self.grab(name)
         for i in range(1, steps + 1):
-            place = tuple((start + (end - start) * i / steps).tolist())
-            self._send(messages.TransformControlsUpdateMessage(name, wxyz, place))
+            self.pull(name, tuple((start + (np.array(position) - start) * i / steps).tolist()))
             self.receive(0.03)
+        self.let_go(name)
+
+    def grab(self, name: str) -> None:
+        """Take hold of a gizmo."""
+        self._send(messages.TransformControlsDragStartMessage(name))
+
+    def pull(self, name: str, position: tuple[float, float, float]) -> None:
+        """Move a gizmo that is held to a position in units of the scene."""
+        wxyz = tuple(float(x) for x in self.scene[name].get('wxyz', (1.0, 0.0, 0.0, 0.0)))
+        self._send(messages.TransformControlsUpdateMessage(name, wxyz, position))
+
+    def let_go(self, name: str) -> None:
+        """Let a gizmo go."""
         self._send(messages.TransformControlsDragEndMessage(name))
 
     def _send(self, message: Any) -> None:

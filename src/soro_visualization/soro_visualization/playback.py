@@ -11,7 +11,8 @@ from __future__ import annotations
 from array import array
 import bisect
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+import logging
 import threading
 import time
 from typing import Any
@@ -20,7 +21,13 @@ import numpy as np
 from soro_mechanics.robot_file import RobotDescription
 
 from soro_visualization.cloud import read_cloud
-from soro_visualization.readout import readout_from_message, Snapshot
+from soro_visualization.reading import read_or_warn
+from soro_visualization.readout import (
+    angles_from_message,
+    emulated_from_statuses,
+    readout_from_message,
+    Snapshot,
+)
 from soro_visualization.shape import shape_from_message
 from soro_visualization.viewer import Viewer
 
@@ -136,6 +143,7 @@ class Playback:
         self._at, self._playing, self._speed = 0.0, True, 1.0
         self._lock = threading.Lock()
         self._shown: dict[str, int] = {}
+        self._said: set[str] = set()
         gui = viewer.server.gui
         with gui.add_folder('Time', order=-1.0):
             self._slider = gui.add_slider(
@@ -186,25 +194,34 @@ class Playback:
         self._show_seldom(at)
 
     def _moment(self, at: float) -> Snapshot:
-        recording = self._recording
+        recording, actuators = self._recording, self._description.actuators
         snapshot = Snapshot(time=at)
-        message = recording.newest('configuration', at)
-        if message is not None:
-            snapshot.shape = shape_from_message(message)
-        message = recording.newest('commanded_configuration', at, OLD)
-        if message is not None:
-            snapshot.ghost = shape_from_message(message)
-        message = recording.newest('actuator_state', at, OLD)
-        if message is not None:
-            snapshot.actuators = readout_from_message(self._description.actuators, message)
-        message = recording.newest('joint_states', at, OLD)
-        if message is not None:
-            snapshot.angles = dict(zip(message.name, message.position, strict=True))
-        for status in recording.reports(at):
+        snapshot.shape = self._read('configuration', at, float('inf'), shape_from_message)
+        snapshot.ghost = self._read('commanded_configuration', at, OLD, shape_from_message)
+        snapshot.actuators = self._read(
+            'actuator_state', at, OLD, lambda message: readout_from_message(actuators, message)
+        )
+        snapshot.angles = self._read('joint_states', at, OLD, angles_from_message) or {}
+        reports = list(recording.reports(at))
+        snapshot.emulated = emulated_from_statuses(reports)
+        snapshot.driven = snapshot.emulated is not None  # older recordings do not say it
+        for status in reports:
             level = status.level if isinstance(status.level, int) else status.level[0]
             name = status.name.removeprefix(recording.prefix)
             snapshot.words[name] = (level, status.message)
         return snapshot
+
+    def _read(self, name: str, at: float, oldest: float, read: Callable[[Any], Any]) -> Any:
+        """Return what the newest message of a topic says, None where there is none to show."""
+        message = self._recording.newest(name, at, oldest)
+        if message is None:
+            return None
+        return read_or_warn(read, message, name, self._warn)
+
+    def _warn(self, text: str) -> None:
+        if text not in self._said:  # the same message is shown many times
+            self._said.add(text)
+            logging.getLogger(__name__).warning(text)
 
     def _show_seldom(self, at: float) -> None:
         if not self._viewer.scene.started:
@@ -214,11 +231,12 @@ class Playback:
             if number == self._shown.get(name, 0):
                 continue
             self._shown[name] = number
-            message = self._recording.newest(name, at)
             if name == 'workspace':
-                if message is not None:
-                    self._viewer.show_cloud(*read_cloud(message))
+                cloud = self._read(name, at, float('inf'), read_cloud)
+                if cloud is not None:
+                    self._viewer.show_cloud(*cloud)
                 continue
+            message = self._recording.newest(name, at)
             poses = [] if message is None else message.poses
             positions = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in poses]
             self._viewer.show_path(name.removesuffix('_path'), np.array(positions).reshape(-1, 3))

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.status import Code
+from soro_node.named_lists import lists_fit
 
 from soro_visualization.display_units import millimetres
 from soro_visualization.shape import Array, Shape
@@ -44,6 +45,8 @@ class ActuatorReadout:
         Constant of the message.
     source : str
         Who is in control.
+    stops : int
+        How often somebody called `driver/stop`.
     """
 
     commanded: Array
@@ -52,6 +55,7 @@ class ActuatorReadout:
     flags: tuple[int, ...]
     device_state: int
     source: str = ''
+    stops: int = 0
 
     @property
     def present(self) -> Array:
@@ -73,8 +77,10 @@ class Snapshot:
         None: nobody speaks for the device.
     words : dict of str to (int, str)
         Diagnostics by 'node: status': level and message.
+    driven : bool
+        There is somebody who can be stopped.
     emulated : bool, optional
-        None: not known.
+        Whether that drives an emulator; None: it does not say.
     angles : dict of str to float
         Of driven joints [rad].
     time : float [s]
@@ -85,16 +91,29 @@ class Snapshot:
     silent: bool = False
     actuators: ActuatorReadout | None = None
     words: dict[str, tuple[int, str]] = field(default_factory=dict)
+    driven: bool = False
     emulated: bool | None = None
     angles: dict[str, float] = field(default_factory=dict)
     time: float = 0.0
 
 
 def readout_from_message(actuators: Sequence[Actuator], message: Any) -> ActuatorReadout | None:
-    """Return the readout of a soro_msgs/ActuatorState, None where it is another robot's."""
+    """Return the readout of a soro_msgs/ActuatorState, None where it is another robot's.
+
+    Raises
+    ------
+    ValueError
+        A list has not one value for each name.
+    """
     names = list(message.name)
     if sorted(names) != sorted(a.name for a in actuators):
         return None
+    lists = message.commanded, message.applied, message.measured, message.flags
+    if not lists_fit(names, names, *lists):
+        raise ValueError(
+            f'commanded, applied, measured and flags have {", ".join(str(len(x)) for x in lists)} '
+            f'values, expected {len(names)} each: one for every name'
+        )
     order = [names.index(a.name) for a in actuators]
     return ActuatorReadout(
         np.array(message.commanded)[order],
@@ -103,7 +122,29 @@ def readout_from_message(actuators: Sequence[Actuator], message: Any) -> Actuato
         tuple(int(message.flags[i]) for i in order),
         int(message.device_state),
         message.command_source,
+        getattr(message, 'stops', 0),  # recordings may be older than the field
     )
+
+
+def angles_from_message(message: Any) -> dict[str, float]:
+    """Return the finite angles of a sensor_msgs/JointState [rad]; there may be none at all."""
+    pairs = zip(message.name, message.position, strict=False)
+    return {name: angle for name, angle in pairs if np.isfinite(angle)}
+
+
+def emulated_from_statuses(statuses: Iterable[Any]) -> bool | None:
+    """Return whether the drivers of a robot drive an emulator, None where none says it.
+
+    Of diagnostic_msgs/DiagnosticStatus. One that drives hardware is enough to call it that.
+    """
+    said = [
+        value.value == 'true'
+        for status in statuses
+        if status.name.endswith(': device')
+        for value in status.values
+        if value.key == 'emulated'
+    ]
+    return all(said) if said else None
 
 
 def flag_words(flags: int) -> str:
@@ -111,14 +152,14 @@ def flag_words(flags: int) -> str:
     return ', '.join(word for bit, word in FLAGS if flags & bit)
 
 
-def badge(emulated: bool | None) -> str:
+def badge(driven: bool, emulated: bool | None) -> str:
     """Return HTML that says whether this is an emulator or hardware."""
-    if emulated is None:
+    if not driven:
         text, colour = 'no device', '#888888'
     elif emulated:
         text, colour = 'EMULATOR', '#1971c2'
-    else:
-        text, colour = 'HARDWARE', '#c92a2a'
+    else:  # a robot that may move people is taken for one that does
+        text, colour = 'HARDWARE?' if emulated is None else 'HARDWARE', '#c92a2a'
     return _pill(text, colour)
 
 

@@ -9,16 +9,15 @@ import threading
 import time
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Wrench
+import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
-from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.task import Future
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
-from soro_node.conversions import pose_to_message
+from soro_node.conversions import pose_to_message, wrench_to_message
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST
 from std_srvs.srv import Trigger
@@ -27,40 +26,14 @@ from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.msg import ActuatorCommand
 from soro_msgs.srv import ComputeCompliance, SolveInverse
 from soro_visualization.controls import TASKS
+from soro_visualization.planner_settings import PlannerSettings
+from soro_visualization.reading import read_or_warn
+from soro_visualization.service_calls import Buttons, OneAtATime
 from soro_visualization.shape import Array, Shape, shape_from_message
 
 TASK_TIMEOUT = 2.0  # s; a planner that ends while it is asked never answers
-ANSWER_TIMEOUT = 10.0  # s; nor does a solver
-
-
-class OneAtATime:
-    """Asks a service one thing at a time; who does not answer in time can be asked again."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._due = 0.0
-        self._answer: Future | None = None
-
-    @property
-    def free(self) -> bool:
-        """Whether nothing is under way."""
-        answer = self._answer
-        if answer is None or answer.done():
-            return True
-        if time.monotonic() < self._due:
-            return False
-        self._client.remove_pending_request(answer)
-        self._answer = None
-        return True
-
-    def ask(self, request: Any, answered: Callable[[Any], None]) -> bool:
-        """Ask, and hand the response over when it comes; whether anybody is there to answer."""
-        if not self._client.service_is_ready():
-            return False
-        self._due = time.monotonic() + ANSWER_TIMEOUT
-        self._answer = self._client.call_async(request)
-        self._answer.add_done_callback(lambda done: answered(done.result()))
-        return True
+TARGET_AGE = 1.0  # s; nobody expects a robot to set off towards an older target
+REMEDIES = {'driver/stop': 'use the hardware stop'}
 
 
 class RobotRequests:
@@ -76,6 +49,16 @@ class RobotRequests:
     frames : Frames
     answered : callable
         ``answered(shape, text, good, arrived)``: the outcome of a target.
+
+    Attributes
+    ----------
+    wrench : ndarray, shape (6,) [N, N m]
+        At the tip, axes of base_link: the load that the planner reckons with as well.
+    on_end : callable
+        Called when what was asked for before ends: by STOP, release, a slider, or from outside.
+    watched : set of str
+    samples : int
+        Of a workspace; 0: as many as the compliance node takes by itself.
     """
 
     def __init__(
@@ -92,52 +75,68 @@ class RobotRequests:
                 ('driver/stop', Trigger), ('driver/clear_fault', Trigger),
                 ('trajectory_planner/release', Trigger),
                 ('trajectory_planner/set_parameters', SetParameters),
+                ('trajectory_planner/get_parameters', GetParameters),
                 ('kinematics_solver/solve_inverse', SolveInverse),
                 ('compliance/compute_compliance', ComputeCompliance),
             )
         }  # fmt: skip
         self._workspace = ActionClient(node, AnalyzeWorkspace, 'compliance/analyze_workspace')
         self._lock = threading.Lock()
-        self._waiting_pose: tuple[Array, str, bool] | None = None
-        self._waiting_actuation: Array | None = None
+        # What was asked for and has not gone out, each with the time of asking.
+        self._waiting_pose: tuple[float, Array, str | None, bool] | None = None
+        self._waiting_actuation: tuple[float, Array] | None = None
+        self._unsolved: tuple[PoseStamped, str | None, bool, int] | None = None
         self._solver = OneAtATime(self._clients['kinematics_solver/solve_inverse'])
         self._compliance = OneAtATime(self._clients['compliance/compute_compliance'])
-        self._order = 0  # of a target on its way; counts on when it must not go out any more
+        self._planner = PlannerSettings(self._clients['trajectory_planner/get_parameters'])
+        self._buttons = Buttons(
+            self._clients, lambda text, good: self._answered(None, text, good, True), REMEDIES
+        )
+        self._order = 0  # of targets on their way; counts on when they must not go out any more
         self._task_due = 0.0  # when the planner must have taken the task; zero: it is not asked
+        self.wrench: Array = np.zeros(6)
+        self.on_end: Callable[[], None] = lambda: None
         self.watched: set[str] = {'ghost'}
-        self.samples = 0  # of a workspace; 0: as many as the compliance node takes by itself
+        self.samples = 0
 
     @property
     def driven(self) -> bool:
         """Whether there is somebody who can be stopped."""
         return bool(self._clients['driver/stop'].service_is_ready())
 
-    def move_to(self, pose: Array, task: str, follow: bool) -> None:
+    def move_to(self, pose: Array, task: str | None, follow: bool) -> None:
         """Have a tip pose solved, and sent when the robot is to follow."""
         with self._lock:
-            self._waiting_pose, self._waiting_actuation = (pose, task, follow), None
+            self._waiting_pose = time.monotonic(), pose, task, follow
+            self._waiting_actuation = None
 
     def actuate(self, actuation: Array) -> None:
         """Have an actuation sent."""
+        self.withdraw()
         with self._lock:
-            self._withdraw()
-            self._waiting_actuation = actuation
+            self._waiting_actuation = time.monotonic(), actuation
 
     def stop(self) -> None:
         """Have the driver take its safe action; drops what was waiting."""
-        with self._lock:
-            self._withdraw()
-        self._trigger('driver/stop')
+        self.withdraw()
+        self._buttons.press('driver/stop')
 
     def clear_fault(self) -> None:
-        """Clear what is latched in the driver."""
-        self._trigger('driver/clear_fault')
+        """Clear what is latched in the driver; drops what was waiting."""
+        self.withdraw()
+        self._buttons.press('driver/clear_fault')
 
     def release(self) -> None:
         """Have the planner command nothing any more; drops what was waiting."""
+        self.withdraw()
+        self._buttons.press('trajectory_planner/release')
+
+    def withdraw(self) -> None:
+        """Drop every target that has not gone out: the robot was stopped or taken away."""
         with self._lock:
-            self._withdraw()
-        self._trigger('trajectory_planner/release')
+            self._waiting_actuation = self._waiting_pose = self._unsolved = None
+            self._order, self._task_due = self._order + 1, 0.0
+        self.on_end()
 
     def watch(self, what: str, on: bool) -> None:
         """Note what somebody looks at."""
@@ -161,30 +160,45 @@ class RobotRequests:
 
     def send_waiting(self) -> None:
         """Send the newest target; called at the rate of the display."""
+        self._buttons.look()
         with self._lock:
-            late = 0.0 < self._task_due < time.monotonic()
-            if late:
+            now = time.monotonic()
+            unanswered = 0.0 < self._task_due < now
+            if unanswered:
                 self._order, self._task_due = self._order + 1, 0.0
+            # A target goes out only in the order in which it was taken: STOP may come between.
+            order = self._order
             actuation, self._waiting_actuation = self._waiting_actuation, None
-            pose = self._waiting_pose if self._solver.free and not self._task_due else None
+            pose = None if self._task_due else self._waiting_pose
             if pose is not None:
                 self._waiting_pose = None
-        if late:
+        if unanswered:
             self._not_sent('trajectory_planner does not answer')
+        if any(x is not None and now - x[0] > TARGET_AGE for x in (actuation, pose)):
+            self._not_sent(f'it has waited for more than {TARGET_AGE:g} s')
+            return
         if actuation is not None:
-            self._send_actuation(actuation)
+            self._send_actuation(actuation[1], order)
         if pose is not None:
-            self._send_pose(*pose)
+            self._send_pose(*pose[1:], order)
+        self._solve_waiting()
 
     def ask_compliance(self, take: Callable[[list[Any]], None]) -> None:
-        """Ask for the compliance along the backbones, unless an answer is still due."""
+        """Ask for the compliance along the backbones, unless an answer is still due.
+
+        `take` gets an empty list where there is nobody to ask, or no answer for the present shape.
+        """
 
         def answered(response: Any) -> None:
-            if response is not None and response.error_code == Code.NONE:
-                take(list(response.compliance))
+            good = response is not None and response.error_code == Code.NONE
+            take(list(response.compliance) if good else [])
 
-        if self._compliance.free:
-            self._compliance.ask(ComputeCompliance.Request(along_backbone=True), answered)
+        if not self._compliance.ready:
+            take([])
+        elif self._compliance.free:
+            self._compliance.ask(
+                ComputeCompliance.Request(along_backbone=True, wrench=self._load()), answered
+            )
 
     def destroy(self) -> None:
         """Give clients and publishers back."""
@@ -194,27 +208,13 @@ class RobotRequests:
         for publisher in (self._pose, self._actuation):
             self._node.destroy_publisher(publisher)
 
-    def _trigger(self, name: str) -> None:
-        client = self._clients[name]
-        if not client.service_is_ready():
-            self._answered(None, f'{name} does not answer', False, True)
-            return
-
-        def answered(future: Any) -> None:
-            response = future.result()
-            if response is not None:
-                words = response.message or ('done' if response.success else 'refused')
-                self._answered(None, f'{name}: {words}', response.success, True)
-
-        client.call_async(Trigger.Request()).add_done_callback(answered)
-
     def _nobody_moves(self, publisher: Any) -> bool:
         nobody = publisher.get_subscription_count() == 0
         if nobody:
             self._answered(None, 'nobody takes targets: no trajectory_planner here', False, True)
         return nobody
 
-    def _send_actuation(self, actuation: Array) -> None:
+    def _send_actuation(self, actuation: Array, order: int) -> None:
         if self._nobody_moves(self._actuation):
             return
         message = ActuatorCommand(
@@ -224,18 +224,29 @@ class RobotRequests:
             value=[float(x) for x in actuation],
         )
         message.header.stamp = self._node.get_clock().now().to_msg()
-        self._actuation.publish(message)
+        self._publish(self._actuation, message, order)
 
-    def _send_pose(self, pose: Array, task: str, follow: bool) -> None:
+    def _send_pose(self, pose: Array, task: str | None, follow: bool, order: int) -> None:
         target = PoseStamped(pose=pose_to_message(pose))
         target.header.frame_id = self._frames.base_link
         target.header.stamp = self._node.get_clock().now().to_msg()
-        if follow and not self._nobody_moves(self._pose):
-            self._send_with_task(target, task)
-        else:
-            self._solve(target, task, False)
+        self._planner.refresh()
+        if not follow or self._nobody_moves(self._pose):
+            self._solve(target, task, False, order)
+        elif task is not None:
+            self._send_with_task(target, task, order)
+        elif self._publish(self._pose, target, order):
+            self._solve(target, task, True, order)
 
-    def _send_with_task(self, target: PoseStamped, task: str) -> None:
+    def _publish(self, publisher: Any, message: Any, order: int) -> bool:
+        """Send a target that was not withdrawn meanwhile; whether it went out."""
+        with self._lock:  # a STOP comes before or after the target, never in between
+            if order != self._order:
+                return False
+            publisher.publish(message)
+        return True
+
+    def _send_with_task(self, target: PoseStamped, task: str, order: int) -> None:
         """Send a target once the planner meets that part of it which is shown as solved.
 
         The planner is asked for it with every target: others may have set it since the last one.
@@ -245,51 +256,67 @@ class RobotRequests:
             self._not_sent('trajectory_planner does not answer')
             return
         with self._lock:
-            self._order, self._task_due = self._order + 1, time.monotonic() + TASK_TIMEOUT
-            order = self._order
+            if order != self._order:
+                return
+            self._task_due = time.monotonic() + TASK_TIMEOUT
 
         def answered(future: Any) -> None:
             response = future.result()
             results = [] if response is None else response.results
-            taken = bool(results) and results[0].successful
-            with self._lock:  # a STOP comes before or after the target, never in between
+            with self._lock:
                 if order != self._order:
                     return  # withdrawn meanwhile
                 self._task_due = 0.0
-                if taken:
-                    self._pose.publish(target)
-            if taken:
-                self._solve(target, task, True)
-            else:
+            if not (results and results[0].successful):
                 reason = results[0].reason if results else 'no answer'
                 self._not_sent(f'trajectory_planner refuses the task {task}: {reason}')
+            elif self._publish(self._pose, target, order):
+                self._solve(target, task, True, order)
 
         value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=task)
         client.call_async(
             SetParameters.Request(parameters=[Parameter(name='task', value=value)])
         ).add_done_callback(answered)
 
-    def _withdraw(self) -> None:
-        """Drop every target that has not gone out yet; called with the lock."""
-        self._waiting_actuation = self._waiting_pose = None
-        self._order, self._task_due = self._order + 1, 0.0
-
     def _not_sent(self, why: str) -> None:
         self._answered(None, f'target not sent: {why}', False, True)
 
-    def _solve(self, target: PoseStamped, task: str, follow: bool) -> None:
+    def _solve(self, target: PoseStamped, task: str | None, follow: bool, order: int) -> None:
+        """Have the newest target solved for the page; the robot does not wait for the answer."""
+        with self._lock:
+            if order != self._order:
+                return
+            self._unsolved = target, task, follow, order
+        self._solve_waiting()
+
+    def _solve_waiting(self) -> None:
+        with self._lock:
+            if self._unsolved is None or not self._solver.free:
+                return
+            (target, task, follow, order), self._unsolved = self._unsolved, None
+        reached = self._planner.reached
+        request = SolveInverse.Request(
+            target=target, task=TASKS.index(task or reached.task), wrench=self._load(),
+            position_tolerance=reached.position, orientation_tolerance=reached.orientation,
+        )  # fmt: skip
+
         def answered(response: Any) -> None:
-            if response is not None:
+            if response is not None and order == self._order:
                 self._say_solution(response, follow)
 
-        request = SolveInverse.Request(target=target, task=TASKS.index(task))
         if not self._solver.ask(request, answered):
             self._answered(None, 'kinematics_solver does not answer', False, True)
+
+    def _load(self) -> Wrench:
+        return wrench_to_message(self.wrench)
 
     def _say_solution(self, response: Any, follow: bool) -> None:
         good = response.error_code == Code.NONE
         if response.error_code in (Code.NONE, Code.UNREACHABLE, Code.AT_LIMIT):
-            shape = shape_from_message(response.configuration)
+            shape = read_or_warn(
+                shape_from_message, response.configuration, 'solve_inverse: configuration',
+                lambda text: self._node.get_logger().warning(text, throttle_duration_sec=2.0),
+            )  # fmt: skip
             text = f'residual {1e3 * response.position_error:.3g} mm'
             if response.orientation_error:
                 text += f', {57.29578 * response.orientation_error:.3g} deg'

@@ -111,7 +111,18 @@ def pose_matrix(message: Any) -> Array:
 
 
 def shape_from_message(message: Any) -> Shape | None:
-    """Return the shape in a soro_msgs/Configuration, or None where a value is not finite."""
+    """Return the shape in a soro_msgs/Configuration, or None where a value is not finite.
+
+    Raises
+    ------
+    ValueError
+        It has no backbone or no extent, a radius that is not positive, or lists that do not fit.
+    """
+    for names, values in (('body_name', 'body_pose'), ('actuator_name', 'actuation')):
+        counts = len(getattr(message, names)), len(getattr(message, values))
+        if counts[0] != counts[1]:
+            raise ValueError(f'{names} and {values} have {counts[0]} and {counts[1]} entries')
+    _check(message.backbones)
     rods = _rods(message.backbones)
     f, t = message.wrench.force, message.wrench.torque
     stamp = message.header.stamp
@@ -129,7 +140,27 @@ def shape_from_message(message: Any) -> Shape | None:
         residual=float(message.status.residual),
         stamp=stamp.sec + 1e-9 * stamp.nanosec,
     )
-    return shape if np.isfinite(shape.extent) else None
+    numbers = [shape.tip, *shape.bodies.values(), shape.wrench]
+    numbers += [a for rod in rods for a in (rod.positions, rod.quaternions, rod.radius)]
+    if not all(np.isfinite(a).all() for a in numbers):
+        return None
+    if not 0.0 < shape.extent < np.inf:
+        raise ValueError(f'its extent is {shape.extent:g} m, expected a positive one')
+    return shape
+
+
+def _check(backbones: Sequence[Any]) -> None:
+    if not backbones:
+        raise ValueError('backbones is empty, expected at least one')
+    for backbone in backbones:
+        poses, radii = len(backbone.poses), len(backbone.radius)
+        if poses < 2 or radii != poses:
+            raise ValueError(
+                f'backbone {backbone.name!r} has {poses} poses and {radii} radii, expected as '
+                'many of both, at least two'
+            )
+        if min(backbone.radius) <= 0.0:
+            raise ValueError(f'backbone {backbone.name!r}: a radius is not positive')
 
 
 def _rods(backbones: Sequence[Any]) -> tuple[Rod, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import threading
 import time
 from typing import Any
 import zlib
@@ -74,9 +75,12 @@ class Viewer:
         )  # fmt: skip
         self.plots = ViewerPlots(self.server.gui, description.actuators, history)
         self.panel.on_task = self._on_task
-        self.panel.on_slider = self._on_slider
+        self.panel.on_end = self._let_go
         self._gizmo: Any = None
-        self._dragging, self._touched = False, False
+        self._dragging: int | None = None  # page whose hand is on the gizmo
+        self._touched = False  # it stands where a hand has left it
+        self._hand = threading.Lock()
+        self._paths: dict[str, Array] = {}
         self._layers = {'ghost': True, 'ellipsoids': False, 'workspace': True, 'paths': True}
         self._panel_due = self._plots_due = 0.0
 
@@ -101,6 +105,7 @@ class Viewer:
         """Show a moment: the scene always, text and plots a few times a second."""
         now = time.monotonic()
         self.plots.keep(snapshot)
+        self.panel.notice(snapshot)
         with self.server.atomic():
             if snapshot.shape is not None:
                 self.scene.show(snapshot.shape, snapshot.angles, snapshot.silent)
@@ -124,7 +129,8 @@ class Viewer:
 
     def show_path(self, name: str, positions: Array) -> None:
         """Show 'desired' or 'actual' path (n, 3)."""
-        self.scene.show_path(f'/paths/{name}', positions if self._layers['paths'] else [])
+        self._paths[name] = positions
+        self._draw_path(name)
 
     def show_solution(self, shape: Shape | None, text: str, good: bool, arrived: bool) -> None:
         """Show the answer of the inverse solver: shape and words.
@@ -152,37 +158,62 @@ class Viewer:
             self._gizmo.on_update(self._on_drag)
         if self._gizmo.visible != usable:  # nothing is dragged from where the robot may not be
             self._gizmo.visible = usable
-        if not self._dragging and not self._touched:
+            if not usable:
+                self._let_go()
+        if self._dragging is None and not self._touched:
             self._gizmo.position = shape.tip[:3, 3] * self.scene.zoom
             self._gizmo.wxyz = quaternions_wxyz(shape.tip[None, :3, :3])[0]
 
     async def _on_drag(self, event: Any) -> None:
         assert self._controls is not None
-        self._dragging, self._touched = event.phase != 'end', True
+        if event.phase == 'start':
+            self._dragging = event.client_id
+        if self._dragging != event.client_id:
+            return  # the drag has ended, though the hand may still be there
+        if event.phase == 'end':  # no word of the hand: viser says it for a page that is gone, too
+            self._dragging = None
+        if event.phase != 'update':
+            return
         if self.panel.sliders is not None:
             self.panel.sliders.forget_target()
         w, x, y, z = event.target.wxyz
         pose = np.eye(4)
         pose[:3, :3] = rotation_matrix(np.array([x, y, z, w]))
         pose[:3, 3] = np.asarray(event.target.position) / self.scene.zoom
-        self.plots.target(pose[:3, 3])
-        self._controls.move_to(pose, self.panel.task, self.panel.follow)
+        with self._hand:  # a robot taken away meanwhile gets no target any more
+            if self._dragging is None:
+                return
+            self._touched = True
+            self.plots.target(pose[:3, 3])
+            self._controls.move_to(pose, self.panel.task, self.panel.follow)
 
     def _on_task(self, task: str) -> None:
         if self._gizmo is not None:
             self._gizmo.disable_rotations = task == TASKS[0]
 
-    def _on_slider(self) -> None:
-        # The hand has left the gizmo for a slider: it returns to the tip.
-        self._touched = False
-        self.plots.target(None)
+    def _let_go(self) -> None:
+        """Return the gizmo to the tip; whoever holds it has to take it anew."""
+        with self._hand:
+            held = self._dragging is not None
+            self._dragging, self._touched = None, False
+            self.plots.target(None)
         self.scene.show_solution(None)
+        if held:
+            self.panel.say('the drag was ended: take the arrows anew', False)
 
     def _show_layer(self, name: str, on: bool) -> None:
         self._layers[name] = on
-        for node in {'workspace': ['/workspace'], 'paths': ['/paths/desired', '/paths/actual'],
-                     'ghost': ['/ghost'], 'ellipsoids': ['/ellipsoids']}[name]:  # fmt: skip
-            self.scene.visible(node, on)
+        if name == 'paths':
+            for path in self._paths:
+                self._draw_path(path)
+        elif name == 'workspace':
+            self.scene.visible('/workspace', on)
+        elif name == 'ellipsoids' and not on:  # they come back with the next answer
+            self.scene.show_ellipsoids(None)
+
+    def _draw_path(self, name: str) -> None:
+        shown = self._paths[name] if self._layers['paths'] else np.zeros((0, 3))
+        self.scene.show_path(f'/paths/{name}', shown)
 
 
 def port_for(port: int, namespace: str) -> int:

@@ -13,17 +13,17 @@ from soro_mechanics.actuators import Actuator, CoupledLimit
 
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.display_units import shown, size_of, step_of, unit_of
+from soro_visualization.ownership import Ownership
 from soro_visualization.readout import (
-    ACTIVE,
     ActuatorReadout,
     badge,
     flag_words,
-    NO_STATE,
     Snapshot,
     status_html,
 )
 from soro_visualization.shape import Array
 
+LET_GO = 0.5  # s without a movement, after which a slider that was held during a stop acts again
 HANDS_ON = 1.0  # s in which sliders stay where a hand left them, though the robot is not there
 FOLDED = 12  # more actuators than this start folded away
 
@@ -41,11 +41,14 @@ class ActuatorSliders:
     ) -> None:  # fmt: skip
         self._actuators, self._limits, self._send = actuators, limits, send
         self._sizes = np.array([size_of(a) for a in actuators])
+        self._low = np.array([a.minimum for a in actuators])
+        self._high = np.array([a.maximum for a in actuators])
         # What the sliders show, in their units; a value that is refused never gets here.
         self._shown = np.array([round(a.rest / size_of(a), 6) for a in actuators])
-        self._touched = -np.inf
+        self._touched = self._taken_away = -np.inf
         self._nearest = np.inf  # to what was sent, that the robot has been since
-        self._control = (NO_STATE, '')  # state of the device and who was in control of it
+        self._ownership = Ownership()
+        self.on_taken_away: Callable[[], None] = lambda: None
         self._values = gui.add_html('')
         self._note = gui.add_html('')
         self._sliders = []
@@ -73,15 +76,22 @@ class ActuatorSliders:
         self._note.content = ''
         self._send_touched(target)
 
+    def notice(self, readout: ActuatorReadout) -> None:
+        """Take note of a state without showing it: a target ends at once, texts can wait."""
+        if self._ownership.taken_away(readout):
+            self._taken_away = time.monotonic()
+            self.forget_target()
+            self.on_taken_away()
+
     def show(self, readout: ActuatorReadout | None, now: float) -> None:
         """Show a state: numbers, flags, and the sliders where no hand is on them."""
         if readout is None:
+            self._values.content = '<small>&nbsp; no actuator_state</small>'
             return
         self._values.content = self._table(readout)
+        self.notice(readout)
         applied = np.where(np.isfinite(readout.applied), readout.applied, readout.present)
         values = applied / self._sizes
-        if self._taken_away(readout):
-            self.forget_target()
         if now - self._touched < HANDS_ON:
             # A slow robot may be long on its way; one that somebody else moves comes no nearer.
             distance = float(np.max(np.abs(values - self._shown)))
@@ -91,13 +101,6 @@ class ActuatorSliders:
         for i, a in enumerate(self._actuators):
             if np.isfinite(values[i]) and abs(self._shown[i] - values[i]) > 2.0 * step_of(a):
                 self._put(i, values[i])
-
-    def _taken_away(self, readout: ActuatorReadout) -> bool:
-        """Whether the device has left ACTIVE or its owner; taking control is no such change."""
-        (state, owner), self._control = self._control, (readout.device_state, readout.source)
-        return state == ACTIVE and (
-            readout.device_state != ACTIVE or owner not in ('', readout.source)
-        )
 
     def _put(self, index: int, value: float) -> None:
         slider = self._sliders[index]
@@ -112,15 +115,16 @@ class ActuatorSliders:
         async def moved(event: Any) -> None:
             if event.client_id is None:
                 return  # set by us
+            if self._held_since_taken_away():
+                self._say('the robot was stopped or taken away: let go, then move it again')
+                self._put(index, self._shown[index])
+                return
             values = self._shown.copy()
             values[index] = event.target.value
-            target = values * self._sizes
+            # The ends of a slider are rounded, those of the actuator are not.
+            target = np.clip(values * self._sizes, self._low, self._high)
             broken = [x.name for x in self._limits if x.coefficients @ target > x.maximum]
-            self._note.content = (
-                f'<small style="color:#e67700">&nbsp; beyond {broken[0]}: not sent</small>'
-                if broken
-                else ''
-            )
+            self._say(f'beyond {broken[0]}: not sent' if broken else '')
             if broken:
                 self._put(index, self._shown[index])  # else the page would show what was not sent
                 return
@@ -128,6 +132,20 @@ class ActuatorSliders:
             self._send_touched(target)
 
         return moved
+
+    def _held_since_taken_away(self) -> bool:
+        """Whether a hand that moves a slider now has moved it ever since; sliders do not say.
+
+        What somebody else has stopped must not set off again under a hand that was late.
+        """
+        now = time.monotonic()
+        held = now - self._taken_away < LET_GO
+        if held:
+            self._taken_away = now
+        return held
+
+    def _say(self, text: str) -> None:
+        self._note.content = f'<small style="color:#e67700">&nbsp; {text}</small>' if text else ''
 
     def _table(self, readout: ActuatorReadout) -> str:
         if len(self._actuators) > FOLDED:
@@ -171,7 +189,7 @@ class ViewerPanel:
         self._controls, self._show = controls, show
         self.task, self.follow = TASKS[0], True
         self.on_task: Callable[[str], None] = lambda task: None
-        self.on_slider: Callable[[], None] = lambda: None
+        self.on_end: Callable[[], None] = lambda: None  # a target of the gizmo ends
         self._head = gui.add_html('')
         self._title = title
         if controls is not None:
@@ -188,12 +206,17 @@ class ViewerPanel:
         """Show a moment; called a few times a second."""
         self._head.content = (
             f'<div style="margin:0.3em 0.5em"><b>{self._title}</b><br>'
-            f'{badge(snapshot.emulated)}</div>'
+            f'{badge(snapshot.driven, snapshot.emulated)}</div>'
         )
         self._status.content = status_html(snapshot)
         self._legend.content = ''.join(legends)
         if self.sliders is not None:
             self.sliders.show(snapshot.actuators, now)
+
+    def notice(self, snapshot: Snapshot) -> None:
+        """Take note of a moment without showing it; called with every picture."""
+        if self.sliders is not None and snapshot.actuators is not None:
+            self.sliders.notice(snapshot.actuators)
 
     def say(self, text: str, good: bool = True) -> None:
         """Show the outcome of the last request."""
@@ -223,11 +246,16 @@ class ViewerPanel:
         controls: Controls,
     ) -> None:  # fmt: skip
         def send(target: Array) -> None:
-            self.on_slider()
+            self.on_end()
             controls.actuate(target)
+
+        def taken_away() -> None:
+            self.on_end()
+            controls.withdraw()
 
         with gui.add_folder('Actuators', expand_by_default=len(actuators) <= FOLDED):
             self.sliders = ActuatorSliders(gui, actuators, limits, send)
+            self.sliders.on_taken_away = taken_away
             rest = gui.add_button('All to rest')
             release = gui.add_button('Release', hint='the planner commands nothing any more')
             clear = gui.add_button('Clear fault', hint='driver/clear_fault: moves nothing')
@@ -238,13 +266,13 @@ class ViewerPanel:
 
         @release.on_click
         async def _(event: Any) -> None:
-            self.sliders.forget_target()
             controls.release()
+            self._end_target()
 
         @clear.on_click
         async def _(event: Any) -> None:
-            self.sliders.forget_target()
             controls.clear_fault()
+            self._end_target()
 
     def _add_layers(self, gui: Any, controls: Controls | None) -> None:
         with gui.add_folder('Show'):
@@ -277,5 +305,9 @@ class ViewerPanel:
     async def _on_stop(self, event: Any) -> None:
         assert self._controls is not None
         self._controls.stop()
-        if self.sliders is not None:
-            self.sliders.forget_target()
+        self._end_target()
+
+    def _end_target(self) -> None:
+        assert self.sliders is not None
+        self.sliders.forget_target()
+        self.on_end()

@@ -88,7 +88,7 @@ class ViewerScene:
     def show(
         self, shape: Shape, angles: dict[str, float] | None = None, stale: bool = False
     ) -> None:
-        """Show the present shape; in grey where it is only the last one known."""
+        """Show the present shape; in grey and without its load where it is the last known."""
         if not self.started:
             self.start(shape)
         tubes = cylinders(shape.rods)
@@ -99,7 +99,9 @@ class ViewerScene:
         self._show_tubes('/robot', tubes, colours, opacity=None)
         self._frame('/tip', shape.tip, 0.12)
         self._show_parts(shape, angles or {})
-        self._show_load(shape)
+        self._show_load(shape if shape.loaded and not stale else None)
+        if stale:
+            self.show_ellipsoids(None)
 
     def show_ghost(self, shape: Shape | None) -> None:
         """Show what is commanded, or nothing, also where the robot is already there."""
@@ -300,8 +302,8 @@ class ViewerScene:
             flat_shading=solid.kind == 'box', receive_shadow=False,
         )  # fmt: skip
 
-    def _show_load(self, shape: Shape) -> None:
-        if not shape.loaded:
+    def _show_load(self, shape: Shape | None) -> None:
+        if shape is None:
             self._hide('/load')
             self.legends.pop('load', None)
             return

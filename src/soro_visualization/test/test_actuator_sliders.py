@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file
 from soro_visualization.readout import ActuatorReadout
-from soro_visualization.viewer_panel import ActuatorSliders, HANDS_ON
+from soro_visualization.viewer_panel import ActuatorSliders, HANDS_ON, LET_GO
 
 CLOCK = 'soro_visualization.viewer_panel.time'
 BAR = 1e5  # Pa
@@ -56,11 +57,11 @@ class Page:
         slider.value = bar
         asyncio.run(slider.moved(SimpleNamespace(client_id=client, target=slider)))
 
-    def state(self, applied, state=ACTIVE, owner=PLANNER, after=PERIOD):
+    def state(self, applied, state=ACTIVE, owner=PLANNER, after=PERIOD, stops=0):
         """Show a state [bar] some time after the last one."""
         self.now += after
         values = np.array(applied, dtype=float) * BAR
-        readout = ActuatorReadout(values, values, values, (0, 0, 0), state, owner)
+        readout = ActuatorReadout(values, values, values, (0, 0, 0), state, owner, stops)
         self.sliders.show(readout, self.now)
 
     def rests(self, applied, **of):
@@ -93,6 +94,7 @@ def test_a_target_ends_at_once_with_the_state_or_the_owner_it_was_for(page, take
     page.state((0.5, 0.0, 0.0))
     page.state((0.2, 0.0, 0.0), **taken)
     np.testing.assert_allclose(page.shown, [0.2 * BAR, 0.0, 0.0])
+    page.now += LET_GO
     page.hand(1, 0.05)
     np.testing.assert_allclose(page.sent[-1], [0.2 * BAR, 0.05 * BAR, 0.0])
 
@@ -140,6 +142,32 @@ def test_rest_is_shown_and_the_base_of_what_comes_next(page):
     np.testing.assert_allclose(page.sent, [[BAR, 0, 0], [0, 0, 0], [0, 0.05 * BAR, 0]])
 
 
+@pytest.mark.parametrize('end', ['minimum', 'maximum'])
+def test_the_end_of_a_slider_is_the_limit_itself(end):
+    # A third of a bar is no number of six digits, and the planner lets nothing beyond.
+    actuator = replace(
+        read_robot_file(find_robot_file('stiff_flop')).actuators[0],
+        minimum=BAR / 3.0, maximum=2.0 * BAR / 3.0, rest=0.5 * BAR,
+    )  # fmt: skip
+    sent = []
+    [slider] = ActuatorSliders(Gui(), [actuator], (), sent.append)._sliders
+    slider.value = slider.min if end == 'minimum' else slider.max
+    asyncio.run(slider.moved(SimpleNamespace(client_id=1, target=slider)))
+    assert sent[-1][0] == getattr(actuator, end)
+
+
+def test_a_stop_is_noticed_in_every_state(page):
+    gone = []
+    page.sliders.on_taken_away = lambda: gone.append(None)
+    page.state((0.0, 0.0, 0.0), state=SAFE, stops=3)  # the first state says nothing of a stop
+    page.hand(0, 1.0)
+    page.state((0.0, 0.0, 0.0), state=SAFE, stops=3)
+    assert not gone
+    page.state((0.0, 0.0, 0.0), state=SAFE, stops=4)
+    assert len(gone) == 1
+    np.testing.assert_allclose(page.shown, 0.0)
+
+
 @pytest.mark.parametrize('seed', range(5))
 def test_what_is_sent_is_always_what_was_shown_but_for_the_slider_moved(page, seed):
     random = np.random.default_rng(seed)
@@ -160,3 +188,17 @@ def test_what_is_sent_is_always_what_was_shown_but_for_the_slider_moved(page, se
                 before[index] = value * BAR
                 np.testing.assert_allclose(page.sent[-1], before)
             np.testing.assert_allclose(page.shown, before)
+
+
+def test_a_slider_that_is_held_during_somebody_elses_stop_sends_nothing_until_it_is_let_go(page):
+    page.state([0.0, 0.0, 0.0])
+    page.hand(0, 0.2)
+    sent = len(page.sent)
+    page.state([0.2, 0.0, 0.0], state=SAFE, owner='', stops=1)
+    for bar in np.linspace(0.2, 0.8, 40):  # for longer than the pause
+        page.now += 0.1
+        page.hand(0, float(bar))
+    assert len(page.sent) == sent and 'let go' in page.sliders._note.content
+    page.now += LET_GO + 0.1
+    page.hand(0, 0.3)
+    assert len(page.sent) == sent + 1 and page.sliders._note.content == ''

@@ -7,36 +7,16 @@ from __future__ import annotations
 import sys
 from types import SimpleNamespace
 
+from interactive_stand_in import feedback, StandIn
 import numpy as np
 import pytest
 from soro_visualization.interactive_target import (
     interactive_server,
     InteractiveTarget,
-    NAME,
     target_marker,
 )
 from soro_visualization.shape import rotation_matrix
 from visualization_msgs.msg import InteractiveMarkerControl, InteractiveMarkerFeedback
-
-
-class StandIn:
-    """Has the methods of interactive_markers.InteractiveMarkerServer that we call."""
-
-    def __init__(self, *arguments):
-        self.arguments, self.inserted, self.poses, self.applied = arguments, [], [], 0
-
-    def insert(self, marker):
-        self.inserted.append(marker)
-
-    def setCallback(self, name, callback):  # noqa: N802 - their name
-        assert name == NAME
-        self.callback = callback
-
-    def setPose(self, name, pose):  # noqa: N802
-        self.poses.append(pose)
-
-    def applyChanges(self):  # noqa: N802
-        self.applied += 1
 
 
 def tip(z):
@@ -60,6 +40,35 @@ def test_it_follows_the_tip_until_a_hand_takes_it():
     target.let_go()
     target.follow(tip(0.06), 0.04)
     assert len(server.poses) == 2
+
+
+def test_a_hand_that_is_there_after_a_stop_has_to_take_it_anew():
+    server, moved = StandIn(), []
+    target = InteractiveTarget(server, 'arm/base_link', moved.append)
+    target.follow(tip(0.04), 0.04)
+    for kind in ('MOUSE_DOWN', 'POSE_UPDATE'):
+        server.callback(feedback(kind))
+    target.let_go()
+    for kind in ('POSE_UPDATE', 'MOUSE_UP', 'POSE_UPDATE'):
+        server.callback(feedback(kind))
+    assert len(moved) == 1
+    target.follow(tip(0.05), 0.04)
+    assert server.poses[-1].position.z == pytest.approx(0.05)
+    for kind in ('MOUSE_DOWN', 'POSE_UPDATE'):
+        server.callback(feedback(kind))
+    assert len(moved) == 2
+
+
+def test_it_is_gone_while_nobody_knows_where_the_tip_is():
+    server = StandIn()
+    target = InteractiveTarget(server, 'arm/base_link', lambda pose: None)
+    target.hide()
+    assert not server.applied
+    target.follow(tip(0.04), 0.04)
+    target.hide()
+    assert not server.inserted and server.applied == 2
+    target.follow(tip(0.05), 0.04)
+    assert server.inserted[-1].pose.position.z == pytest.approx(0.05)
 
 
 def test_its_arrows_lie_along_the_three_axes():

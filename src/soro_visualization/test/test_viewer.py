@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import socket
-import threading
 from types import SimpleNamespace
 
 from fixed_shapes import shape, straight
@@ -14,47 +13,13 @@ import numpy as np
 import pytest
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file
+from soro_visualization.ellipsoids import Ellipsoids
 from soro_visualization.page_client import PageClient
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.readout import ActuatorReadout, Snapshot
 from soro_visualization.viewer import derived_port, Viewer
 from soro_visualization.viewer_scene import STALE
-
-STATE = ActuatorReadout(
-    np.array([0.0, np.nan, 0.0]), np.zeros(3), np.array([1.0e4, 0.0, np.nan]), (0, 4, 8), 2,
-    '/arm/trajectory_planner',
-)  # fmt: skip
-
-
-class Noted:
-    """Controls that note what they are asked for."""
-
-    def __init__(self):
-        self.calls = []
-        self.called = threading.Event()
-
-    def __getattr__(self, name):
-        def call(*arguments):
-            self.calls.append((name, *arguments))
-
-        return call
-
-    def of(self, name):
-        return [c[1:] for c in self.calls if c[0] == name]
-
-
-@pytest.fixture
-def arm():
-    description = read_robot_file(find_robot_file('stiff_flop'))
-    noted = Noted()
-    viewer = Viewer(description, port=derived_port('test_viewer'), controls=noted)
-    try:
-        viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=1.0))
-        with PageClient(viewer.address) as page:
-            page.wait(lambda: '/target' in page.scene and 'STOP' in page.gui, 10.0, 'page')
-            yield viewer, page, noted
-    finally:
-        viewer.close()
+from viewer_bench import STATE
 
 
 def test_it_is_bound_to_loopback_and_nothing_in_the_page_leads_elsewhere(arm):
@@ -183,7 +148,7 @@ def test_dragging_asks_for_a_pose_in_metres(arm):
     tip = shape(0.5).tip[:3, 3]
     place = tuple((tip * viewer.scene.zoom + [0.1, 0.0, -0.1]).tolist())
     page.drag('/target', place)
-    page.wait(lambda: len(noted.of('move_to')) >= 6, 5.0, 'targets')
+    page.wait(lambda: len(noted.of('move_to')) >= 5, 5.0, 'targets')
     pose, task, follow = noted.of('move_to')[-1]
     np.testing.assert_allclose(
         pose[:3, 3], tip + np.array([0.1, 0.0, -0.1]) / viewer.scene.zoom, atol=1e-9
@@ -217,6 +182,16 @@ def test_layers_are_switched(arm):
     page.wait(lambda: '/paths/desired' in page.scene, 5.0, 'path')
     viewer.show_path('desired', points[:1])
     page.wait(lambda: page.scene['/paths/desired'].get('visible') is False, 5.0, 'no path')
+    page.set('desired and actual path', False)
+    page.wait(lambda: ('paths', False) in noted.of('watch'), 5.0, 'switch')
+    page.scene.pop('/paths/desired')
+    viewer.show_path('desired', points[::-1])  # it comes once, and nobody looks
+    page.set('desired and actual path', True)
+    page.wait(
+        lambda: 'points' in page.scene.get('/paths/desired', {}), 5.0, 'path that came unseen'
+    )
+    drawn = page.scene['/paths/desired']['points'].reshape(-1, 3)[0]
+    np.testing.assert_allclose(drawn, points[-1] * viewer.scene.zoom, rtol=1e-6)
 
 
 def test_a_load_is_an_arrow_with_its_size(arm):
@@ -226,6 +201,25 @@ def test_a_load_is_an_arrow_with_its_size(arm):
     assert '0.25 N' in viewer.scene.legends['load']
     viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=3.0))
     page.wait(lambda: page.scene['/load'].get('visible') is False, 5.0, 'no arrow')
+
+
+def test_what_is_silent_shows_no_numbers_no_load_and_no_ellipsoids(arm):
+    viewer, page, noted = arm
+    page.set('compliance ellipsoids', True)
+    page.wait(lambda: ('ellipsoids', True) in noted.of('watch'), 5.0, 'switch')
+    loaded = shape(0.5, (0.0, 0.0, -0.25))
+    viewer.show(Snapshot(shape=loaded, actuators=STATE, time=2.0))
+    viewer.show_ellipsoids(
+        Ellipsoids(np.zeros((1, 3)), np.eye(3)[None], np.full((1, 3), 1e-3), 0.1, 1.0, 0.1)
+    )
+    page.wait(lambda: {'/load', '/ellipsoids'} <= set(page.scene), 5.0, 'arrow and ellipsoids')
+    page.wait(lambda: '0.100 bar' in page.text(), 5.0, 'numbers')
+    viewer._panel_due = 0.0
+    viewer.show(Snapshot(shape=loaded, silent=True, time=3.0))
+    for name in ('/load', '/ellipsoids'):
+        page.wait(lambda n=name: page.scene[n].get('visible') is False, 5.0, f'end of {name}')
+    page.wait(lambda: '0.100 bar' not in page.text(), 5.0, 'end of the numbers')
+    assert not {'load', 'ellipsoids'} & set(viewer.scene.legends)
 
 
 def test_a_taken_port_is_stepped_over_and_the_address_is_the_real_one(arm):

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from fixed_shapes import NAMES, straight
 from geometry_msgs.msg import PoseStamped
+from interactive_stand_in import feedback, StandIn
 import numpy as np
 import pytest
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
 from soro_node.testing import RosSession, wait_until
 from soro_visualization.markers import OLD
 from soro_visualization.node import Visualization
@@ -26,40 +28,56 @@ from soro_msgs.srv import ComputeCompliance, SolveInverse
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
+LINK = '<link name="arm/base_link">{}</link>'
+MESH = f'<robot name="r">{LINK}</robot>'.format(
+    '<visual><geometry><mesh filename="a.stl"/></geometry></visual>'
+)
+JOINT = (
+    f'<robot name="r">{LINK.format("")}<link name="arm/wheel"/><joint name="j" type="continuous">'
+    '<parent link="arm/base_link"/><child link="arm/wheel"/></joint></robot>'
+)
+
 
 class Bench:
     """The node, and everything it talks to."""
 
-    def __init__(self, ros, **parameters):
-        self.node = ros.node(Visualization, '/arm', robot='stiff_flop', **parameters)
+    def __init__(self, ros, namespace='/arm', **parameters):
+        self.ros = ros
+        self.node = ros.node(Visualization, namespace, robot='stiff_flop', **parameters)
         assert ros.start(self.node)
         client = ros.client
-        self.configuration = client.create_publisher(Configuration, '/arm/configuration', 5)
-        self.state = client.create_publisher(ActuatorState, '/arm/actuator_state', 10)
-        self.poses = ros.listen(PoseStamped, '/arm/target_pose')
-        self.actuations = ros.listen(ActuatorCommand, '/arm/target_actuation')
+        self.configuration = client.create_publisher(
+            Configuration, f'{namespace}/configuration', 5
+        )
+        self.state = client.create_publisher(ActuatorState, f'{namespace}/actuator_state', 10)
+        self.poses = ros.listen(PoseStamped, f'{namespace}/target_pose')
+        self.actuations = ros.listen(ActuatorCommand, f'{namespace}/target_actuation')
         self.diagnostics = client.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.stops, self.requests, self.tasks = [], [], []
         self.refusal = ''  # of the planner, to a task
-        client.create_service(Trigger, '/arm/driver/stop', self._stop)
-        client.create_service(SolveInverse, '/arm/kinematics_solver/solve_inverse', self._solve)
+        client.create_service(Trigger, f'{namespace}/driver/stop', self._stop)
         client.create_service(
-            ComputeCompliance, '/arm/compliance/compute_compliance', self._compliance
+            SolveInverse, f'{namespace}/kinematics_solver/solve_inverse', self._solve
         )
         client.create_service(
-            SetParameters, '/arm/trajectory_planner/set_parameters', self._set_parameters
+            ComputeCompliance, f'{namespace}/compliance/compute_compliance', self._compliance
+        )
+        client.create_service(
+            SetParameters, f'{namespace}/trajectory_planner/set_parameters', self._set_parameters
         )
         self.compliance_asked = 0
         self.timer = client.create_timer(0.05, self._speak)
-        self.tip_z, self.solver = 0.04, True
+        self.tip_z, self.solver, self.state_stops, self.driven = 0.04, True, 0, True
 
     def _speak(self):
         if self.solver:
             self.configuration.publish(straight(self.tip_z))
+        if not self.driven:
+            return
         self.state.publish(
             ActuatorState(
                 name=NAMES[::-1], quantity=[1] * 3, commanded=[0.0] * 3, applied=[1e4, 0.0, 0.0],
-                measured=[1e4, 0.0, 0.0], flags=[0] * 3, device_state=2,
+                measured=[1e4, 0.0, 0.0], flags=[0] * 3, device_state=2, stops=self.state_stops,
             )
         )  # fmt: skip
 
@@ -186,31 +204,126 @@ def test_ellipsoids_are_asked_for_only_while_looked_at(bench, page):
     assert bench.compliance_asked == 0
     page.set('compliance ellipsoids', True)
     page.wait(lambda: bench.compliance_asked >= 2, 20.0, 'requests')
+    bench.solver = False
+    wait_until(lambda: not ellipsoids_wanted(bench))
+    bench.solver = True
+    wait_until(lambda: ellipsoids_wanted(bench))
     page.set('compliance ellipsoids', False)
-    page.receive(1.0)
-    asked = bench.compliance_asked
-    page.receive(1.0)
-    assert bench.compliance_asked == asked
+    page.wait(lambda: not ellipsoids_wanted(bench), 10.0, 'end')
+    page.set('compliance ellipsoids', True)
+    page.wait(lambda: ellipsoids_wanted(bench), 10.0, 'begin')
+    page.__exit__()  # the box stays ticked, the page is closed
+    wait_until(lambda: not ellipsoids_wanted(bench))
+
+
+def ellipsoids_wanted(bench):
+    return bench.node.ellipsoids_wanted
+
+
+@pytest.mark.parametrize(
+    ('said', 'word'), [('true', 'EMULATOR'), ('false', 'HARDWARE<'), (None, 'HARDWARE?')]
+)
+def test_the_badge_is_what_the_driver_says_of_itself(bench, page, said, word):
+    values = [] if said is None else [KeyValue(key='emulated', value=said)]
+    status = DiagnosticStatus(name='/arm/driver: device', values=values)
+
+    def shown():
+        bench.diagnostics.publish(DiagnosticArray(status=[status]))
+        return word in page.text()
+
+    page.wait(shown, 15.0, word)
+
+
+def test_messages_that_cannot_be_shown_end_nothing(bench, page):
+    joints = bench.ros.client.create_publisher(JointState, '/arm/joint_states', 5)
+    odd = straight()
+    odd.backbones = []
+
+    def spoken():
+        for _ in range(2):
+            bench.configuration.publish(odd)
+            bench.state.publish(ActuatorState(name=NAMES))
+            joints.publish(JointState(name=['a', 'b'], position=[np.inf]))
+        return 'ACTIVE' not in page.text()
+
+    bench.solver = bench.driven = False
+    page.wait(spoken, 10.0, 'silence')
+    bench.solver = bench.driven = True
+    page.wait(lambda: 'ACTIVE' in page.text() and 'solved' in page.text(), 10.0, 'life')
+
+
+def test_a_stop_of_somebody_else_ends_a_drag(bench, page):
+    page.grab('/target')
+    bench.poses.clear()
+    page.pull('/target', (0.2, 0.0, 0.8))
+    wait_until(lambda: bench.poses)
+    bench.state_stops += 1
+    wait_until(lambda: bench.node._viewer._dragging is None)
+    bench.stops.clear()
+    page.pull('/target', (0.3, 0.0, 0.7))
+    page.press('STOP')  # comes after it
+    wait_until(lambda: bench.stops)
+    scale = bench.node._viewer.scene.zoom
+    assert all(m.pose.position.x == pytest.approx(0.2 / scale) for m in bench.poses)
+
+
+def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(monkeypatch):
+    server = StandIn()
+    server.shutdown = lambda: None
+    monkeypatch.setattr('soro_visualization.node.interactive_server', lambda node: server)
+    with RosSession() as ros:
+        bench = Bench(ros, '/leg', viewer=False)
+        wait_until(lambda: server.inserted)
+        server.callback(feedback('MOUSE_DOWN'))
+        server.callback(feedback('POSE_UPDATE'))
+        wait_until(lambda: bench.poses)
+        assert not bench.tasks
+        standing = len(server.poses)
+        bench.state_stops += 1
+        wait_until(lambda: len(server.poses) > standing)
+        bench.poses.clear()
+        server.callback(feedback('POSE_UPDATE'))
+        assert bench.node._requests._waiting_pose is None
+        bench.solver = False
+        wait_until(lambda: not server.inserted)
+        bench.solver = True
+        wait_until(lambda: server.inserted)
+        assert not bench.poses
+
+
+def test_a_description_that_cannot_be_read_is_no_reason_to_have_no_stop(tmp_path):
+    for name, text in (
+        ('mesh', MESH), ('joint', JOINT), ('no_xml', 'not <xml'),
+    ):  # fmt: skip
+        file = tmp_path / f'{name}.urdf.xacro'
+        file.write_text(text)
+        with RosSession() as ros:
+            node = ros.node(
+                Visualization, '/leg', robot='stiff_flop', urdf=str(file), frame_prefix='arm/'
+            )
+            assert ros.start(node)
+            assert node.address
+            assert node._parts is None
 
 
 def test_markers_and_description_are_published():
     with RosSession() as ros:
-        bench = Bench(ros, viewer=False)
+        bench = Bench(ros, '/leg', viewer=False)
         assert bench.node.address == ''
-        arrays = ros.listen(MarkerArray, '/arm/markers')
+        arrays = ros.listen(MarkerArray, '/leg/markers')
         wait_until(lambda: arrays)
-        assert {m.header.frame_id for m in arrays[-1].markers} == {'arm/base_link'}
+        assert {m.header.frame_id for m in arrays[-1].markers} == {'leg/base_link'}
         assert {m.ns for m in arrays[-1].markers} == {'backbone'}
         bench.solver = False
         wait_until(lambda: arrays[-1].markers[0].color.r == pytest.approx(OLD.r))
         bench.solver = True
         wait_until(lambda: arrays[-1].markers[0].color.r != pytest.approx(OLD.r))
-        texts = ros.listen(String, '/arm/robot_description', LATCHED)
+        texts = ros.listen(String, '/leg/robot_description', LATCHED)
         fixed = ros.listen(TFMessage, '/tf_static', LATCHED)
         wait_until(lambda: texts)
-        assert '<link name="arm/base_link">' in texts[0].data
+        assert '<link name="leg/base_link">' in texts[0].data
         for transform in (t for m in fixed for t in m.transforms):
-            assert transform.header.frame_id.startswith('arm/')
+            assert transform.header.frame_id.startswith('leg/')
 
 
 def test_a_cloud_is_read_whatever_else_is_in_it():
