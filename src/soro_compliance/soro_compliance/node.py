@@ -18,6 +18,7 @@ from soro_node.qos import LATCHED
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.wrench_input import WrenchInput
 
 from soro_compliance.services import Services
 from soro_compliance.workspace_action import WorkspaceAction
@@ -31,7 +32,8 @@ PARAMETERS = (
     autostart_parameter(),
     *ROBOT_PARAMETERS,
     Parameter(
-        'state_timeout', 0.5, 's', 'an actuator_state older than this is not used',
+        'state_timeout', 0.5, 's',
+        'an actuator_state older than this is not used, an external_wrench counts as zero',
         minimum=0.01, read_only=True,
     ),
     Parameter(
@@ -59,9 +61,11 @@ class Compliance(RobotNode):
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         self.load_robot()
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
+        self._wrench = WrenchInput(self, self._binding.frames, self.table.state_timeout)
         self._answers = Services(
-            self._binding, self._feedback, lambda: self.get_clock().now().to_msg()
-        )
+            self._binding, self._feedback, lambda: self.get_clock().now().to_msg(),
+            self._wrench.now,
+        )  # fmt: skip
         self.make_kernels_ready()
         self._analysis = WorkspaceAction(
             self, self._binding, lambda: self.table.samples, self._workspace.publish
@@ -76,6 +80,7 @@ class Compliance(RobotNode):
     def activate(self) -> None:
         """Listen to the present state."""
         self._feedback.open()
+        self._wrench.open()
         self._timer = self.create_timer(
             REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -84,7 +89,8 @@ class Compliance(RobotNode):
     def deactivate(self) -> None:
         """Stop listening."""
         self.stop_outputs()
-        self.diagnostics.report('solver', Level.OK, 'inactive')
+        for name in ('solver', 'actuator_state', 'external_wrench'):
+            self.diagnostics.report(name, Level.OK, 'inactive')
 
     def stop_outputs(self) -> None:
         """End an analysis that is running, and stop listening."""
@@ -92,6 +98,7 @@ class Compliance(RobotNode):
             self.get_logger().error('analyze_workspace did not end')
         if self._timer is not None:
             self._feedback.close()
+            self._wrench.close()
             self.destroy_timer(self._timer)
             self._timer = None
 
@@ -104,6 +111,7 @@ class Compliance(RobotNode):
         super().cleanup()
 
     def _report(self) -> None:
+        self._wrench.report()
         age = self._feedback.age()
         if self._feedback.refusal:
             self.diagnostics.report('actuator_state', Level.ERROR, self._feedback.refusal)

@@ -18,8 +18,9 @@ from soro_node.conversions import (
     CompliancePoint,
     configuration_to_message,
 )
+from soro_node.external_wrench import WrenchAt
 from soro_node.replies import fill_status
-from soro_node.requests import loaded_state, quick_start_of
+from soro_node.requests import loaded_state, no_external, quick_start_of
 from soro_node.robot_binding import RobotBinding
 
 from soro_msgs.msg import Compliance
@@ -38,21 +39,28 @@ class Services:
         For requests about the present state.
     now : callable
         Returns the stamp of a response.
+    external : callable
+        Returns the external wrench of this moment, for requests about the present state.
     """
 
     def __init__(
-        self, binding: RobotBinding, feedback: LatestFeedback, now: Callable[[], Time]
+        self,
+        binding: RobotBinding,
+        feedback: LatestFeedback,
+        now: Callable[[], Time],
+        external: Callable[[], WrenchAt | None] = no_external,
     ) -> None:
         self._binding = binding
         self._feedback = feedback
         self._now = now
+        self._external = external
         self._last: Configuration | None = None
 
     def compute_compliance(self, request: Any, response: Any) -> Any:
         """Fill the compliance at the tip, or at every station of every backbone."""
         if request.method not in METHODS:
             raise InvalidInput('method', request.method, 'TANGENT (0) or INTEGRAL (1)')
-        state = loaded_state(self._binding, request, self._feedback.actuation)
+        state = loaded_state(self._binding, request, self._feedback.actuation, self._external)
         q = state.solve(quick_start_of(state.robot, self._last))
         frames, stamp = self._binding.frames, self._now()
         response.configuration = configuration_to_message(

@@ -3,13 +3,16 @@
 """The compliance node in a session of its own, with and without a namespace."""
 
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import Wrench
+from geometry_msgs.msg import Wrench, WrenchStamped
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import PointCloud2
 from soro_compliance.node import Compliance
 from soro_mechanics.status import Code
+from soro_node.conversions import pose_from_message, wrench_from_message, wrench_to_message
+from soro_node.external_wrench import wrench_at_tip
+from soro_node.frames import frames_for
 from soro_node.testing import RosSession, wait_for, wait_until
 
 from soro_mechanics import load_robot
@@ -105,7 +108,9 @@ def test_wrong_requests_have_codes(ros):
         assert answer.error_message
 
 
-def test_an_empty_actuation_is_the_present_one(ros, robot):
+@pytest.fixture
+def speaking(ros, robot):
+    """Have a driver speak."""
     states = ros.client.create_publisher(ActuatorState, 'actuator_state', 1)
     nan = [float('nan')] * 3
     state = ActuatorState(
@@ -114,9 +119,54 @@ def test_an_empty_actuation_is_the_present_one(ros, robot):
     )  # fmt: skip
     timer = ros.client.create_timer(0.02, lambda: states.publish(state))
     wait_until(lambda: ros.compliance._feedback.fresh())
-    answer = ask(ros)
+    yield
     ros.client.destroy_timer(timer)
+
+
+def test_an_empty_actuation_is_the_present_one(ros, speaking):
+    answer = ask(ros)
     assert list(answer.configuration.actuation) == ACTUATION
+
+
+@pytest.mark.parametrize('frame', ['tip_aligned', 'tip', 'base_link'])
+def test_the_present_state_is_under_the_external_wrench(ros, robot, speaking, frame):
+    frames = frames_for(ros.client.get_namespace())
+    external = np.array([0.2, 0.0, -0.1, 0.0, 0.001, 0.0])
+    message = WrenchStamped(wrench=wrench_to_message(external))
+    message.header.frame_id = getattr(frames, frame)
+    wait_until(lambda: not ros.compliance._wrench.present)  # that of another frame
+    wrenches = ros.client.create_publisher(WrenchStamped, 'external_wrench', 1)
+    timer = ros.client.create_timer(0.02, lambda: wrenches.publish(message))
+    asked = Wrench()
+    asked.force.y = 0.05
+
+    def loaded():
+        answer = ask(ros, wrench=asked)
+        return answer if answer.configuration.wrench.force.x != 0.0 else None
+
+    answer = wait_until(loaded)
+    other = ask(ros, actuation=ACTUATION, wrench=asked).configuration
+    ros.client.destroy_timer(timer)
+    q = answer.configuration
+    tip = pose_from_message(q.tip)
+    expected = wrench_at_tip(external, message.header.frame_id, frames, tip)
+    expected[1] += 0.05
+    assert wrench_from_message(q.wrench) == pytest.approx(expected, abs=1e-5)
+    assert tip == pytest.approx(robot.forward(ACTUATION, expected).tip, abs=1e-5)
+    # An actuation that is asked for has the wrench that is asked for.
+    assert other.wrench == asked
+
+
+def test_diagnostics_know_an_old_wrench_and_a_node_that_does_not_listen(ros):
+    def row(name):
+        status = ros.compliance.diagnostics._statuses[name]
+        return status.level[0], status.message
+
+    wait_until(lambda: row('external_wrench') == (1, 'older than 0.5 s: counts as zero'))
+    ros.do(ros.compliance, ros.compliance.trigger_deactivate)
+    for name in ('solver', 'actuator_state', 'external_wrench'):
+        assert row(name) == (0, 'inactive')
+    ros.do(ros.compliance, ros.compliance.trigger_activate)
 
 
 def test_workspace_is_reported_saved_and_latched(ros, robot, tmp_path):

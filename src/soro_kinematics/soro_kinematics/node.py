@@ -14,7 +14,7 @@ import functools
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from soro_mechanics.configuration import Configuration
@@ -23,16 +23,16 @@ from soro_mechanics.status import Code
 from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Level
-from soro_node.external_wrench import ExternalWrench
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
-from soro_node.qos import LATCHED, LOSSY
+from soro_node.qos import LATCHED
 from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.wrench_input import WrenchInput
 from tf2_msgs.msg import TFMessage
 
 from soro_kinematics import outputs
@@ -99,7 +99,6 @@ class KinematicsSolver(RobotNode):
         self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._joints = self.create_publisher(JointState, 'joint_states', 5)
         self._feedback: StateStream | None = None
-        self._wrench_input: Any = None
         self._offered: list[Any] = []
         self._timer: Any = None
         self._events = SeldomGroup()
@@ -109,7 +108,7 @@ class KinematicsSolver(RobotNode):
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         robot = self.load_robot()
-        self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
+        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._feedback = StateStream(
             self, self._binding.description, self.table.state_timeout, self.table.tip_rate,
             self._follow,
@@ -122,7 +121,7 @@ class KinematicsSolver(RobotNode):
         self._answers = Services(
             self._binding, self._feedback, lambda: self._tracker.latest,
             lambda: (self.table.position_tolerance, self.table.orientation_tolerance),
-            lambda: self.get_clock().now().to_msg(),
+            lambda: self.get_clock().now().to_msg(), self._wrench.now,
         )  # fmt: skip
         self.make_kernels_ready()
         # Only now: a client that waits for the service has waited for the kernels too.
@@ -140,9 +139,7 @@ class KinematicsSolver(RobotNode):
             )
         )
         self._feedback.open()
-        self._wrench_input = self.create_subscription(
-            WrenchStamped, 'external_wrench', self._on_wrench, LOSSY
-        )
+        self._wrench.open()
         look_seldom(self, self._events)
         self._timer = self.create_timer(
             1.0 / self.table.configuration_rate, self._on_timer,
@@ -153,7 +150,8 @@ class KinematicsSolver(RobotNode):
     def deactivate(self) -> None:
         """Stop the stream."""
         self.stop_outputs()
-        self.diagnostics.report('solver', Level.OK, 'inactive')
+        for name in ('solver', 'actuator_state', 'external_wrench'):
+            self.diagnostics.report(name, Level.OK, 'inactive')
 
     def stop_outputs(self) -> None:
         """Stop the stream."""
@@ -161,7 +159,7 @@ class KinematicsSolver(RobotNode):
             self.destroy_timer(self._timer)
             self._timer = None
             self._feedback.close()
-            self.destroy_subscription(self._wrench_input)
+            self._wrench.close()
 
     def cleanup(self) -> None:
         """Withdraw the services and forget the robot."""
@@ -174,17 +172,6 @@ class KinematicsSolver(RobotNode):
         """Track with the new model."""
         robot = self._binding.robot
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        try:
-            self._wrench.update(message)
-        except SoroError as error:
-            self.diagnostics.report('external_wrench', Level.WARN, str(error))
-            self.get_logger().warning(
-                f'external_wrench refused: {error}', throttle_duration_sec=5.0
-            )
-        else:
-            self.diagnostics.report('external_wrench', Level.OK, 'used')
 
     def _follow(self, feedback: ActuatorFeedback) -> None:
         """Solve the configuration of a state and publish its tip."""
@@ -241,6 +228,7 @@ class KinematicsSolver(RobotNode):
 
     def _report(self, feedback: ActuatorFeedback | None) -> None:
         report, age = self.diagnostics.report, self._feedback.age()
+        self._wrench.report()
         if self._feedback.refusal:
             report('actuator_state', Level.ERROR, self._feedback.refusal)
         elif feedback is None:

@@ -22,8 +22,15 @@ from soro_node.conversions import (
     pose_from_message,
     wrench_from_message,
 )
+from soro_node.external_wrench import WrenchAt
 from soro_node.replies import fill_code, fill_status
-from soro_node.requests import forward_from, loaded_state, quick_start_of, start_of
+from soro_node.requests import (
+    forward_from,
+    loaded_state,
+    no_external,
+    quick_start_of,
+    start_of,
+)
 from soro_node.robot_binding import RobotBinding
 
 from soro_kinematics.comparison import compare
@@ -45,6 +52,8 @@ class Services:
         Returns the node's (position [m], orientation [rad]) tolerances.
     now : callable
         Returns the stamp of a response.
+    external : callable
+        Returns the external wrench of this moment, for requests about the present state.
     """
 
     def __init__(
@@ -54,12 +63,14 @@ class Services:
         latest: Callable[[], Configuration | None],
         tolerances: Callable[[], tuple[float, float]],
         now: Callable[[], Time],
+        external: Callable[[], WrenchAt | None] = no_external,
     ) -> None:
         self._binding = binding
         self._feedback = feedback
         self._latest = latest
         self._tolerances = tolerances
         self._now = now
+        self._external = external
 
     def solve_forward(self, request: Any, response: Any) -> Any:
         """Fill the configuration under an actuation."""
@@ -70,7 +81,7 @@ class Services:
 
     def compute_jacobian(self, request: Any, response: Any) -> Any:
         """Fill the Jacobian of the tip at an actuation."""
-        state = loaded_state(self._binding, request, self._feedback.actuation)
+        state = loaded_state(self._binding, request, self._feedback.actuation, self._external)
         start = start_of if state.of_present else quick_start_of
         q = state.solve(start(state.robot, self._latest()))
         if q.status.code is not Code.NOT_CONVERGED:

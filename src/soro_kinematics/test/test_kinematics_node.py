@@ -232,6 +232,33 @@ def test_jacobian_is_the_finite_difference(scene, robot):
     wait_until(lambda: scene.call(ComputeJacobian, 'compute_jacobian').error_code == Code.NONE)
 
 
+def test_the_present_jacobian_is_under_the_external_wrench(scene, robot):
+    wrench = np.array([0.2, 0.0, -0.1, 0.0, 0.001, 0.0])
+    shapes = scene.ros.listen(Configuration, 'configuration')
+    scene.speak()
+    scene.push(wrench, scene.frames.tip)
+    wait_until(lambda: len(shapes) > 15 and shapes[-1].wrench.force.x != 0.0)
+    answer = scene.call(ComputeJacobian, 'compute_jacobian')
+    there = wrench_at_tip(
+        wrench, scene.frames.tip, scene.frames, pose_from_message(shapes[-1].tip)
+    )
+    q = robot.forward(ACTUATION, there)
+    expected, unloaded = robot.jacobian(q), robot.jacobian(robot.forward(ACTUATION))
+    error = np.abs(np.reshape(answer.matrix, expected.shape) - expected).max()
+    assert error < 0.01 * np.abs(expected - unloaded).max()
+
+
+def test_diagnostics_know_an_old_wrench_and_a_node_that_does_not_listen(scene):
+    scene.push(np.zeros(6), scene.frames.tip_aligned)
+    wait_until(lambda: scene.status('external_wrench') == (0, 'used'))
+    scene.silence()
+    wait_until(lambda: scene.status('external_wrench') == (1, 'older than 2 s: counts as zero'))
+    scene.ros.do(scene.solver, scene.solver.trigger_deactivate)
+    for name in ('solver', 'actuator_state', 'external_wrench'):
+        assert scene.status(name) == (0, 'inactive')
+    scene.ros.do(scene.solver, scene.solver.trigger_activate)
+
+
 def test_wrong_requests_have_codes(scene):
     nan = float('nan')
     target = PoseStamped()

@@ -4,16 +4,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 import threading
 import time
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
-from soro_mechanics.configuration import Array
+from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.status import Code
 
 from soro_node.conversions import wrench_from_message
 from soro_node.frames import Frames
+
+ROUNDS = 12  # each leaves about a tenth of what is missing
+SETTLED = 1e-6  # m and rad: the tip moves by less between two rounds
+
+# From the pose of the tip (4, 4) to the wrench (6,) there, axes of base_link.
+WrenchAt = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,37 @@ def wrench_at_tip(wrench: Array, frame_id: str, frames: Frames, tip: Array) -> A
     return np.concatenate([force, moment - np.cross(tip[:3, 3], force)])
 
 
+def settled(
+    solve: Callable[[Array], Configuration], wrench_at: WrenchAt, tip: Array
+) -> Configuration:
+    """Return the equilibrium under a wrench that depends on where the tip is.
+
+    Parameters
+    ----------
+    solve : callable
+        Returns the equilibrium under a wrench (6,).
+    wrench_at : callable
+    tip : ndarray, shape (4, 4)
+        Where the tip is supposed to be at first.
+
+    Returns
+    -------
+    Configuration
+        NOT_CONVERGED where wrench and tip do not come to agree.
+    """
+    wrench = wrench_at(tip)
+    q = solve(wrench)
+    for _ in range(ROUNDS):
+        if not q.status.converged:
+            return q
+        before, wrench = wrench, wrench_at(q.tip)
+        if np.array_equal(before, wrench) or np.abs(q.tip - tip).max() <= SETTLED:
+            return q
+        tip, q = q.tip, solve(wrench)
+    message = 'the external wrench and the tip on which it acts do not come to rest'
+    return replace(q, status=replace(q.status, code=Code.NOT_CONVERGED, message=message))
+
+
 class ExternalWrench:
     """The newest external wrench of a robot; safe from any thread.
 
@@ -90,12 +129,26 @@ class ExternalWrench:
         """Whether a wrench is known and not too old."""
         return self._fresh() is not None
 
+    @property
+    def overdue(self) -> bool:
+        """Whether a wrench was known and is too old by now."""
+        return self._received is not None and self._fresh() is None
+
     def at_tip(self, tip: Array) -> Array:
         """Return (6,), force first, at the tip, axes of base_link; zero when nothing is known."""
+        wrench_at = self.now()
+        return np.zeros(6) if wrench_at is None else wrench_at(tip)
+
+    def now(self) -> WrenchAt | None:
+        """Return the wrench of this moment for any pose of the tip; None when nothing is known.
+
+        It does not grow old: all rounds of a solve have the same one.
+        """
         received = self._fresh()
         if received is None:
-            return np.zeros(6)
-        return wrench_at_tip(received.wrench, received.frame_id, self._frames, tip)
+            return None
+        wrench, frame_id, frames = received.wrench, received.frame_id, self._frames
+        return lambda tip: wrench_at_tip(wrench, frame_id, frames, tip)
 
     def _fresh(self) -> _Received | None:
         with self._lock:

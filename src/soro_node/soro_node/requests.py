@@ -17,6 +17,7 @@ from soro_node.conversions import (
     loads_from_messages,
     wrench_from_message,
 )
+from soro_node.external_wrench import settled, WrenchAt
 from soro_node.robot_binding import RobotBinding
 
 
@@ -64,6 +65,8 @@ class LoadedState:
     loads : tuple of Load
     of_present : bool
         Whether the actuation is the present one because the request named none.
+    external : callable or None
+        The external wrench for a pose of the tip, in addition to `wrench`.
     """
 
     robot: Robot
@@ -71,17 +74,35 @@ class LoadedState:
     wrench: Array
     loads: tuple[Load, ...]
     of_present: bool = False
+    external: WrenchAt | None = None
 
     def solve(self, near: Configuration | None) -> Configuration:
         """Return the equilibrium, started from a near configuration where there is one.
 
         See `start_of` and `quick_start_of` for which may be given.
         """
-        return forward_from(self.robot, self.actuation, self.wrench, self.loads, near)
+
+        def under(wrench: Array) -> Configuration:
+            return forward_from(self.robot, self.actuation, wrench, self.loads, near)
+
+        if self.external is None:
+            return under(self.wrench)
+        start = near if near is not None else under(self.wrench)
+        if not start.status.converged:
+            return start
+        return settled(lambda w: under(self.wrench + w), self.external, start.tip)
+
+
+def no_external() -> WrenchAt | None:
+    """Return the external wrench where none is listened to."""
+    return None
 
 
 def loaded_state(
-    binding: RobotBinding, request: Any, present: Callable[[], Array] | None = None
+    binding: RobotBinding,
+    request: Any,
+    present: Callable[[], Array] | None = None,
+    external: Callable[[], WrenchAt | None] = no_external,
 ) -> LoadedState:
     """Read model, actuation, wrench and loads of a request.
 
@@ -92,6 +113,8 @@ def loaded_state(
         With the fields actuator_name, actuation, wrench, loads, and model where it has one.
     present : callable, optional
         Gives the present actuation, which an empty `actuation` then stands for.
+    external : callable
+        Gives the external wrench, which the present state has in addition to the request's.
 
     Raises
     ------
@@ -105,5 +128,5 @@ def loaded_state(
         actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
     return LoadedState(
         robot, actuation, wrench_from_message(request.wrench),
-        loads_from_messages(request.loads), of_present,
+        loads_from_messages(request.loads), of_present, external() if of_present else None,
     )  # fmt: skip

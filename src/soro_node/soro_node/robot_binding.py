@@ -9,7 +9,6 @@ from typing import Any
 
 from rclpy.node import Node
 from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
@@ -65,8 +64,7 @@ class RobotBinding:
     def __init__(self, node: Node, values: Mapping[str, Any]) -> None:
         self.description = read_description(values)
         self.frames: Frames = frames_for(node.get_namespace(), values['frame_prefix'])
-        self._robots: dict[str, Robot] = {}
-        self._gravity: Array | None = None
+        self._table: tuple[dict[str, Robot], list[float] | None] = ({}, None)
         self._model = self.description.models[0]
         self._compilation: BackgroundCompilation | None = None
         self.apply(values)
@@ -108,12 +106,13 @@ class RobotBinding:
         return seconds
 
     def _robot(self, name: str) -> Robot:
-        if name not in self._robots:
+        robots, gravity = self._table  # once: `apply` may put in another table meanwhile
+        if name not in robots:
             robot = Robot(self.description, name)
-            if self._gravity is not None:
-                robot.gravity = self._gravity
-            self._robots[name] = robot
-        return self._robots[name]
+            if gravity is not None:
+                robot.gravity = gravity
+            robots[name] = robot
+        return robots[name]
 
     def check(self, values: Mapping[str, Any]) -> None:
         """Refuse parameter values that do not fit this robot."""
@@ -127,6 +126,5 @@ class RobotBinding:
         """Take over the model and the gravity of the parameters."""
         self.check(values)
         self._model = values['model'] or self.description.models[0]
-        self._gravity = list(values['gravity']) or None
         # A new table, not a change of robots in use: a solve under way keeps its gravity.
-        self._robots = {}
+        self._table = ({}, list(values['gravity']) or None)

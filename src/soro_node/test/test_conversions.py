@@ -293,8 +293,12 @@ def test_external_wrench_ages_and_refuses(monkeypatch):
         held.update(message)
     assert caught.value.code is Code.UNKNOWN_FRAME
     assert held.present
+    assert not held.overdue
+    frozen = held.now()
     now[0] = 0.6
-    assert not held.present
+    assert held.overdue and not held.present
+    assert held.now() is None
+    assert frozen(np.eye(4)) == pytest.approx(np.arange(6.0))
     assert held.at_tip(np.eye(4)) == pytest.approx(np.zeros(6))
 
 

@@ -37,6 +37,7 @@ from soro_msgs.msg import ActuatorState
 
 # A stalled loop may catch up by this many periods at once, no further.
 MOST_PERIODS = 3.0
+ROUNDING = 1e-6  # schedules go at the very rate that is allowed
 LEAST_TRY = 0.1  # s, before a new target begins the takeover anew
 
 _STOPPED = Code.NOT_ACTIVE, 'the driver was stopped'
@@ -270,7 +271,7 @@ class CommandStream:
             if self._phase is Phase.RAMP:
                 self._advance(dt, now)
             elif self._phase is Phase.FOLLOW:
-                self._follow(now)
+                self._follow(dt, now)
             if self._setpoint is None:
                 return None
             self._spoke = now
@@ -354,22 +355,31 @@ class CommandStream:
             self._setpoint = nearest_feasible(self._robot, feedback.present)
 
     def _advance(self, dt: float, now: float) -> None:
-        """Go straight towards the target: between feasible points every point is feasible."""
-        assert self._setpoint is not None and self._target is not None  # noqa: S101 - for mypy
-        step = self._target - self._setpoint
-        time_left = float(np.max(np.abs(step) / self.rates))
-        if time_left <= dt:
-            self._setpoint = self._target.copy()
+        assert self._target is not None  # noqa: S101 - for mypy
+        if self._move(self._target, dt):
             self._enter(Phase.HOLD, now)
-        else:
-            self._setpoint = self._setpoint + step * (dt / time_left)
 
-    def _follow(self, now: float) -> None:
+    def _follow(self, dt: float, now: float) -> None:
+        """Be where the schedule is; after a stall, catch up as fast as a ramp would."""
         assert self._schedule is not None  # noqa: S101 - for mypy
         time = now - self._since
-        self._setpoint = self._schedule.actuation_at(time)
-        if time >= self._schedule.duration:
+        there = self._move(self._schedule.actuation_at(time), dt)
+        if there and time >= self._schedule.duration:
             self._enter(Phase.HOLD, now)
+
+    def _move(self, target: Array, dt: float) -> bool:
+        """Go straight to a target, at the limited rate; whether it is reached.
+
+        Between feasible points every point is feasible.
+        """
+        assert self._setpoint is not None  # noqa: S101 - for mypy
+        step = target - self._setpoint
+        time_left = float(np.max(np.abs(step) / self.rates))
+        if time_left <= dt * (1.0 + ROUNDING):
+            self._setpoint = target.copy()
+            return True
+        self._setpoint = self._setpoint + step * (dt / time_left)
+        return False
 
 
 def _of_state(state: int) -> tuple[Code, str]:

@@ -9,8 +9,7 @@ import time
 import traceback
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
-import numpy as np
+from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from soro_mechanics.configuration import Array, Configuration, Task
 from soro_mechanics.errors import SoroError
@@ -18,16 +17,17 @@ from soro_mechanics.status import Code
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
-from soro_node.external_wrench import ExternalWrench
+from soro_node.external_wrench import settled, WrenchAt
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
 from soro_node.polled_feedback import PolledFeedback
-from soro_node.qos import LATCHED, LOSSY, NEWEST
+from soro_node.qos import LATCHED, NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.wrench_input import WrenchInput
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -127,7 +127,7 @@ class TrajectoryPlanner(RobotNode):
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
-        self._wrench = ExternalWrench(self._binding.frames, self.table.wrench_timeout)
+        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._stream = CommandStream(
             robot, self._source, 1.0 / self.table.rate, self.table.slew,
             self.table.takeover_timeout, pause_of_driver(robot.description),
@@ -142,9 +142,9 @@ class TrajectoryPlanner(RobotNode):
         """Listen to targets; nothing is sent before the first one."""
         self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
+        self._wrench.open()
         newest = self._newest
         for kind, topic, callback, qos in (
-            (WrenchStamped, 'external_wrench', self._on_wrench, LOSSY),
             (Bool, 'estop', self._on_estop, LATCHED),
             (PoseStamped, 'target_pose', newest(self._on_pose), NEWEST),
             (ActuatorCommand, 'target_actuation', newest(self._on_actuation), NEWEST),
@@ -160,7 +160,8 @@ class TrajectoryPlanner(RobotNode):
     def deactivate(self) -> None:
         """Stop streaming and listening; the driver takes its safe action."""
         self.stop_outputs()
-        self.diagnostics.report('stream', Level.OK, 'inactive')
+        for name in ('stream', 'target', 'actuator_state', 'external_wrench'):
+            self.diagnostics.report(name, Level.OK, 'inactive')
 
     def stop_outputs(self) -> None:
         """Stop streaming and listening."""
@@ -181,6 +182,7 @@ class TrajectoryPlanner(RobotNode):
         self._inputs.clear()
         if self._feedback is not None:
             self._feedback.close()
+            self._wrench.close()
 
     def cleanup(self) -> None:
         """Withdraw the action, forget the robot."""
@@ -188,24 +190,29 @@ class TrajectoryPlanner(RobotNode):
         super().cleanup()
         self._stream = None
 
-    def near(self) -> tuple[Configuration | None, Array]:
-        """Return a configuration near the present one, and the external wrench at its tip.
+    def near(self) -> tuple[Configuration | None, WrenchAt | None]:
+        """Return a configuration near the present one, and the external wrench of this moment.
 
-        The set-point that is being sent, or the present state; None when neither is known.
+        That of the set-point that is being sent, or of the present state; None when neither is
+        known. The wrench is given for the pose of the tip; None when there is none.
         """
         robot = self._binding.robot
         actuation = self._stream.setpoint
         if actuation is None:
             feedback = self._feedback.first()
             actuation = feedback.present if feedback is not None and feedback.known else None
+        wrench_at = self._wrench.now()
         if actuation is None:
-            return None, self._wrench.at_tip(np.eye(4))
+            return None, wrench_at
         last = self._near if self._near is not None and self._near.model == robot.model else None
-        unloaded = robot.forward(actuation, None, last)
-        wrench = self._wrench.at_tip(unloaded.tip)
-        near = robot.forward(actuation, wrench, unloaded) if wrench.any() else unloaded
+        near = robot.forward(actuation, None, last)
+        if wrench_at is not None and near.status.converged:
+            unloaded = near
+            near = settled(
+                lambda wrench: robot.forward(actuation, wrench, unloaded), wrench_at, unloaded.tip
+            )
         self._near = near if near.status.code is not Code.NOT_CONVERGED else None
-        return self._near, wrench
+        return self._near, wrench_at
 
     def go_to(self, target: Array, era: int) -> None:
         """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now.
@@ -236,14 +243,6 @@ class TrajectoryPlanner(RobotNode):
     def _thread_failed(self, error: Exception) -> None:
         self._stream.stop(Code.UNKNOWN, f'internal error: {error!r}')
         self.get_logger().fatal('command stream:\n' + ''.join(traceback.format_exception(error)))
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        try:
-            self._wrench.update(message)
-        except SoroError as error:
-            self.diagnostics.report('external_wrench', Level.WARN, str(error))
-        else:
-            self.diagnostics.report('external_wrench', Level.OK, 'used')
 
     def _on_estop(self, message: Bool) -> None:
         self._estop = bool(message.data)
@@ -297,9 +296,9 @@ class TrajectoryPlanner(RobotNode):
         frames, frame = self._binding.frames, message.header.frame_id
         frames.check('target_pose.header.frame_id', frame, ('', frames.base_link))
         pose = pose_from_message(message.pose, 'target_pose.pose')
-        near, wrench = self.near()
+        near, wrench_at = self.near()
         return actuation_for_pose(
-            self._binding.robot, pose, Task[self.table.task.upper()], wrench, near,
+            self._binding.robot, pose, Task[self.table.task.upper()], wrench_at, near,
             (self.table.position_tolerance, self.table.orientation_tolerance),
         )  # fmt: skip
 
@@ -320,9 +319,17 @@ class TrajectoryPlanner(RobotNode):
             level, text = Level.OK, phase.value
         self._phase = phase
         self.diagnostics.report('stream', level, text, missed=missed, latest=latest)
-        refusal = self._feedback.refusal
-        level = Level.ERROR if refusal else Level.OK
-        self.diagnostics.report('actuator_state', level, refusal or 'of this robot')
+        self._report_inputs()
+
+    def _report_inputs(self) -> None:
+        self._wrench.report()
+        if self._feedback.refusal:
+            level, text = Level.ERROR, self._feedback.refusal
+        elif self._feedback.fresh() is None:
+            level, text = Level.WARN, 'no actuator_state'
+        else:
+            level, text = Level.OK, 'of this robot'
+        self.diagnostics.report('actuator_state', level, text, age=self._feedback.age())
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from soro_mechanics.array_input import finite_array
@@ -24,7 +24,12 @@ from soro_mechanics.trajectory import (
     solve_path,
 )
 from soro_node.conversions import pose_from_message
+from soro_node.external_wrench import WrenchAt
 from soro_node.frames import Frames
+
+from soro_trajectory.inverse_under_load import InverseUnderLoad
+
+LONGEST = 2.0**31  # s, which a Duration cannot hold any more
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ def curve_of_goal(goal: Any, frames: Frames) -> Curve:
         unreadable file.
     """
     if goal.curve.endswith('.csv'):
+        _check_unplaced(goal)
         return read_curve(goal.curve)
     if goal.curve:
         pose = pose_from_message(goal.curve_pose, 'curve_pose')
@@ -107,6 +113,17 @@ def curve_of_goal(goal: Any, frames: Frames) -> Curve:
         frames.check(f'path.poses[{i}].header.frame_id', stamped.header.frame_id, allowed)
         poses.append(pose_from_message(stamped.pose, f'path.poses[{i}]'))
     return curve_from_poses(np.array(poses))
+
+
+def _check_unplaced(goal: Any) -> None:
+    """Refuse to place the points of a file: they are in base_link already."""
+    if goal.size != 0.0:
+        expected = 'zero with a .csv file, whose points are in metres; scale them in the file'
+        raise InvalidInput('size', goal.size, expected)
+    pose = pose_from_message(goal.curve_pose, 'curve_pose')
+    if not np.allclose(pose, np.eye(4), rtol=0.0, atol=1e-12):
+        expected = 'the identity with a .csv file, whose points are in base_link; move them there'
+        raise InvalidInput('curve_pose', np.round(pose, 6).tolist(), expected)
 
 
 def check_goal(goal: Any) -> None:
@@ -125,12 +142,18 @@ def check_goal(goal: Any) -> None:
         raise InvalidInput('task', goal.task, choices)
 
 
+def _check_duration(seconds: float, speed: float) -> None:
+    if not seconds < LONGEST:
+        expected = f'a speed that ends the path within 2^31 s, not {seconds:.3g} s'
+        raise InvalidInput('speed', speed, expected)
+
+
 def make_plan(
     robot: Robot,
     goal: Any,
     frames: Frames,
     limits: PlanningLimits,
-    wrench: Array,
+    wrench: Array | WrenchAt,
     guess: Configuration | None,
     proceed: Callable[[float], bool],
 ) -> Plan:
@@ -142,8 +165,8 @@ def make_plan(
     goal : TrackTrajectory.Goal
     frames : Frames
     limits : PlanningLimits
-    wrench : ndarray, shape (6,)
-        At the tip, axes of base_link; held over the whole path.
+    wrench : ndarray, shape (6,), or callable
+        At the tip, axes of base_link, or what gives it for the pose of the tip (4, 4).
     guess : Configuration or None
         To start the first point from.
     proceed : callable
@@ -152,19 +175,24 @@ def make_plan(
     Raises
     ------
     InvalidInput, UnknownName
-        The goal itself is wrong.
+        The goal itself is wrong, or so slow that no Duration holds its time.
     """
     check_goal(goal)
     curve = curve_of_goal(goal, frames)
     path = sample_curve(curve, goal.spacing or limits.spacing, goal.repetitions or 1)
     count = len(path.poses)
+    speed = goal.speed or limits.speed
+    _check_duration(float(path.arc_length[-1]) / speed, speed)
+    solver, constant = robot, wrench
+    if callable(wrench):
+        # All that solve_path asks of a robot are its actuators and its inverse.
+        solver, constant = cast(Robot, InverseUnderLoad(robot, wrench)), np.zeros(6)
     solution = solve_path(
-        robot, path, Task(goal.task), wrench, (), guess, limits.tolerances,
+        solver, path, Task(goal.task), constant, (), guess, limits.tolerances,
         lambda index: proceed(index / count),
     )  # fmt: skip
     if solution.failed or not solution.complete:
         return Plan(path, solution, None)
-    timed = schedule(
-        path, solution.actuation, goal.speed or limits.speed, limits.rates, limits.acceleration
-    )
+    timed = schedule(path, solution.actuation, speed, limits.rates, limits.acceleration)
+    _check_duration(timed.duration, speed)
     return Plan(path, solution, timed)

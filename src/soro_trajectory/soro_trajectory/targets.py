@@ -13,6 +13,9 @@ from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_node.conversions import actuation_from_names
+from soro_node.external_wrench import WrenchAt
+
+from soro_trajectory.inverse_under_load import InverseUnderLoad
 
 SHARES = (1.0, 0.5, 0.25)  # of the way from rest to the corners of the limits
 PROBES = 8  # corners that tell whether most have a shape
@@ -30,18 +33,30 @@ def actuation_for_pose(
     robot: Robot,
     pose: Array,
     task: Task,
-    wrench: Array,
+    wrench_at: WrenchAt | None,
     guess: Configuration | None,
     tolerances: tuple[float, float],
 ) -> Array:
     """Return the actuation (m,) for a target pose (4, 4).
+
+    Parameters
+    ----------
+    robot : Robot
+    pose : ndarray, shape (4, 4)
+    task : Task
+    wrench_at : callable or None
+        From the pose of the tip to the external wrench (6,) there; None without any.
+    guess : Configuration or None
+    tolerances : tuple of float
+        [m], [rad]
 
     Raises
     ------
     TargetRefused
         UNREACHABLE, AT_LIMIT, NOT_CONVERGED or UNSTABLE, with the distance that remains.
     """
-    solution = robot.inverse(pose, wrench, guess, (), task, *tolerances)
+    solver = robot if wrench_at is None else InverseUnderLoad(robot, wrench_at)
+    solution = solver.inverse(pose, np.zeros(6), guess, (), task, *tolerances)
     if solution.status.code is not Code.NONE:
         raise TargetRefused(solution.status.code, _refusal(pose, solution))
     return solution.actuation

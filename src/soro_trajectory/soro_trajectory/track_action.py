@@ -14,6 +14,7 @@ import time
 import traceback
 from typing import Any
 
+import numpy as np
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
@@ -145,8 +146,9 @@ class TrackAction:
             stopped = not handle.request.plan_only and self._stream.era != self._era
             return not (handle.is_cancel_requested or self._ending.is_set() or stopped)
 
-        near, wrench = self._node.near()
+        near, wrench_at = self._node.near()
         robot, frames = self._binding.robot, self._binding.frames
+        wrench = np.zeros(6) if wrench_at is None else wrench_at
         return make_plan(robot, handle.request, frames, limits, wrench, near, proceed)
 
     def _describe(self, plan: Plan, result: Any) -> None:
@@ -189,7 +191,8 @@ class TrackAction:
         self._topics.record = record
         self._stream.follow(schedule, begin)
         end = begin + schedule.duration + table.delay + LAST_MEASUREMENTS
-        while time.monotonic() < end:
+        # After a stall of the stream's loop it is behind the schedule, and ends after it.
+        while time.monotonic() < end or self._stream.phase is Phase.FOLLOW:
             self._look(handle)
             time_now = time.monotonic() - begin - table.delay
             point = schedule.point_at(time_now)

@@ -413,6 +413,25 @@ def test_following_ends_at_the_last_point_and_holds_it(bench):
     assert np.array_equal(bench.sent[-1], plan.actuation[-1])
 
 
+def test_after_a_stall_following_catches_up_no_faster_than_a_ramp(bench):
+    plan = make_schedule(bench.robot)
+    bench.go_to(plan.actuation_at(0.0))
+    bench.run_until(Phase.HOLD)
+    bench.stream.follow(plan, bench.now)
+    begin = bench.now
+    bench.step(10)
+    bench.now += 0.28
+    first = len(bench.sent) - 1
+    bench.run_until(Phase.HOLD)
+    steps = np.abs(np.diff(bench.sent[first:], axis=0)) / bench.stream.rates
+    assert steps[0].max() <= 3.0 * PERIOD * (1.0 + 1e-5)
+    assert steps[1:].max() <= PERIOD * (1.0 + 1e-5)
+    assert all(bench.robot.feasible(a) for a in bench.sent)
+    # It holds the last point, also where the stall made it late.
+    assert np.array_equal(bench.sent[-1], plan.actuation[-1])
+    assert plan.duration - PERIOD <= bench.now - begin <= plan.duration + 0.3
+
+
 def test_following_needs_the_first_point_to_be_held(bench):
     plan = make_schedule(bench.robot)
     with pytest.raises(StreamError):

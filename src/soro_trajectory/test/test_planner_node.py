@@ -4,7 +4,7 @@
 
 from action_msgs.msg import GoalStatus
 from fake_driver import FakeDriver
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
@@ -76,6 +76,10 @@ class Scene:
     def target_status(self):
         status = self.planner.diagnostics._statuses['target']
         return status.message, {v.key: v.value for v in status.values}
+
+    def row(self, name):
+        status = self.planner.diagnostics._statuses.get(name)
+        return None if status is None else (status.level[0], status.message)
 
     def goal(self, **fields):
         goal = TrackTrajectory.Goal(curve='circle', size=0.008, **fields)
@@ -369,6 +373,25 @@ def test_wrong_goals_are_answered_with_a_code(one):
         status, result = one.finish(one.start(goal))
         assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, code)
         assert result.error_message
+
+
+def test_a_wrench_that_grew_old_is_not_called_used(one):
+    wrenches = one.ros.client.create_publisher(WrenchStamped, 'external_wrench', 1)
+    message = WrenchStamped()
+    message.header.frame_id = 'arm/tip_aligned'
+    timer = one.ros.client.create_timer(0.02, lambda: wrenches.publish(message))
+    wait_until(lambda: one.row('external_wrench') == (0, 'used'))
+    one.ros.client.destroy_timer(timer)
+    wait_until(lambda: one.row('external_wrench') == (1, 'older than 0.5 s: counts as zero'))
+
+
+def test_diagnostics_know_that_no_driver_speaks_and_that_nobody_listens(one):
+    wait_until(lambda: one.row('actuator_state') == (0, 'of this robot'))
+    one.driver.silent = True
+    wait_until(lambda: one.row('actuator_state') == (1, 'no actuator_state'))
+    one.ros.do(one.planner, one.planner.trigger_deactivate)
+    for name in ('stream', 'target', 'actuator_state', 'external_wrench'):
+        assert one.row(name) == (0, 'inactive')
 
 
 def test_deactivation_ends_everything_and_nothing_is_sent_after_it(one):

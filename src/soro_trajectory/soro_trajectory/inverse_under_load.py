@@ -1,0 +1,88 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse solves under an external wrench that depends on where the tip will be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
+from soro_node.external_wrench import WrenchAt
+
+from soro_mechanics import lie
+
+ROUNDS = 8  # each leaves about a tenth of what is missing
+SETTLED = 0.1  # of the tolerance: what the tip may still move by
+
+
+class InverseUnderLoad:
+    """What `solve_path` asks of a robot, with the external wrench of the tip that is found.
+
+    A wrench given in `tip` or `base_link` is another one at every pose of the tip: each solve is
+    repeated with the wrench at the tip of the one before, until the tip that the actuation has
+    under its own wrench is the one that was solved for.
+
+    Parameters
+    ----------
+    robot : Robot
+    wrench_at : callable
+        From the pose of the tip to the wrench (6,) there, axes of base_link.
+    """
+
+    def __init__(self, robot: Robot, wrench_at: WrenchAt) -> None:
+        self.actuators = robot.actuators
+        self._robot = robot
+        self._wrench_at = wrench_at
+
+    def inverse(
+        self,
+        target: Array,
+        wrench: Array,
+        guess: Configuration | InverseSolution | None,
+        loads: Sequence[Load],
+        task: Task,
+        *tolerances: float,
+    ) -> InverseSolution:
+        """Find the actuation for a target pose (4, 4); `wrench` (6,) is there in addition."""
+        near = guess.configuration if isinstance(guess, InverseSolution) else guess
+        tip = _supposed_tip(target, near, task)
+        for _ in range(ROUNDS):
+            external = self._wrench_at(tip)
+            solution = self._robot.inverse(
+                target, wrench + external, guess, loads, task, *tolerances
+            )
+            q = solution.configuration
+            if not q.status.converged:
+                return solution
+            tip = q.tip
+            following = self._wrench_at(tip)
+            if np.array_equal(following, external):
+                return solution
+            own = self._robot.forward(solution.actuation, wrench + following, q, loads)
+            left = _moved(tip, own.tip, task)
+            if own.status.converged and np.all(left <= SETTLED * np.array(tolerances)):
+                return solution
+            if solution.status.code is Code.NONE:
+                guess = solution
+        message = 'the external wrench and the tip on which it acts do not come to rest'
+        status = replace(solution.status, code=Code.NOT_CONVERGED, message=message)
+        return replace(solution, status=status)
+
+
+def _supposed_tip(target: Array, near: Configuration | None, task: Task) -> Array:
+    """Return where the tip will be about: at the target, turned as it is now if that is free."""
+    if task is Task.POSE or near is None:
+        return target
+    tip: Array = near.tip.copy()
+    tip[:3, 3] = target[:3, 3]
+    return tip
+
+
+def _moved(a: Array, b: Array, task: Task) -> Array:
+    """Return by how much two poses differ, [m] and [rad]; turning is nothing where it is free."""
+    turn = 0.0 if task is Task.POSITION else np.linalg.norm(lie.so3_log(a[:3, :3].T @ b[:3, :3]))
+    return np.array([np.linalg.norm(a[:3, 3] - b[:3, 3]), turn])
