@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -118,11 +119,19 @@ def grid_samples(robot: Robot, low: Array, high: Array, count: int) -> Array:
     """Return the largest regular grid of at most `count` points, its infeasible points left out.
 
     An actuator whose bounds coincide takes one value.
+
+    Raises
+    ------
+    InvalidInput
+        `count` leaves less than two values for each actuator.
     """
     free = int(np.count_nonzero(high > low))
-    per_axis = 1 if free == 0 else max(1, int(np.floor(count ** (1.0 / free) * (1 + 1e-12))))
+    if count < 2**free:
+        expected = f'at least 2^{free} = {2**free} for a GRID of {free} actuators, or use RANDOM'
+        raise InvalidInput('samples', count, expected)
+    per_axis = int(np.floor(count ** (1.0 / free) * (1 + 1e-12))) if free else 1
     axes = [
-        np.linspace(a, b, per_axis) if b > a and per_axis > 1 else np.array([0.5 * (a + b)])
+        np.linspace(a, b, per_axis) if b > a else np.array([0.5 * (a + b)])
         for a, b in zip(low, high, strict=True)
     ]
     points = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, len(axes))
@@ -229,9 +238,32 @@ def longest_extent(points: Array) -> float:
         return 0.0
     try:
         corners = points[ConvexHull(points).vertices]
-    except (QhullError, ValueError):  # in one plane, or too few: compare all
-        corners = points
+    except (QhullError, ValueError):  # in one plane, or too few
+        return _flat_extent(points)
     return float(max(np.linalg.norm(corners - p, axis=1).max() for p in corners))
+
+
+def _flat_extent(points: Array) -> float:
+    """Return the largest distance between points of one plane or one line."""
+    centred = points - points.mean(axis=0)
+    flat = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
+    try:
+        corners = flat[ConvexHull(flat[:, :2]).vertices, :2].tolist()
+    except (QhullError, ValueError):
+        return float(np.ptp(flat[:, 0]))
+    # Rotating calipers: the farthest corners are antipodal ones of the polygon, which may be as
+    # many as there are points (an arc), too many to compare all.
+    longest, far, count = 0.0, 1, len(corners)
+    for i, (x, y) in enumerate(corners):
+        u, v = corners[(i + 1) % count]
+        for _ in range(count):
+            a, b = corners[far], corners[(far + 1) % count]
+            if (u - x) * (b[1] - a[1]) <= (v - y) * (b[0] - a[0]):
+                break
+            far = (far + 1) % count
+        a = corners[far]
+        longest = max(longest, math.dist(a, (x, y)), math.dist(a, (u, v)))
+    return longest
 
 
 def check_file(save_to: str) -> Path | None:

@@ -10,7 +10,7 @@ import pytest
 from soro_mechanics.errors import InvalidInput
 
 from soro_compliance import workspace_analysis as analysis
-from soro_mechanics import load_robot
+from soro_mechanics import lie, load_robot
 
 ZERO = np.zeros(6)
 
@@ -41,12 +41,22 @@ def test_random_samples_are_feasible_reproducible_and_inside(coupled):
 
 def test_grid_is_regular_and_not_larger_than_asked(robot):
     low, high = analysis.bounds(robot, [], [])
-    for count in (1, 26, 27, 28, 64, 1000):
+    for count in (8, 26, 27, 28, 64, 1000):
         grid = analysis.grid_samples(robot, low, high, count)
         assert len(grid) == round(np.floor(count ** (1 / 3) + 1e-9)) ** 3
     flat = analysis.grid_samples(robot, low, np.array([high[0], low[1], low[2]]), 10)
     assert len(flat) == 10
     assert np.ptp(flat[:, 0]) == high[0] - low[0]
+
+
+def test_a_grid_of_less_than_two_values_each_is_refused(robot):
+    low, high = robot.limits.T
+    with pytest.raises(InvalidInput, match=r'samples.*at least 2\^3 = 8 .*RANDOM'):
+        analysis.grid_samples(robot, low, high, 7)
+    assert analysis.grid_samples(robot, low, low, 1).tolist() == [low.tolist()]
+    many = load_robot('pam_continuum')
+    with pytest.raises(InvalidInput, match='30 actuators'):
+        analysis.grid_samples(many, *many.limits.T, 5000)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +103,28 @@ def test_volume_and_extent_of_a_box():
     assert analysis.hull_volume(plane) == 0.0
     assert analysis.longest_extent(plane) == pytest.approx(np.sqrt(5.0))
     assert analysis.hull_volume(points[:3]) == analysis.longest_extent(points[:1]) == 0.0
+
+
+@pytest.mark.parametrize('turns', [0.25, 1.0])
+def test_extent_of_an_arc_takes_no_time_quadratic_in_its_points(turns):
+    """100,000 points, all of them corners of their hull: comparing all takes minutes."""
+    angle = np.linspace(0.0, 2.0 * np.pi * turns, 100_000)
+    plane = lie.so3_exp(np.array([0.4, -0.3, 0.2]))[:, :2]
+    arc = 0.05 * np.column_stack([np.cos(angle), np.sin(angle)]) @ plane.T
+    longest = 0.1 if turns == 1.0 else 0.1 * np.sin(np.pi * turns)
+    assert analysis.longest_extent(arc) == pytest.approx(longest, rel=1e-6)
+    assert analysis.longest_extent(angle[:, None] * [1.0, 2.0, 2.0]) == pytest.approx(
+        3.0 * angle[-1]
+    )
+
+
+def test_extent_of_a_flat_cloud_is_that_of_all_its_pairs():
+    rng = np.random.default_rng(2)
+    for shape in ((300, 2), (40, 1), (3, 2), (2, 2)):
+        flat = rng.normal(size=shape) @ rng.normal(size=(shape[1], 3)) + [0.1, 0.2, 0.3]
+        pairs = np.linalg.norm(flat[:, None] - flat[None], axis=2)
+        assert analysis.longest_extent(flat) == pytest.approx(pairs.max())
+    assert analysis.longest_extent(np.ones((5, 3))) == 0.0
 
 
 def test_files_hold_what_was_computed(robot, tmp_path):

@@ -17,80 +17,22 @@ import time
 
 import numpy as np
 
-from soro_mechanics.actuators import LIMIT_SLACK
+from soro_mechanics.actuation_limits import Limits, limits_of
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.lie_kernels import so3_log
 from soro_mechanics.model import Model
 from soro_mechanics.qp_kernels import OPTIMAL, solve_qp, workspace_size
+from soro_mechanics.search_tolerances import aims_of
 from soro_mechanics.status import Code, SolverStatus
 
 ITERATIONS = 60
 TRUST = 0.5  # first step, in ranges of the actuators
+SMALLEST_TRUST = 1e-11  # below it no step is left to try
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
-TOUCHING = 1e-7  # a limit stops the solution when it is this near, relative to the range
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Linear limits ``low <= rows @ z <= high`` on scaled actuations, and their names."""
-
-    offset: Array
-    scale: Array
-    rest: Array
-    rows: Array
-    low: Array
-    high: Array
-    names: tuple[str, ...]
-
-    def actuation(self, z: Array) -> Array:
-        """Return the actuation in SI."""
-        return self.offset + self.scale * z
-
-    def scaled(self, actuation: Array) -> Array:
-        """Return an actuation in units of the ranges."""
-        return (actuation - self.offset) / self.scale
-
-    def without(self) -> Limits:
-        """Return the same actuators without limits."""
-        free = np.full_like(self.low, np.inf)
-        return replace(self, low=-free, high=free)
-
-    def kept(self, z: Array) -> bool:
-        """Whether z keeps every limit, but for rounding."""
-        value = self.rows @ z
-        above = np.all(value >= self.low - LIMIT_SLACK)
-        return bool(above and np.all(value <= self.high + LIMIT_SLACK))
-
-    def touching(self, z: Array) -> tuple[str, ...]:
-        """Name the limits that z touches."""
-        value = self.rows @ z
-        near = (value - self.low <= TOUCHING) | (self.high - value <= TOUCHING)
-        return tuple(n for n, close in zip(self.names, near, strict=True) if close)
-
-
-def limits_of(model: Model) -> Limits:
-    """Return the limits of a model's robot."""
-    actuators = model.description.actuators
-    low = np.array([a.minimum for a in actuators])
-    scale = np.array([a.maximum - a.minimum for a in actuators])
-    rest = (np.array([a.rest for a in actuators]) - low) / scale
-    coupled = model.description.coupled_limits
-    rows = [np.eye(len(low))] + [(c.coefficients * scale)[None] for c in coupled]
-    high = [c.maximum - float(c.coefficients @ low) for c in coupled]
-    names = tuple(a.name for a in actuators) + tuple(c.name for c in coupled)
-    # rows of coupled limits in units of their own size, so that TOUCHING means the same for all
-    sizes = [np.abs(c.coefficients * scale).max() for c in coupled]
-    rows[1:] = [r / s for r, s in zip(rows[1:], sizes, strict=True)]
-    return Limits(
-        low, scale, rest, np.ascontiguousarray(np.concatenate(rows)),
-        np.concatenate([np.zeros(len(low)), np.full(len(coupled), -np.inf)]),
-        np.concatenate([np.ones(len(low)), np.array(high) / np.array(sizes or [1.0])])
-        if coupled else np.ones(len(low)),
-        names,
-    )  # fmt: skip
+REFINING = 8  # iterations at most from the caller's tolerances to the default ones
 
 
 @dataclass(frozen=True)
@@ -108,6 +50,11 @@ class Point:
     def size(self) -> float:
         """Norm of the residual."""
         return float(np.linalg.norm(self.residual))
+
+    def judged(self, tolerances: tuple[float, float]) -> Point:
+        """Return the same point, met or not by these tolerances [m], [rad]."""
+        met = self.position_error <= tolerances[0] and self.orientation_error <= tolerances[1]
+        return replace(self, met=met and self.q.status.converged)
 
 
 @dataclass(frozen=True)
@@ -187,6 +134,7 @@ def solve_inverse(
         of the ranges) of the solutions near the start. AT_LIMIT: reachable only beyond the limits
         in `at_limit`. UNREACHABLE: not even without limits. Both give the nearest pose found, by
         the norm of the error in units of tolerance. NOT_CONVERGED: neither can be said.
+        Tolerances wider than the default ones only judge: the search goes on to the default ones.
     """
     began = time.perf_counter()
     limits = limits_of(model)
@@ -195,8 +143,7 @@ def solve_inverse(
     def solve(z: Array, near: Configuration | None) -> Point:
         q = model.forward(limits.actuation(z), wrench, loads, gravity, near)
         residual, distance, angle = goal.residual(q.tip)
-        met = distance <= tolerances[0] and angle <= tolerances[1]
-        return Point(z, q, residual, distance, angle, met and q.status.converged)
+        return Point(z, q, residual, distance, angle, False).judged(tolerances)
 
     start = _project(limits, limits.rest if guess is None else limits.scaled(guess.actuation))
     if start is None:
@@ -207,8 +154,12 @@ def solve_inverse(
             break
         found, well, used = _search(model, limits, goal, solve, solve(other, None))
         count += used
-        if found.met or found.size < best.size:
+        solved = found.q.status.converged and not best.q.status.converged
+        if found.met or solved or found.size < best.size:
             best, settled = found, well
+    if best.met:
+        best, used = _refined(model, limits, goal, solve, best)
+        count += used
     return _conclude(model, limits, goal, solve, best, settled, count, began)
 
 
@@ -239,6 +190,7 @@ def _search(
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
     point: Point,
+    iterations: int = ITERATIONS,
 ) -> tuple[Point, bool, int]:
     """Iterate from a point; return the best one, whether it is final, and the iterations."""
     size = point.z.size
@@ -246,7 +198,7 @@ def _search(
     trust, penalty, curvature = TRUST, 0.0, np.eye(size)
     rows: Array | None = None
     exact = True
-    for count in range(1, ITERATIONS + 1):
+    for count in range(1, iterations + 1):
         if not point.q.status.converged:
             return point, False, count
         if point.met and not redundant:
@@ -291,9 +243,31 @@ def _search(
             rows, exact = None, True
         else:
             trust = 0.25 * float(np.abs(step).max())
-            if trust < SETTLED * TOUCHING:
+            if trust < SMALLEST_TRUST:
                 return point, point.met, count
-    return point, point.met, ITERATIONS
+    return point, point.met, iterations
+
+
+def _refined(
+    model: Model,
+    limits: Limits,
+    goal: Goal,
+    solve: Callable[[Array, Configuration | None], Point],
+    best: Point,
+) -> tuple[Point, int]:
+    """Go on from a point that is near enough for the caller; return the better one, iterations."""
+    aims = aims_of(goal.tolerances)
+    start = best.judged(aims)
+    if start.met:
+        return best, 0
+
+    def closer(z: Array, near: Configuration | None) -> Point:
+        return solve(z, near).judged(aims)
+
+    found, _, used = _search(model, limits, goal, closer, start, REFINING)
+    found = found.judged(goal.tolerances)
+    as_good = found.met and found.q.status.code in (Code.NONE, best.q.status.code)
+    return (found if as_good and found.size < best.size else best), used
 
 
 def _task_rows(model: Model, limits: Limits, goal: Goal, point: Point) -> Array:

@@ -25,6 +25,7 @@ from soro_mechanics.status import Code
 
 # A vertex that turns by more is a corner and stays a sample; smooth curves here turn by 0.1 deg.
 CORNER = math.radians(10.0)
+TURN = math.radians(5.0)  # of one interval on average: its chord is off by 1/1000 of the radius
 MOST_POINTS = 100_000
 
 
@@ -126,7 +127,9 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
     """Return points along a curve, at most `spacing` [m] of arc length apart.
 
     Between corners the points are equally spaced, so that each piece has a whole number of
-    intervals; corners are always points. Orientations turn at a constant rate between vertices.
+    intervals; corners are always points. A piece that is small against the spacing still has an
+    interval for every 5 degrees of its turning (one for every vertex where these are fewer), so
+    that it keeps its shape. Orientations turn at a constant rate between vertices.
     A closed curve is repeated in the same sense, an open one there and back.
 
     Raises
@@ -154,13 +157,16 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
 
 def _sampled_vertices(points: Array, s: Array, step: float) -> Array:
     """Return where the samples are, as fractional vertex indices."""
-    knots = _knots(points, s)
+    turns = _turns(points, s)
+    knots = _knots(turns, s)
     where = [np.zeros(1)]
     for a, b in zip(knots[:-1], knots[1:], strict=True):
         intervals = math.ceil((s[b] - s[a]) / step - 1e-9)  # 1e-9: 10 mm in steps of 1 mm is ten
         if intervals == 0:  # a turn on the spot
             where.append(np.array([float(b)]))
             continue
+        turning = math.ceil(float(turns[a + 1 : b].sum()) / TURN - 1e-3)  # 1e-3: round-off
+        intervals = max(intervals, min(turning, int(b - a)))
         targets = np.linspace(s[a], s[b], intervals + 1)[1:]
         inside = np.interp(targets, s[a : b + 1], np.arange(a, b + 1))
         inside[-1] = b
@@ -168,15 +174,23 @@ def _sampled_vertices(points: Array, s: Array, step: float) -> Array:
     return np.concatenate(where)
 
 
-def _knots(points: Array, s: Array) -> Array:
-    """Return vertices that must be samples: the ends, corners, and those of turns on the spot."""
+def _turns(points: Array, s: Array) -> Array:
+    """Return how far the path turns at every vertex [rad]; zero at those of turns on the spot."""
     lengths = np.diff(s)
-    moving = np.flatnonzero(lengths > 0.0)
-    direction = np.diff(points, axis=0)[moving] / lengths[moving][:, None]
-    cosine = np.einsum('ij,ij->i', direction[:-1], direction[1:])
-    sharp = moving[1:][cosine < math.cos(CORNER)]
-    still = np.flatnonzero(lengths == 0.0)
-    return np.unique(np.concatenate([[0], sharp, still, still + 1, [len(points) - 1]]))
+    moving = lengths > 0.0
+    chord = np.diff(points, axis=0) / np.where(moving, lengths, 1.0)[:, None]
+    cosine = np.einsum('ij,ij->i', chord[:-1], chord[1:])
+    turns = np.zeros(len(points))
+    both = moving[:-1] & moving[1:]
+    turns[1:-1][both] = np.arccos(np.clip(cosine[both], -1.0, 1.0))
+    return turns
+
+
+def _knots(turns: Array, s: Array) -> Array:
+    """Return vertices that must be samples: the ends, corners, and those of turns on the spot."""
+    sharp = np.flatnonzero(turns > CORNER)
+    still = np.flatnonzero(np.diff(s) == 0.0)
+    return np.unique(np.concatenate([[0], sharp, still, still + 1, [len(turns) - 1]]))
 
 
 def _poses_at(poses: Array, vertex: Array) -> Array:

@@ -209,3 +209,56 @@ def test_an_answer_outside_the_range_of_its_model_says_so():
     s = robot.inverse(q.tip[:3, 3], wrench=pull)
     assert s.status.code is s.configuration.status.code is Code.OUT_OF_RANGE
     assert s.status.message == q.status.message
+
+
+@pytest.mark.parametrize(
+    ('name', 'model'),
+    [('stiff_flop', 'ncm'), ('stiff_flop', 'network'), ('stiff_flop_two_segment', 'lpcc')],
+)
+def test_a_wide_tolerance_is_no_dead_band(name, model):
+    robot = load_robot(name, model)
+    low, high = robot.limits.T
+    s = robot.inverse(robot.forward(low + 0.3 * (high - low)).tip[:3, 3])
+    for _ in range(3):
+        before = s.actuation
+        target = s.configuration.tip[:3, 3] + [3e-5, -4e-5, 0.0]
+        s = robot.inverse(target, guess=s, position_tolerance=1e-4)
+        assert s.status.code is Code.NONE
+        assert s.position_error <= 1e-6
+        assert np.abs(s.actuation - before).max() > 10.0
+
+
+@pytest.mark.parametrize('model', ['ncm', 'network'])
+def test_a_wide_tolerance_judges_what_a_limit_leaves(one, model):
+    robot = one.with_model(model)
+    most = robot.limits[0, 1]
+    below, end = (robot.forward([p, 0.0, 0.0]) for p in (0.98 * most, most))
+    way = end.tip[:3, 3] - below.tip[:3, 3]
+    target = end.tip[:3, 3] + 5e-5 * way / np.linalg.norm(way)
+    exact = robot.inverse(target, guess=below)
+    assert exact.status.code is Code.AT_LIMIT and exact.at_limit
+    s = robot.inverse(target, guess=below, position_tolerance=1e-4)
+    assert s.status.code is Code.NONE and s.at_limit == ()
+    assert robot.feasible(s.actuation)
+    assert s.position_error == pytest.approx(exact.position_error, rel=0.02)
+    # from the end itself, which is near enough already
+    s = robot.inverse(target, guess=end, position_tolerance=1e-4)
+    assert s.status.code is Code.NONE and robot.feasible(s.actuation)
+
+
+def test_a_start_without_equilibrium_does_not_hide_the_next_one(one, monkeypatch):
+    engine, forward = one.engine, one.engine.forward
+    calls = []
+
+    def lost_at_first(*args):
+        q = forward(*args)
+        calls.append(q)
+        if len(calls) > 1:
+            return q
+        status = replace(q.status, code=Code.NOT_CONVERGED, residual=np.nan)
+        return replace(q, tip=np.full((4, 4), np.nan), status=status)
+
+    monkeypatch.setattr(engine, 'forward', lost_at_first)
+    beyond = one.inverse([0.03, 0.0, 0.06])
+    assert beyond.status.code is Code.AT_LIMIT
+    assert np.isfinite(beyond.position_error)

@@ -129,6 +129,14 @@ def test_what_no_actuation_reaches_is_unreachable_even_at_a_limit(tmp_path):
     assert beyond.status.code is Code.AT_LIMIT and beyond.at_limit == ('left', 'right')
 
 
+def test_a_target_met_on_a_limit_is_stopped_by_none(tmp_path):
+    robot = chain(tmp_path)
+    actuation = robot.limits[:, 1]
+    s = robot.inverse(robot.forward(actuation).tip[:3, 3])
+    assert s.status.code is Code.NONE and s.at_limit == ()
+    np.testing.assert_allclose(s.actuation, actuation, atol=1e-6)
+
+
 def test_a_guess_under_another_load_is_no_answer(tmp_path):
     robot = chain(tmp_path)
     q = robot.forward([0.1, -0.1])

@@ -84,6 +84,30 @@ def test_corners_are_samples():
             assert distance.min() == 0.0
 
 
+@pytest.mark.parametrize('radius', [1e-5, 1e-4, 3e-4, 1e-3, 5e-3])
+def test_a_curve_small_against_the_spacing_keeps_its_shape(radius):
+    path = sample_curve(named_curve('circle', radius), 1e-3)
+    assert len(path.poses) == 1 + max(72, math.ceil(2.0 * math.pi * radius / 1e-3))
+    middle = 0.5 * (path.positions[1:] + path.positions[:-1])
+    assert np.linalg.norm(middle, axis=1).min() > radius * (1.0 - 1e-3)
+    chord = np.linalg.norm(np.diff(path.positions, axis=0), axis=1)
+    assert chord.max() <= 1e-3
+
+
+def test_a_polygon_of_slight_turns_keeps_its_vertices():
+    angle = np.linspace(0.0, 2.0 * math.pi, 41)  # turns by 9 degrees: no corners
+    poses = np.tile(np.eye(4), (41, 1, 1))
+    poses[:, :2, 3] = 1e-4 * np.column_stack([np.cos(angle), np.sin(angle)])
+    path = sample_curve(curve_from_poses(poses), 1e-3)
+    assert path.positions == pytest.approx(poses[:, :3, 3], abs=1e-12)
+
+
+def test_a_straight_line_of_many_vertices_needs_no_more_than_its_length():
+    poses = np.tile(np.eye(4), (5001, 1, 1))
+    poses[:, :3, 3] = np.linspace(0.0, 1.0, 5001)[:, None] * [0.003, 0.001, -0.002]
+    assert len(sample_curve(curve_from_poses(poses), 1e-3).poses) == 5
+
+
 def test_placed_curve_lies_in_its_plane():
     pose = np.eye(4)
     pose[:3, :3] = lie.so3_exp(np.array([0.3, -0.5, 0.8]))

@@ -16,12 +16,16 @@ examples:
   soro workspace --samples 20000 --random --compliance --save /tmp/workspace.npz
 """
 GRID, RANDOM = 0, 1
+MOST_IN_GRID = 12  # actuators: a grid of two values of each has 4096 samples
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('--samples', type=int, default=0, help="default: the node's")
-    parser.add_argument('--random', action='store_true', help='random instead of a regular grid')
+    parser.add_argument(
+        '--random', action='store_true',
+        help='random instead of a regular grid; always with more than 12 actuators',
+    )  # fmt: skip
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--compliance', action='store_true', help='principal compliances too')
     parser.add_argument('--save', default='', help='.npz or .csv, on the machine of the node')
@@ -39,11 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_msgs.action import AnalyzeWorkspace
 
     goal = AnalyzeWorkspace.Goal(
-        method=RANDOM if arguments.random else GRID, samples=arguments.samples,
-        seed=arguments.seed, model=arguments.model, with_compliance=arguments.compliance,
-        wrench=wrench_message(wrench(arguments.wrench)), save_to=arguments.save,
+        samples=arguments.samples, seed=arguments.seed, model=arguments.model,
+        with_compliance=arguments.compliance, wrench=wrench_message(wrench(arguments.wrench)),
+        save_to=arguments.save,
     )  # fmt: skip
     with running_robot(arguments) as robot, progress_bar('workspace') as report:
+        many = len(robot.description.actuators) > MOST_IN_GRID
+        goal.method = RANDOM if arguments.random or many else GRID
 
         def on_feedback(feedback: Any) -> None:
             report(feedback.progress, feedback.step)

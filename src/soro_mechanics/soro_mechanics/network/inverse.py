@@ -20,6 +20,7 @@ from soro_mechanics.configuration import Array, Configuration, InverseSolution, 
 from soro_mechanics.network.drive_values import driven_ranges
 from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.network.inverse_problem import InverseProblem, Reach
+from soro_mechanics.search_tolerances import aims_of
 from soro_mechanics.status import Code
 
 if TYPE_CHECKING:
@@ -54,12 +55,33 @@ def solve_inverse(
                 best = beyond
     if guess is not None and not math.isfinite(best.residual):  # led astray
         return solve_inverse(model, target, task, wrench, loads, gravity, None, tolerances)
-    held = Problem(problem.actuation(best.driven), wrench, loads, gravity)
-    outcome = Outcome(
-        best.residual <= equilibrium.tolerance, best.state, spent + best.steps, best.residual
-    )
-    q = model.configuration(equilibrium, held, outcome, start_time)
-    return _describe(problem, q, best, beyond, start_time)
+
+    def configuration(at: Reach) -> Configuration:
+        held = Problem(problem.actuation(at.driven), wrench, loads, gravity)
+        solved = at.residual <= equilibrium.tolerance
+        outcome = Outcome(solved, at.state, spent + at.steps, at.residual)
+        return model.configuration(equilibrium, held, outcome, start_time)
+
+    found = _refined(problem, best, target)
+    q = configuration(found)
+    if found is not best and q.status.code is not Code.NONE:  # unstable there, perhaps
+        found, q = best, configuration(best)
+    return _describe(problem, q, found, beyond, start_time)
+
+
+def _refined(problem: InverseProblem, best: Reach, target: Array) -> Reach:
+    """Go on from where the caller's tolerances are met; return it where nothing is nearer."""
+    if aims_of(problem.tolerances) == problem.tolerances or not problem.reached(best):
+        return best
+    finer = problem.finer()
+    if finer.reached(best):
+        return best
+    found = finer.solve(best, target)
+    if not finer.reached(found) or not problem.within(found.driven):
+        found = problem.nearest(replace(best), target)
+    found.steps += best.steps
+    kept = problem.reached(found) and problem.within(found.driven)
+    return found if kept else best
 
 
 def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Reach, int]:
@@ -114,13 +136,16 @@ def _describe(
     problem: InverseProblem, q: Configuration, best: Reach, beyond: Reach | None, start: float
 ) -> InverseSolution:
     """Say what the best point means; `beyond` is what was found without limits."""
-    at_limit = problem.touched(best.driven)
+    at_limit: tuple[str, ...] = ()
     code, message = q.status.code, q.status.message
     if not q.status.converged or not math.isfinite(best.residual):
         code, message = Code.NOT_CONVERGED, 'no equilibrium found on the way to the target'
+        at_limit = problem.touched(best.driven)
     elif beyond is None and not problem.within(best.driven):
         code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
+        at_limit = problem.touched(best.driven)
     elif not problem.reached(best):
+        at_limit = problem.touched(best.driven)
         code, why = Code.UNREACHABLE, 'no actuation near reaches it, limits or not'
         if beyond is not None and problem.reached(beyond):
             at_limit = at_limit or problem.touched(beyond.driven)
@@ -131,6 +156,4 @@ def _describe(
         )
     status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))
-    return InverseSolution(
-        q.actuation, q, best.lacking[0], best.lacking[1], tuple(at_limit), status
-    )
+    return InverseSolution(q.actuation, q, best.lacking[0], best.lacking[1], at_limit, status)

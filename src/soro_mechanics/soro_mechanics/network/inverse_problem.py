@@ -39,6 +39,7 @@ from soro_mechanics.network.system_kernels import (
     SINGULAR,
 )
 from soro_mechanics.qp import solve_qp
+from soro_mechanics.search_tolerances import aims_of
 from soro_mechanics.status import Code
 
 if TYPE_CHECKING:
@@ -102,6 +103,12 @@ class InverseProblem:
         free.least, free.most = free.low, free.high
         free.coupled = []
         return free
+
+    def finer(self) -> InverseProblem:
+        """Return the same problem, to be solved to the default tolerances where these are less."""
+        finer = copy.copy(self)
+        finer.tolerances = aims_of(self.tolerances)
+        return finer
 
     def actuation(self, driven: Array) -> Array:
         """Return the actuation (m,) of driven values within the limits."""

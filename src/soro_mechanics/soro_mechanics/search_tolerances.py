@@ -1,0 +1,14 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where a search for an actuation ends, as opposed to what counts as reached."""
+
+from soro_mechanics.robot import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
+
+
+def aims_of(tolerances: tuple[float, float]) -> tuple[float, float]:
+    """Return the errors [m], [rad] to search down to; what remains is judged by the tolerances.
+
+    A search that ended at the tolerances of the caller would not move for a smaller change of
+    its target: they would be a dead band.
+    """
+    return min(tolerances[0], POSITION_TOLERANCE), min(tolerances[1], ORIENTATION_TOLERANCE)
