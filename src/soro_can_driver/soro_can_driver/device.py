@@ -66,6 +66,10 @@ class CanDevice(SessionDevice):
     ) -> CanDevice:
         """Make the device from ``driver.can``; an emulator is a socketcand server on loopback."""
         wiring = read_wiring(section, robot)
+        if endpoint is None and (wiring.interface, wiring.framing) == ('socketcand', 'fd'):
+            raise section.error(
+                'framing', 'write classic: socketcand carries no FD frames; with FD, socketcan'
+            )
         if endpoint is not None:
             wiring = replace(
                 wiring, interface='socketcand', host='127.0.0.1', port=endpoint.port, serial=0

@@ -135,6 +135,11 @@ class CanEmulator(DeviceEmulator):
         if fault == 'unplug':
             self._server.drop_client()
 
+    @property
+    def error(self) -> str:
+        """Why there is no plant: the flex sensors show open then, instead of a shape of before."""
+        return self._plant.error
+
     def in_use(self, now: float) -> bool:
         """Whether a session is alive."""
         with self._lock:
@@ -190,7 +195,8 @@ class CanEmulator(DeviceEmulator):
     def _counts(self, now: float) -> Array:
         elongation = self._plant.state.elongation
         out = self._together.counts(elongation, now - self._start, self._random)
-        for i, fault in enumerate(self._flex_faults):
+        faults = [FlexFault.OPEN] * MOTORS if self.error else self._flex_faults
+        for i, fault in enumerate(faults):
             if fault is not FlexFault.NONE:
                 age = now - (self._since[i] if fault is FlexFault.DRIFTING else self._start)
                 out[i] = self._signals[i].counts(

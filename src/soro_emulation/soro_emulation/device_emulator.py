@@ -86,6 +86,11 @@ class DeviceEmulator(ABC):
         """
         return wrench
 
+    @property
+    def error(self) -> str:
+        """Why what the device shows is not true any more; empty while it is."""
+        return ''
+
     def in_use(self, now: float) -> bool:
         """Whether a driver is at work or anything is still actuated at `now` [s]."""
         return False

@@ -27,7 +27,8 @@ class EmulatedBody:
     def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:
         self.robot: Robot = perturbed_robot(description, properties)
         span = np.array([a.maximum - a.minimum for a in description.actuators])
-        self._hysteresis = Hysteresis(span, properties.hysteresis)
+        rest = np.array([a.rest for a in description.actuators])
+        self._hysteresis = Hysteresis(span, rest, properties.hysteresis)
         self._last: Configuration | None = None
         self._wrench: Array = np.zeros(6)
 

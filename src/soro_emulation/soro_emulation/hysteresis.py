@@ -21,17 +21,19 @@ class Hysteresis:
     ----------
     span : ndarray, shape (m,)
         Range of each input.
+    rest : ndarray, shape (m,)
+        Where the inputs are at first, and have been for long.
     width : float
         Largest difference between the way up and the way down, as a part of the range.
     operators : int
         Their half-widths are spread evenly; the first one has none.
     """
 
-    def __init__(self, span: Array, width: float, operators: int = 4) -> None:
+    def __init__(self, span: Array, rest: Array, width: float, operators: int = 4) -> None:
         # Mean half-width times two is the largest opening of the loop.
         half = np.linspace(0.0, width, operators)
         self._half = np.outer(np.asarray(span, dtype=float), half)
-        self._state = np.zeros_like(self._half)
+        self._state = np.repeat(np.asarray(rest, dtype=float)[:, None], operators, axis=1)
 
     def apply(self, values: Array) -> Array:
         """Return the output after the inputs went to `values`, shape (m,)."""

@@ -53,6 +53,7 @@ Array = NDArray[np.float64]
 
 HOLD_TIME = 0.2  # s at reduced current before coasting
 HOST_TIMEOUT = 0.3  # s without the host's heartbeat
+MOST_LOST = 10  # numbers for which a set-point may be farther away: those of a lost burst
 HEARTBEAT = 0.1  # s
 FIRMWARE = (1, 0)
 FRESH, END = int(FlexFlag.FRESH), int(FlexFlag.FRESH | FlexFlag.OUT_OF_RANGE)
@@ -83,7 +84,7 @@ class MotorBoard:
         self._measured: list[Frame] = []
         self.status_bits = Status(0)
         self.faults = 0
-        self.applied = 0
+        self.applied = self.stale = 0  # set-points acted on, and those that came again or late
         self.host_at = -math.inf
         self._session, self._fd = 0, False
         self._halves: dict[int, Command] = {}
@@ -190,6 +191,10 @@ class MotorBoard:
     def _apply(self, seq: int, control: Control, angles: Array, now: float) -> None:
         if self.state is not BoardState.ARMED:
             return
+        ahead = (seq - self._seq) & 0xFF
+        if not self._first and not 0 < ahead < 128:  # repeated, or older than the one acted on
+            self.stale += 1
+            return
         if self._first:
             far = self.limits.far_from(self.target, angles)
             if far.any():
@@ -197,7 +202,7 @@ class MotorBoard:
                 return
             target, self._first = self.limits.within_range(angles), False
         else:
-            target = self.limits.shape(angles, self.target, (seq - self._seq) & 0xFF)
+            target = self.limits.shape(angles, self.target, min(ahead, MOST_LOST))
         self.status_bits &= ~Status.SATURATED
         if np.any(target != angles):
             self.status_bits |= Status.SATURATED

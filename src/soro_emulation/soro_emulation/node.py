@@ -112,8 +112,9 @@ class EmulatorNode(Node):
         answer = body.answer()
         if answer is not None:
             self._publish(*answer)
-        if body.error:
-            self._diagnostics.report('body', Level.ERROR, body.error)
+        error = body.error or self._device.error
+        if error:
+            self._diagnostics.report('body', Level.ERROR, error)
         else:
             actuation = self._device.actuation(time.monotonic())
             wrench = self._device.load(self._wrench.at_tip(self._tip))

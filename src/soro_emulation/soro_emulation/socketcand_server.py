@@ -3,7 +3,9 @@
 """A socketcand server on loopback: the wire between the unmodified python-can client and a node.
 
 Text protocol: ``< send 101 8 1 2 .. >`` from the client, ``< frame 181 time 0102.. >`` to it, one
-frame per bracket. One client at a time: a second one is turned away.
+frame per bracket. Servers of a real bus carry 8 bytes at most; this one takes FD frames the same
+way, with the length in hexadecimal, and the driver sends them to no other. One client at a time: a
+second one is turned away.
 """
 
 from __future__ import annotations

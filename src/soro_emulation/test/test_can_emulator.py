@@ -169,3 +169,16 @@ def test_a_hand_follows_its_way_and_a_wrench_presses_beside_it(bench):
     bench.emulator.load(np.zeros(6))
     with pytest.raises(InvalidInput, match='increase'):
         read_hand({'way': way[::-1]})
+
+
+def test_without_a_plant_the_sensors_show_open_instead_of_a_shape_of_before(bench):
+    bench.device.open()
+    bench.device.arm()
+    assert not bench.drive(np.zeros(6), 0.1).sensors.flags.any()
+    bench.emulator._plant._process.kill()  # the last test of this bench
+    end = time.monotonic() + 5.0
+    while not bench.emulator.error:
+        assert time.monotonic() < end
+        bench.drive(np.zeros(6), 0.01)
+    assert 'has ended' in bench.emulator.error
+    assert np.all(bench.drive(np.zeros(6), 0.2).sensors.flags & Flag.SENSOR_FAULT)

@@ -107,6 +107,30 @@ def test_steps_are_limited_for_every_set_point_since_the_last_one(lost):
     assert not limited.board.status_bits & Status.SATURATED
 
 
+@pytest.mark.parametrize('back', [0, 1, 127])
+def test_a_set_point_that_comes_again_or_late_moves_nothing_and_keeps_nothing_alive(back):
+    limited = LimitedBoard()
+    for _ in range(130):
+        limited.set([40, 0, 0, 0, 0, 0])
+    taken = limited.board.applied
+    while limited.board.state is BoardState.ARMED:
+        limited.seq = (limited.seq - 1 - back) & 0xFF  # as before, or before that
+        limited.set([2000, 0, 0, 0, 0, 0])
+        limited.seq = (limited.seq + back) & 0xFF
+        assert limited.now < 10.0
+    assert limited.board.applied == taken and limited.board.stale > 0
+    np.testing.assert_allclose(limited.board.target, [40, 0, 0, 0, 0, 0], atol=1e-9)
+    assert limited.board.state is BoardState.HOLDING
+
+
+@pytest.mark.parametrize('lost', [20, 40])
+def test_a_long_gap_lifts_the_limit_of_a_step_no_further(lost):
+    limited = LimitedBoard()
+    limited.set([0] * 6)
+    limited.set([2000, 0, 0, 0, 0, 0], skip=lost)
+    np.testing.assert_array_equal(limited.board.target, [500, 0, 0, 0, 0, 0])
+
+
 def ramp(limited, steps):
     for k in range(1, steps + 1):
         limited.set([20 * k, 0, 0, 0, 0, 0])

@@ -118,7 +118,7 @@ def test_relay_needs_several_edges_and_drops_out():
 
 
 def test_largest_opening_of_the_hysteresis_loop():
-    loop = Hysteresis(np.array([BAR]), 0.03)
+    loop = Hysteresis(np.array([BAR]), np.zeros(1), 0.03)
     up = [float(loop.apply(np.array([x]))[0]) for x in np.linspace(0.0, BAR, 201)]
     down = [float(loop.apply(np.array([x]))[0]) for x in np.linspace(BAR, 0.0, 201)][::-1]
     assert max(np.array(down) - np.array(up)) == pytest.approx(0.03 * BAR, rel=1e-6)
@@ -126,11 +126,19 @@ def test_largest_opening_of_the_hysteresis_loop():
     assert again[-1] == pytest.approx(up[-1])  # a closed cycle returns
 
 
+def test_what_rests_is_felt_as_it_is():
+    rest = np.array([0.405, -0.1])
+    loop = Hysteresis(np.array([0.65, 0.4]), rest, 0.03)
+    assert loop.apply(rest) == pytest.approx(rest, abs=1e-15)
+    lag = rest + [0.05, -0.05] - loop.apply(rest + [0.05, -0.05])
+    assert lag[0] > 0.0 > lag[1]
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(0.0, BAR), min_size=1, max_size=20), st.integers(1, 5))
 def test_hysteresis_does_not_depend_on_speed(path, parts):
     """Rate-independent: more points on the same straight way change nothing."""
-    one, many = Hysteresis(np.array([BAR]), 0.05), Hysteresis(np.array([BAR]), 0.05)
+    one, many = (Hysteresis(np.array([BAR]), np.zeros(1), 0.05) for _ in range(2))
     before = 0.0
     for x in path:
         a = one.apply(np.array([x]))

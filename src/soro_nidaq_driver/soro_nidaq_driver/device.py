@@ -77,7 +77,7 @@ class NidaqDevice(Device):
         if not self._armed:
             raise DeviceError('set-points written without arming')
         # With every output idle there is nothing to clear: a stall of the computer is harmless.
-        if np.any(values > 0.0) or np.any(self._transport.applied > 0.0):
+        if np.any(values > 0.0) or np.any(self._transport.applied != 0.0):  # or not known
             self._supervisor.alive()
         else:
             self._supervisor.idle()

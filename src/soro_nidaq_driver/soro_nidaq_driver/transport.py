@@ -78,7 +78,10 @@ class NidaqTransport:
 
     @property
     def applied(self) -> Array:
-        """Pressures that the outputs stand for [Pa]: duty cycles as they were written."""
+        """Pressures that the outputs stand for [Pa]: duty cycles as they were written.
+
+        NaN after a call that failed: it may have been carried out, and only its answer was lost.
+        """
         return pressure_of_duty(self._duty, self.wiring)
 
     def open(self, idle: Callable[[], bool] = lambda: False) -> Identity:
@@ -135,7 +138,9 @@ class NidaqTransport:
         duty = duty_of(pressure, self.wiring)
         with translated('write'):
             for i, counter in enumerate(self._counters):
-                if abs(duty[i] - self._duty[i]) >= DUTY_STEP or (duty[i] == 0.0 < self._duty[i]):
+                same = abs(duty[i] - self._duty[i]) < DUTY_STEP  # as NaN nothing is the same
+                if not same or (duty[i] == 0.0 < self._duty[i]):
+                    self._duty[i] = np.nan
                     counter.write(float(duty[i]))
                     self._duty[i] = duty[i]
 
@@ -163,6 +168,7 @@ class NidaqTransport:
         first: DeviceError | None = None
         for i, counter in enumerate(self._counters):
             try:
+                self._duty[i] = np.nan
                 with translated('stop'):
                     counter.stop()
                 self._duty[i] = 0.0
@@ -251,7 +257,11 @@ class NidaqTransport:
 
 
 class _Counter:
-    """One counter output: pulses of a duty cycle, or none with the line low."""
+    """One counter output: pulses of a duty cycle, or none with the line low.
+
+    A call that fails may have been carried out: then nobody knows whether the counter runs, and
+    the next call stops it first.
+    """
 
     def __init__(
         self, task: Any, channel: Any, writer: Any, frequency: float, timeout: float
@@ -261,7 +271,7 @@ class _Counter:
         self._writer = writer
         self._frequency = frequency
         self._timeout = timeout
-        self._running = False
+        self._running: bool | None = False  # None: not known
 
     def write(self, duty: float) -> None:
         """Generate pulses of this duty cycle; stop for zero."""
@@ -272,12 +282,16 @@ class _Counter:
                 self._frequency, duty, timeout=self._timeout
             )
         else:
+            if self._running is None:
+                self.stop()
             # The first pulse after a start is the channel's, not the last one written.
             self._channel.co_pulse_duty_cyc = duty
+            self._running = None
             self._task.start()
             self._running = True
 
     def stop(self) -> None:
         """Stop: the line goes to its idle level, low. A failed stop is tried again next time."""
+        self._running = None
         self._task.stop()
         self._running = False

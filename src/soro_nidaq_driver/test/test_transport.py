@@ -93,6 +93,30 @@ def test_writing_starts_changes_and_stops_counters(card, transport):
     assert transport.applied.tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize('wanted', [0.0, 0.75, 1.5])
+@pytest.mark.parametrize('call', ['StartTask', 'WriteCtrFreqScalar', 'StopTask'])
+def test_a_call_whose_answer_was_lost_may_have_been_carried_out(card, transport, call, wanted):
+    transport.open()
+    before = {'StartTask': 0.0, 'WriteCtrFreqScalar': 1.5, 'StopTask': 1.5}[call]
+    after = {'StartTask': 1.5, 'WriteCtrFreqScalar': 0.75, 'StopTask': 0.0}[call]
+    transport.write(np.array([before * BAR, 0.0, 0.0]))
+    card.errors[call] = -200474  # the time is over; who knows what the card has done
+    with pytest.raises(DeviceTimeout):
+        transport.write(np.array([after * BAR, 0.0, 0.0]))
+    assert np.isnan(transport.applied[0]) and not transport.applied[1:].any()
+    card.errors.clear()
+    card.calls.clear()
+    transport.write(np.array([wanted * BAR, 0.0, 0.0]))
+    names = [name for name, _ in card.calls]
+    if wanted == 0.0:
+        assert names[-1] == 'StopTask'
+    elif call == 'WriteCtrFreqScalar':  # it runs, with one duty cycle or the other
+        assert names == ['WriteCtrFreqScalar']
+    else:
+        assert names.index('StopTask') < names.index('StartTask')
+    assert transport.applied == pytest.approx([wanted * BAR, 0.0, 0.0])
+
+
 def test_heartbeat_toggles_at_its_period(card, transport, wiring):
     transport.open()
     for i in range(20):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from dataclasses import replace
 import json
 from pathlib import Path
@@ -90,9 +91,13 @@ def _record(arguments: argparse.Namespace) -> int:
     transport = Stm32Transport(wiring, IO_TIMEOUT, OPEN_TIMEOUT)
     try:
         transport.open()
-        stroke = max(c.inflate_time[-1] for c in wiring.curves)
-        recorder = CurveRecorder(transport, wiring.curves[0].shortest, stroke)
-        runs = list(recorder.record(lambda text: print(text, file=sys.stderr)))
+        try:
+            stroke = max(c.inflate_time[-1] for c in wiring.curves)
+            recorder = CurveRecorder(transport, wiring.curves[0].shortest, stroke)
+            runs = list(recorder.record(lambda text: print(text, file=sys.stderr)))
+        finally:  # whatever ends it, Ctrl-C too: muscles may be inflated, the board be armed
+            with suppress(DeviceError):
+                transport.make_safe()
     except DeviceError as error:
         print(f'soro: {error}', file=sys.stderr)
         return int(error.code)
