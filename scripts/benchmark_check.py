@@ -41,7 +41,7 @@ def store(measured: dict[str, dict[str, float]]) -> None:
 def slower(
     measured: dict[str, dict[str, float]], baseline: dict[str, dict[str, float]]
 ) -> list[str]:
-    """Say which rows cost more than `TOLERANCE` times what they did, and which are unknown."""
+    """Say which rows cost more than `TOLERANCE` times what they did, are unknown, or gone."""
     lines = []
     for name, rows in measured.items():
         known = baseline.get(name, {})
@@ -50,4 +50,6 @@ def slower(
                 lines.append(f'{name}: {row}: not stored yet; --store after a look at it')
             elif value > TOLERANCE * known[row]:
                 lines.append(f'{name}: {row}: {value / known[row]:.2f} times as costly as stored')
+        gone = sorted(set(known) - set(rows))
+        lines += [f'{name}: {row}: stored, and not measured any more' for row in gone]
     return lines

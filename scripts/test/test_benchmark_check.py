@@ -26,7 +26,13 @@ def test_slower_and_unknown_rows_are_named():
     first, second = benchmark_check.slower(measured, stored)
     assert 'inverse: 1.50 times' in first
     assert 'new: not stored' in second
-    assert benchmark_check.slower({'bench_a': {'forward': 1.0}}, stored) == []
+    assert benchmark_check.slower({'bench_a': {'forward': 1.0, 'inverse': 4.0}}, stored) == []
+
+
+def test_a_row_that_is_gone_is_named():
+    stored = {'bench_a': {'forward': 2.0, 'inverse': 4.0}, 'bench_b': {'other': 1.0}}
+    (line,) = benchmark_check.slower({'bench_a': {'forward': 2.0}}, stored)
+    assert 'bench_a: inverse: stored, and not measured any more' in line
 
 
 def test_storing_keeps_what_was_not_run(tmp_path, monkeypatch):

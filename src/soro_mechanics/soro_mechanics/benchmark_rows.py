@@ -25,6 +25,7 @@ import numpy as np
 from soro_mechanics.cycle_counter import CycleCounter
 
 ROWS_FILE = 'SORO_BENCHMARK_ROWS'
+MISSED = 3  # exit code: all is measured and printed, and something was not as it should be
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import time
 from typing import Any
 
 from soro_system_tests.reliability_page import (
+    cells,
     EVIDENCE,
     matrix_section,
     read_evidence,
@@ -30,6 +31,7 @@ from soro_system_tests.reliability_page import (
 TESTS = Path('src/soro_emulation/test')  # from the workspace's folder
 DOMAIN = 59
 AGAIN = 2  # more attempts of a test that failed
+ALL_PASSED, SOME_FAILED = 0, 1  # exit codes of pytest; others mean that not all tests ran
 
 
 def matrix_files() -> list[str]:
@@ -50,16 +52,17 @@ def covered_cells() -> set[tuple[str, int]]:
         return {(device, number) for device, number in json.loads(file.read_text())}
 
 
-def run_tests(words: Sequence[str], domain: int) -> None:
-    """Run pytest; tests append their evidence, failed or not."""
+def run_tests(words: Sequence[str], domain: int) -> bool:
+    """Run pytest; tests append their evidence, failed or not. Whether it came to its end."""
     environment = {
         **os.environ, 'SORO_EVIDENCE': str(EVIDENCE.resolve()), 'ROS_DOMAIN_ID': str(domain),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }  # fmt: skip
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', '-m', 'injection', '--no-header', *words],
         env=environment, check=False,
     )  # fmt: skip
+    return done.returncode in (ALL_PASSED, SOME_FAILED)
 
 
 def failed(attempts: dict[str, list[dict[str, Any]]]) -> list[str]:
@@ -70,7 +73,9 @@ def failed(attempts: dict[str, list[dict[str, Any]]]) -> list[str]:
 def main(words: Sequence[str] | None = None) -> int:
     """Run, write, and say with the exit code whether every test passed at last."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--only', default='', help='a filter of tests, as of pytest -k')
+    parser.add_argument(
+        '--only', default='', help='a filter of tests, as of pytest -k; adds to the evidence'
+    )
     parser.add_argument('--keep', action='store_true', help='add to the evidence of before')
     parser.add_argument('--page', action='store_true', help='write the section only')
     parser.add_argument('--again', type=int, default=AGAIN, help='attempts of failed tests')
@@ -78,24 +83,28 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     if not arguments.page:
         EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
-        if not arguments.keep:
+        if not (arguments.keep or arguments.only):
             EVIDENCE.unlink(missing_ok=True)
         began = time.monotonic()
         filters = ['-k', arguments.only] if arguments.only else []
-        run_tests([*matrix_files(), *filters], arguments.domain)
+        ended = run_tests([*matrix_files(), *filters], arguments.domain)
         for _ in range(arguments.again):
             again = failed(read_evidence())
             if again:
                 run_tests(again, arguments.domain)
+        if not ended:
+            print('FAILED: pytest did not come to its end: see above', flush=True)
+            return 1
         print(f'{time.monotonic() - began:.0f} s', flush=True)
     attempts = read_evidence()
     if attempts:
         write_section(matrix_section(attempts))
     else:
         print(f'no evidence in {EVIDENCE}: its section stays as it is', flush=True)
-    bad = failed(attempts)
-    for test in bad:
-        print(f'FAILED {test}', flush=True)
+    bad = [f'FAILED {test}' for test in failed(attempts)]
+    owed = covered_cells() - set(cells(attempts))
+    bad += [f'NOT RUN: injection {number} of {device}' for device, number in sorted(owed)]
+    print('\n'.join(bad), flush=True)
     return int(bool(bad))
 
 

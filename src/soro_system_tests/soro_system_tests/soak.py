@@ -34,6 +34,7 @@ from soro_system_tests.launched_robot import launched_robot
 from soro_system_tests.process_figures import left_segments, SHARED
 from soro_system_tests.reliability_page import PAGE, write_section
 from soro_system_tests.soak_faults import FAULTS
+from soro_system_tests.soak_growth import grown
 from soro_system_tests.soak_page import soak_section
 from soro_system_tests.soak_results import (
     compact,
@@ -110,8 +111,10 @@ def soak_one(name: str, arguments: argparse.Namespace) -> int:
         print(f'{name}: left shared memory, {line}', flush=True)
     result |= {'robot': name, 'began': began, **run_of(arguments)}
     arguments.result.write_text(json.dumps(result), encoding='utf-8')
-    wrong = (result['problems'], result['exit'], result['tracebacks'])
-    return int(any(wrong) or bool(result['shared_memory']['left']))
+    for line in grown(result):
+        print(f'{name}: {line}', flush=True)
+    wrong = (result['problems'], result['exit'], result['tracebacks'], left, grown(result))
+    return int(any(wrong))
 
 
 def start(name: str, number: int, arguments: argparse.Namespace, file: Path) -> subprocess.Popen:

@@ -15,6 +15,8 @@ KIBI, MEBI = 2**10, 2.0**20
 MEMORY_PART, MEMORY_LEAST = 0.03, 3.0  # of the memory; MiB
 COUNT_GROWTH = 2
 FEWEST = 5  # samples; from fewer nothing is said
+LONG = 600.0  # s; in a shorter run caches still fill, and growth is no verdict on the robot
+FLAT = 'flat'
 
 
 def growth(samples: list[Any], name: str, which: int) -> tuple[float, float]:
@@ -44,7 +46,15 @@ def verdict(samples: list[Any], name: str) -> str:
     for which, word in ((1, 'threads'), (2, 'files')):
         if growth(samples, name, which)[1] > COUNT_GROWTH:
             grows.append(word)
-    return ', '.join(grows) + ' grow' if grows else 'flat'
+    return ', '.join(grows) + ' grow' if grows else FLAT
+
+
+def grown(result: dict[str, Any]) -> list[str]:
+    """Return what grew in a run that was long enough to tell; of a raw result."""
+    if result['seconds'] < LONG:
+        return []
+    found = process_growth(result['samples'])
+    return [f'{p["process"]}: {p["verdict"]}' for p in found if p['verdict'] != FLAT]
 
 
 def process_growth(samples: list[Any]) -> list[dict[str, Any]]:

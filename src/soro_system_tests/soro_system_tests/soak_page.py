@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from soro_system_tests.soak_growth import COUNT_GROWTH, KIBI, MEMORY_LEAST, MEMORY_PART
+from soro_system_tests.soak_growth import COUNT_GROWTH, FLAT, KIBI, MEMORY_LEAST, MEMORY_PART
 from soro_system_tests.soak_results import FOLDER, has_figures, minutes_of
 
 PLOT = 'img/reliability_soak.png'
@@ -17,6 +17,11 @@ COMMAND = 'make soak ARGS="--robots NAMES --minutes M --together T --seed S"'
 
 def _seconds(value: float | None) -> str:
     return '-' if value is None else f'{value:.2f} s'
+
+
+def _refused(calls: dict[str, Any]) -> str:
+    """Say how many calls were answered with an error code; older runs did not keep it."""
+    return f'{calls["refused"]} refused' if 'refused' in calls else 'refused not counted'
 
 
 def _left_of(robot: dict[str, Any]) -> str:
@@ -30,9 +35,10 @@ def _robot_row(robot: dict[str, Any]) -> str:
     return (
         f'| [{name}]({FOLDER.name}/{name}.json) | {robot["began"][:10]} | {minutes_of(robot)} '
         f'| {robot["seed"]} | {robot["together"]} | {robot["targets"]} '
-        f'| {calls["count"]} ({1e3 * (calls["p99"] or 0.0):.0f} ms) '
+        f'| {calls["count"]} ({1e3 * (calls["p99"] or 0.0):.0f} ms), {_refused(calls)} '
         f'| {stops["count"]}, {stops["missed"]} missed | {_seconds(stops["slowest"])} '
-        f'| {faults["count"]}, {faults["recovered"]} recovered | {_seconds(faults["slowest"])} '
+        f'| {faults["count"]}, {faults["count"] - faults["recovered"]} lost '
+        f'| {_seconds(faults["slowest"])} '
         f'| {robot["exit"]} | {_left_of(robot)} |'
     )
 
@@ -91,7 +97,14 @@ def _problems(robots: list[dict[str, Any]]) -> list[str]:
         for r in robots
         if r['tracebacks']
     ]
-    return ['\nProblems:\n', *lines] if lines else ['\nNo problems.']
+    lines += [
+        f'- {r["robot"]}: {process["process"]}: {process["verdict"]}'
+        for r in robots
+        for process in r['processes']
+        if process['verdict'] != FLAT
+    ]
+    other = sum(sum(r['problems'].values()) + r['tracebacks'] for r in robots)
+    return [f'\n{other} problems other than growth{":" if lines else "."}\n', *lines]
 
 
 def draw(robots: list[dict[str, Any]], file: Path) -> None:

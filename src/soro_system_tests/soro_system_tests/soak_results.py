@@ -55,6 +55,7 @@ def compact(raw: dict[str, Any]) -> dict[str, Any]:
         'calls': {
             'count': sum(c['count'] for c in raw['calls'].values()),
             'p99': largest(c['p99'] for c in raw['calls'].values()),
+            'refused': raw['service_refusals'],
         },
         'stops': {
             'count': len(stops), 'slowest': largest(s['stopped'] for s in stops),

@@ -114,6 +114,9 @@ class RobotSoak:
                 next_target = time.monotonic() + self._random.uniform(1.0, 2.5)
             self._serve()
             self._spin(0.05)
+            if self._robot.state() not in (ACTIVE, DeviceState.SAFE):
+                self._problem(f'tripped without a fault: {self._said_of_device()}')
+                return
 
     def _target(self) -> list[float]:
         return [
@@ -175,8 +178,9 @@ class RobotSoak:
         else:
             self._spin(2.0)
         self._spin(0.5)
-        state = DeviceState(self._robot.state()).name
-        message = self._watch.messages.get(f'{self._driver()}: device', '')
+        state, message = DeviceState(self._robot.state()).name, self._said_of_device()
+        if not fault.stops and self._robot.state() != ACTIVE:
+            self._problem(f'{fault.words}: not ridden out: {message}')
         self._mend(fault)
         back = time.monotonic()
         recovered = self._recover()
@@ -245,6 +249,9 @@ class RobotSoak:
     @property
     def _haptic(self) -> bool:
         return '[haptic_renderer]' in self._robot.process.output
+
+    def _said_of_device(self) -> str:
+        return self._watch.messages.get(f'{self._driver()}: device', '')
 
     def _driver(self) -> str:
         return 'haptic_renderer' if self._haptic else 'driver'

@@ -10,7 +10,7 @@ import random
 import pytest
 from soak_samples import MEBI, PROCESSES, raw_of, samples_of
 from soro_system_tests.reliability_page import HEAD, matrix_section, sections_of, write_section
-from soro_system_tests.soak_growth import growth, verdict
+from soro_system_tests.soak_growth import grown, growth, verdict
 from soro_system_tests.soak_page import soak_section
 from soro_system_tests.soak_results import (
     compact,
@@ -33,7 +33,7 @@ def test_what_is_printed_comes_back_from_the_file(tmp_path):
     text = page_of(stored(tmp_path / 'soak'), tmp_path, ('stiff_flop', 'spatial_cc'))
     assert (
         '| [stiff_flop](soak/stiff_flop.json) | 2026-11-20 | 30.2 min | 3 | 2 | 700 '
-        '| 5000 (467 ms) | 2, 1 missed | 0.03 s | 2, 1 recovered | 0.28 s | 0 | 1 of 21 |'
+        '| 5000 (467 ms), 0 refused | 2, 1 missed | 0.03 s | 2, 1 lost | 0.28 s | 0 | 1 of 21 |'
     ) in text
     assert '| stiff_flop | driver | 100.0 | +0.00 | 20 (+0) | 25 (+0) | flat |' in text
     assert 'on x86_64, 2 cores, Python 3.11.7.' in text
@@ -172,3 +172,19 @@ def test_a_section_comes_to_its_place(tmp_path):
 
 def test_a_soak_that_was_not_run_is_not_made_up(tmp_path):
     assert 'Not run yet' in page_of({}, tmp_path)
+
+
+def test_growth_is_a_problem_of_the_page_and_of_a_long_run_only():
+    grows = {'samples': samples_of(30.2, memory=lambda k: (100 + 0.1 * k) * MEBI)}
+    assert 'driver: memory grow' in grown(raw_of(**grows))
+    assert grown(raw_of()) == []
+    assert grown(raw_of(lasted=2.0, **grows)) == []
+
+
+def test_the_page_says_what_was_refused_lost_and_grew(tmp_path):
+    samples = samples_of(30.2, memory=lambda k: (100 + 0.1 * k) * MEBI)
+    result = compact(raw_of(service_refusals=7, samples=samples))
+    text = page_of({'stiff_flop': result}, tmp_path)
+    assert '5000 (467 ms), 7 refused' in text and '| 2, 1 lost |' in text
+    assert '3 problems other than growth:' in text
+    assert '- stiff_flop: driver: memory grow' in text
