@@ -55,7 +55,7 @@ reliability: setup  ## every injected fault against every device, into docs/reli
 soak: setup  ## robots under load with faults, into docs/reliability.md: make soak ARGS="--robots stiff_flop --minutes 30"
 	@$(in_workspace) exec python -m soro_system_tests.soak $(ARGS)
 
-pictures: setup  ## draw the pictures of the documentation from the models
+pictures: setup  ## draw the pictures of the documentation
 	@$(in_workspace) exec python scripts/draw_pictures.py $(ARGS)
 
 clean:  ## remove builds, results and caches; the environments stay (make distclean removes them)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the pictures of the documentation from the models (`make pictures`)."""
+"""Draw the pictures of the documentation from models, viewer and demos (`make pictures`)."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+import draw_recordings
 from draw_stewart_gough import draw_stewart_gough
 from matplotlib import colormaps
 from matplotlib.figure import Figure
@@ -86,6 +87,7 @@ PICTURES = {
     'stiff_flop.png': draw_stiff_flop,
     'stewart_gough.png': draw_stewart_gough,
     **{f'viewer_{robot}.png': draw_viewer for robot in ROBOTS},
+    **dict.fromkeys(draw_recordings.FIGURES, draw_recordings.draw),
 }
 
 

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test runner is honest: counts, domains of its own, no tests is a failure."""
 
+import subprocess
+import sys
+
 import run_tests
 
 
@@ -103,3 +106,30 @@ def test_what_fails_twice_fails(tmp_path, monkeypatch, capsys):
 
 def test_computation_has_no_second_chance(tmp_path, monkeypatch):
     assert run_one(tmp_path, monkeypatch, 'soro_mechanics', 1) == (1, 1)
+
+
+def test_a_pytest_that_stands_still_is_killed_and_run_again(tmp_path, monkeypatch, capsys):
+    (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
+    (tmp_path / 'test').mkdir()
+    mark = tmp_path / 'mark'
+    (tmp_path / 'test/test_it.py').write_text(
+        'import pathlib, signal, threading\n'
+        f'mark = pathlib.Path({str(mark)!r})\n'
+        'def test_it():\n'
+        '    if not mark.exists():\n'
+        '        mark.touch()\n'
+        '        threading.Event().wait()\n'
+    )
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr(run_tests, 'test_folders', lambda names: {'soro_a': tmp_path / 'test'})
+    monkeypatch.setattr(run_tests.wait_for, '__defaults__', (2.0,))
+    monkeypatch.setattr('sys.argv', ['run_tests.py'])
+    assert run_tests.main() == 0
+    said = capsys.readouterr().out
+    assert 'stood still' in said and 'all of soro_a, which stood still' in said
+
+
+def test_who_works_is_not_taken_for_one_who_stands_still():
+    code = 'import time\nend = time.monotonic() + 4.0\nwhile time.monotonic() < end: pass'
+    process = subprocess.Popen([sys.executable, '-c', code])
+    assert run_tests.wait_for(process, patience=1.5) == 0
