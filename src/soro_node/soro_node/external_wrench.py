@@ -12,7 +12,7 @@ import time
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from soro_mechanics.configuration import Array, Configuration
-from soro_mechanics.status import Code
+from soro_mechanics.status import Code, SolverStatus
 
 from soro_node.conversions import wrench_from_message
 from soro_node.frames import Frames
@@ -88,8 +88,13 @@ def settled(
         if np.array_equal(before, wrench) or np.abs(q.tip - tip).max() <= SETTLED:
             return q
         tip, q = q.tip, solve(wrench)
+    return replace(q, status=unsettled(q.status))
+
+
+def unsettled(status: SolverStatus) -> SolverStatus:
+    """Return the status of a solve whose wrench and tip do not come to agree."""
     message = 'the external wrench and the tip on which it acts do not come to rest'
-    return replace(q, status=replace(q.status, code=Code.NOT_CONVERGED, message=message))
+    return replace(status, code=Code.NOT_CONVERGED, message=message)
 
 
 class ExternalWrench:

@@ -111,9 +111,10 @@ def soak_one(name: str, arguments: argparse.Namespace) -> int:
         print(f'{name}: left shared memory, {line}', flush=True)
     result |= {'robot': name, 'began': began, **run_of(arguments)}
     arguments.result.write_text(json.dumps(result), encoding='utf-8')
-    for line in grown(result):
+    grew = grown(result)
+    for line in grew:
         print(f'{name}: {line}', flush=True)
-    wrong = (result['problems'], result['exit'], result['tracebacks'], left, grown(result))
+    wrong = (result['problems'], result['exit'], result['tracebacks'], left, grew)
     return int(any(wrong))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
-from soro_node.external_wrench import WrenchAt
+from soro_node.external_wrench import unsettled, WrenchAt
 
 from soro_mechanics import lie
 
@@ -68,9 +68,7 @@ class InverseUnderLoad:
                 return solution
             if solution.status.code is Code.NONE:
                 guess = solution
-        message = 'the external wrench and the tip on which it acts do not come to rest'
-        status = replace(solution.status, code=Code.NOT_CONVERGED, message=message)
-        return replace(solution, status=status)
+        return replace(solution, status=unsettled(solution.status))
 
 
 def _supposed_tip(target: Array, near: Configuration | None, task: Task) -> Array:

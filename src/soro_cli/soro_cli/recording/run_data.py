@@ -70,6 +70,11 @@ class Actuation:
         return np.where(self.sensed, self.measured, self.applied)
 
     @property
+    def stand_in(self) -> Array:
+        """Applied values where nothing was measured, NaN elsewhere, shape (n, m)."""
+        return np.where(np.isnan(self.measured), self.applied, np.nan)
+
+    @property
     def source(self) -> str:
         """What the kinematics had of the actuators: measured or applied values, or both."""
         if self.sensed.all():

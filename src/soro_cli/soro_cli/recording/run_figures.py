@@ -80,7 +80,7 @@ def _actuation(run: RunData) -> Drawn:
     ax = figure.subplots()
     numbers: dict[str, float | None] = {}
     unit, size = SHOWN[run.actuators[0].unit]
-    stand_in = np.where(np.isnan(data.measured), data.applied, np.nan)
+    stand_in = data.stand_in
     for i, actuator in enumerate(run.actuators):
         colour = COLOURS[i % len(COLOURS)]
         ax.plot(data.time, data.commanded[:, i] / size, ':', color=colour, lw=1.0)

@@ -50,7 +50,6 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
             if topic == COMMANDED:
                 there &= run.commanded_at(other.time[index])
             companions[name] = _lines(run, topic, index, there)
-    stand_in = np.where(np.isnan(actuation.measured), actuation.applied, np.nan)
     paths = run.paths()
     return {
         'time': _numbers(time - time[0], 3),
@@ -64,7 +63,7 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
         'limits': [min(a.minimum for a in run.actuators) / size,
                    max(a.maximum for a in run.actuators) / size],
         'measured': _series(actuation.time, actuation.measured / size, time),
-        'applied': _series(actuation.time, stand_in / size, time),
+        'applied': _series(actuation.time, actuation.stand_in / size, time),
         'asked': _series(actuation.time, actuation.commanded / size, time),
         'tip': _numbers(1e3 * shapes.tip[keep, :3], 2),
     }  # fmt: skip
