@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 import os
 from pathlib import Path
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,11 @@ from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.ros_session import RosSession
 
+# How the own runner and ROS 2 launch say that a node has ended.
+ENDED = re.compile(
+    r'^(?:\[launch\] \[\S+\] (?:ended with|was ended by|cannot be started)|'
+    r'\[ERROR\] \[\S+\]: process has died).*', re.MULTILINE,
+)  # fmt: skip
 STOP_PATIENCE = 30.0  # s: SIGINT, SIGTERM and SIGKILL of the slowest node, and then some
 
 
@@ -88,18 +94,24 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
         lines = [line for line in self.output.splitlines() if line.startswith(mark)]
         return int(lines[-1].removeprefix(mark))
 
+    @property
+    def ended_nodes(self) -> list[str]:
+        """What the launcher says about nodes that have ended, while others run."""
+        return ENDED.findall(self.output)
+
     def wait_ready(self, session: RosSession, robot: RunningRobot, timeout: float) -> None:
         """Wait until the driver is active, the tip is known and the services answer.
 
         Raises
         ------
         CliError
-            Not within the time, or the launcher has ended; with the last lines it printed.
+            Not within the time, or a node or the launcher has ended; with the last lines it
+            printed.
         """
         watch = MotionWatch(robot)
 
         def ready() -> bool:
-            if not self.running:
+            if not self.running or self.ended_nodes:
                 return True
             return (
                 watch.tip is not None
@@ -110,14 +122,14 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
 
         try:
             in_time = session.spin_until(ready, timeout)
-            if not self.running or not in_time:
+            last = '\n'.join(self.output.splitlines()[-15:])
+            if not self.running:
+                raise CliError(f'the robot ended with {self.process.returncode}:\n{last}')
+            if ended := self.ended_nodes:
+                raise CliError(f'the robot is not whole: {"; ".join(ended)}\n{last}')
+            if not in_time:
                 reason = '; '.join(watch.reasons()) or 'some nodes are missing'
-                last = '\n'.join(self.output.splitlines()[-15:])
-                raise CliError(
-                    f'the robot was not ready after {timeout:g} s: {reason}\n{last}'
-                    if self.running
-                    else f'the robot ended with {self.process.returncode}:\n{last}'
-                )
+                raise CliError(f'the robot was not ready after {timeout:g} s: {reason}\n{last}')
         finally:
             watch.close()
 

@@ -16,6 +16,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from soro_node.middleware import set_middleware
 
 from soro_cli.errors import CliError
 
@@ -30,6 +31,7 @@ class RosSession(AbstractContextManager['RosSession']):
     """Context, node and executor of one command."""
 
     def __enter__(self) -> RosSession:
+        set_middleware()
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self.node: Node = rclpy.create_node(

@@ -35,6 +35,7 @@ from soro_mechanics.errors import SoroError
 from soro_mechanics.kernel_cache import use_kernel_cache
 
 from soro_node.early_start import end_signals
+from soro_node.middleware import set_middleware
 from soro_node.parent_death import die_with_parent
 
 # Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
@@ -174,6 +175,7 @@ def run(
     """
     global _signals
     use_kernel_cache()
+    set_middleware()
     sys.setswitchinterval(SWITCH_INTERVAL)
     os.nice(niceness)  # before the middleware makes its threads
     if driver:

@@ -23,6 +23,7 @@ from rclpy.task import Future
 import yaml
 
 from soro_node.main import spin
+from soro_node.middleware import set_middleware
 from soro_node.parameters import markdown_table
 from soro_node.robot_binding import ROBOT_PARAMETERS
 
@@ -61,6 +62,7 @@ class RosSession:
     """
 
     def __init__(self, namespace: str = '') -> None:
+        set_middleware()
         self.context = Context()
         self.context.init(args=[], domain_id=own_domain())
         self._spinning: list[tuple[Any, Any, threading.Thread, Future]] = []

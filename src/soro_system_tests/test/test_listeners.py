@@ -13,6 +13,7 @@ from soro_system_tests.launched_robot import launched_robot
 from soro_system_tests.process_figures import processes_below
 
 LISTEN = '0A'  # state of a socket in /proc/net/tcp
+VIEWER = 60.0  # s; it stands back behind the nodes that the robot waits for
 
 
 def sockets_of(processes: dict[str, int]) -> set[str]:
@@ -48,8 +49,11 @@ def listeners() -> dict[str, ipaddress.IPv4Address | ipaddress.IPv6Address]:
 
 def test_every_listener_of_a_robot_is_loopback(tmp_path):
     with launched_robot(['stiff_flop', 'viewer:=true'], tmp_path) as robot:
-        own = sockets_of(processes_below(robot.process.process.pid, robot.process.output))
-        found = {inode: a for inode, a in listeners().items() if inode in own}
-        assert len(found) >= 2  # the emulated card and the viewer
-        assert [str(a) for a in found.values() if not a.is_loopback] == []
+
+        def found():
+            own = sockets_of(processes_below(robot.process.process.pid, robot.process.output))
+            return [address for inode, address in listeners().items() if inode in own]
+
+        robot.wait(lambda: len(found()) >= 2, VIEWER, 'the emulated card and the viewer')
+        assert [str(a) for a in found() if not a.is_loopback] == []
         assert robot.process.stop() == 0, robot.process.output

@@ -20,6 +20,7 @@ from rclpy.context import Context
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from soro_node.middleware import set_middleware
 
 from soro_cli.errors import CliError
 from soro_cli.recording.recorder_node import Recorder
@@ -72,6 +73,7 @@ def record(
     path = output or _default_output(robots)
     if path.exists():
         raise CliError(f'{path} exists; name another folder with --output')
+    set_middleware()
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     # Expressions choose from everything, and from the robots named where some are.

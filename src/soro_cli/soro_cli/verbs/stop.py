@@ -9,14 +9,16 @@ from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
 
-SUMMARY = 'stop every robot, or the one that is named: outputs go to their safe state at once'
+SUMMARY = 'stop every robot, or the one that is named: its safe action begins at once'
 EPILOG = """\
 Without --namespace or --robot ALL robots that are found are stopped: who types this wants safety.
 --clear needs the name where several run. Only the driver has to run (or the haptic renderer that
 owns the device): its service driver/stop is called.
 
-A new target (soro move) moves a robot again. This is a convenience, not a safety function: use
-the emergency stop of the hardware for that.
+The safe action is that of the robot file (on_command_loss): a ramp to rest, or letting go. A new
+target (soro move) moves a robot again; one that lets go (stewart_gough, motors, simulated lengths
+and angles) wants soro stop --clear first. This is a convenience, not a safety function: use the
+emergency stop of the hardware for that.
 """
 ANSWER = 10.0  # s
 LATECOMERS = 1.0  # s without a new robot: all have been found; those found are asked by then
@@ -26,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         '--clear', action='store_true',
-        help='clear a latched fault, so that a new target is accepted; moves nothing',
+        help='clear a latched fault or end a safe action, so that a new target is accepted; moves '
+        'to no target, what is still under pressure is vented',
     )  # fmt: skip
     add_robot_options(parser, offline=False, default='all robots; with --clear the one that runs')
 
