@@ -59,7 +59,11 @@ def device_status(loop: ControlLoop, emulated: bool | None) -> Status:
             Level.OK,
             'inactive: outputs safe; activate or call driver/clear_fault',
         ),
-        DeviceState.SAFE: (Level.WARN, 'safe: commands lost or stopped; send a new first command'),
+        DeviceState.SAFE: (
+            Level.WARN,
+            'safe: commands lost or stopped; send a new target, after driver/clear_fault where '
+            'on_command_loss is release',
+        ),
         DeviceState.FAULT: (Level.ERROR, f'fault: {", ".join(faults)}; call driver/clear_fault'),
         DeviceState.ESTOP: (Level.ERROR, 'emergency stop: release it, call driver/clear_fault'),
         DeviceState.UNCONFIGURED: (Level.STALE, 'no device; reconnecting'),

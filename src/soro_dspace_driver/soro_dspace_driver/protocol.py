@@ -3,7 +3,7 @@
 """Frames of protocol F1: three regulators behind a real-time computer. Pure codec.
 
 Shared by the driver and the emulated computer, and pinned by the golden frames of
-docs/robots/soft_parallel.md. Frame layer and session: `soro_driver.serial_frame`. Pressures are
+docs/hardware_serial.md. Frame layer and session: `soro_driver.serial_frame`. Pressures are
 u16 in steps of 10 Pa (0.01 kPa); `transport` converts them.
 """
 

@@ -13,7 +13,7 @@ import numpy as np
 from soro_mechanics.errors import UnknownName
 
 from soro_emulation.injected_fault import choice, whole_number
-from soro_emulation.serial_line import SerialLine
+from soro_emulation.serial_line import counters_of, SerialLine
 from soro_emulation.socketcand_server import ERROR_FRAME
 
 Wire = Iterable[tuple[int, bytes]]
@@ -54,13 +54,20 @@ class BusFaults:
         self._hears = threading.Event()
         self._hears.set()
         self._broken = self._babbling = self._storming = False
-        self._garbage = 0
+        self._garbage = self._sent_garbage = self._unread = 0
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What faults did to frames; garbage that was sent; looks at a bus that nobody reads."""
+        more = {'garbage': self._sent_garbage, 'unread': self._unread}
+        return {**counters_of(self._to_device, self._to_host), **more}
 
     def receive(self, identifier: int, data: bytes) -> Wire:
         """Carry a frame of the host to the board; blocks while nobody reads."""
         if not self._broken:
             return self._receive(identifier, data)
         while not self._hears.wait(LOOK):
+            self._unread += 1
             list(self._idle())  # time passes on the board, and nobody hears of it
         if not self._babbling:
             self._to_device.put(_unit(identifier, data), time.monotonic())
@@ -76,6 +83,7 @@ class BusFaults:
         if self._storming:
             frames += [(PASSIVE, bytes(8))] * FLOOD
         count, self._garbage = self._garbage, 0
+        self._sent_garbage += count
         for _ in range(count):
             size = int(self._random.integers(0, 9))
             frames.append((int(self._random.integers(0, 0x800)), self._random.bytes(size)))

@@ -140,6 +140,13 @@ class CanEmulator(DeviceEmulator):
         """Why there is no plant: the flex sensors show open then, instead of a shape of before."""
         return self._plant.error
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """What happened to frames on the bus, set-points and measurements."""
+        board = self._board
+        mine = {'torn': board.torn, 'stale': board.stale, 'repeated': board.repeated}
+        return {**self._bus.counters, **mine}
+
     def in_use(self, now: float) -> bool:
         """Whether a session is alive."""
         with self._lock:

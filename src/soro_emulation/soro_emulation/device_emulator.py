@@ -91,6 +91,11 @@ class DeviceEmulator(ABC):
         """Why what the device shows is not true any more; empty while it is."""
         return ''
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """How often injected faults have struck the wire; the same while there are none."""
+        return {}
+
     def in_use(self, now: float) -> bool:
         """Whether a driver is at work or anything is still actuated at `now` [s]."""
         return False

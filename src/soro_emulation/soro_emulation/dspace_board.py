@@ -81,6 +81,8 @@ class DspaceBoard:
     ----------
     repeats : bool
         Injected: every FEEDBACK is the last one again, sequence number included.
+    stale : int
+        Set-points that came again or late.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class DspaceBoard:
     ) -> None:
         self._bench, self._log, self.serial = bench, log, serial
         self.crc_errors = self.malformed = self.frames = 0
-        self.repeats, self._noted_at = False, now
+        self.repeats, self._noted_at, self.stale = False, now, 0
         self._volts = np.zeros(CHANNELS)
         self.major = MAJOR
         self.channels = CHANNELS
@@ -197,7 +199,8 @@ class DspaceBoard:
         if self.session == 0:
             return self._refuse(frame, Reason.SESSION)
         if self._last is not None and not is_newer(frame.seq, self._last):
-            return []  # comes twice or too late
+            self.stale += 1
+            return []
         if not body.flags & CommandFlag.ENABLE:
             return []
         if self.state is not SerialState.ARMED:

@@ -104,18 +104,13 @@ class DspaceEmulator(DeviceEmulator):
 
     @property
     def counters(self) -> dict[str, int]:
-        """What happened to the units on the line, and what the device says about them."""
-        to_device = self.wire.to_device
-        return {
-            'lost': to_device.lost, 'corrupted': to_device.corrupted,
-            'crc_errors': self.wire.reader.crc_errors, 'malformed': self.wire.reader.malformed,
-        }  # fmt: skip
+        """What happened to the units on the line, and to set-points that came again or late."""
+        return {**self.wire.counters, 'stale': self._board.stale}
 
     def _repair(self) -> None:
         self._bench.clear_faults()
         board = self._board
         board.repeats, board.major, board.channels = False, 1, CHANNELS
-        self._log.write('counters', **self.counters)
 
     def _break_channel(self, fault: str, index: int, values: dict[str, Any]) -> None:
         regulators, inputs = self._bench.regulators, self._bench.inputs

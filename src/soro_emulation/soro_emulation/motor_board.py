@@ -84,7 +84,9 @@ class MotorBoard:
         self._measured: list[Frame] = []
         self.status_bits = Status(0)
         self.faults = 0
-        self.applied = self.stale = 0  # set-points acted on, and those that came again or late
+        # Set-points acted on, those that came again or late, and those of which a half is missing;
+        # measurements that were old ones by an injected fault.
+        self.applied = self.stale = self.torn = self.repeated = 0
         self.host_at = -math.inf
         self._session, self._fd = 0, False
         self._halves: dict[int, Command] = {}
@@ -181,6 +183,7 @@ class MotorBoard:
             return
         if set(halves) != {0, 1} or halves[0].seq != halves[1].seq:
             self.status_bits |= Status.TORN
+            self.torn += 1
             return
         self.status_bits &= ~Status.TORN
         control = halves[0].control
@@ -211,7 +214,9 @@ class MotorBoard:
         self.applied += 1
 
     def _measure(self, now: float) -> None:
-        if not (self.repeats and self._measured):
+        if self.repeats and self._measured:
+            self.repeated += 1
+        else:
             self._measured = self._measurement(now)
         self._outbox += self._measured
 

@@ -97,6 +97,11 @@ class NidaqEmulator(DeviceEmulator):
         else:
             self._break_channel(fault, actuator_index(values, self._bench.names), values)
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """What happened to calls."""
+        return self._service.counters
+
     def in_use(self, now: float) -> bool:
         """Whether the heartbeat keeps the supply connected, or pressure is still up."""
         return self._bench.in_use(now)

@@ -65,6 +65,8 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         self._late = 0.0
         self._silent = threading.Event()
         self._silent.set()
+        self._counts = {'unanswered': 0, 'late': 0}
+        self._counting = threading.Lock()  # calls overlap
 
     # Faults ---------------------------------------------------------------------------------
 
@@ -86,14 +88,27 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
 
     def wait_while_silent(self) -> None:
         """Block the answer while silent, or for a delay."""
+        if not self._silent.is_set():
+            self._count('unanswered')
         self._silent.wait()
         if self._late > 0.0:
+            self._count('late')
             time.sleep(self._late)
 
     def raise_injected(self, call: str) -> None:
         """Raise the error that was injected for a call."""
         if call in self._injected:
             raise CardError(self._injected[call], f'injected error {self._injected[call]}')
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How many calls injected faults have hit."""
+        with self._counting:
+            return dict(self._counts)
+
+    def _count(self, fault: str) -> None:
+        with self._counting:
+            self._counts[fault] += 1
 
     # System and device ----------------------------------------------------------------------
 

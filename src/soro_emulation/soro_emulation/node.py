@@ -37,6 +37,7 @@ from soro_msgs.msg import Configuration as ConfigurationMessage
 
 GROUP = 'soro_emulation.devices'
 FAREWELL = 2.5  # s, a driver has to end within 2 s
+COUNT_PERIOD = 0.1  # s between notes of what injected faults have done
 
 
 class EmulatorNode(Node):
@@ -53,6 +54,9 @@ class EmulatorNode(Node):
         self._tip = np.eye(4)
         self._wrench = ExternalWrench(self._frames, self._values['wrench_timeout'])
         self._stopping = threading.Event()
+        self._counters: dict[str, int] = {}
+        # Whoever notes the counters does it before a fault or after it, not in between.
+        self._injecting = threading.Lock()
         self._device, name = self._make_device()
         self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
         self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, 10)
@@ -97,12 +101,24 @@ class EmulatorNode(Node):
 
     def _tick(self) -> None:
         step, last = self._values['step'], time.monotonic()
+        counted = last
         while not self._stopping.wait(step):
             now = time.monotonic()
             if now - last > 0.1:
                 self._log.write('stall', now, duration=now - last)
             last = now
             self._device.advance(now)
+            if now - counted >= COUNT_PERIOD:
+                counted = now
+                with self._injecting:
+                    self._note_counters()
+
+    def _note_counters(self) -> None:
+        """Note how often injected faults have struck, where that is news."""
+        counters = self._device.counters
+        if counters != self._counters:
+            self._counters = counters
+            self._log.write('counters', **counters)
 
     def _publish_truth(self) -> None:
         """Publish the answer to the last question, and ask the next one."""
@@ -135,13 +151,15 @@ class EmulatorNode(Node):
     def _on_fault(self, message: String) -> None:
         try:
             fault, values = parse_fault(message.data)
-            self._device.inject(fault, values)
+            with self._injecting:
+                self._note_counters()
+                self._device.inject(fault, values)
+                self._log.write('fault', fault=fault, **values)
         except SoroError as error:
             self.get_logger().error(f'inject_fault: {error}')
             self._log.write('fault_refused', text=message.data, error=str(error))
             return
         self.get_logger().warning(f'injected fault: {message.data}')
-        self._log.write('fault', fault=fault, **values)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:

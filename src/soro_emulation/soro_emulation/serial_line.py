@@ -27,8 +27,12 @@ class SerialLine:
 
     Attributes
     ----------
-    lost, corrupted, repeated : int
-        Units that an injected fault hit.
+    exposed : int
+        Units that entered while an injected fault could hit them.
+    lost, corrupted, repeated, delayed : int
+        Units that it did hit.
+    overrun : int
+        Units for which there was no room.
     """
 
     def __init__(self, baudrate: int, generator: np.random.Generator) -> None:
@@ -37,8 +41,23 @@ class SerialLine:
         self._waiting: deque[tuple[float, bytes]] = deque()
         self._free_at = 0.0
         self._partial = b''
-        self.lost, self.corrupted, self.repeated = 0, 0, 0
+        self.exposed, self.lost, self.corrupted, self.repeated, self.delayed = 0, 0, 0, 0, 0
+        self.overrun = 0
         self.repair()
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How many units injected faults could hit, and did hit; the same while there are none."""
+        return {
+            'exposed': self.exposed, 'lost': self.lost, 'corrupted': self.corrupted,
+            'repeated': self.repeated, 'delayed': self.delayed,
+        }  # fmt: skip
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a fault can hit the next unit."""
+        faults = self._loss, self._corruption, self._repetition, self._delay, self._burst
+        return any(faults)
 
     def repair(self) -> None:
         """End every fault; the counters stay."""
@@ -90,6 +109,7 @@ class SerialLine:
         self._partial = b''
 
     def _enter(self, unit: bytes, now: float) -> None:
+        self.exposed += self.damaged
         if self._burst > 0 or self._random.random() < self._loss:
             self._burst = max(0, self._burst - 1)
             self.lost += 1
@@ -97,12 +117,13 @@ class SerialLine:
         if self._random.random() < self._corruption and len(unit) > 1:
             unit = self._flip(unit)
             self.corrupted += 1
+        self.delayed += self._delay > 0.0
         times = 1
         if self._random.random() < self._repetition:
             times, self.repeated = 2, self.repeated + 1
         for _ in range(times):
             if len(self._waiting) >= MOST_WAITING:
-                self.lost += 1
+                self.overrun += 1
                 return
             self._free_at = max(now, self._free_at) + len(unit) * self._second_per_byte
             self._waiting.append((self._free_at + self._delay, unit))
@@ -114,3 +135,9 @@ class SerialLine:
         bits = [1 << bit for bit in range(8) if broken[at] != 1 << bit]
         broken[at] ^= bits[int(self._random.integers(0, len(bits)))]
         return bytes(broken)
+
+
+def counters_of(to_device: SerialLine, to_host: SerialLine) -> dict[str, int]:
+    """Return the counters of both directions, `to_device_lost` and so on."""
+    both = {'to_device': to_device, 'to_host': to_host}
+    return {f'{way}_{k}': n for way, line in both.items() for k, n in line.counters.items()}

@@ -20,7 +20,7 @@ from soro_driver.serial_frame import Frame, FrameReader
 from soro_mechanics.errors import InvalidInput, UnknownName
 
 from soro_emulation.injected_fault import choice, whole_number
-from soro_emulation.serial_line import SerialLine
+from soro_emulation.serial_line import counters_of, SerialLine
 
 STEP = 0.002  # s between two looks at the clock
 NICENESS = -10  # of the thread that stands for the device
@@ -47,6 +47,8 @@ class SerialPty:
     reader : FrameReader
         Of the device: frames, checksum errors, garbage it has seen.
     to_device, to_host : SerialLine
+    garbage, unread : int
+        Bytes of noise that were sent to the host; looks at the clock while it read nothing.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class SerialPty:
         self.path = path
         self._receive, self._tick = receive, tick
         generator = np.random.default_rng(seed + 2)
-        self.reader = FrameReader()
+        self.reader, self.garbage, self.unread = FrameReader(), 0, 0
         self.to_device = SerialLine(baudrate, generator)
         self.to_host = SerialLine(baudrate, generator)
         self._use = ExclusiveUse(f'emulator {path}')
@@ -89,6 +91,15 @@ class SerialPty:
         with self._lock:
             self._unplug()
         self._use.release()
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What faults did to the units on the line, and what the device says about them."""
+        return {
+            **counters_of(self.to_device, self.to_host),
+            'garbage': self.garbage, 'unread': self.unread,
+            'crc_errors': self.reader.crc_errors, 'malformed': self.reader.malformed,
+        }  # fmt: skip
 
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Damage the link, or repair it ('none').
@@ -125,7 +136,7 @@ class SerialPty:
         random = np.random.default_rng(count)
         noise = random.integers(0, 256, count, dtype=np.uint8).tobytes()
         if self._master >= 0:
-            self._write(noise)
+            self.garbage += self._write(noise)
 
     def _plug(self) -> None:
         if self._master >= 0:
@@ -156,6 +167,7 @@ class SerialPty:
         while not self._stopping.is_set():
             with self._lock:
                 master, deaf = self._master, self._deaf
+            self.unread += deaf
             if master < 0 or deaf:
                 self._stopping.wait(STEP)
             else:
@@ -193,11 +205,11 @@ class SerialPty:
         for frame in frames:
             self.to_host.put(frame.pack(), now)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> int:
         try:
-            os.write(self._master, data)
+            return os.write(self._master, data)
         except BlockingIOError:
-            pass  # nobody reads: a UART loses it too
+            return 0  # nobody reads: a UART loses it too
 
 
 def prefer_this_thread() -> None:

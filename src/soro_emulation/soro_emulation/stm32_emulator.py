@@ -89,6 +89,11 @@ class Stm32Emulator(DeviceEmulator):
         if fault == 'none':
             self._pty.inject('none', {})
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """What happened to the units on the link."""
+        return self._pty.counters
+
     def in_use(self, now: float) -> bool:
         """Whether the board is armed, or still emptying the muscles."""
         with self._lock:

@@ -23,6 +23,13 @@ class RadioLine(SerialLine):
     generator : numpy.random.Generator
     latency : (float, float) [s]
         Every unit is late by something in between; order is kept.
+
+    Attributes
+    ----------
+    reordered : int
+        Units that were held back for others to overtake them.
+    overtaking : int
+        Units that did overtake some.
     """
 
     def __init__(
@@ -31,8 +38,19 @@ class RadioLine(SerialLine):
         self._latency = latency
         self._generator = generator
         self._newest = 0.0
-        self.reordered = 0
+        self.reordered = self.overtaking = 0
         super().__init__(baudrate, generator)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Those of a cable, and of the two more faults."""
+        more = {'reordered': self.reordered, 'overtaking': self.overtaking}
+        return super().counters | more
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a fault can hit the next unit."""
+        return super().damaged or self._reordering > 0.0
 
     def repair(self) -> None:
         """End every fault; the counters stay."""
@@ -66,4 +84,6 @@ class RadioLine(SerialLine):
                 self.reordered += 1
             else:
                 arrival = self._newest = max(arrival, self._newest)
-            bisect.insort(self._waiting, (arrival, data), key=lambda waiting: waiting[0])
+            place = bisect.bisect(self._waiting, arrival, key=lambda waiting: waiting[0])
+            self.overtaking += place < len(self._waiting)
+            self._waiting.insert(place, (arrival, data))

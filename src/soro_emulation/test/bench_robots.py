@@ -11,9 +11,11 @@ from pathlib import Path
 
 import can_robot
 from can_robot import CanRobot
+from fault_counts import ZEROS
 import numpy as np
 from robot_processes import BAR, BENCH, NAMES, RobotProcesses
 from soro_driver.device import DeviceState
+from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file import read_robot_file
 import valve_robot
 from valve_robot import quick_file, ValveRobot
@@ -44,6 +46,10 @@ class Bench:
         Of a command.
     clock : Path
         A number in it steps the driver's wall clock [s].
+    stall : float
+        Of the driver's loop, that it has to survive [s].
+    pieces : float
+        That a driver finds at least in a byte, or frame, of garbage, on average.
     """
 
     robot: RobotProcesses
@@ -52,12 +58,20 @@ class Bench:
     names: tuple[str, ...]
     quantity: int
     clock: Path
+    stall: float = 0.05
+    pieces: float = 0.5 * ZEROS
 
     @property
     def limits(self) -> np.ndarray:
         """Smallest and largest of every actuator, shape (m, 2)."""
         actuators = read_robot_file(self.robot.robot).actuators
         return np.array([(a.minimum, a.maximum) for a in actuators])
+
+    @property
+    def pause(self) -> float:
+        """How long a source that a person has stopped must be silent to begin again [s]."""
+        settings = read_driver_settings(read_robot_file(self.robot.robot))
+        return 1.2 * settings.command_timeout
 
     def rearmed(self, since: float) -> list[dict]:
         """Return what the device's log has of a device that began to move after a time."""
@@ -79,6 +93,7 @@ def make_bench(device: str, folder: Path) -> Bench:
             can_robot.NAMES,
             can_robot.ANGLE,
             clock,
+            pieces=0.9,
         )
     elif device == 'stm32':
         robot = ValveRobot(folder, quick_file(folder))
@@ -90,6 +105,7 @@ def make_bench(device: str, folder: Path) -> Bench:
             names,
             kind,
             clock,
+            stall=0.15,
         )
     else:
         robot = RobotProcesses(folder, DSPACE if device == 'dspace' else BENCH)

@@ -8,6 +8,7 @@ board of this bench has a time to live of 200 ms: 40 set-points.
 
 from __future__ import annotations
 
+from fault_counts import check_late, check_parts, ENOUGH, rises, wait_rises
 import numpy as np
 import pytest
 from soro_can_driver.board import EmergencyCode
@@ -16,6 +17,7 @@ from test_can_faults import BUSY, disarmed, robot_, stays_down, TTL  # noqa: F40
 
 PERIOD = 0.005  # s
 FRAMES = 3  # of a set-point: two halves, SYNC
+SURVIVED = 9 * FRAMES  # in a row
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -38,9 +40,12 @@ def test_socket_closed(robot):
 @pytest.mark.parametrize('loss', [0.01, 0.05, 0.2])
 def test_lost_frames_are_survived_or_said(robot, loss):
     robot.turn(0.5)
-    robot.inject('link', direction='both', loss=loss)
+    since = robot.inject('link', direction='both', loss=loss)
     robot.target = np.array([0.2, 0.1, 0.0, 0.0, 0.0, 0.0])
     robot.spin(3.0)
+    for line in ('to_device', 'to_host'):
+        check_parts(robot, since, line, lost=loss)
+    assert rises(robot, since)['torn'] > 0  # set-points of which only a half arrived
     if robot.state.device_state == DeviceState.ACTIVE:
         assert robot.events('state')[-1]['state'] == 'ARMED'
         np.testing.assert_allclose(robot.state.measured, robot.target, atol=0.02)
@@ -52,9 +57,10 @@ def test_lost_frames_are_survived_or_said(robot, loss):
 @pytest.mark.injection('can', 5)
 def test_a_burst_within_the_time_to_live_is_survived(robot):
     robot.turn(0.5)
-    robot.inject('link', direction='to_device', burst=9 * FRAMES)
+    since = robot.inject('link', direction='to_device', burst=SURVIVED)
     robot.spin(1.0)
     assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
+    assert rises(robot, since)['to_device_lost'] == SURVIVED
 
 
 @pytest.mark.injection('can', 5)
@@ -62,17 +68,20 @@ def test_a_burst_beyond_the_time_to_live_trips(robot):
     robot.turn(0.5)
     since = robot.inject('link', direction='to_device', burst=int(2 * TTL / PERIOD) * FRAMES)
     assert disarmed(robot, since) < TTL + BUSY
+    wait_rises(robot, since, lambda c: c['to_device_lost'] > SURVIVED, 'a longer burst')
     robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'noticed')
     stays_down(robot, since + TTL + BUSY)
 
 
 @pytest.mark.injection('can', 6)
 def test_repeated_frames_change_nothing(robot):
-    robot.inject('link', direction='both', repetition=1.0)
+    since = robot.inject('link', direction='both', repetition=1.0)
     robot.turn(0.5)
     robot.spin(0.5)
     assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
     assert robot.state.measured[0] == pytest.approx(0.5, abs=0.02)
+    for line in ('to_device', 'to_host'):
+        check_parts(robot, since, line, repeated=1.0)
 
 
 @pytest.mark.injection('can', 7)
@@ -81,6 +90,7 @@ def test_late_frames_trip(robot):
     since = robot.inject('link', direction='to_device', delay=0.6)
     assert disarmed(robot, since) < TTL + BUSY
     robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'noticed')
+    check_late(robot, since, 'to_device')
     stays_down(robot, since + TTL + BUSY)  # by now every late set-point has arrived
 
 
@@ -119,6 +129,7 @@ def test_a_board_that_repeats_its_measurement_is_found_by_its_numbers(robot, ang
     robot.target = np.array([angle, 0.0, 0.0, 0.0, 0.0, 0.0])
     robot.wait_state(DeviceState.UNCONFIGURED, 5.0)  # by its age: no frame is missing
     assert disarmed(robot, since - 0.1) < 1.0 + BUSY
+    wait_rises(robot, since, lambda c: c['repeated'] > ENOUGH, 'repeated measurements')
     robot.inject('none')
     stays_down(robot, since + 1.0 + BUSY)
 
@@ -140,6 +151,7 @@ def test_measurements_that_come_late_trip(robot):
     robot.turn(0.5)
     since = robot.inject('link', direction='to_host', delay=0.1)
     robot.wait_state(DeviceState.UNCONFIGURED, 5.0)
+    check_late(robot, since, 'to_host')
     assert disarmed(robot, since) < 1.0 + BUSY
     robot.inject('none')
     stays_down(robot, since + 1.0 + BUSY)

@@ -11,6 +11,7 @@ import os
 import socket
 import threading
 
+from fault_counts import rises
 import pytest
 from robot_processes import (
     BAR,
@@ -33,7 +34,7 @@ class GarbageServer:
     """Answers whoever connects with random bytes."""
 
     def __init__(self, port: int) -> None:
-        self.clients = 0
+        self.served = 0  # clients that got their bytes
         self._listener = socket.create_server(('127.0.0.1', port))
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -43,9 +44,9 @@ class GarbageServer:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            self.clients += 1
             with client:
                 client.sendall(os.urandom(10_000))
+            self.served += 1
 
     def close(self) -> None:
         """Stop listening."""
@@ -59,7 +60,7 @@ def test_a_server_that_talks_garbage(tmp_path):
     try:
         robot.struck('a server that sends 10 kB of random bytes where the cards should be')
         robot.start_driver()
-        robot.wait_for(lambda: server.clients > 3, 60.0, 'connections')
+        robot.wait_for(lambda: server.served > 3, 60.0, 'connections')
         robot.spin(2.0)
         assert robot.driver.poll() is None
         assert robot.state is None or robot.state.device_state != DeviceState.ACTIVE
@@ -76,6 +77,7 @@ def test_late_answers_are_a_lost_device_and_late_calls_have_no_effect(robot):
     robot.move(0.8 * BAR, 0.4 * BAR, 0.0)
     since = robot.inject('late', delay=0.3)
     assert assert_lost(robot, since) < 0.3 + BUSY
+    assert rises(robot, since)['late'] > 0
     off = robot.outputs_off(since, 3.0)
     assert off < 0.3 + BUSY
     robot.spin(1.0)  # the stream goes on, and every call that was late has been taken up by now

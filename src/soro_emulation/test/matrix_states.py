@@ -76,6 +76,8 @@ def test_estop_while_safe(bench, robot):
     assert robot.stop().success
     robot.wait_for(lambda: robot.state.device_state == DeviceState.SAFE, 5.0, 'SAFE')
     press_and_clear(bench, active=True)
+    robot.target = None
+    robot.spin(bench.pause)  # clearing forgets what a fault has stopped, not what a person has
 
 
 @on('dspace', 'stm32', 'can', cells=[26])

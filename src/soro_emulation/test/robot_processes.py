@@ -16,6 +16,7 @@ import time
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
+from fault_counts import check_signal
 from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
 import rclpy
@@ -353,6 +354,7 @@ class RobotProcesses:
         """Send a signal to `driver` or `emulator` behind its back; return when."""
         since = self.struck(f'{number.name} to the {process}')
         getattr(self, process).send_signal(number)
+        check_signal(self, getattr(self, process), number)
         return since
 
     def struck(self, what: str, since: float | None = None) -> float:

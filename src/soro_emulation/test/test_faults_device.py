@@ -7,6 +7,7 @@ from __future__ import annotations
 import signal
 import time
 
+from fault_counts import rises
 import numpy as np
 import pytest
 from robot_processes import ACTIVATE, BAR
@@ -64,6 +65,7 @@ def test_device_that_stops_answering_vents_by_its_relay(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
     since = robot.inject('silent')
     took = robot.wait_event('relay', since, 2.0, lambda e: not e['closed'])
+    assert rises(robot, since)['unanswered'] > 0
     note_time('device silent: supply cut by the relay', took)
     assert took < 0.3
     vented = robot.wait_event('vented', since, 2.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 import signal
 import time
 
+from fault_counts import rises
 import numpy as np
 import pytest
 from robot_processes import BAR, BENCH, children, end, RobotProcesses, start_node
@@ -138,10 +139,12 @@ def test_repeated_signals_do_not_cut_the_venting_short(robot):
 @pytest.mark.injection('nidaq', 11)
 def test_signal_while_the_device_does_not_answer(robot):
     robot.move(BAR, 0.0, 0.0)
-    robot.inject('silent')
+    silent = robot.inject('silent')
     since = robot.hit('driver', signal.SIGINT)
     robot.wait_for(lambda: robot.driver.poll() is not None, 5.0, 'exit')
     assert time.monotonic() - since < 2.0
+    assert rises(robot, silent)['unanswered'] > 0
+    assert robot.events('output', since) == []  # not one call came through: it was the relay
     assert robot.wait_event('vented', since, 2.0) < 1.0
     robot.target = None
 

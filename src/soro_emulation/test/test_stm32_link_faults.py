@@ -7,10 +7,15 @@ from __future__ import annotations
 import signal
 import time
 
+from fault_counts import check_damage_is_counted, check_parts, rises, unreadable
 import numpy as np
 import pytest
 from soro_driver.device import DeviceState, Fault
 from valve_robot import quick_file, REST, SILENCE, undisturbed, ValveRobot
+
+PAST = {
+    'loss': 'lost', 'corruption': 'corrupted', 'repetition': 'repeated', 'reordering': 'reordered',
+}  # fmt: skip
 
 
 @pytest.fixture(scope='module')
@@ -78,17 +83,23 @@ def test_a_good_link(robot):
 )
 @undisturbed
 def test_lost_and_damaged_frames(robot, damage):
-    robot.inject('link', **damage)
+    before = unreadable(robot)
+    begin = robot.inject('link', **damage)
     since = bend_and_return(robot)
     check_at_most_once(robot, since)
     assert robot.state.device_state == DeviceState.ACTIVE
+    for line in ('to_device', 'to_host'):
+        check_parts(robot, begin, line, **{PAST[fault]: part for fault, part in damage.items()})
+    if 'corruption' in damage:
+        check_damage_is_counted(robot, begin, before)
 
 
 @pytest.mark.injection('stm32', 6)
 @undisturbed
 def test_repeated_frames_act_once(robot):
-    robot.inject('link', direction='to_device', repetition=1.0)
+    begin = robot.inject('link', direction='to_device', repetition=1.0)
     since = bend_and_return(robot)
+    check_parts(robot, begin, 'to_device', repeated=1.0)
     assert len(robot.events('repeated', since)) >= len(robot.events('command', since))
     check_at_most_once(robot, since)
 
@@ -96,10 +107,13 @@ def test_repeated_frames_act_once(robot):
 @pytest.mark.injection('stm32', 7)
 @undisturbed
 def test_reordered_frames(robot):
-    robot.inject('link', reordering=0.3)
+    begin = robot.inject('link', reordering=0.3)
     since = bend_and_return(robot)
     check_at_most_once(robot, since)
     assert robot.state.device_state == DeviceState.ACTIVE
+    for line in ('to_device', 'to_host'):
+        check_parts(robot, begin, line, reordered=0.3)
+        assert rises(robot, begin)[f'{line}_overtaking'] > 0
 
 
 @pytest.mark.injection('stm32', 7)

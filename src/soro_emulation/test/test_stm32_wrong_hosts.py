@@ -88,6 +88,7 @@ def test_a_number_is_carried_out_once(robot, host):
     again = host.ask(command, 4000)
     assert first == again and isinstance(first, Ack)
     host.wait(lambda: not host.status.active)
+    assert [e['seq'] for e in robot.events('repeated', since)] == [4000]
     assert [e['seq'] for e in robot.events('command', since)] == [4000]
     assert robot.valve_seconds(since)[4, 0] == pytest.approx(0.1, abs=1.1e-3)
 
