@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 from soro_mechanics.array_input import finite_array
 from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.errors import InvalidInput, SoroError
@@ -22,6 +21,7 @@ from soro_mechanics.model import Batch
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_mechanics.stiffness import ellipsoids
+from soro_mechanics.whole_file import write_whole
 from soro_node.requests import forward_from, quick_start_of
 
 MOST_SAMPLES = 1_000_000
@@ -222,24 +222,32 @@ def _solve(
     return tips, codes, principal
 
 
+def _hull(points: Array) -> Any:
+    """Return the convex hull; None where the points are too few or lie in one plane (line)."""
+    from scipy.spatial import ConvexHull, QhullError  # half a second of a node's start
+
+    try:
+        return ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+
+
 def hull_volume(points: Array) -> float:
     """Return the volume of the convex hull [m^3]; zero when the points span none."""
     if len(points) < 4:
         return 0.0
-    try:
-        return float(ConvexHull(points).volume)
-    except QhullError:  # all in one plane
-        return 0.0
+    hull = _hull(points)
+    return 0.0 if hull is None else float(hull.volume)
 
 
 def longest_extent(points: Array) -> float:
     """Return the largest distance between two points [m]; zero for fewer than two."""
     if len(points) < 2:
         return 0.0
-    try:
-        corners = points[ConvexHull(points).vertices]
-    except (QhullError, ValueError):  # in one plane, or too few
+    hull = _hull(points)
+    if hull is None:
         return _flat_extent(points)
+    corners = points[hull.vertices]
     return float(max(np.linalg.norm(corners - p, axis=1).max() for p in corners))
 
 
@@ -247,10 +255,10 @@ def _flat_extent(points: Array) -> float:
     """Return the largest distance between points of one plane or one line."""
     centred = points - points.mean(axis=0)
     flat = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
-    try:
-        corners = flat[ConvexHull(flat[:, :2]).vertices, :2].tolist()
-    except (QhullError, ValueError):
+    hull = _hull(flat[:, :2])
+    if hull is None:
         return float(np.ptp(flat[:, 0]))
+    corners = flat[hull.vertices, :2].tolist()
     # Rotating calipers: the farthest corners are antipodal ones of the polygon, which may be as
     # many as there are points (an arc), too many to compare all.
     longest, far, count = 0.0, 1, len(corners)
@@ -289,23 +297,28 @@ def check_file(save_to: str) -> Path | None:
 
 
 def save(cloud: WorkspaceCloud, names: list[str], path: Path) -> None:
-    """Write a cloud; the file appears complete or not at all."""
-    part = path.with_name(f'.{path.name}.part')
-    if path.suffix == '.npz':
-        with part.open('wb') as file:
-            np.savez_compressed(
-                file, actuator_name=names, actuation=cloud.actuation, tip=cloud.tip,
-                code=cloud.codes, principal_compliance=cloud.compliance,
-            )  # fmt: skip
-    else:
-        _save_csv(cloud, names, part)
-    part.replace(path)
+    """Write a cloud; the file appears complete or not at all.
+
+    Raises
+    ------
+    InvalidInput
+        The disk does not take it.
+    """
+    as_suffix = _save_npz if path.suffix == '.npz' else _save_csv
+    write_whole(path, lambda file: as_suffix(cloud, names, file), 'save_to')
 
 
-def _save_csv(cloud: WorkspaceCloud, names: list[str], path: Path) -> None:
+def _save_npz(cloud: WorkspaceCloud, names: list[str], file: BinaryIO) -> None:
+    np.savez_compressed(
+        file, actuator_name=names, actuation=cloud.actuation, tip=cloud.tip, code=cloud.codes,
+        principal_compliance=cloud.compliance,
+    )  # fmt: skip
+
+
+def _save_csv(cloud: WorkspaceCloud, names: list[str], file: BinaryIO) -> None:
     columns = [cloud.actuation, cloud.tip[:, :3, 3], cloud.codes[:, None].astype(float)]
     header = [*names, 'x [m]', 'y [m]', 'z [m]', 'code']
     if len(cloud.compliance):
         columns.append(cloud.compliance)
         header += ['min_compliance [m/N]', 'max_compliance [m/N]']
-    np.savetxt(path, np.column_stack(columns), '%.9g', ',', header=','.join(header), comments='')
+    np.savetxt(file, np.column_stack(columns), '%.9g', ',', header=','.join(header), comments='')

@@ -103,10 +103,13 @@ def keep_fit(report: CalibrationReport, path: Path, strips: Sequence[str]) -> Fl
     return whole
 
 
-def write_report(report: CalibrationReport, recording: FlexRecording, folder: Path) -> None:
+def write_report(
+    report: CalibrationReport, recording: FlexRecording, folder: Path, note: str = ''
+) -> None:
     """Write the table and a picture of counts against what the fit predicts, good or bad."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / TABLE).write_text(report.text() + '\n', encoding='utf-8')
+    text = '\n'.join(filter(None, (report.text(), note)))
+    (folder / TABLE).write_text(text + '\n', encoding='utf-8')
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

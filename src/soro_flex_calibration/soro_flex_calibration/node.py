@@ -8,8 +8,10 @@ trajectory planner), whose limits and refusals hold.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import functools
 import threading
+import time
 import traceback
 from typing import Any
 
@@ -54,6 +56,8 @@ from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING = 'flex_recording.npz'
 STOP_TIMEOUT = 0.8  # s
+RELOAD_POLL = 0.02  # s
+RELOAD_PATIENCE = 20.0  # s: half a second's work, on a computer that may be busy
 SENSOR_FAULT = ActuatorState.SENSOR_FAULT
 
 PARAMETERS = (
@@ -208,14 +212,17 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         unknown = [name for name in goal.sensor_name if name not in self._strips]
         if unknown:
             raise UnknownName('sensor_name', unknown[0], self._strips)
-        stored = self.path.with_name(RECORDING)
+        if not (np.isfinite(goal.max_residual) and goal.max_residual >= 0.0):
+            expected = 'a length of zero or more [m]'
+            raise InvalidInput('max_residual', goal.max_residual, expected)
+        stored, flagged = self.path.with_name(RECORDING), ''
         if goal.use_recorded:
             raw = RawRecording.load(stored)
             if raw.names != self._strips or raw.angles.shape[1] != len(self._robot.actuators):
                 raise InvalidInput('use_recorded', str(stored), 'a recording of this robot')
         else:
-            raw = self._move_and_record(handle, goal, end)
-            raw.save(stored)
+            raw, flagged = self._move_and_record(handle, goal, end)
+            self._try(lambda: raw.save(stored))
         _tell(handle, MOVING, 'solving the model at every reading', 0)
         recording = raw.with_model(self._model(), end.check)
         end.check()
@@ -226,18 +233,26 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             self.table.method, most,
         )  # fmt: skip
         end.check()
-        write_report(report, recording, self.path.parent)
         self._fill(result, report, len(raw.angles))
+        self._try(lambda: write_report(report, recording, self.path.parent, flagged))
         if report.reasons:
-            raise PoorFit(report.reasons)
+            raise PoorFit((*report.reasons, flagged) if flagged else report.reasons)
         if goal.keep:
             end.check()  # who ends a goal wants the calibration as it was
             keep_fit(report, self.path, self._strips)
             result.saved_to = str(self.path)
-            self._use()
+            self._use(handle)
         _tell(handle, 1.0, 'done', 0)
 
-    def _move_and_record(self, handle: Any, goal: Any, end: GoalEnd) -> RawRecording:
+    def _try(self, write: Callable[[], None]) -> None:
+        """Write what the calibration does not need; a failure is said, and costs nothing else."""
+        try:
+            write()
+        except Exception as error:  # noqa: BLE001 - a picture has many ways to fail
+            self.get_logger().warning(f'in {self.path.parent}, not written: {error}')
+
+    def _move_and_record(self, handle: Any, goal: Any, end: GoalEnd) -> tuple[RawRecording, str]:
+        """Return what was measured, and what the device said of sensors meanwhile."""
         table = self.table
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
         random = np.random.default_rng(None if table.seed < 0 else table.seed)
@@ -258,10 +273,11 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             motion.visit([*stops, limits.mean(axis=1)])
         finally:
             self._recorder = None
+        flagged = ''
         if recorder.faulty:
-            names = ', '.join(sorted(recorder.faulty))
-            self.get_logger().warning(f'flagged by the device meanwhile: {names}')
-        return recorder.recording()
+            flagged = f'flagged by the device meanwhile: {", ".join(sorted(recorder.faulty))}'
+            self.get_logger().warning(flagged)
+        return recorder.recording(), flagged
 
     def _model(self) -> Any:
         if self._device is None:
@@ -274,14 +290,38 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             self._device = HapticDevice(robot)
         return self._device
 
-    def _use(self) -> None:
-        """Have the renderer read the file, where there is one."""
+    def _use(self, handle: Any) -> None:
+        """Have the renderer read the file, where there is one.
+
+        Raises
+        ------
+        Refused
+            BUSY: the fit is kept, but the renderer goes on with what it had.
+        """
         if not self._reload.service_is_ready():
             self.get_logger().info('no haptic renderer runs; it will read the file at its start')
             return
-        self._reload.call_async(Trigger.Request()).add_done_callback(
-            lambda done: self.get_logger().info(f'renderer: {done.result().message}')
+        _tell(handle, 0.98, 'giving the fit to the renderer', 0)
+        reply = self._reload.call_async(Trigger.Request())
+        ending, last = self._ending, time.monotonic() + RELOAD_PATIENCE
+        while not reply.done():
+            if time.monotonic() > last or ending.wait(RELOAD_POLL):
+                raise self._unused('it has not answered')
+        try:
+            answer = reply.result()
+        except Exception as error:  # noqa: BLE001 - whatever the transport raises
+            raise self._unused(f'it did not answer: {error!r}') from None
+        if not answer.success:
+            raise self._unused(answer.message)
+        self.get_logger().info(f'renderer: {answer.message}')
+
+    def _unused(self, reason: str) -> Refused:
+        message = (
+            f'kept in {self.path}, but the renderer does not use it yet: {reason}; then call '
+            f'{self._reload.srv_name}'
         )
+        self.get_logger().warning(message)
+        return Refused(Code.BUSY, message)
 
     def _fill(self, result: Any, report: Any, samples: int) -> None:
         lever = report.lever

@@ -17,6 +17,7 @@ from soro_mechanics.errors import InvalidInput
 from soro_mechanics.flex_calibration import FlexRecording
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.status import Code
+from soro_mechanics.whole_file import write_whole
 
 LONGEST_STEP = 0.05  # rad, of a motor: two or three assemblies at the published device
 MORE_STEPS = 10  # updates where one does not converge
@@ -44,12 +45,9 @@ class RawRecording:
     counts: Array
 
     def save(self, path: Path) -> None:
-        """Write to a file (npz), whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + '.part')
-        with part.open('wb') as file:
-            np.savez(file, names=np.array(self.names), angles=self.angles, counts=self.counts)
-        part.replace(path)
+        """Write to a file (npz), whole or not at all; InvalidInput where that cannot be."""
+        data = {'names': np.array(self.names), 'angles': self.angles, 'counts': self.counts}
+        write_whole(path, lambda file: np.savez(file, **data))
 
     @classmethod
     def load(cls, path: Path) -> RawRecording:

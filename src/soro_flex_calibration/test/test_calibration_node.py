@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The action against a robot that exists in messages only: each error code, and a kept fit."""
 
+import errno
+import os
 import threading
 
 import numpy as np
@@ -36,7 +38,7 @@ class FakeRobot(Node):
         self.device = HapticDevice(load_robot('haptic_5dof'))
         self.angle, self.at = np.zeros(6), np.zeros(6)
         self.follows, self.talks, self.active, self.stuck = True, True, True, False
-        self.reloads = 0
+        self.reloads, self.refuses, self.flagged = 0, False, 0
         self.count = 0
         self._states = self.create_publisher(ActuatorState, 'actuator_state', 20)
         self._flex = self.create_publisher(FlexState, 'flex_state', 20)
@@ -50,7 +52,8 @@ class FakeRobot(Node):
 
     def _on_reload(self, request, response):
         self.reloads += 1
-        response.success = True
+        response.success = not self.refuses
+        response.message = 'a hand leans on the handle' if self.refuses else ''
         return response
 
     def _publish(self):
@@ -65,7 +68,7 @@ class FakeRobot(Node):
         state.device_state = ActuatorState.ACTIVE if self.active else ActuatorState.SAFE
         raw = OFFSET + GAIN * self.device.ports.sensor
         flex = FlexState(
-            name=STRIPS, value=[float('nan')] * 6, flags=[0] * 6,
+            name=STRIPS, value=[float('nan')] * 6, flags=[self.flagged] * 6,
             raw=[OFFSET] * 6 if self.stuck else np.round(raw).tolist(),
         )  # fmt: skip
         state.header.stamp = flex.header.stamp = stamp
@@ -133,10 +136,12 @@ def test_a_calibration_is_fitted_kept_and_used(bench):
 
 
 def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(bench):
-    bench.robot.stuck = True
+    bench.robot.stuck, bench.robot.flagged = True, ActuatorState.SENSOR_FAULT
     result = bench.run(keep=True)
     assert result.error_code == Code.POOR_FIT
     assert 'flex_1' in result.error_message
+    assert 'flagged by the device meanwhile: flex_1' in result.error_message
+    assert 'flagged' in (bench.file.parent / 'flex_calibration.txt').read_text()
     assert not bench.file.exists()
     assert (bench.file.parent / 'flex_calibration.txt').exists()
     assert bench.robot.reloads == 0
@@ -147,6 +152,38 @@ def test_wrong_goals_have_their_codes(bench):
     assert bench.run(poses=3).error_code == Code.OUT_OF_RANGE
     assert bench.run(amplitude=2.0).error_code == Code.OUT_OF_RANGE
     assert bench.run(use_recorded=True).error_code == Code.NO_STATE
+    assert bench.run(max_residual=-1e-4).error_code == Code.OUT_OF_RANGE
+
+
+def test_a_fit_that_the_renderer_does_not_take_is_kept_and_said_to_be_unused(bench):
+    good_recording().save(bench.file.with_name(RECORDING))
+    bench.robot.refuses = True
+    result = bench.run(use_recorded=True, keep=True)
+    assert result.error_code == Code.BUSY
+    assert 'a hand leans' in result.error_message and 'reload' in result.error_message
+    assert result.saved_to == str(bench.file) and bench.file.exists()
+
+
+def test_a_disk_that_takes_no_report_costs_no_fit_and_one_that_takes_no_fit_is_named(
+    bench, monkeypatch
+):
+    recorded = good_recording()
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr(node_module, 'write_report', full)
+    monkeypatch.setattr(bench.node, '_move_and_record', lambda *arguments: (recorded, ''))
+    monkeypatch.setattr(RawRecording, 'save', full)
+    result = bench.run(keep=True)
+    assert result.error_code == Code.NONE, result.error_message
+    before = bench.file.read_bytes()
+    monkeypatch.setattr(os, 'fsync', full)
+    result = bench.run(keep=True)
+    assert str(bench.file) in result.error_message and 'free space' in result.error_message
+    assert result.error_code != Code.UNKNOWN and list(result.name) == STRIPS
+    assert bench.file.read_bytes() == before
+    assert not bench.file.with_name(bench.file.name + '.part').exists()
 
 
 def test_a_robot_that_is_not_there_not_active_or_does_not_follow(bench):

@@ -30,6 +30,7 @@ from soro_haptics.stage_times import StageTimes
 
 ENCODERS, STOP = 'encoders', 'stop'
 LONGEST_BEHIND = 50  # ticks that run on a model that has not converged
+MOTION_OVER = 'motors that follow no target: half a second after the last target_actuation'
 RESTART_PERIOD = 1.0  # s between attempts to find a lost model again
 
 
@@ -53,8 +54,8 @@ class HapticControl(Law):
     on_sensor_loss : str
         'encoders': go on with what is left; 'stop': latch a fault.
     rest_force : float
-        In free space a sensed force below this moves nothing [N]; moments count with the lever of
-        the rendering problem.
+        A sensed force below this moves nothing where no object moves the handle [N]; moments count
+        with the lever of the rendering problem.
     times : StageTimes, optional
         Gets the stages of the law, of ticks that were in control.
 
@@ -63,6 +64,10 @@ class HapticControl(Law):
     estimated : bool
         Whether the last reading gave an estimate of the hand; without one `sensing` still holds
         what an earlier reading gave.
+    unrendered : int
+        Ticks in a row whose command was kept, because the law found none.
+    refusal : Code
+        Why, in the last of them.
     """
 
     def __init__(
@@ -79,7 +84,10 @@ class HapticControl(Law):
         self.times = StageTimes() if times is None else times
         self.refusals: Counter[str] = Counter()
         self.estimated = False
+        self.unrendered, self.refusal = 0, Code.NONE
         self._ended = True  # whoever was in control has to be armed again
+        self._chosen = True  # what the environment is by now was chosen for the next arming
+        self._moving = False
         self._started = False
         self._broken = ''
         self._behind = 0  # ticks in a row
@@ -101,6 +109,9 @@ class HapticControl(Law):
         begin = time.perf_counter()
         loop, guard = self.haptics.loop, self.haptics.guard
         moving = self.motion.active(now)
+        if self._moving and not moving:
+            loop.law.approach()  # what the environment wants may be far from where they went
+        self._moving = moving
         guard.pause(moving)
         lost = self._take_sensors(reading, guard)
         if not accepting:
@@ -116,11 +127,17 @@ class HapticControl(Law):
         if not self.estimated or not accepting or self._ended:
             return None  # without an estimate the loop's watchdog stops the device
         self._sampled = reading.sampled
+        self.unrendered = 0 if moving or code is Code.NONE else self.unrendered + 1
+        self.refusal = code
         command = loop.law.command
-        if moving:
-            command[:] = self.motion.step(self._last_command, now)
-        elif self._nobody_there():
+        if not moving:
+            if loop.law.nothing_to_do(self._rest_force):
+                command[:] = self._last_command
+        elif loop.law.environment.touched:  # an object is in the way: its turn, slowly
+            self.motion.end()
             command[:] = self._last_command
+        else:
+            command[:] = self.motion.step(self._last_command, now)
         self._last_command = command.copy()
         return Demand(self._last_command, self._source, time.time_ns(), now)
 
@@ -146,6 +163,7 @@ class HapticControl(Law):
                 self._broken = 'the model does not follow what is measured'
         elif self.estimated:  # otherwise nothing was sensed, and the model stays where it is
             self._broken = 'the model has no stable equilibrium at what was measured'
+        self._computing = self._sampled = math.nan  # of a tick that the next one may not have
 
     def refused(self, demand: Demand, error: SoroError) -> None:
         """Begin again where the robot is."""
@@ -154,18 +172,27 @@ class HapticControl(Law):
 
     def disengaged(self) -> None:
         """Stay silent until a person arms the device anew."""
-        self._ended = True
+        self._ended, self._moving = True, False
+        self.unrendered, self._last_tick = 0, math.nan
         self.motion.end()
         self.haptics.loop.law.restart()
 
     def armed(self) -> None:
-        """Begin anew, with every sensor that is calibrated."""
+        """Begin anew, with every sensor that is calibrated, and in free space.
+
+        An object of before would move the motors without anybody having asked for that since.
+        Only the first arming renders what the robot was launched with.
+        """
         self._ended = False
         self.motion.end()
         loop = self.haptics.loop
+        if not self._chosen:
+            loop.law.environment = VirtualEnvironment()
+        self._chosen = False
         loop.law.restart()
         self.haptics.guard.reset()
-        self._last_command = np.array(loop.law.command)
+        # Where the motors are, not `law.command`: that has a step towards the object of before.
+        self._last_command = np.array(loop.law.sensing.angle())
 
     # Asked between two ticks -------------------------------------------------------------------
 
@@ -175,12 +202,20 @@ class HapticControl(Law):
         return self.haptics.loop.law.environment
 
     def replace_environment(self, environment: VirtualEnvironment) -> None:
-        """Swap the environment; InvalidInput (BUSY) while the hand leans on it."""
-        law = self.haptics.loop.law
-        if self._ended:  # nothing is rendered, so that nothing can be taken away
-            law.environment = environment
-        else:
-            law.replace_environment(environment, self._rest_force)
+        """Swap the environment.
+
+        Raises
+        ------
+        NotAllowed
+            Not in control: what is rendered next is chosen after arming, not before.
+        InvalidInput
+            BUSY: the hand leans on the present one, or the motors follow a target.
+        """
+        self._check_in_control()
+        if self._moving:
+            names = [o.name for o in environment.objects]
+            raise InvalidInput('environment', names, MOTION_OVER, Code.BUSY)
+        self.haptics.loop.law.replace_environment(environment, self._rest_force)
 
     def move_motors(self, target: Array, now: float) -> None:
         """Let the motors follow a target for a while instead of the hand.
@@ -190,8 +225,7 @@ class HapticControl(Law):
         NotAllowed
             Not in control, or the hand touches something.
         """
-        if self._ended:
-            raise NotAllowed('the renderer is not in control of the motors')
+        self._check_in_control()
         if self.environment.touched:
             raise NotAllowed('an object holds the hand; set a free environment', Code.BUSY)
         self.motion.go_to(target, now)
@@ -205,6 +239,11 @@ class HapticControl(Law):
         if self._started:
             haptics.loop.start(law.sensing.ports.angle)
         self.haptics = haptics
+
+    def clear_timing(self) -> None:
+        """Begin the statistics of the stages anew."""
+        self.times.clear()
+        self._last_tick = math.nan
 
     # --------------------------------------------------------------------------------------------
 
@@ -227,13 +266,9 @@ class HapticControl(Law):
         self.haptics.guard.reset()
         return True
 
-    def _nobody_there(self) -> bool:
-        """Whether what is sensed may be the error of the sensors alone.
-
-        Free space gives way to any force; to a constant error it would for ever.
-        """
-        law = self.haptics.loop.law
-        return not law.environment.touched and law.hand_rests(self._rest_force)
+    def _check_in_control(self) -> None:
+        if self._ended:
+            raise NotAllowed('the renderer is not in control of the motors')
 
     @staticmethod
     def _take_sensors(reading: Reading, guard: SensorGuard) -> bool:

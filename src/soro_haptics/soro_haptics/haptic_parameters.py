@@ -25,8 +25,8 @@ PARAMETERS = (
         'for comparison', choices=(DIRECT, TOPICS), read_only=True,
     ),
     Parameter(
-        'environment', 'free', '', 'what the hand feels at first, around base_link; later: '
-        'set_environment', choices=PRESETS, read_only=True,
+        'environment', 'free', '', 'what the hand feels after the first arming, around base_link; '
+        'later: set_environment', choices=PRESETS, read_only=True,
     ),
     Parameter(
         'publish_rate', 100.0, 'Hz', 'rate of all copies (states, estimate); more costs the loop '
@@ -58,8 +58,9 @@ PARAMETERS = (
         minimum=1e-3, maximum=10.0, read_only=True,
     ),
     Parameter(
-        'rest_force', 0.25, 'N', 'in free space a sensed force below this, and what the sensors '
-        'may err by beyond it, moves nothing: a handle that nobody holds stays where it is',
+        'rest_force', 0.25, 'N', 'a sensed force below this, and what the sensors may err by '
+        'beyond it, moves nothing that no object moves: a handle that nobody holds stays where '
+        'it is',
         minimum=0.0, maximum=5.0, read_only=True,
     ),
     Parameter(

@@ -7,9 +7,17 @@ from __future__ import annotations
 from typing import Any
 
 from soro_driver.driver_report import Level, Status
+from soro_mechanics.status import Code
 
 from soro_haptics.environment_messages import words_of
 from soro_haptics.haptic_control import HapticControl
+
+UNRENDERED = 0.1  # s without a command of the law, and a person should know
+WHY_UNRENDERED = {
+    Code.AT_LIMIT: 'AT_LIMIT: no motor torque keeps the limits of torque and angle; less force, '
+    'or an object nearer the middle',
+    Code.NOT_CONVERGED: 'NOT_CONVERGED: the object asks for what cannot be solved; set another',
+}
 
 
 def haptic_statuses(control: HapticControl) -> list[Status]:
@@ -25,12 +33,14 @@ def sensor_status(control: HapticControl) -> Status:
         'used': used, 'of': len(guard.names), 'misfit': guard.misfit,
         'observable_directions': guard.rank,
     }  # fmt: skip
-    if guard.paused:
+    if guard.paused and not (guard.reason and guard.calibrated):
         text = 'paused: the motors follow a target, the hand is not felt'
         return Status('sensors', Level.WARN, text, values)
     if not guard.reason:
         return Status('sensors', Level.OK, 'all flex sensors used', values)
     rest = f'{used} of {len(guard.names)} used' if used else 'encoders alone: hand not felt'
+    if guard.paused:
+        rest += '; paused: the motors follow a target'
     level = Level.ERROR if guard.calibrated else Level.WARN
     return Status('sensors', level, f'{guard.reason} ({rest})', values)
 
@@ -46,8 +56,12 @@ def rendering_status(control: HapticControl) -> Status:
     }  # fmt: skip
     values |= {f'refused_{name.lower()}': n for name, n in sorted(control.refusals.items())}
     violated = monitor.lowest < -monitor.capacity
-    level, text = (Level.ERROR, 'energy given to the hand') if violated else (Level.OK, 'passive')
-    return Status('rendering', level, text, values)
+    if violated:
+        return Status('rendering', Level.ERROR, 'energy given to the hand', values)
+    if control.unrendered * law.setup.period > UNRENDERED:
+        why = WHY_UNRENDERED.get(control.refusal, control.refusal.name)
+        return Status('rendering', Level.WARN, f'not rendered, the motors stay: {why}', values)
+    return Status('rendering', Level.OK, 'passive', values)
 
 
 def timing_status(control: HapticControl) -> Status:

@@ -26,7 +26,7 @@ from soro_driver.driver_report import Status
 from soro_driver.endpoint import Endpoint
 from soro_driver.law import Law
 from soro_driver.node import DriverNode
-from soro_driver.settings import DriverSettings, read_driver_settings
+from soro_driver.settings import DriverSettings, read_driver_settings, RELEASE
 from soro_driver.tick import Tick
 from soro_mechanics.errors import SoroError
 from soro_mechanics.robot_file import RobotDescription
@@ -53,7 +53,7 @@ from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory
 from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.timed_device import TimedDevice
-from soro_haptics.topic_device import TopicDevice
+from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
 
@@ -104,6 +104,8 @@ class HapticRenderer(DriverNode):
         """Offer the environment, and the driver's services where this node is the driver."""
         if self._table.loop != TOPICS:
             super().offer_services()
+        else:  # driver/clear_fault is the driver's: it does not reach what is latched here
+            self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self.create_service(SetVirtualEnvironment, '~/set_environment', self._on_set_environment)
         # Building a model takes half a second, in which the executor must hear a stop.
         self._lane = Lane(self, 'reload')
@@ -120,9 +122,11 @@ class HapticRenderer(DriverNode):
         if self._heard is None:  # one for all attempts: it needs time to hear something
             names = tuple(a.name for a in robot.actuators)
             sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
+            driven = (DeviceState.ACTIVE,) if settings.safe_action == RELEASE else DRIVEN
             heard = self._heard = TopicDevice(
-                names, sensors, self._send, self._table.connect_timeout, settings.feedback_timeout
-            )
+                names, sensors, self._send, self._table.connect_timeout,
+                settings.feedback_timeout, driven,
+            )  # fmt: skip
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
         return TimedDevice(self._heard, self._times.read, self._times.write)
@@ -229,12 +233,13 @@ class HapticRenderer(DriverNode):
         environment = VirtualEnvironment(objects_from_messages(request.objects))
         loop = self._loop
         if loop is None or self._control is None or not self.active:
-            raise NotActive(f'{self._source} is not active; see its diagnostics')
-        # Before arming: out of control nothing is felt, and no tick renders what is replaced.
-        loop.between_ticks(lambda: self._control.replace_environment(environment))
+            first = f'driver/clear_fault, then {self._source}/clear_fault'
+            remedy = f'after a fault or a stop call {first}' if self._topics else 'see diagnostics'
+            raise NotActive(f'{self._source} is not active; {remedy}')
         if loop.safety.state is DeviceState.SAFE:
             loop.disarm()
-            loop.arm()
+            loop.arm()  # first: what is refused here must not be rendered by a later arming
+        loop.between_ticks(lambda: self._control.replace_environment(environment))
         self.get_logger().info(f'environment: {words_of(environment)}')
         return response
 
@@ -266,7 +271,10 @@ class HapticRenderer(DriverNode):
         self, request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
         """Begin the statistics of the stages anew."""
-        self._times.clear()
+        if self._control is not None:
+            self._control.clear_timing()
+        else:
+            self._times.clear()
         response.success = True
         return response
 

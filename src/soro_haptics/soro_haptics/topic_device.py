@@ -33,6 +33,7 @@ from soro_node.named_lists import lists_fit
 from soro_msgs.msg import ActuatorState, FlexState
 
 DRIVEN = (DeviceState.ACTIVE, DeviceState.SAFE)
+STARTING = (DeviceState.UNCONFIGURED, DeviceState.INACTIVE)
 
 
 class TopicDevice(Device):
@@ -50,6 +51,9 @@ class TopicDevice(Device):
         How long the first state is waited for [s].
     feedback_timeout : float
         Readings of the sensors that are older than this are none [s].
+    driven : tuple of DeviceState
+        States in which the driver obeys a stream. SAFE is none where its safe action releases the
+        motors: nothing but arming ends that.
     """
 
     def __init__(
@@ -59,9 +63,10 @@ class TopicDevice(Device):
         send: Callable[[Array], None],
         timeout: float,
         feedback_timeout: float,
+        driven: tuple[DeviceState, ...] = DRIVEN,
     ) -> None:
         self._names, self._send, self.open_timeout = names, send, timeout
-        self._sensors = sensors
+        self._sensors, self._driven = sensors, driven
         self._feedback_timeout = feedback_timeout
         self._lock = threading.Lock()
         self._state: ActuatorState | None = None
@@ -115,7 +120,7 @@ class TopicDevice(Device):
         return Reading(
             time_, np.array(state.measured, float), np.array(state.applied, float),
             np.array(state.flags, np.uint16), int(faults),
-            self._armed and state.device_state not in DRIVEN, flex, time_,
+            self._armed and state.device_state not in self._driven, flex, time_,
         )  # fmt: skip
 
     def write(self, values: Array, ttl: float) -> None:
@@ -123,14 +128,17 @@ class TopicDevice(Device):
         self._send(values)
 
     def ready(self) -> bool:
-        """Whether the driver obeys commands."""
+        """Whether the driver has started; one that has fallen is refused by `arm`."""
         with self._lock:
-            return self._state is not None and self._state.device_state in DRIVEN
+            return self._state is not None and self._state.device_state not in STARTING
 
     def arm(self) -> None:
         """Check that the driver obeys commands."""
-        if not self.ready():
-            raise DeviceError('the driver is not active; activate it first')
+        with self._lock:
+            state = None if self._state is None else self._state.device_state
+        if state not in self._driven:
+            found = {s: s.name for s in DeviceState}.get(state, 'in no known state')
+            raise DeviceError(f'the driver is {found}: call driver/clear_fault first')
         self._armed = True
 
     def make_safe(self) -> None:

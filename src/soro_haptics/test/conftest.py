@@ -7,10 +7,31 @@ import sys
 
 import pytest
 from soro_haptics.studies.virtual_bench import bench_signals, calibrated_report
+from soro_mechanics.haptic_device import HapticDevice
+from soro_node.testing import RosSession
 
 from soro_mechanics import load_robot
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope='module')
+def kernels():
+    """Compile what the node would compile in its configuration."""
+    from recorded_bench import haptics  # found since the line above
+
+    haptics()
+
+
+@pytest.fixture
+def ros(kernels):
+    with RosSession('/arm') as session:
+        yield session
+
+
+@pytest.fixture(scope='module')
+def plant():
+    return HapticDevice(load_robot('haptic_5dof'))
 
 
 @pytest.fixture(scope='session')

@@ -4,18 +4,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
+import time
 
 import numpy as np
 from soro_driver.device import Flag, Reading, SensorReading
+from soro_haptics.haptic_control import HapticControl
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.haptic_setup import make_haptics
+from soro_haptics.motor_motion import MotorMotion
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.flex_calibration import FlexCalibration, SensorCalibration
 from soro_mechanics.robot_file import read_robot_file
 
 PERIOD = 0.002
 OFFSET, GAIN = 3500.0, 2.5e-6
+STILL = np.zeros(6)
 NAMES = tuple(f'flex_{i + 1}' for i in range(6))
 
 
@@ -49,3 +54,37 @@ def reading(angle, elongation, time, faulty=()):
         time, angle, np.full(6, math.nan), np.zeros(6, np.uint16), sensors=sensors,
         sampled=time - PERIOD,
     )  # fmt: skip
+
+
+class Bench:
+    """A control, the model as its device, and a clock that the test moves."""
+
+    def __init__(self, plant, calibrated=True, environment='free', **options):
+        self.plant = plant
+        calibration = nominal_calibration() if calibrated else None
+        self.control = HapticControl(
+            haptics(calibration, environment=environment),
+            '/arm/haptic_renderer',
+            MotorMotion(6, 1.0),
+            **options,
+        )
+        self.now = time.monotonic()
+        self.angle = STILL.copy()
+        plant.restart(STILL)
+
+    def tick(
+        self, force=(0.0, 0.0, 0.0, 0.0, 0.0), accepting=True, faulty=(), elongation=None,
+        **changes,
+    ):  # fmt: skip
+        self.now += PERIOD
+        self.plant.update(self.angle, np.asarray(force, float))
+        seen = self.plant.ports.sensor if elongation is None else elongation
+        sample = replace(reading(self.angle, seen, self.now, faulty), **changes)
+        demand = self.control.demand(sample, accepting, self.now)
+        self.control.after_write()
+        return demand
+
+    def armed(self):
+        self.tick(accepting=False)
+        self.control.armed()
+        return self

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The law in the control loop: what it demands, when it is silent, what sensors do to it."""
 
-from dataclasses import replace
 import gc
 import time
 import tracemalloc
@@ -11,72 +10,23 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-from recorded_bench import (
-    counts_of,
-    GAIN,
-    haptics,
-    nominal_calibration,
-    OFFSET,
-    PERIOD,
-    reading,
-)
+from recorded_bench import Bench, counts_of, GAIN, OFFSET, PERIOD, reading, STILL
 from soro_driver.device import DeviceError
 from soro_driver.driver_report import Level
 from soro_driver.safety import NotAllowed
 from soro_haptics.duration_histogram import BIN, DurationHistogram
-from soro_haptics.haptic_control import HapticControl
 from soro_haptics.haptic_messages import estimate_message
 from soro_haptics.haptic_report import sensor_status
-from soro_haptics.motor_motion import LINGER, MotorMotion
+from soro_haptics.motor_motion import LINGER
 from soro_mechanics.errors import InvalidInput
-from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
 from soro_node.frames import frames_for
 
 from soro_haptics import topic_device
-from soro_mechanics import load_robot
 from soro_msgs.msg import ActuatorState, FlexState
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
-
-STILL = np.zeros(6)
-
-
-@pytest.fixture(scope='module')
-def plant():
-    return HapticDevice(load_robot('haptic_5dof'))
-
-
-class Bench:
-    """A control, the model as its device, and a clock that the test moves."""
-
-    def __init__(self, plant, calibrated=True, **options):
-        self.plant = plant
-        calibration = nominal_calibration() if calibrated else None
-        self.control = HapticControl(
-            haptics(calibration), '/arm/haptic_renderer', MotorMotion(6, 1.0), **options
-        )
-        self.now = time.monotonic()
-        self.angle = STILL.copy()
-        plant.restart(STILL)
-
-    def tick(
-        self, force=(0.0, 0.0, 0.0, 0.0, 0.0), accepting=True, faulty=(), elongation=None,
-        **changes,
-    ):  # fmt: skip
-        self.now += PERIOD
-        self.plant.update(self.angle, np.asarray(force, float))
-        seen = self.plant.ports.sensor if elongation is None else elongation
-        sample = replace(reading(self.angle, seen, self.now, faulty), **changes)
-        demand = self.control.demand(sample, accepting, self.now)
-        self.control.after_write()
-        return demand
-
-    def armed(self):
-        self.tick(accepting=False)
-        self.control.armed()
-        return self
 
 
 def test_nothing_is_demanded_before_a_person_armed_the_device_and_after_it_was_stopped(plant):
@@ -135,7 +85,8 @@ def test_what_holds_the_hand_everywhere_goes_when_the_hand_lets_go_or_the_device
     bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
     bench.control.disengaged()
     bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0), accepting=False)
-    bench.control.replace_environment(hold)  # a leaning hand, but nothing is rendered
+    bench.control.armed()
+    bench.control.replace_environment(hold)  # a leaning hand, but it leans on nothing any more
     assert bench.control.environment is hold
 
 
@@ -361,10 +312,9 @@ def test_histogram_percentiles_against_numpy():
 
 
 def test_a_hold_far_from_the_handle_is_approached_slowly(plant):
-    bench = Bench(plant)
-    bench.angle = np.array([0.3, -0.2, 0.1, 0.3, -0.2, 0.1])  # turned by hand after a stop
+    bench = Bench(plant, environment='hold')
+    bench.angle = np.array([0.3, -0.2, 0.1, 0.3, -0.2, 0.1])  # turned by hand before the start
     plant.restart(bench.angle)
-    bench.control.replace_environment(VirtualEnvironment(published_environment('hold', np.eye(4))))
     bench.armed()
     largest = []
     for _ in range(1500):

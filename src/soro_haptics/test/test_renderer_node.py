@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.time import Time
-from recorded_bench import haptics, nominal_calibration
+from recorded_bench import nominal_calibration
 from soro_driver.device import DeviceState
 from soro_mechanics.flex_calibration import save_calibration
 from soro_node.qos import LATCHED
-from soro_node.testing import RosSession, wait_for, wait_until
+from soro_node.testing import wait_for, wait_until
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -24,18 +24,6 @@ from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
 DONE = TransitionCallbackReturn.SUCCESS
-
-
-@pytest.fixture(scope='module')
-def kernels():
-    """Compile what the node would compile in its configuration."""
-    haptics()
-
-
-@pytest.fixture
-def ros(kernels):
-    with RosSession('/arm') as session:
-        yield session
 
 
 def stamp(message):

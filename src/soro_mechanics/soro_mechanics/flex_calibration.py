@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import product
-import os
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from soro_mechanics.flex_fit import fit_sensor, FitLimits, MOST_NODES, PoorFit, 
 from soro_mechanics.robot_file import read_yaml
 from soro_mechanics.section import Section
 from soro_mechanics.status import Code
+from soro_mechanics.whole_file import write_whole
 
 SCHEMA = 1
 
@@ -258,10 +258,8 @@ def save_calibration(calibration: FlexCalibration, path: Path | str) -> Path:
         ],
     }
     head = '# gain * (counts - offset) = sum of weight (m/rad) * rotation of node; see docs.\n'
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + '.part')
-    part.write_text(head + yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
-    os.replace(part, path)
+    text = head + yaml.safe_dump(data, sort_keys=False)
+    write_whole(path, lambda file: file.write(text.encode()))
     return path
 
 

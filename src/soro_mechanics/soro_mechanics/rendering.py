@@ -32,6 +32,9 @@ CODES = {
 }
 ARRIVED = 0.02  # rad, of every motor: the approach is over
 DOUBLED_WITHIN = 1.0  # s: a hand that keeps the motors from arriving gets their full speed too
+# m, rad: an object has the handle where it wants it, and nobody's hand may stay. Below the 1 mm
+# that a force of `rest_force` bends the legs by, above what encoders and solver leave. Assumed.
+AT_REST = 5e-4, 0.01
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
@@ -235,12 +238,12 @@ class HapticLaw:
         self._work = np.zeros(kernels.limit_workspace(na, ne))
         self._rest_work = np.zeros(78)
         self._started = False
-        self._approach()
+        self.approach()
 
     def restart(self) -> None:
         """Forget contacts, energy and velocity, and start again from the sensed angles."""
         self._started = False
-        self._approach()
+        self.approach()
         self.environment.reset()
         self.monitor.reset()
         self.speed[:] = 0.0
@@ -261,6 +264,15 @@ class HapticLaw:
                 self._rest_work,
             )
         )
+
+    def nothing_to_do(self, force: float) -> bool:
+        """Whether the motors may stay: nobody's hand (`hand_rests`), and the goal is reached.
+
+        Every direction that gives way follows what is sensed. The error of the sensors would move
+        a handle that nobody holds: in free space, along a line, round a circle.
+        """
+        linear, angular = self.environment.apart
+        return linear <= AT_REST[0] and angular <= AT_REST[1] and self.hand_rests(force)
 
     def feels_object(self, rest_force: float = 0.0) -> bool:
         """Whether the hand leans on an object, so that taking that away would jerk.
@@ -290,7 +302,7 @@ class HapticLaw:
             names = [o.name for o in self.environment.objects]
             raise InvalidInput('environment', names, LET_GO, Code.BUSY)
         self.environment = environment
-        self._approach()
+        self.approach()
 
     def linearise(self, ports: CondensedPorts) -> None:
         """Take a new linearisation of the device, as often as the model delivers one."""
@@ -327,7 +339,7 @@ class HapticLaw:
         )  # fmt: skip
         return Code.NONE
 
-    def _approach(self) -> None:
+    def approach(self) -> None:
         """Begin slowly: where the environment wants the motors may be far from where they are."""
         self.approaching = True
         self._approach_step[:] = self._small_step

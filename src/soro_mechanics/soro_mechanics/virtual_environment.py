@@ -45,6 +45,11 @@ class Control(IntEnum):
     ADMITTANCE = kernels.ADMITTANCE
 
 
+# Beyond these an object is a mistake of unit or of typing, and the goals that follow from it
+# are no numbers that can be solved with.
+FARTHEST = 10.0  # m, of a place or a size
+STIFFNESS = 1e-3, 1e9  # N/m, N m/rad
+DAMPING = 1e-6, 1e6  # N s/m
 # Entries of `size` that a shape uses: they must be greater than zero.
 _SIZES = {Shape.BOX: (0, 1, 2), Shape.CIRCLE: (0,), Shape.ANGLE_LIMIT: (2,)}
 
@@ -102,11 +107,15 @@ class VirtualObject:
                 raise InvalidInput(f'size[{index}]', self.size[index], 'greater than zero')
         if self.shape is Shape.ANGLE_LIMIT and self.size[2] >= math.pi:
             raise InvalidInput('size[2]', self.size[2], 'less than pi')
+        for key, numbers in (('pose', self.pose[:3, 3]), ('size', self.size)):
+            if np.abs(numbers).max() > FARTHEST:
+                raise InvalidInput(key, numbers, f'lengths of at most {FARTHEST:g} m')
         for key in ('stiffness', 'damping', 'rotational_stiffness'):
             value = float(getattr(self, key))
-            open_end = key == 'rotational_stiffness' and value == math.inf
-            if not value >= 0.0 or not (math.isfinite(value) or open_end):
-                raise InvalidInput(key, value, 'a finite number, zero or greater')
+            low, high = DAMPING if key == 'damping' else STIFFNESS
+            rigid = key == 'rotational_stiffness' and value == math.inf
+            if not (value == 0.0 or low <= value <= high or rigid):
+                raise InvalidInput(key, value, f'a finite number, zero or {low:g} to {high:g}')
             object.__setattr__(self, key, value)
         self.pose.setflags(write=False)
         self.size.setflags(write=False)
@@ -139,7 +148,7 @@ class ContactFeel:
 class VirtualEnvironment:
     """Objects compiled for the loop; no objects: free space.
 
-    `update` allocates nothing and overwrites `goal` and `force`. One thread at a time.
+    `update` allocates nothing and overwrites `goal`, `force` and `apart`. One thread at a time.
 
     Parameters
     ----------
@@ -149,6 +158,12 @@ class VirtualEnvironment:
         ANGLE_LIMIT measures from its orientation; LINE, CIRCLE, WALL and BOX hold it where they
         have a rotational stiffness. Default: the axes of base_link.
     feel : ContactFeel, optional
+
+    Attributes
+    ----------
+    apart : ndarray, shape (2,) [m, rad]
+        How far the hand is from the goal, the sliding of an admittance aside: where nobody
+        pushes, the motors have nothing to do once that is near zero.
     """
 
     def __init__(
@@ -182,6 +197,7 @@ class VirtualEnvironment:
             raise InvalidInput('default_damping', feel.default_damping, 'greater than zero')
         self._work = np.zeros(kernels.WORK)
         self.goal, self.force = np.zeros(6), np.zeros(6)
+        self.apart = self._work[kernels.APART]
         self.constrained = 0
 
     @property
@@ -200,6 +216,7 @@ class VirtualEnvironment:
     def reset(self) -> None:
         """Forget contacts, as after the loop was stopped."""
         self._contact[:] = 0.0
+        self.apart[:] = 0.0
         self.constrained = 0
 
     def update(self, pose: Array, wrench: Array, speed: Array, dt: float) -> int:

@@ -26,7 +26,8 @@ NUMBERS = 6
 LINEAR_MARGIN, ANGULAR_MARGIN, RELEASE_FORCE, RELEASE_TORQUE, DEFAULT_DAMPING = 0, 1, 2, 3, 4
 FEEL = 5
 
-WORK = 84  # length of the scratch of goal_of_environment
+WORK = 92  # length of the scratch of goal_of_environment
+APART = slice(90, 92)  # where it leaves how far hand and goal are apart, sliding aside [m, rad]
 
 # Squared sine of the angle to the earlier rows below which a row adds no direction of its own:
 # half a degree, where its distance would be magnified a hundredfold.
@@ -116,7 +117,7 @@ def _hold_rotation(frame, number, turn, wrench, rows, targets, forces, count, wo
 
 @kernel
 def _slide(frame, axis, number, control, wrench, speed, dt, feel, rows, targets, forces, count,
-           free, work):  # fmt: skip
+           free, sliding, work):  # fmt: skip
     """Let the hand move along an axis: pushed (admittance), or freely against damping (hybrid)."""
     _direction(frame, axis, False, work)
     force = _along(work, wrench)
@@ -124,7 +125,11 @@ def _slide(frame, axis, number, control, wrench, speed, dt, feel, rows, targets,
     if control == ADMITTANCE:
         if damping == 0.0:
             damping = feel[DEFAULT_DAMPING]
-        return _add(rows, targets, forces, count, work, force * dt / damping, force)
+        before = count
+        count = _add(rows, targets, forces, count, work, force * dt / damping, force)
+        if count > before:
+            sliding[before] = 1.0
+        return count
     pull = damping * _along(work, speed)
     for k in range(6):
         free[k] += pull * work[k]
@@ -167,7 +172,7 @@ def _fixed_axis(frame, axis, position, number, wrench, speed, rows, targets, for
 
 @kernel
 def _circle(frame, local, number, control, wrench, speed, dt, feel, rows, targets, forces, count,
-            free, work, polar):  # fmt: skip
+            free, sliding, work, polar):  # fmt: skip
     """Add radial and axial rows of a circle, and let the hand slide round it."""
     radius, distance = number[SIZE], math.hypot(local[0], local[1])
     cosine, sine = 1.0, 0.0
@@ -187,13 +192,16 @@ def _circle(frame, local, number, control, wrench, speed, dt, feel, rows, target
         )
         return _slide(
             polar, 1, number, control, wrench, speed, dt, feel, rows, targets, forces, count, free,
-            work,
+            sliding, work,
         )  # fmt: skip
     damping = number[DAMPING] if number[DAMPING] > 0.0 else feel[DEFAULT_DAMPING]
     _direction(polar, 1, False, work)
     push = _along(work, wrench)
     angle = push * dt / (damping * radius)
+    before = count
     count = _add(rows, targets, forces, count, work, radius * math.sin(angle), push)
+    if count > before:
+        sliding[before] = 1.0
     offset += radius * (1.0 - math.cos(angle))  # the goal stays on the circle
     return _fixed_axis(polar, 0, offset, number, wrench, speed, rows, targets, forces, count, work)
 
@@ -246,9 +254,10 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
     targets, forces, free, vector = work[36:42], work[42:48], work[48:54], work[54:60]
     local, turn = work[60:63], work[63:66]
     polar, relative = work[66:75].reshape((3, 3)), work[75:84].reshape((3, 3))
+    sliding, apart = work[84:90], work[APART]
     count = 0
     for k in range(6):
-        free[k] = 0.0
+        free[k], sliding[k] = 0.0, 0.0
     for n in range(shapes.shape[0]):
         shape, control, frame, number = shapes[n], controls[n], frames[n], numbers[n]
         for i in range(3):
@@ -264,12 +273,12 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
             if shape == LINE:
                 count = _slide(
                     frame, 2, number, control, wrench, speed, dt, feel, rows, targets, forces,
-                    count, free, vector,
+                    count, free, sliding, vector,
                 )  # fmt: skip
         elif shape == CIRCLE:
             count = _circle(
                 frame, local, number, control, wrench, speed, dt, feel, rows, targets, forces,
-                count, free, vector, polar,
+                count, free, sliding, vector, polar,
             )  # fmt: skip
         elif shape == ANGLE_LIMIT:
             angle = twist_angle(frame, neutral, pose)
@@ -294,7 +303,7 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
                     for other in range(2):
                         count = _slide(
                             frame, other, number, control, wrench, speed, dt, feel, rows, targets,
-                            forces, count, free, vector,
+                            forces, count, free, sliding, vector,
                         )  # fmt: skip
         if shape != ANGLE_LIMIT and number[ROTATIONAL] > 0.0:
             held = frame if shape == HOLD else neutral
@@ -308,6 +317,7 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
                 held, number, turn, wrench, rows, targets, forces, count, vector
             )
     _assemble(rows, targets, forces, count, free, goal, force)
+    _measure(rows, targets, count, sliding, apart)
     return count
 
 
@@ -324,6 +334,18 @@ def _assemble(rows, targets, forces, count, free, goal, force):
         for k in range(6):
             goal[k] += targets[i] * rows[i, k]
             force[k] += (forces[i] - inside) * rows[i, k]
+
+
+@kernel
+def _measure(rows, targets, count, sliding, apart):
+    """Write how far hand and goal are apart along the rows that hold, linear and angular."""
+    apart[:] = 0.0
+    for i in range(count):
+        if sliding[i] == 0.0:
+            share = rows[i, 0] ** 2 + rows[i, 1] ** 2 + rows[i, 2] ** 2
+            apart[0] += share * targets[i] ** 2
+            apart[1] += (1.0 - share) * targets[i] ** 2
+    apart[0], apart[1] = math.sqrt(apart[0]), math.sqrt(max(apart[1], 0.0))
 
 
 @kernel

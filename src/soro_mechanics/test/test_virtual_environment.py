@@ -9,6 +9,7 @@ import pytest
 from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.lie import so3_exp
 from soro_mechanics.section import Section
+from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import (
     Control,
     frame_at,
@@ -102,6 +103,23 @@ def test_compliant_hold_balances_force_by_displacement():
     rigid.update(hand, wrench, STILL, DT)
     turned = environment.goal[3:] - rigid.goal[3:]
     np.testing.assert_allclose(0.8 * turned, wrench[3:], atol=1e-12)
+
+
+@pytest.mark.parametrize('name', ['line', 'circle'])
+def test_how_far_the_hand_is_from_the_goal_leaves_its_sliding_aside(name):
+    environment = VirtualEnvironment(published_environment(name, np.eye(4)))
+    on_it = at(np.eye(4), 0.03, 0.0, 0.0)
+    environment.update(on_it, np.full(6, 2.0), STILL, DT)
+    assert np.linalg.norm(environment.goal) > 5e-4, 'an admittance slides'
+    np.testing.assert_allclose(environment.apart, 0.0, atol=2e-5)  # a step off the tangent
+    environment.update(at(on_it, 0.0, 0.0, 0.004), np.zeros(6), STILL, DT)
+    np.testing.assert_allclose(environment.apart, [0.004, 0.0], atol=1e-12)
+    turn = frame_at(on_it[:3, 3], np.array([0.0, math.sin(0.1), math.cos(0.1)]))
+    environment.update(turn, np.zeros(6), STILL, DT)
+    held = 0.1 if name == 'line' else 0.0
+    np.testing.assert_allclose(environment.apart, [0.0, held], atol=1e-9)
+    environment.reset()
+    np.testing.assert_array_equal(environment.apart, 0.0)
 
 
 def test_damping_of_a_compliant_surface_resists_motion():
@@ -330,6 +348,13 @@ def test_bad_objects():
         VirtualObject('a', Shape.HOLD, stiffness=math.inf)
     with pytest.raises(InvalidInput, match='damping'):
         VirtualObject('a', Shape.HOLD, damping=math.nan)
+    for field, value in (
+        ('stiffness', 1e-320), ('rotational_stiffness', 1e300), ('damping', 1e-300),
+        ('size', np.array([1e200, 0.0, 0.0])), ('pose', at(np.eye(4), 1e308, 0.0, 0.0)),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match=field) as refused:
+            VirtualObject('a', Shape.HOLD, **{field: value})
+        assert refused.value.code is Code.OUT_OF_RANGE
     with pytest.raises(UnknownName, match='shape'):
         VirtualObject('a', 9)
     with pytest.raises(InvalidInput, match='name'):

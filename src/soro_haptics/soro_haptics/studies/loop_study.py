@@ -29,6 +29,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.virtual_environment import published_environment
+from soro_node.middleware import set_middleware
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 import yaml
@@ -107,6 +108,7 @@ class LoopBench:
     """Processes of one variant, and a client beside them."""
 
     def __init__(self, robot_file: Path, folder: Path, variant: LoopVariant, priority: int):
+        set_middleware()
         self.context = Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node('watcher', namespace=SPACE, context=self.context)

@@ -1,0 +1,107 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The node on a device in memory: what a stop, a fault and a refused request leave behind."""
+
+from device_in_memory import renderer_in_memory
+import numpy as np
+import pytest
+from rclpy.lifecycle import TransitionCallbackReturn
+from recorded_bench import nominal_calibration
+from soro_driver.device import DeviceError, DeviceState
+from soro_haptics.environment_messages import object_to_message
+from soro_haptics.topic_device import TopicDevice
+from soro_mechanics.flex_calibration import save_calibration
+from soro_mechanics.status import Code
+from soro_mechanics.virtual_environment import published_environment
+from soro_node.testing import wait_until
+from std_srvs.srv import Trigger
+
+from soro_msgs.msg import ActuatorState
+from soro_msgs.srv import SetVirtualEnvironment
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+
+DONE = TransitionCallbackReturn.SUCCESS
+
+
+@pytest.fixture
+def active(ros, monkeypatch, tmp_path):
+    save_calibration(nominal_calibration(), tmp_path / 'calibration.yaml')
+    node, device, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert ros.do(node, node.trigger_activate) == DONE
+    wait_until(lambda: node._control.estimated)
+    return node, device
+
+
+def feel(ros, name):
+    objects = [object_to_message(o) for o in published_environment(name, np.eye(4))]
+    request = SetVirtualEnvironment.Request(objects=objects)
+    return ros.call(SetVirtualEnvironment, 'haptic_renderer/set_environment', request)
+
+
+def felt(node):
+    return [o.name for o in node._control.environment.objects]
+
+
+def test_after_a_stop_the_next_environment_arms_and_clearing_alone_renders_none(ros, active):
+    node, _ = active
+    assert feel(ros, 'wall').error_code == Code.NONE
+    assert felt(node) == ['wall']
+    assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
+    assert feel(ros, 'box').error_code == Code.NONE
+    assert felt(node) == ['box'] and node._loop.safety.armed
+    assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
+    assert ros.call(Trigger, 'driver/clear_fault', Trigger.Request()).success
+    assert felt(node) == [] and node._loop.safety.state is DeviceState.ACTIVE
+
+
+def test_an_environment_that_was_refused_is_not_rendered_later(ros, active, monkeypatch):
+    node, device = active
+    assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
+
+    def refuse():
+        raise DeviceError('the board does not want to')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(device, 'arm', refuse)
+        reply = feel(ros, 'hold')
+        assert reply.error_code != Code.NONE and 'does not want' in reply.error_message
+    assert felt(node) == []
+    wait_until(lambda: not node.active)
+    assert ros.call(Trigger, 'driver/clear_fault', Trigger.Request()).success
+    assert felt(node) == []
+
+
+def test_over_topics_the_renderer_has_a_way_of_its_own_to_be_cleared(ros, monkeypatch, tmp_path):
+    renderer_in_memory(ros, monkeypatch, tmp_path, loop='topics')
+    reply = feel(ros, 'wall')
+    assert 'haptic_renderer/clear_fault' in reply.error_message
+    assert not ros.call(Trigger, 'haptic_renderer/clear_fault', Trigger.Request()).success
+
+
+def heard(state):
+    return ActuatorState(
+        name=['motor'], measured=[0.0], applied=[0.0], flags=[0], device_state=int(state)
+    )
+
+
+@pytest.mark.parametrize('released', [True, False])
+def test_a_driver_in_its_safe_state_is_driven_unless_that_releases_the_motors(released):
+    driven = (DeviceState.ACTIVE,) if released else (DeviceState.ACTIVE, DeviceState.SAFE)
+    device = TopicDevice(('motor',), (), lambda values: None, 1.0, 0.25, driven)
+    assert not device.ready()
+    device.take_state(heard(DeviceState.INACTIVE))
+    assert not device.ready()
+    device.take_state(heard(DeviceState.ACTIVE))
+    assert device.ready()
+    device.arm()
+    device.take_state(heard(DeviceState.SAFE))
+    assert device.read().tripped == released
+    device.make_safe()
+    if released:
+        with pytest.raises(DeviceError, match='SAFE: call driver/clear_fault'):
+            device.arm()
+    device.take_state(heard(DeviceState.ACTIVE))
+    device.arm()
+    assert not device.read().tripped
