@@ -8,24 +8,19 @@ vanish in silence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 import re
 
+from soro_mechanics.validation.page_tables import NotOnPage, table_cells
+
 NUMBER = r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?'
 QUANTITY = re.compile(rf'({NUMBER})(?: ?([a-zA-Z%/]+))?')
 SECONDS = {'us': 1e-6, 'ms': 1e-3, 's': 1.0, 'min': 60.0}
-HEADING = re.compile(r'^(#+) +(.+?) *$', re.MULTILINE)
-TABLE = re.compile(r'^\|.*\n\|[-:| ]+\n(?:\|.*\n?)*', re.MULTILINE)
 COLUMNS = ['median', 'p99', 'least', 'processor']  # of the rows of a benchmark
-FENCE = re.compile(r'^ *```.*?^ *```', re.MULTILINE | re.DOTALL)
 # Neither the part of a longer name (run_2026-11-20_16-10) nor of a longer number.
 DATE = re.compile(r'(?<![\w-])\d{4}-\d{2}-\d{2}(?![\d_-])')
-
-
-class NotOnPage(LookupError):
-    """What was looked for is not on the page, or is there more than once."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ def measured(text: str, place: Place) -> Quantity:
     if place.benchmark:
         cells = [_benchmark_cell(text, place.benchmark, place.column or 'processor')]
     elif place.table:
-        cells = list(_table_cells(text, place.table, place.column))
+        cells = list(table_cells(text, place.table, place.column))
     else:
         cells = _groups(place.pattern, text)
     if cells and place.count:
@@ -117,21 +112,6 @@ def measured(text: str, place: Place) -> Quantity:
     if len(numbers) != 1:
         raise NotOnPage(f'found {len(numbers)} times')
     return numbers[0]
-
-
-def section(page: str, heading: str) -> tuple[str, str]:
-    """Return the only heading that contains these words, and what stands below it.
-
-    Sections of lower level belong to it. Without words: the first heading, and the whole page.
-    """
-    blank = FENCE.sub(lambda found: re.sub(r'[^\n]', ' ', found[0]), page)
-    headings = list(HEADING.finditer(blank))
-    chosen = [h for h in headings if heading in h[2]] if heading else headings[:1]
-    if len(chosen) != 1:
-        raise NotOnPage(f'{len(chosen)} headings contain {heading!r}')
-    begin, level = chosen[0], len(chosen[0][1])
-    later = (h.start() for h in headings if h.start() > begin.start() and len(h[1]) <= level)
-    return begin[2], page[begin.end() : next(later, len(page))]
 
 
 def date(page: str, text: str) -> str:
@@ -156,19 +136,6 @@ def _benchmark_cell(text: str, label: str, column: str) -> str:
     if len(times) < len(COLUMNS):
         raise NotOnPage(f'{rows[0]!r} has fewer than {len(COLUMNS)} times')
     return times[COLUMNS.index(column)]
-
-
-def _table_cells(text: str, label: str, column: str) -> Iterator[str]:
-    wanted = [] if label == '*' else label.split(' | ')
-    for table in TABLE.finditer(text):
-        head, _, *rows = map(_cells, table[0].splitlines())
-        if column in head:
-            at = head.index(column)
-            yield from (row[at] for row in rows if row[: len(wanted)] == wanted and row[at])
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip().strip('*') for cell in re.split(r'(?<!\\)\|', line)[1:-1]]
 
 
 def _computed(combine: Callable[[list[float]], float]) -> Callable[[Sequence[Quantity]], Quantity]:

@@ -22,7 +22,8 @@ import sys
 from typing import Any, TypeVar
 
 import house_rules
-from measured_numbers import date, measured, NotOnPage, NUMBER, Place, Quantity, section
+from measured_numbers import date, measured, NUMBER, Place, Quantity
+from soro_mechanics.validation.page_tables import NotOnPage, section
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,8 +6,9 @@ from pathlib import Path
 import re
 
 import house_rules
-from measured_numbers import date, measured, NotOnPage, Place, Quantity, section
+from measured_numbers import date, measured, Place, Quantity
 import pytest
+from soro_mechanics.validation.page_tables import NotOnPage, section
 import targets_page
 from targets_page import TargetError
 

@@ -16,7 +16,8 @@ from soro_mechanics import load_robot, UnknownName
 def test_a_number_is_met_near_or_not():
     verdicts = [number('x', 10.0, v, 'm', 0.05, note='why').verdict for v in (10.4, 9.1, 12.0)]
     assert verdicts == [Verdict.MET, Verdict.NEAR, Verdict.NOT_MET]
-    assert number('x', 10.0, 9.0, 'm', 0.2).difference == '-10.0 %'
+    row = number('x', 10.0, 9.0, 'm', 0.2, printed='about 10')
+    assert (row.difference, row.within, row.paper) == ('-10.0 %', '20 %', 'about 10')
     assert number('x', 10.0, np.nan, 'm', 0.2, note='why').verdict is Verdict.NOT_MET
 
 
@@ -24,12 +25,17 @@ def test_a_boundary_is_met_near_or_not():
     values = (2.0, 3.2, 1.0, np.nan)
     verdicts = [boundary('x', '', v, '', 2.0, 3.0, note='why').verdict for v in values]
     assert verdicts == [Verdict.MET, Verdict.NEAR, Verdict.NOT_MET, Verdict.NOT_MET]
+    assert boundary('x', '', 2.0, 'm', 2.0, 3.0).within == '2 to 3 m'
 
 
 def test_a_row_that_is_not_met_must_be_explained():
     with pytest.raises(ValueError, match='not explained'):
         statement('x', 'up', 'down', False)
     assert statement('x', 'up', 'down', False, 'because').verdict is Verdict.NOT_MET
+    with pytest.raises(ValueError, match='near, but not explained'):
+        number('x', 10.0, 9.1, 'm', 0.05)
+    with pytest.raises(ValueError, match='near, but not explained'):
+        boundary('x', '', 3.2, '', 2.0, 3.0)
 
 
 @pytest.mark.parametrize('robot', ROBOTS)
@@ -62,6 +68,23 @@ def test_the_report_holds_every_row_and_its_command():
     text = write_report(['stiff_flop_two_segment'], 'the command')
     assert '`the command`' in text
     assert all(r.quantity in text for r in rows_of('stiff_flop_two_segment'))
+    assert 'stiff_flop_two_segment.yaml | `' in text
+
+
+def test_what_holds_by_itself_is_no_prediction():
+    assert all(r.kind is Kind.CHECK for r in rows_of('one_rod'))
+    assert all(r.kind is not Kind.PREDICTED for r in rows_of('spatial_cc'))
+
+
+def test_errors_against_measurements_are_no_test_of_ours():
+    rows = [r for r in rows_of('stiff_flop') if 'RMSE' in r.quantity]
+    assert len(rows) == 5 and all(r.verdict is Verdict.NOT_COMPARABLE for r in rows)
+
+
+def test_the_turning_point_is_judged_by_its_number():
+    rows = {r.quantity: r for r in rows_of('stiff_flop')}
+    assert rows['pressure of the least x stiffness, one pair'].verdict is Verdict.NOT_MET
+    assert rows['x stiffness over one pair'].verdict is Verdict.MET
 
 
 def test_no_fitted_row_is_missed():

@@ -9,16 +9,14 @@ from pathlib import Path
 import sys
 
 from soro_mechanics.errors import SoroError
+from soro_mechanics.validation.provenance import workspace
 from soro_mechanics.validation.registry import ROBOTS, SECTIONS
 from soro_mechanics.validation.report import COMMAND, write_report
 
 
 def default_target() -> Path:
     """Return docs/validation.md of the source checkout, else of the present folder."""
-    for folder in Path(__file__).resolve().parents:
-        if (folder / 'colcon.meta').is_file():
-            return folder / 'docs' / 'validation.md'
-    return Path('docs') / 'validation.md'
+    return (workspace() or Path()) / 'docs' / 'validation.md'
 
 
 def main() -> int:

@@ -10,11 +10,18 @@ from soro_mechanics.configuration import Array
 from soro_mechanics.haptic_device import HapticDevice, softened
 from soro_mechanics.haptic_loop import HapticLoop
 from soro_mechanics.lie import so3_log
-from soro_mechanics.polytope import disc_grid, FORCE, isotropic_effort, within_limits
 from soro_mechanics.rendering import rendering_setup
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.sensing import sensing_setup
-from soro_mechanics.validation.row import boundary, number, Row, statement, yardstick
+from soro_mechanics.validation import haptic_5dof_workspace
+from soro_mechanics.validation.measured_page import (
+    HAPTIC_LOOP,
+    HAPTIC_STUDIES,
+    measured,
+    measured_statement,
+    span,
+)
+from soro_mechanics.validation.row import Kind, number, Row, yardstick
 from soro_mechanics.virtual_environment import (
     published_environment,
     VirtualEnvironment,
@@ -26,60 +33,13 @@ SETTLE = 1.0 - np.exp(-PERIOD / (0.022 / 4.0))  # motors settle in the published
 STEP = np.radians(0.1) / 6.42  # rad, published encoder and capstan
 SOFTER = 0.97  # material of the plant, relative to the model
 GRIP = np.diag([400.0, 400.0, 400.0, 1.5, 1.5])  # N/m, N m/rad, of a hand
-TORQUES = (np.inf, 0.04, 0.01)  # N m, published
-SPACING, RADIUS = 0.01, 0.04  # m, of the grid in the middle slice
+LOOP = (HAPTIC_LOOP, '500 Hz, classic CAN')
 
 
 def rows() -> list[Row]:
     """Return every row of the robot."""
     robot = load_robot('haptic_5dof')
-    return [*_workspace(robot), *_rendering(robot), *_yardsticks()]
-
-
-def _workspace(robot: Robot) -> list[Row]:
-    held: dict[tuple[float, float], int] = {}
-    force: dict[tuple[float, float], float] = {}
-    for material in (1.0, 0.2):
-        device = HapticDevice(robot if material == 1.0 else softened(robot, material))
-        free = device.motor_limits(np.inf)
-        states = []
-        for x, y in disc_grid(RADIUS, SPACING):
-            goal = np.eye(4)
-            goal[:2, 3] = x, y
-            device.restart(np.zeros(len(robot.actuators)))
-            states.append((x == y == 0.0, device.reach(goal, limits=free)))
-        for torque in TORQUES:
-            limits = device.motor_limits(torque)
-            held[material, torque] = 0
-            for centre, ports in states:
-                if ports is None or not within_limits(ports, limits):
-                    continue
-                held[material, torque] += 1
-                if centre:
-                    force[material, torque] = isotropic_effort(ports, limits, FORCE).radius
-    none, some, little = TORQUES
-    ratio = force[1.0, none] / force[0.2, none]
-    return [
-        statement(
-            'isotropic force, no torque limit', 'more for E than for 0.2 E',
-            f'{ratio:.1f} times at the centre', ratio > 1.0,
-        ),
-        statement(
-            'workspace, no torque limit', 'no smaller for E than for 0.2 E',
-            f'{held[1.0, none]} and {held[0.2, none]} points held',
-            held[1.0, none] >= held[0.2, none],
-        ),
-        statement(
-            'workspace under 0.04 N m', 'collapses for E, stays for 0.2 E',
-            f'{held[1.0, some]} and {held[0.2, some]} points held',
-            held[1.0, some] < 0.5 * held[1.0, none] and held[0.2, some] > 0.9 * held[0.2, none],
-        ),
-        statement(
-            'workspace under 0.01 N m', 'larger for 0.2 E than for E, if anything is left',
-            f'{held[1.0, little]} and {held[0.2, little]} points held',
-            held[0.2, little] >= held[1.0, little],
-        ),
-    ]  # fmt: skip
+    return [*haptic_5dof_workspace.rows(robot), *_rendering(robot), *_studied(), *_yardsticks()]
 
 
 class _Bench:
@@ -134,29 +94,83 @@ def _rendering(robot: Robot) -> list[Row]:
         x, y = 0.031 * np.cos(way), 0.031 * np.sin(way)
         here = circle.step(np.array([x, y, 0.0, 0.0, 0.0]))
         errors.append(np.hypot(np.hypot(here[0], here[1]) - 0.03, here[2]))
-    note = 'device with a 3 % softer material than the model, ideal flex sensors'
+    note = (
+        f'simulated device with a {100.0 * (1.0 - SOFTER):.0f} % softer material than the model, '
+        'ideal flex sensors'
+    )
     return [
         number('virtual wall, rotation at rest', 0.2, abs(float(place[axis])), 'rad', 0.02,
-               note=note),
-        boundary('circle of 3 cm radius, mean error', 'below 1 mm', 1e3 * float(np.mean(errors)),
-                 'mm', 0.0, 1.0, note=note),
+               Kind.CHECK, f'where the wall is; theirs at rest is not printed; {note}'),
+        yardstick('circle of 3 cm radius, mean error', 'below 1 mm',
+                  f'{1e3 * float(np.mean(errors)):.3f} mm',
+                  f'theirs of the prototype as its own sensors have it; ours of a {note}'),
     ]  # fmt: skip
 
 
+def _studied() -> list[Row]:
+    """Return the rows that the studies in simulated time measured, with the whole sensing."""
+    natural = measured(
+        HAPTIC_STUDIES, 'Stiffness below and above', '*', 'of the natural stiffness'
+    )
+    return [
+        measured_statement(
+            'stiffness rendered, over that of the device', 'both below and above', natural,
+            '{}', lambda shares: min(shares) < 0.9 and max(shares) > 1.1,
+            'simulated device; motors held first, then springs of rising stiffness '
+            f'({HAPTIC_STUDIES})',
+        ),
+        yardstick(
+            'coefficients of a flex sensor', '3 or fewer',
+            span([f'{1 + len(cell.split())}' for cell in _calibration('nodes')]),
+            f'a rule of the calibration, the constant included ({HAPTIC_STUDIES})',
+        ),
+        *(
+            yardstick(f'{what}, mean error', 'a figure, no number',
+                      span(measured(HAPTIC_STUDIES, 'Walls and paths', label, 'mean error')),
+                      f'ours in simulated time ({HAPTIC_STUDIES})')
+            for what, label in (('line', 'line, admittance'), ('box', 'box of 3 cm'))
+        ),
+    ]  # fmt: skip
+
+
+def _calibration(column: str) -> list[str]:
+    return measured(HAPTIC_STUDIES, 'Calibration', '*', column)
+
+
 def _yardsticks() -> list[Row]:
+    free, held = (
+        span(
+            measured(
+                HAPTIC_STUDIES, 'Place and force of the hand', f'motors {state}', 'of the range'
+            )
+        )
+        for state in ('free', 'held')
+    )
     return [
         yardstick(
-            'calibration of the flex sensors, mean error', '4.6 % of the range', '0.3 %',
+            'calibration of the flex sensors, mean error', '4.6 % of the range',
+            span(_calibration('of the range')),
             'their sensors buckle and slide with friction; ours, emulated, have noise, 12 bits '
-            'and gains of +-10 % only (docs/robots/haptic_5dof_rendering.md)',
+            f'and gains that differ only ({HAPTIC_STUDIES})',
         ),
         yardstick(
             'sensed pose of the hand, mean error', '2 to 5.5 % of the workspace',
-            '0.3 to 0.5 % motors free, 0.3 to 1.5 % held',
-            'theirs is against motion capture; ours on the emulated sensors above',
+            f'{free} motors free, {held} held',
+            'theirs is against motion capture; ours on the emulated sensors above '
+            f'({HAPTIC_STUDIES})',
         ),
         yardstick(
-            'forward model against motion capture', '0.15 cm, 0.015 rad', '-',
+            'forward model against motion capture', '0.15 cm, 0.015 rad', '',
             'no measured pose is printed, nor the rest shape of the legs',
+        ),
+        yardstick(
+            'rate of the haptic loop', '500 Hz',
+            f'period {span(measured(*LOOP, "period", "median"))} ms, median',
+            f'a setting; how many ticks were late or left out stands in {LOOP[0]}',
+        ),
+        yardstick(
+            'rate of the model', '20 Hz',
+            f'every tick, {span(measured(*LOOP, "model", "median"))} ms, median',
+            f'theirs of SOFA in a loop of its own; ours on the computer of {LOOP[0]}',
         ),
     ]  # fmt: skip

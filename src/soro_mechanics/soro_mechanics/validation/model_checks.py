@@ -241,7 +241,7 @@ def markdown() -> list[str]:
         'an energy. The other columns compare the tangent with central differences of the whole '
         'solution. Where rods are integrated (`network` but for `haptic_5dof`), the tangent is '
         'that of the continuous rod: it differs from the discrete one by the fourth power of the '
-        'step, as the solution does (16 times less with twice the steps of `soft_parallel`).', '',
+        'step, as the solution does.', '',
         '| Robot | Model | Asymmetry | Least eigenvalue / largest | Compliance, differences '
         '| Jacobian, differences | Work around a closed path |',
         '|---|---|---|---|---|---|---|',

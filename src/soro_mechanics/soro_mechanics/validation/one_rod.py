@@ -17,7 +17,7 @@ from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.layout import build_layout
 from soro_mechanics.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.validation.row import number, Row
+from soro_mechanics.validation.row import Kind, number, Row
 
 # F L^2 / (E I), then the tip along and across over L: elliptic integrals (mechanics of materials).
 ELASTICA = (
@@ -45,20 +45,20 @@ def rows() -> list[Row]:
             x, _, z = tip(np.array(force))[:3, 3] / LENGTH
             found += [
                 number(f'elastica, F L^2/EI = {load:g}: along/L, {name}', along, z, '', WITHIN,
-                       digits=7),
+                       kind=Kind.CHECK, digits=7),
                 number(f'elastica, F L^2/EI = {load:g}: across/L, {name}', across, x, '', WITHIN,
-                       digits=7),
+                       kind=Kind.CHECK, digits=7),
             ]  # fmt: skip
         found.append(number(
             f'elastica, F L^2/EI = {load:g}: reaction of the rod of least energy, Kirchhoff',
-            load, _reaction(along, across), '', REACTION_WITHIN, digits=5,
+            load, _reaction(along, across), '', REACTION_WITHIN, kind=Kind.CHECK, digits=5,
         ))  # fmt: skip
     moment = np.array([0.0, 0.0, 0.0, 0.0, 2.0 * np.pi * BENDING / LENGTH, 0.0])
     for name, tip in rods.items():
         gap = float(np.linalg.norm(tip(moment)[:3, 3])) / LENGTH
         found.append(number(
             f'end moment 2 pi EI/L: full turn minus gap/L, {name}', 1.0, 1.0 - gap, '', 1e-3,
-            digits=7,
+            kind=Kind.CHECK, digits=7,
         ))  # fmt: skip
     return found
 

@@ -8,13 +8,15 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
         'STIFF-FLOP, one segment (Shi 2023)',
         'soro_mechanics.validation.stiff_flop:one_segment',
         'Model `ncm` unless a row says otherwise. Compliances are the published integral (4); '
-        'stiffness along an axis is one over its diagonal element. Seven rows were used for '
-        'fitting ([identification](robots/stiff_flop_identification.md)), then the robot file '
-        'was frozen; three more follow from them and count as used for fitting too.',
+        'stiffness along an axis is one over its diagonal element. The first rows '
+        'were used for fitting ([identification](robots/stiff_flop_identification.md)), then the '
+        'robot file was frozen; those that only follow from them count as used for fitting too. '
+        'What the paper prints both for 90 deg and for full pressure stands twice: here full '
+        'pressure bends further.',
     ),
     'stiff_flop_two_segment': (
         'STIFF-FLOP, two segments (Shi 2023)',
-        'soro_mechanics.validation.stiff_flop:two_segments',
+        'soro_mechanics.validation.stiff_flop_two_segment:rows',
         'Same sections as the one-segment robot: nothing was fitted to these rows.',
     ),
     'soft_parallel': (
@@ -38,7 +40,7 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
     'stewart_gough': (
         'Continuum Stewart-Gough robot (Shi 2023, Appendix E)',
         'soro_mechanics.validation.stewart_gough:rows',
-        'Model `network`. Nothing was fitted.',
+        'Model `network`. Nothing in the robot file was fitted; one row chose its height.',
     ),
     'haptic_5dof': (
         'Haptic device (Koehler 2023)',

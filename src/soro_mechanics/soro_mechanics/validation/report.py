@@ -11,8 +11,10 @@ from importlib import import_module
 from typing import Any
 
 from soro_mechanics.errors import UnknownName
+from soro_mechanics.validation.measured_page import PAGES
+from soro_mechanics.validation.provenance import provenance
 from soro_mechanics.validation.registry import ROBOTS
-from soro_mechanics.validation.row import Row, Verdict
+from soro_mechanics.validation.row import Kind, Row, Verdict
 
 COMMAND = 'python -m soro_mechanics.validation'
 
@@ -39,22 +41,25 @@ def _call(place: str) -> Any:
 def table(rows: Sequence[Row]) -> list[str]:
     """Return the lines of one Markdown table."""
     lines = [
-        '| Quantity | Paper | Ours | Difference | Verdict | Kind | Note |',
-        '|---|---|---|---|---|---|---|',
+        '| Quantity | Paper | Ours | Difference | Met within | Verdict | Kind | Note |',
+        '|---|---|---|---|---|---|---|---|',
     ]
     lines += [
-        f'| {r.quantity} | {r.paper} | {r.ours} | {r.difference} | {r.verdict.value} '
-        f'| {r.kind.value} | {r.note} |'
+        f'| {r.quantity} | {r.paper} | {r.ours} | {r.difference} | {r.within} '
+        f'| {r.verdict.value} | {r.kind.value} | {r.note} |'
         for r in rows
     ]
     return lines
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Count the verdicts in one sentence."""
+    """Count the verdicts in one sentence, and in another those that say something of the paper."""
     counts = Counter(r.verdict for r in rows)
     parts = [f'{counts[v]} {v.value}' for v in Verdict if counts[v]]
-    return f'{len(rows)} rows: ' + ', '.join(parts) + '.'
+    predicted = [r for r in rows if r.kind is Kind.PREDICTED]
+    met = sum(r.verdict is Verdict.MET for r in predicted)
+    shown = f'{len(predicted)}, of them {met} met' if predicted else 'none'
+    return f'{len(rows)} rows: {", ".join(parts)}. Predicted: {shown}.'
 
 
 def write_report(
@@ -67,10 +72,15 @@ def write_report(
         '',
         f'Generated on {today} by `{command}` (`make validate`). Do not edit.',
         '',
-        'Rows "used for fitting" fixed parameters and prove little; "predicted" rows were',
-        'computed after the robot file was frozen; "yardstick" rows are errors or times of the',
-        'paper itself that rest on data it does not print. A row is *near* within twice its',
-        'tolerance. What is not met is explained, never tuned away.',
+        *provenance(PAGES),
+        'Rows "used for fitting" fixed parameters, or follow from what did, and prove little;',
+        '"predicted" rows were computed after the robot file was frozen. An "own check" holds a',
+        'computation against itself, a closed form or other code: it finds mistakes of ours and',
+        'says nothing about the robot of the paper. "Yardstick" rows show what cannot be judged:',
+        'errors and times of the paper that rest on data it does not print, figures, words',
+        'without a number. *Met within* is our choice where the paper prints no uncertainty. A',
+        'row is *near* within twice that, or within a tenth of the bound it leaves. What is not',
+        'met is explained, as far as we know why, never tuned away.',
         '',
     ]
     for robot in robots:

@@ -14,7 +14,8 @@ class Kind(Enum):
 
     FITTED = 'used for fitting'
     PREDICTED = 'predicted'
-    YARDSTICK = 'yardstick'  # an error or a time of the paper's own, which nobody can reproduce
+    CHECK = 'own check'  # ours against itself, a closed form or other code
+    YARDSTICK = 'yardstick'  # an error, a time, a figure, a word without a number: no test
 
 
 class Verdict(Enum):
@@ -38,6 +39,8 @@ class Row:
     kind : Kind
     note : str
         Required unless the row is met.
+    within : str
+        How far apart paper and ours may be for the row to be met; empty where words decide.
     """
 
     quantity: str
@@ -47,10 +50,11 @@ class Row:
     verdict: Verdict
     kind: Kind
     note: str = ''
+    within: str = ''
 
     def __post_init__(self) -> None:
         """Refuse a row that is not met and not explained."""
-        if self.verdict in (Verdict.NOT_MET, Verdict.NOT_COMPARABLE) and not self.note:
+        if self.verdict is not Verdict.MET and not self.note:
             raise ValueError(f'{self.quantity}: {self.verdict.value}, but not explained')
 
 
@@ -63,6 +67,7 @@ def number(
     kind: Kind = Kind.PREDICTED,
     note: str = '',
     digits: int = 3,
+    printed: str = '',
 ) -> Row:
     """Make the row of a number.
 
@@ -72,6 +77,8 @@ def number(
         In `unit`.
     within : float
         Relative difference up to which the row is met; up to twice as much it is near.
+    printed : str
+        What stands in the paper's column instead of the number, where that says more.
     """
     gap = ours - paper
     relative = abs(gap) / abs(paper) if paper else math.inf if gap else 0.0
@@ -86,8 +93,9 @@ def number(
     difference = f'{sign}{shown} %' if paper else f'{gap:+.{digits}g}'
     tail = f' {unit}'.rstrip()
     return Row(
-        quantity, f'{paper:g}{tail}', f'{ours:.{digits}g}{tail}', difference, verdict, kind, note
-    )
+        quantity, printed or f'{paper:g}{tail}', f'{ours:.{digits}g}{tail}', difference, verdict,
+        kind, note, f'{100.0 * within:.2g} %',
+    )  # fmt: skip
 
 
 def boundary(
@@ -101,7 +109,10 @@ def boundary(
     note: str = '',
     digits: int = 3,
 ) -> Row:
-    """Make the row of a number that the paper only bounds (``paper`` says how)."""
+    """Make the row of a number that the paper only bounds (``paper`` says how).
+
+    Outside by no more than a tenth of the nearest bound the row is near.
+    """
     inside = low <= ours <= high  # false for NaN
     nearest = low if ours < low else high
     verdict = Verdict.NOT_MET
@@ -111,8 +122,9 @@ def boundary(
         verdict = Verdict.NEAR
     difference = 'inside' if inside else f'{ours - nearest:+.{digits}g}'
     return Row(
-        quantity, paper, f'{ours:.{digits}g} {unit}'.rstrip(), difference, verdict, kind, note
-    )
+        quantity, paper, f'{ours:.{digits}g} {unit}'.rstrip(), difference, verdict, kind, note,
+        f'{low:g} to {high:g} {unit}'.rstrip(),
+    )  # fmt: skip
 
 
 def statement(
@@ -124,5 +136,5 @@ def statement(
 
 
 def yardstick(quantity: str, paper: str, ours: str, note: str) -> Row:
-    """Make the row of a number of the paper that depends on data it does not print."""
-    return Row(quantity, paper, ours, '', Verdict.NOT_COMPARABLE, Kind.YARDSTICK, note)
+    """Make the row of what cannot be judged: it depends on data the paper does not print."""
+    return Row(quantity, paper, ours or '-', '', Verdict.NOT_COMPARABLE, Kind.YARDSTICK, note)

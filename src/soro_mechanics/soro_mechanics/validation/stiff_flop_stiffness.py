@@ -1,0 +1,167 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the STIFF-FLOP robot of one segment (Shi 2023): what it is against forces."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from soro_mechanics import stiff_flop_studies as studies
+from soro_mechanics.configuration import Array
+from soro_mechanics.robot import Robot
+from soro_mechanics.validation.row import boundary, Kind, number, Row, statement
+
+ONE, TWO, ALL = studies.ONE_PAIR, studies.TWO_PAIRS, studies.ALL_PAIRS
+NINETY = (
+    'the printed stiffness fits a 90 deg state, not the 110 deg of the bending curve in the same '
+    'paper; see the rows at 90 deg'
+)
+
+
+def compliance(robot: Robot) -> list[Row]:
+    """Return the rows of the compliance ellipsoids, all simulated in the paper."""
+    rows = []
+    at_90 = studies.pressure_for_bending(robot, ONE, 90.0)
+    for station, place, paper in ((0.5, 'middle', (0.11, 0.72)), (1.0, 'tip', (0.36, 3.60))):
+        full = studies.compliance_range(robot, 1.5 * ONE, station)
+        bent = studies.compliance_range(robot, at_90 * ONE, station)
+        for k, name in enumerate(('least', 'greatest')):
+            rows.append(number(f'{place}, {name} compliance, one pair at 1.5 bar', paper[k],
+                               full[k], 'cm/N', 0.1, note=NINETY))  # fmt: skip
+            rows.append(number(f'{place}, {name} compliance at 90 deg ({at_90:.2f} bar)', paper[k],
+                               bent[k], 'cm/N', 0.1))  # fmt: skip
+    low = studies.compliance_range(robot, 1.5 * TWO)
+    one = studies.compliance_range(robot, 1.5 * ONE)
+    rows += [
+        boundary('tip, greatest compliance, two pairs over one, at 1.5 bar', '2 to 3',
+                 low[1] / one[1], '', 2.0, 3.0),
+        boundary('tip, least compliance, two pairs over one, at 1.5 bar', '2 to 3',
+                 low[0] / one[0], '', 2.0, 3.0),
+        number('tip, growth of the greatest compliance, six 0 to 0.9 bar', 5.0,
+               studies.compliance_range(robot, 0.9 * ALL)[1]
+               / studies.compliance_range(robot, 0.0 * ALL)[1], '', 0.05, Kind.FITTED,
+               'the ratio of two rows that were fitted', printed='about 5'),
+    ]  # fmt: skip
+    return rows
+
+
+def axes(robot: Robot) -> list[Row]:
+    """Return the rows of the stiffness along the base axes, measured in the paper."""
+    at_90 = studies.pressure_for_bending(robot, ONE, 90.0)
+    two_at_90 = studies.pressure_for_bending(robot, TWO, 90.0)
+    least, _ = studies.compliance_range(robot, 0.0 * ONE)
+
+    def axis(name: str, paper: float, spread: float, bar: Array, along: int, note: str) -> Row:
+        ours = studies.axis_stiffness(robot, bar, along)
+        why = f'measured, printed spread {spread:g}' + (f'; {note}' if note else '')
+        return number(name, paper, ours, 'N/cm', spread / paper, note=why)
+
+    return [
+        axis('y stiffness at rest', 0.57, 0.04, 0.0 * ONE, 1, ''),
+        axis('z stiffness at rest', 7.33, 0.33, 0.0 * ONE, 2,
+             f'the least compliance, one over it, is {least:.3f} cm/N here, fitted to the '
+             f'simulated 0.13 of the paper; its measurement means {1.0 / 7.33:.3f}'),
+        axis('y stiffness, one pair at 1.5 bar', 0.27, 0.02, 1.5 * ONE, 1, NINETY),
+        axis('y stiffness at 90 deg, one pair', 0.27, 0.02, at_90 * ONE, 1, ''),
+        axis('z stiffness, one pair at 1.5 bar', 0.42, 0.03, 1.5 * ONE, 2, NINETY),
+        axis('z stiffness at 90 deg, one pair', 0.42, 0.03, at_90 * ONE, 2, ''),
+        axis('x stiffness at full bend (printed as 90 deg)', 1.21, 0.17, 1.5 * ONE, 0,
+             'here the value belongs to 1.5 bar'),
+        axis('x stiffness at 90 deg, one pair', 1.21, 0.17, at_90 * ONE, 0,
+             f'rises steeply, {_bend_for_x(robot, 1.21):.0f} deg would meet it; the paper also '
+             'prints 1.05 and 1.40 for pulls of 0.25 and 0.4 cm'),
+        axis('y stiffness at 90 deg, two pairs', 0.12, 0.01, two_at_90 * TWO, 1,
+             f'the paper puts 90 deg at 1.2 bar, this model at {two_at_90:.2f} bar; see the '
+             'next row'),
+        axis('y stiffness, two pairs at 1.2 bar', 0.12, 0.01, 1.2 * TWO, 1, ''),
+        *_course(robot, at_90),
+    ]  # fmt: skip
+
+
+def _bend_for_x(robot: Robot, wanted: float) -> float:
+    """Return the bend [deg] at which a pull along x meets a stiffness [N/cm], beyond the least."""
+    levels = np.linspace(0.9, 1.5, 25)
+    along = [studies.axis_stiffness(robot, p * ONE, 0) for p in levels]
+    return studies.bending(robot, float(np.interp(wanted, along, levels)) * ONE)
+
+
+def _course(robot: Robot, at_90: float) -> list[Row]:
+    """Return how the three stiffnesses go with the pressure of one pair."""
+    levels = np.array([0.0, *studies.pressures(1.5)])
+    x, y, z = (
+        np.array([studies.axis_stiffness(robot, p * ONE, axis) for p in levels])
+        for axis in range(3)
+    )
+    lowest = int(np.argmin(x))
+    turns = bool(np.all(np.diff(x[: lowest + 1]) < 0.0) and np.all(np.diff(x[lowest:]) > 0.0))
+    least = minimize_scalar(
+        lambda p: studies.axis_stiffness(robot, p * ONE, 0), bounds=(0.1, 1.4), method='bounded'
+    )
+    above = studies.axis_stiffness(robot, 0.9 * ONE, 0) / float(least.fun) - 1.0
+    return [
+        statement('x stiffness over one pair', 'falls first, then rises',
+                  'falls once, then rises' if turns else 'turns more than once',
+                  turns and 0 < lowest < len(levels) - 1),
+        number('pressure of the least x stiffness, one pair', 0.9, float(least.x), 'bar',
+               0.15 / 0.9, note='read from points 0.15 bar apart. The cause is not known; '
+               f'the curve is flat, at 0.9 bar x is {100.0 * above:.0f} % above its least. A part '
+               'may be that the printed stiffness belongs to less bend: with 90 deg at 1.5 bar '
+               f'the least would lie at {float(least.x) * 1.5 / at_90:.2f} bar',
+               printed='about 0.9 bar'),
+        statement('y and z stiffness over one pair', 'fall all the way',
+                  f'y from {y[0]:.2f} to {y[-1]:.2f}, z from {z[0]:.2f} to {z[-1]:.2f} N/cm',
+                  bool(np.all(np.diff(y) < 0.0) and np.all(np.diff(z) < 0.0))),
+    ]  # fmt: skip
+
+
+def eigenstiffness(robot: Robot) -> list[Row]:
+    """Return the rows of the eigenscrew decomposition."""
+    levels = np.linspace(0.0, 1.0, 5)
+    centre = studies.eigenstiffness(robot, 0.0 * ALL)
+    # The pairs stand symmetrically: ordered levels are all there are.
+    least = min(
+        studies.eigenstiffness(robot, np.array(bar))
+        for bar in itertools.combinations_with_replacement(levels, 3)
+    )
+    bent, long = (
+        [studies.eigenstiffness(robot, p * pattern) for p in levels] for pattern in (TWO, ALL)
+    )
+    return [
+        number('greatest eigenstiffness at rest (centre of the dome)', 4.37, centre, 'N', 0.05),
+        number('greatest eigenstiffness on the rim, two pairs at 1 bar', 1.93, bent[-1], 'N', 0.05,
+               note='the vertex of the published map, taken to be a full pair of chambers'),
+        number('least over the workspace, pressures up to 1 bar', 1.49, least, 'N', 0.05,
+               note='the paper interpolates its map and prints neither the samples nor their '
+               f'increments; over the value at the centre: {1.49 / 4.37:.3f} there, '
+               f'{least / centre:.3f} here'),
+        statement('eigenstiffness from the centre to the rim, and under elongation', 'falls',
+                  f'to {bent[-1]:.2f} and {long[-1]:.2f} N at 1 bar, at every level',
+                  bool(np.all(np.diff(bent) < 0.0) and np.all(np.diff(long) < 0.0))),
+    ]  # fmt: skip
+
+
+def deflection(robot: Robot) -> list[Row]:
+    """Return how far the compliance predicts deflections."""
+    forces = np.linspace(0.1, 0.5, 5)
+    rows = []
+    for name, pattern in (('one pair at 1.5 bar', 1.5 * ONE),
+                          ('two pairs at 1.2 bar', 1.2 * np.array([1.0, 1.0, 0.0]))):  # fmt: skip
+        gaps = studies.deflection_gap(robot, pattern, forces)
+        held = [float(max((f for f, g in zip(forces, row, strict=True) if g <= 0.15), default=0.0))
+                for row in gaps]  # fmt: skip
+        text = ', '.join(f'{a}: {g:.2f} cm at 0.5 N, within 0.15 cm up to {f:.1f} N'
+                         for a, g, f in zip('xyz', gaps[:, -1], held, strict=True))  # fmt: skip
+        rows.append(boundary(
+            f'tip by compliance against the full solve, 0.5 N, {name}', 'within 0.15 cm',
+            float(gaps.max()), 'cm', 0.0, 0.15,
+            note=f'{text}; a linear answer cannot follow a deflection of '
+                 f'{_deflection_size(robot, pattern):.1f} cm'))  # fmt: skip
+    return rows
+
+
+def _deflection_size(robot: Robot, pattern: np.ndarray) -> float:
+    _, most = studies.compliance_range(robot, pattern)
+    return 0.5 * most
