@@ -21,6 +21,7 @@ from rclpy.qos import QoSProfile
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
+from soro_node.middleware import set_middleware
 from soro_node.testing import wait_until
 
 from soro_mechanics import load_robot
@@ -71,6 +72,7 @@ class Client:
 
 def measure() -> None:
     """Print a row for each number of open requests."""
+    set_middleware()
     rclpy.init()
     sys.setswitchinterval(SWITCH_INTERVAL)
     robot = load_robot(ROBOT)

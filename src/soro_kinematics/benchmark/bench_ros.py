@@ -9,6 +9,7 @@ at 100 Hz. Times include both ends of the transport and this client's own share.
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import itertools
 import os
 import subprocess
@@ -21,12 +22,14 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_mechanics.kernel_cache import use_kernel_cache
+from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
+from soro_node.middleware import set_middleware
 from soro_node.testing import own_domain, wait_for, wait_until
 
 from soro_mechanics import load_robot
@@ -101,11 +104,17 @@ def spin(node: Node) -> None:
     """Spin a node in a thread of its own."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    threading.Thread(target=executor.spin, daemon=True).start()
+
+    def work() -> None:
+        with contextlib.suppress(ExternalShutdownException):  # the end of the run
+            executor.spin()
+
+    threading.Thread(target=work, daemon=True).start()
 
 
 def measure() -> None:
     """Print all rows."""
+    set_middleware()
     rclpy.init()
     sys.setswitchinterval(SWITCH_INTERVAL)  # three threads here; the nodes do the same
     robot = load_robot(ROBOT)
@@ -135,16 +144,18 @@ def measure() -> None:
     time.sleep(DURATION)
     row('actuator_state to tip_pose, no calls', stream.delays)
     solves: list[float] = []
-    for name, service, request in (
-        ('refused request', forward, empty),
-        ('solve_forward', forward, full),
-        ('solve_inverse', inverse, near),
-        ('solve_inverse, out of reach', inverse, far),
+    for name, service, request, code in (
+        ('refused request', forward, empty, Code.INVALID_SIZE),
+        ('solve_forward', forward, full, Code.NONE),
+        ('solve_inverse', inverse, near, Code.NONE),
+        ('solve_inverse, out of reach', inverse, far, Code.UNREACHABLE),
     ):
         stream.reset()
 
-        def call(service: Any = service, request: Any = request) -> None:
+        def call(service: Any = service, request: Any = request, code: Code = code) -> None:
             answer = wait_for(service.call_async(request), 30.0)
+            if answer.error_code != code:
+                raise RuntimeError(f'answered with {answer.error_code}: {answer.error_message}')
             solves.append(answer.configuration.status.solve_time)
 
         solves.clear()

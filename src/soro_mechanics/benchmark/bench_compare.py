@@ -95,14 +95,17 @@ def peers(case, best):
     clean = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
     command = [python, str(HERE.with_name('peer_rods.py')), json.dumps(problem)]
     with subprocess.Popen(
-        command, env=clean, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            text, _ = process.communicate(timeout=LONGEST)
+            text, complaints = process.communicate(timeout=LONGEST)
         except subprocess.TimeoutExpired:
             process.kill()
             text, _ = process.communicate()
             print(f'the peers were stopped after {LONGEST:g} s')
+        else:
+            if process.returncode:
+                raise SystemExit(f'the peers ended with {process.returncode}:\n{complaints}')
     rows = []
     for line in text.splitlines():
         if not line.startswith('{'):

@@ -17,6 +17,7 @@ from soro_mechanics.linear_device import random_ports, SpringDevice
 from soro_mechanics.polytope import FORCE, isotropic_effort, symmetric_limits
 from soro_mechanics.rendering import HapticLaw, Rendering, rendering_setup
 from soro_mechanics.sensing import Sensing, sensing_setup
+from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import (
     PRESETS,
     published_environment,
@@ -129,10 +130,12 @@ def full_model(count):
     model = []
 
     def tick(i):
-        loop.tick(*samples[i % 500])
+        sensed = loop.tick(*samples[i % 500])
         start = time.perf_counter_ns()
-        loop.advance()
+        followed = loop.advance()
         model.append((time.perf_counter_ns() - start) / 1e3)
+        if (sensed, followed) != (Code.NONE, Code.NONE):
+            raise SystemExit(f'tick {i}: {sensed}, {followed}')
 
     total = time_calls(tick, count)
     report('full model: measurement to command', total - np.array(model[2:]))

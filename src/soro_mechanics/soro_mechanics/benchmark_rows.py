@@ -23,8 +23,10 @@ import time
 import numpy as np
 
 from soro_mechanics.cycle_counter import CycleCounter
+from soro_mechanics.status import Code
 
 ROWS_FILE = 'SORO_BENCHMARK_ROWS'
+SOLVED = (Code.NONE, Code.UNSTABLE)  # an equilibrium that would not stand is one as well
 MISSED = 3  # exit code: all is measured and printed, and something was not as it should be
 
 
@@ -76,7 +78,13 @@ def measure(
     note: str = '',
     warm_up: int = 3,
 ) -> BenchmarkRow:
-    """Time `call(k)` for k in range(calls), after `warm_up` calls that do not count."""
+    """Time `call(k)` for k in range(calls), after `warm_up` calls that do not count.
+
+    Raises
+    ------
+    SystemExit
+        A call returned something with a `status` that is not good: what does not solve is fast.
+    """
     for k in range(warm_up):
         call(k % calls)
     times = np.empty(calls)
@@ -89,9 +97,12 @@ def measure(
         first = 0 if counter is None else counter.read()
         for k in range(calls):
             began, spent = time.perf_counter(), time.thread_time()
-            call(k)
+            result = call(k)
             times[k] = time.perf_counter() - began
             processor[k] = time.thread_time() - spent
+            status = getattr(result, 'status', None)
+            if status is not None and status.code not in SOLVED:
+                raise SystemExit(f'{name}: call {k} has not solved: {status}')
         cycles = float('nan') if counter is None else (counter.read() - first) / calls
     finally:
         if counter is not None:

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of benchmarks: what is judged, and what is said of it."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 from soro_mechanics.benchmark_rows import BenchmarkRow, measure, table
+from soro_mechanics.status import Code, SolverStatus
 
 
 @pytest.mark.parametrize(
@@ -23,6 +27,16 @@ def test_calls_are_counted_with_their_numbers_after_the_warm_up():
     assert seen == [0, 1, 0, 1, 2, 3] and row.calls == 4
     assert 0.0 < row.least <= row.median <= row.p99
     assert row.met and 'ok' not in table([row])  # nothing was asked
+
+
+@pytest.mark.parametrize(
+    ('code', 'solved'), [(Code.NONE, True), (Code.UNSTABLE, True), (Code.NOT_CONVERGED, False),
+                         (Code.UNREACHABLE, False)],
+)  # fmt: skip
+def test_what_does_not_solve_is_no_row(code, solved):
+    answer = SimpleNamespace(status=SolverStatus(code))
+    with nullcontext() if solved else pytest.raises(SystemExit, match='solves: call 0'):
+        measure('solves', lambda k: answer, 1)
 
 
 def test_cycles_are_shown_where_they_are_counted():

@@ -24,6 +24,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from soro_mechanics.benchmark_rows import MISSED
 from soro_node.conversions import configuration_to_message
+from soro_node.middleware import set_middleware
 from soro_node.testing import own_domain, wait_until
 from soro_visualization.page_client import PageClient
 from visualization_msgs.msg import MarkerArray
@@ -139,6 +140,7 @@ def bench(name: str, domain: int) -> bool:
 def main() -> int:
     """Measure every robot."""
     domain = own_domain()
+    set_middleware()
     rclpy.init(domain_id=domain)
     good = [bench(name, domain) for name in ROBOTS]
     rclpy.try_shutdown()
