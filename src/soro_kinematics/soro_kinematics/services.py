@@ -116,9 +116,11 @@ class Services:
         wrench = wrench_from_message(request.wrench)
         loads = loads_from_messages(request.loads)
         guess = self._guess(robot, request, wrench, loads)
+        # A guess of the request chooses the solution; the present state is only where to begin.
         solution = robot.inverse(
-            target, wrench, guess, loads, task, *self._asked_tolerances(request)
-        )
+            target, wrench, guess, loads, task, *self._asked_tolerances(request),
+            elsewhere=not len(request.guess),
+        )  # fmt: skip
         response.actuator_name = [a.name for a in robot.actuators]
         response.actuation = solution.actuation.tolist()
         response.configuration = self._message(solution.configuration, robot)
@@ -151,7 +153,7 @@ class Services:
     ) -> Configuration | None:
         """Return where to start: the actuation asked for, else the present state, else nothing.
 
-        The start is part of the question: it chooses among several solutions.
+        It chooses among several solutions.
         """
         if len(request.guess):
             values = finite_array('guess', request.guess, (len(robot.actuators),))

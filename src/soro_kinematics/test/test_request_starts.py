@@ -95,9 +95,9 @@ def test_the_present_state_is_on_the_branch_that_is_followed(branched):
 def test_an_inverse_starts_from_a_state_only_while_it_is_present(monkeypatch):
     asked, starts, inverse = Asked('spatial_cc'), [], Robot.inverse
 
-    def recorded(robot, target, wrench, guess, *rest):
+    def recorded(robot, target, wrench, guess, *rest, **named):
         starts.append(guess)
-        return inverse(robot, target, wrench, guess, *rest)
+        return inverse(robot, target, wrench, guess, *rest, **named)
 
     monkeypatch.setattr(Robot, 'inverse', recorded)
     actuation = [0.5e5, 0.2e5, 0.1e5]

@@ -15,7 +15,7 @@ import numpy as np
 from soro_mechanics import ancf_solve_kernels as kernels
 from soro_mechanics.ancf_assembly import assemble, make_structure, tolerance_of
 from soro_mechanics.ancf_compliance import compliance_at_stations
-from soro_mechanics.ancf_schema import SoftLegs
+from soro_mechanics.ancf_schema import PLATFORM, SoftLegs
 from soro_mechanics.ancf_shape_kernels import leg_poses
 from soro_mechanics.ancf_steps import AncfLoads, AncfState, Outcome, solve_equations
 from soro_mechanics.ancf_stretch_kernels import pressure_at, stretch_at
@@ -32,7 +32,6 @@ from soro_mechanics.model import Model
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code, SolverStatus, Stability
 
-PLATFORM = 'platform'
 _LOAD_STEPS = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 
 

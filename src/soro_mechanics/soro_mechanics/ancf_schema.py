@@ -15,6 +15,7 @@ from soro_mechanics.actuators import Actuator
 from soro_mechanics.section import Section
 
 Array = NDArray[np.float64]
+PLATFORM = 'platform'  # name of the body that carries the tip
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,10 @@ def read_ancf(root: Section, actuators: tuple[Actuator, ...]) -> SoftLegs:
         for leg in legs:
             with leg:
                 names.append(leg.text('name'))
+                if names[-1] == PLATFORM:
+                    raise leg.error('name', 'this name is taken: it means the platform')
+                if names[-1] in names[:-1]:
+                    raise leg.error('name', 'two legs have this name')
                 angles.append(leg.quantity('angle', 'rad'))
                 if kinds == {'pressure'}:
                     curves.append(read_curve(leg))
@@ -138,9 +143,9 @@ def read_curve(leg: Section) -> StretchCurve:
         raise leg.error('stretch', 'write a list of at least two stretch ratios')
     try:
         values = np.array([quantity.parse(v, '1')[0] for v in raw])
-        pressures = np.array(quantity.parse(leg.raw('pressures'), 'Pa', len(raw)))
     except quantity.QuantityError as error:
-        raise leg.error('pressures', str(error)) from None
+        raise leg.error('stretch', str(error)) from None
+    pressures = leg.vector('pressures', 'Pa', len(raw))
     if not np.all(np.diff(pressures) > 0.0):
         raise leg.error('pressures', 'must rise from point to point')
     if not np.all(np.diff(values) > 0.0):

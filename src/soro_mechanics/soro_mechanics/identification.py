@@ -29,6 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 LEAST, MOST = 0.05, 20.0  # factors that are tried
+AT_END = 0.01  # of a value: the search keeps inside and comes only near an end
 FARTHEST = 10.0  # offsets that are tried, in their scales: the whole range, the whole length
 DEPENDENT = 1e-7  # ratio of singular values below which columns are dependent in double precision
 # Largest standard deviation of any direction that counts as identified: of a factor, and of an
@@ -152,7 +153,7 @@ def identify(
     names = (*space.names, *(() if offsets is None else offsets.names))
     _check(names, data)
     train, held = split(len(data), hold_out, seed)
-    problem = Problem(space, model, data.part(train), gravity, offsets)
+    problem = Problem(space, model, data.part(train), gravity, offsets, train)
     start = np.concatenate([np.ones(count), np.zeros(more)])
     bounds = [LEAST] * count + [-FARTHEST] * more, [MOST] * count + [FARTHEST] * more
     before = problem.residuals(start)
@@ -173,10 +174,11 @@ def identify(
     _refuse_loose(names, covariance, offsets)
     if found.status == 0:
         raise InvalidInput('postures', len(data), f'a fit that ends within {MOST_STEPS} steps')
+    _refuse_at_an_end(names, x, *bounds)
     deviation = np.sqrt(np.diag(covariance))
     tail = (1.0 - LEVEL) / (2 * len(x))
     width = float(student.ppf(1.0 - tail, df=len(before) - len(x))) * deviation
-    other = Problem(space, model, data.part(held), gravity, offsets)
+    other = Problem(space, model, data.part(held), gravity, offsets, held)
     return Identification(
         space.names, x[:count], (x - width)[:count], (x + width)[:count], LEVEL,
         covariance / np.outer(deviation, deviation), problem.errors(before),
@@ -249,6 +251,19 @@ def _refuse_loose(names: Sequence[str], covariance: Array, offsets: Offsets | No
             for name in group if name in units
         )]))  # fmt: skip
     raise NotIdentifiable(groups, deviations, said)
+
+
+def _refuse_at_an_end(
+    names: Sequence[str], x: Array, least: Sequence[float], most: Sequence[float]
+) -> None:
+    """Refuse a fit that the ends of what is tried have stopped: the best is beyond them."""
+    for name, value, low, high in zip(names, x.tolist(), least, most, strict=True):
+        if min(value - low, high - value) < AT_END * abs(value):
+            raise InvalidInput(
+                name, value,
+                f'a best fit between {low:g} and {high:g}, the ends of what is tried; correct '
+                'this number in the robot file or the recording first',
+            )  # fmt: skip
 
 
 def _members(names: Sequence[str], vector: Array) -> list[str]:

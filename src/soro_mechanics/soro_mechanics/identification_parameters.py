@@ -267,8 +267,10 @@ def _spans(node: Any, text: str, place: tuple[str, ...]) -> Iterator[tuple[tuple
 
 
 def _changed(value: Any, line: Line, file: str, digits: int) -> str:
+    slope, constant = line
+
     def new(number: float) -> str:
-        return f'{line[0] * number + line[1]:.{digits}g}'
+        return f'{slope * number + constant:.{digits}g}'
 
     if not isinstance(value, str):
         return new(float(value))
@@ -276,6 +278,8 @@ def _changed(value: Any, line: Line, file: str, digits: int) -> str:
     head = re.match(rf'(?:\s*{_NUMBER.pattern})+', value)
     if head is None:
         raise RobotFileError('', value, 'no number stands here', file)
+    if value[head.end() :].strip() == '%':
+        constant *= 100.0  # what is added is a pure number
     return _NUMBER.sub(lambda m: new(float(m.group())), head.group()) + value[head.end() :]
 
 

@@ -86,14 +86,17 @@ class Problem:
     data : Observations
     gravity : ndarray, shape (3,), optional [m/s^2]
     offsets : Offsets, optional
+    postures : ndarray of int, shape (n,), optional
+        Their indices in the recording, for messages; default: the data are the whole of it.
     """
 
     def __init__(
         self, space: ParameterSpace, model: str, data: Observations, gravity: Array | None,
-        offsets: Offsets | None = None,
+        offsets: Offsets | None = None, postures: Array | None = None,
     ) -> None:  # fmt: skip
         self._space, self._model, self._data, self._gravity = space, model, data, gravity
         self._offsets = offsets
+        self._postures = np.arange(len(data)) if postures is None else postures
         self._at: tuple[Array, Array, Array] | None = None
 
     def residuals(self, x: Array) -> Array:
@@ -176,7 +179,7 @@ class Problem:
         for i, q in enumerate(found):
             if q.status.code != Code.NONE:
                 raise InvalidInput(
-                    f'posture {i}', data.actuation[i].tolist(),
+                    f'posture {self._postures[i]}', data.actuation[i].tolist(),
                     f'an actuation with an equilibrium ({q.status.code.name})',
                 )  # fmt: skip
         return np.array([q.tip for q in found])

@@ -97,13 +97,18 @@ class Goal:
             turn = np.empty(3)
             so3_log(np.ascontiguousarray(self.target[:3, :3] @ tip[:3, :3].T), turn)
             return turn
-        now, wanted = tip[:3, 2], self.target[:3, 2]
-        axis = np.cross(now, wanted)
-        sine = float(np.linalg.norm(axis))
-        angle = float(np.arctan2(sine, now @ wanted))
-        if sine == 0.0:  # any perpendicular axis serves when the direction is opposite
-            return angle * tip[:3, 0]
-        return axis * (angle / sine)
+        return axis_turn(tip, self.target)
+
+
+def axis_turn(tip: Array, target: Array) -> Array:
+    """Return the shortest turn of a tip's z axis to a target's, shape (3,) [rad], base axes."""
+    now, wanted = tip[:3, 2], target[:3, 2]
+    axis = np.cross(now, wanted)
+    sine = float(np.linalg.norm(axis))
+    angle = float(np.arctan2(sine, now @ wanted))
+    if sine == 0.0:  # any perpendicular axis serves when the direction is opposite
+        return angle * tip[:3, 0]
+    return np.asarray(axis * (angle / sine))
 
 
 def solve_inverse(
@@ -378,7 +383,8 @@ def _conclude(
         count += used
         at_limit = limits.touching(best.z)
         if beyond.met and limits.kept(beyond.z):
-            best, at_limit = beyond, ()
+            best, used = _refined(model, limits, goal, solve, beyond)
+            count, at_limit = count + used, ()
         elif beyond.met and settled:
             code = Code.AT_LIMIT
             message = 'reachable only beyond the limits of ' + ', '.join(at_limit)
@@ -386,9 +392,9 @@ def _conclude(
             code, message = Code.UNREACHABLE, 'no actuation near reaches the target, limits or not'
         else:
             code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
-    elif best.q.status.code is Code.UNSTABLE:
+    if best.met and best.q.status.code is Code.UNSTABLE:
         code, message = Code.UNSTABLE, 'the equilibrium that meets the target is unstable'
-    elif best.q.status.code is not Code.NONE:
+    elif best.met and best.q.status.code is not Code.NONE:
         code, message = best.q.status.code, best.q.status.message
     inner = best.q.status
     status = SolverStatus(

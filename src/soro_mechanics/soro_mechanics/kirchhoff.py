@@ -104,7 +104,8 @@ class Kirchhoff(Model):
         """Find lengths: the published shape first, then corrected until `forward` is on target.
 
         Held by its muscles the robot takes a slightly different shape than the rod that is held at
-        its end point only, so the published lengths miss by some millimetres.
+        its end point only, so the published lengths miss by some millimetres. Where that shape
+        would not stand, as any model does: by the least energy of the actuators.
         """
         start = time.perf_counter()
         near = target.copy()
@@ -137,6 +138,11 @@ class Kirchhoff(Model):
             if not (outside and found.configuration.status.code is Code.NONE):
                 return found
             return replace(found, status=replace(found.status, code=code, message=message))
+        if code is Code.UNSTABLE and not outside:
+            # The shape of least energy through the point does not stand; another one may.
+            found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+            if found.status.code is Code.NONE:
+                return found
         errors = task_errors(tip, target, task)
         q = self._configuration(actuation, wrench, loads, gravity, held, status)
         final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)

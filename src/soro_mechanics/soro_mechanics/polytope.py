@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from soro_mechanics.condensed_ports import CondensedPorts
 from soro_mechanics.configuration import Array
@@ -268,6 +266,9 @@ def _vertices(rows: Array, bounds: Array) -> tuple[Array | None, Code]:
         if high < low:
             return None, Code.UNREACHABLE
         return np.array([[low], [high]]), Code.NONE
+    from scipy.optimize import linprog  # a second of the start of every haptic node
+    from scipy.spatial import HalfspaceIntersection
+
     # Chebyshev centre: the point that Qhull needs strictly inside.
     answer = linprog(
         np.append(np.zeros(dimension), -1.0),
@@ -297,6 +298,8 @@ def _largest_ball(points: Array) -> IsotropicEffort:
         normals, distance = np.array([[1.0], [-1.0]]), np.array([points.max(), -points.min()])
         corners = np.array([[points.min()], [points.max()]])
     else:
+        from scipy.spatial import ConvexHull
+
         hull = ConvexHull(points)
         normals, distance = hull.equations[:, :-1], -hull.equations[:, -1]
         corners = points[hull.vertices]

@@ -26,6 +26,8 @@ from soro_mechanics.configuration import (
 )
 from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.model import Model
+from soro_mechanics.numba_start import load_numba
+from soro_mechanics.other_starts import OtherStarts
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
 from soro_mechanics.status import Code
 
@@ -33,6 +35,7 @@ POSITION_TOLERANCE = 1e-6  # m
 ORIENTATION_TOLERANCE = 1e-5  # rad
 POSITIVE = 'a finite number greater than zero'
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
+CONVERGED = 'a converged Configuration'
 Kind = TypeVar('Kind', bound=Enum)
 
 
@@ -63,10 +66,12 @@ class Robot:
         name = description.models[0] if model is None else model
         if name not in description.models:
             raise UnknownName('model', name, description.models, Code.UNKNOWN_MODEL)
+        load_numba()
         self.description = description
         self.model = name
         self._model: Model = registry.resolve(registry.MODELS[name][1])(description)
         self._gravity = description.gravity.copy()
+        self._others = OtherStarts()
 
     @property
     def name(self) -> str:
@@ -165,6 +170,7 @@ class Robot:
         task: Task | None = None,
         position_tolerance: float = POSITION_TOLERANCE,
         orientation_tolerance: float = ORIENTATION_TOLERANCE,
+        elsewhere: bool | None = None,
     ) -> InverseSolution:
         """Find the actuation that brings the tip to a target.
 
@@ -176,6 +182,10 @@ class Robot:
             What of a pose must be met; default POSITION for (3,), POSE for (4, 4).
         position_tolerance, orientation_tolerance : float
             The solution counts as reached within these [m], [rad].
+        elsewhere : bool, optional
+            Whether to begin again from other postures, where the search from the guess ends short
+            of the target; what is found then may be far from the guess. Default: where no guess
+            is given. The first time it takes as long as 128 forward solves more.
 
         Returns
         -------
@@ -188,9 +198,28 @@ class Robot:
             _positive('orientation_tolerance', orientation_tolerance),
         )
         load, further = self._wrench(wrench), self._loads(loads)
+
+        def search(start: Configuration | None) -> InverseSolution:
+            return self._searched(pose, task, load, further, start, tolerances)
+
+        first = search(self._guess(guess))
+        if guess is None if elsewhere is None else elsewhere:
+            return self._others.improved(self, first, search, pose, task, tolerances)
+        return first
+
+    def _searched(
+        self,
+        pose: Array,
+        task: Task,
+        load: Array,
+        further: tuple[Load, ...],
+        start: Configuration | None,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution:
+        """Search from one start; raises InvalidInput for numbers no model can compute with."""
         try:
             found = self._model.inverse(
-                pose, task, load, further, self._gravity, self._guess(guess), tolerances
+                pose, task, load, further, self._gravity, start, tolerances
             )
             solved = found.configuration.status.converged
             computed = not solved or all_finite(found.configuration.tip)
@@ -248,7 +277,7 @@ class Robot:
         Every start goes to a random actuation and tip load, and comes back (model network). A
         branch that was not found may still exist. Unstable ones carry their status.
         """
-        return self._model.solutions(self._own(q), _count('starts', starts), seed)
+        return self._model.solutions(self._solved(q), _count('starts', starts), seed)
 
     def limit_distance(self, q: Configuration, actuation: Any = None, wrench: Any = None) -> float:
         """Return how far along a straight path stability lasts (model network).
@@ -268,26 +297,26 @@ class Robot:
         """
         m = len(self.actuators)
         change = np.zeros(m) if actuation is None else finite_array('actuation', actuation, (m,))
-        return self._model.limit_distance(self._own(q), change, self._wrench(wrench))
+        return self._model.limit_distance(self._solved(q), change, self._wrench(wrench))
 
     def conditioning(self, q: Configuration, length: float) -> Conditioning:
         """Return how evenly the actuators move the tip, rotations times `length` [m]."""
         scale, jacobian = _positive('length', length), self.jacobian(q)
         if not all_finite(jacobian):
-            raise InvalidInput('q', q.status.code.name, 'a converged Configuration')
+            raise InvalidInput('q', q.status.code.name, CONVERGED)
         return conditioning(jacobian, scale)
 
     def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
         """Return the lowest natural frequencies (count,) [Hz], actuators held (model network)."""
-        return self._model.natural_frequencies(self._own(q), _count('count', count))
+        return self._model.natural_frequencies(self._solved(q), _count('count', count))
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine (model network)."""
-        return self._model.refinement(self._own(q))
+        return self._model.refinement(self._solved(q))
 
     def validity(self, q: Configuration) -> Any:
         """Return a `soro_mechanics.network.validity.Validity` (model network)."""
-        return self._model.validity(self._own(q))
+        return self._model.validity(self._solved(q))
 
     def sensitivity(
         self, q: Configuration, parameters: Sequence[str], compliance: bool = False
@@ -343,6 +372,12 @@ class Robot:
         if q.model != self.model or q.actuation.shape != (len(self.actuators),):
             raise InvalidInput(field, q.model, f'a Configuration made by model {self.model}')
         return q
+
+    def _solved(self, q: Configuration) -> Configuration:
+        solved = self._own(q)
+        if not solved.status.converged:
+            raise InvalidInput('q', q.status.code.name, CONVERGED)
+        return solved
 
     def _at_wrench(self, q: Configuration, wrench: Any) -> Configuration:
         if wrench is None:

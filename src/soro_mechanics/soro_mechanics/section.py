@@ -127,18 +127,18 @@ class Section:
     def vector(
         self, key: str, si_unit: str, size: int, default: Any = _REQUIRED
     ) -> NDArray[np.float64]:
-        """Return `size` numbers in SI, written '0 0 1 m' (a list where the unit is '1')."""
+        """Return `size` numbers in SI, written '0 0 1 m', or a list, every entry with its unit."""
         if default is _REQUIRED:
             self._require(key, si_unit, size)
         value = self.raw(key, default)
         if key not in self._data:
             return np.array(value, dtype=float)
-        if isinstance(value, list):
-            try:
-                value = ' '.join(quantity.written(x) for x in value)
-            except ValueError as error:
-                raise self.error(key, str(error)) from None
-        return np.array(self._parse(key, value, si_unit, size))
+        if not isinstance(value, list):
+            return np.array(self._parse(key, value, si_unit, size))
+        if len(value) != size:
+            raise self.error(key, f'{len(value)} entries given; write {size}')
+        # joined to one text, the unit of the last entry would scale those before it
+        return np.array([self._parse(key, x, si_unit, 1, 'every entry: ')[0] for x in value])
 
     def number(self, key: str, default: Any = _REQUIRED, **bounds: Any) -> float:
         """Return a pure number."""
@@ -226,11 +226,13 @@ class Section:
     def _at(self, key: str) -> str:
         return f'{self.path}.{key}' if self.path else key
 
-    def _parse(self, key: str, value: Any, si_unit: str, size: int) -> tuple[float, ...]:
+    def _parse(
+        self, key: str, value: Any, si_unit: str, size: int, place: str = ''
+    ) -> tuple[float, ...]:
         try:
             return quantity.parse(value, si_unit, size)
         except quantity.QuantityError as error:
-            raise self.error(key, str(error)) from None
+            raise self.error(key, f'{place}{error}') from None
 
     def _check_range(
         self, key: str, number: float, unit: str, minimum: float, maximum: float, positive: bool

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 import math
 
+# How the message of an equilibrium begins that is solved, and that the model does not describe:
+# rods, say, that pass through each other.
+OUTSIDE = 'outside the theory'
+
 
 class Code(IntEnum):
     """What happened. The values are those of soro_msgs/ErrorCode (a test keeps them equal)."""

@@ -289,7 +289,8 @@ def schedule(
     With limits on first derivatives only, the least time of an interval is the longest of what the
     tip's speed and each actuator's rate need, and the sum of these is the time optimum along the
     path. A limit on the acceleration along the path is met by a forward and a backward pass over
-    the squared speed (Bobrow 1985 for one path derivative), starting and ending at rest.
+    the squared speed (Bobrow 1985 for one path derivative), starting and ending at rest, and
+    standing still for every turn on the spot.
 
     Parameters
     ----------
@@ -324,11 +325,13 @@ def schedule(
 
 def _eased(step: Array, least: Array, acceleration: float) -> Array:
     """Return the durations of all intervals with limited acceleration, at rest at both ends."""
-    # Intervals without length (a turn on the spot) keep their time and interrupt nothing.
+    # Intervals without length keep their time. Those that take some (a turn on the spot) are
+    # entered and left at rest.
     moving = step > 0.0
     length, cap = step[moving], step[moving] / least[moving]
     squared = np.zeros(len(length) + 1)
     squared[1:-1] = np.minimum(cap[:-1], cap[1:]) ** 2
+    squared[np.cumsum(moving)[~moving & (least > 0.0)]] = 0.0
     gain = 2.0 * acceleration * length
     for i in range(1, len(squared)):
         squared[i] = min(squared[i], squared[i - 1] + gain[i - 1])
@@ -336,9 +339,10 @@ def _eased(step: Array, least: Array, acceleration: float) -> Array:
         squared[i] = min(squared[i], squared[i + 1] + gain[i])
     node = np.sqrt(squared)
     mean = 0.5 * (node[:-1] + node[1:])
-    if len(length) == 1:  # both ends at rest: a trapezoid, or a triangle where it is short
-        peak = np.minimum(cap, np.sqrt(acceleration * length))
-        mean = length / (length / peak + peak / acceleration)
+    # Both ends at rest: a trapezoid, or a triangle where it is short.
+    peak = np.minimum(cap, np.sqrt(acceleration * length))
+    between = length / (length / peak + peak / acceleration)
+    mean = np.where(mean > 0.0, mean, between)
     duration = least.copy()
     duration[moving] = length / mean
     return duration

@@ -422,19 +422,23 @@ def test_wrong_sections_are_refused(tmp_path, robot, change, place):
         ('stretch', [1.0, 1.1, 1.05, 1.2, 1.3, 1.4, 1.5]),
         ('stretch', [1.0]),
         ('pressures', '0 60 30 90 120 150 180 kPa'),
+        ('stretch', [1.0, '2 mm', 1.2, 1.25, 1.3, 1.4, 1.5]),
         ('pressures', '0 30 kPa'),
+        ('name', 'first'),
+        ('name', 'platform'),
     ],
 )
-def test_wrong_curves_are_refused(tmp_path, robot, key, value):
+def test_wrong_legs_are_refused(tmp_path, robot, key, value):
     with open(robot.description.file, encoding='utf-8') as stream:
         data = yaml.safe_load(stream)
     data['models'] = ['ancf']
+    data['ancf']['legs'][0]['name'] = 'first'
     data['ancf']['legs'][1][key] = value
-    file = tmp_path / 'bad_curve.yaml'
+    file = tmp_path / 'bad_leg.yaml'
     file.write_text(yaml.safe_dump(data), encoding='utf-8')
     with pytest.raises(RobotFileError) as caught:
         load_robot(str(file))
-    assert caught.value.path.startswith('ancf.legs[1]')
+    assert caught.value.path == f'ancf.legs[1].{key}'
 
 
 @pytest.mark.parametrize('change', [{'spacing_ratio': 0.9}, {'elements': 10}])

@@ -26,6 +26,7 @@ from soro_mechanics.identification_problem import Problem
 from soro_mechanics.identification_study import draw, measured, Study
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file
+import yaml
 
 ARM = Study('spatial_cc', 'constant_curvature', 0.8)
 
@@ -251,6 +252,25 @@ def test_bad_observations_are_refused():
         identify(space, 'constant_curvature', Observations(data.actuation, poses, data.wrenches))
 
 
+def test_a_factor_beyond_what_is_tried_is_refused():
+    linear = FitParameter('linear', ('constant_curvature.pressure_map.linear',))
+    space = ParameterSpace(description('spatial_cc'), [linear])
+    truth = space.robot([0.03], 'constant_curvature')
+    data = measured(truth, np.random.default_rng(0), 0.8, 20)
+    with pytest.raises(InvalidInput, match='between 0.05 and 20, the ends') as error:
+        identify(space, 'constant_curvature', data)
+    assert error.value.field == 'linear'
+
+
+def test_a_posture_is_counted_in_the_recording():
+    space, data = arm_data()
+    train, _ = split(len(data), 0.3, 0)
+    data.actuation[train[-1]] = 1e9
+    with pytest.raises(InvalidInput, match=f'posture {train[-1]} ') as error:
+        identify(space, 'constant_curvature', data)
+    assert error.value.field == f'posture {train[-1]}'
+
+
 def test_the_split_is_a_split():
     train, held = split(20, 0.3, 4)
     assert sorted([*train, *held]) == list(range(20))
@@ -397,6 +417,20 @@ def test_growth_leaves_a_stretch_of_one():
     new = space.robot([1.5], 'ancf').description.structure['ancf'].curves[0].values
     np.testing.assert_allclose(new - 1.0, 1.5 * (old - 1.0), rtol=1e-9)
     assert new[0] == 1.0
+
+
+def test_growth_of_percents_leaves_a_stretch_of_one(tmp_path):
+    text = find_robot_file('soft_parallel').read_text(encoding='utf-8')
+    tree = yaml.safe_load(text)
+    leg = tree['ancf']['legs'][0]
+    curve = leg['stretch']['value'] if isinstance(leg['stretch'], dict) else leg['stretch']
+    leg['stretch'] = [f'{100.0 * x:.6g} %' for x in curve]
+    file = tmp_path / 'percent.yaml'
+    file.write_text(yaml.safe_dump(tree), encoding='utf-8')
+    legs = read_robot_file(file)
+    space = ParameterSpace(legs, [FitParameter('leg', ('ancf.legs.0.stretch',), Change.GROWTH)])
+    new = space.robot([1.5], 'ancf').description.structure['ancf'].curves[0].values
+    np.testing.assert_allclose(new - 1.0, 1.5 * (np.array(curve) - 1.0), atol=1e-9)
 
 
 def test_paths_reach_values_lists_and_units():

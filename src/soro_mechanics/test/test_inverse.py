@@ -12,7 +12,7 @@ from soro_mechanics.inverse import solve_inverse
 from soro_mechanics.robot import Robot
 from soro_mechanics.workspace import sample_actuations
 
-from soro_mechanics import Code, load_robot, Task
+from soro_mechanics import Code, inverse, load_robot, Task
 
 
 @pytest.fixture(scope='module')
@@ -138,6 +138,24 @@ def test_unstable_answers_are_marked(one):
     assert s.status.code is Code.UNSTABLE
 
 
+def test_an_unstable_answer_found_without_limits_is_marked(one, monkeypatch):
+    """A search within the limits may stall where the one without them comes back inside."""
+    wrench = [0, 0, -8.0, 0, 0, 0]
+    q = one.forward([0.3e5] * 3, wrench)
+    near = one.forward([0.31e5, 0.3e5, 0.3e5], wrench, guess=q)
+    search = inverse._search
+
+    def stalled(model, limits, goal, solve, point, *rest):
+        if np.isfinite(limits.high).any():
+            return point, True, 1
+        return search(model, limits, goal, solve, point, *rest)
+
+    monkeypatch.setattr(inverse, '_search', stalled)
+    s = one.inverse(q.tip[:3, 3], wrench, guess=near)
+    assert s.position_error < 1e-6
+    assert s.status.code is Code.UNSTABLE
+
+
 def test_a_path_is_followed_without_jumps(one):
     s = one.inverse([0.015, 0.0, 0.045])
     last = s.actuation
@@ -195,7 +213,7 @@ def test_no_answer_is_beyond_a_coupled_limit(two, model):
     for limits in ((supply,), tuple(pairs), (order,)):
         bound = Robot(replace(two.description, coupled_limits=limits), model)
         for target in targets:
-            s = bound.inverse(target[:3, 3])
+            s = bound.inverse(target[:3, 3], elsewhere=False)
             assert bound.violations(s.actuation) == ()
             codes.add(s.status.code)
     assert {Code.NONE, Code.AT_LIMIT} <= codes

@@ -14,6 +14,7 @@ from soro_mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_le
 from soro_mechanics.kirchhoff_reach_kernels import make_rod_work
 from soro_mechanics.kirchhoff_rod_kernels import rod_system
 from soro_mechanics.robot import Robot
+from soro_mechanics.workspace import sample_actuations
 
 from soro_mechanics import Code, InvalidInput, load_robot, Stability, Task
 
@@ -187,9 +188,21 @@ def test_the_tip_of_the_straight_robot_is_within_its_reach(robot):
 
 def test_a_lifted_robot_is_called_unstable(robot):
     """Bent up to the height of its base the robot twists down: muscles do not hold torsion."""
-    lifted = robot.inverse([0.53, 0.0, 0.025])
+    lifted = robot.inverse([0.53, 0.0, 0.025], elsewhere=False)
     assert lifted.status.code is Code.UNSTABLE
     assert lifted.configuration.status.stability is Stability.UNSTABLE
+
+
+@pytest.mark.parametrize('number', [12, 19])
+def test_another_shape_is_found_where_that_of_least_energy_does_not_stand(robot, model, number):
+    target = robot.forward(sample_actuations(robot, number + 1)[number]).tip[:3, 3]
+    least = model.reach(pose_at(target), Task.POSITION, np.zeros(6), (), robot.gravity)
+    assert robot.forward(least.lengths.ravel()).status.code is Code.UNSTABLE
+    s = robot.inverse(target)
+    assert s.status.code is Code.NONE
+    again = robot.forward(s.actuation)  # from the straight robot
+    assert again.status.code is Code.NONE
+    np.testing.assert_allclose(again.tip[:3, 3], target, atol=1e-6)
 
 
 def test_published_moduli_make_a_chain(robot):

@@ -7,14 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.network.model import MOST_SOLVERS
 
-from soro_mechanics import Code, Load, load_robot, Task
+from soro_mechanics import Code, lie, Load, load_robot, Task
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
 PLAIN = '{actuator: left, drives: angle, rods: [left]}'
 EVEN = [(-60, -60), (60, 60)]
 BENT = [(-60, -15), (0, 0), (20, 25), (60, 60)]
+
+
+@pytest.fixture(scope='module')
+def stewart():
+    return load_robot('stewart_gough')
 
 
 def robot_of(tmp_path, example, *changes):
@@ -164,3 +170,42 @@ def test_loads_that_wander_do_not_fill_the_memory(tmp_path):
     gc.collect()
     assert len(engine._solvers) <= MOST_SOLVERS + 1
     assert len(engine._guards) <= MOST_SOLVERS + 1 and len(engine._cuts) <= MOST_SOLVERS + 1
+
+
+@pytest.mark.parametrize('spin', [60.0, 120.0, 180.0])
+def test_the_spin_of_a_target_says_nothing_where_only_its_axis_counts(stewart, spin):
+    upright = lie.se3_exp([0.0, 0.0, 0.42, 0.15, 0.1, 0.0])
+    spun = upright.copy()
+    spun[:3, :3] = upright[:3, :3] @ lie.so3_exp([0.0, 0.0, np.deg2rad(spin)])
+    plain, s = (
+        stewart.inverse(pose, task=Task.POSITION_AND_AXIS, elsewhere=False)
+        for pose in (upright, spun)
+    )
+    assert s.status.code is Code.NONE
+    np.testing.assert_allclose(s.actuation, plain.actuation, atol=1e-5)
+
+
+def test_the_error_of_an_axis_is_its_angle(stewart):
+    spun = lie.se3_exp([0.0, 0.0, 1.2, 0.0, 0.0, np.deg2rad(150.0)])
+    s = stewart.inverse(spun, task=Task.POSITION_AND_AXIS, elsewhere=False)
+    assert s.status.code in (Code.AT_LIMIT, Code.UNREACHABLE)
+    angle = np.arccos(min(1.0, s.configuration.tip[2, 2]))
+    assert s.orientation_error == pytest.approx(angle, abs=1e-6)
+
+
+def test_a_guess_of_a_stiffer_robot_leads_to_this_ones_lengths(tmp_path, stewart):
+    """The first solve along a path begins with a guess, which may be of other numbers."""
+    text = find_robot_file('stewart_gough').read_text()
+    file = tmp_path / 'soft.yaml'
+    soft = text.replace('value: 207 GPa', 'value: 100 GPa')
+    assert soft != text
+    file.write_text(soft)
+    robot, target = load_robot(file), np.eye(4)
+    target[2, 3] = 0.42
+    push = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    other = stewart.inverse(target, push)
+    cold = robot.inverse(target, push)
+    assert np.abs(cold.actuation - other.actuation).max() > 1e-4
+    s = robot.inverse(target, push, guess=other)
+    assert s.status.code is Code.NONE
+    np.testing.assert_allclose(s.actuation, cold.actuation, atol=1e-6)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots from files: derivatives against re-solving, published numbers, inverse, statuses."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from soro_mechanics.robot import Robot
 
-from soro_mechanics import Code, lie, Load, load_robot, Stability, Task
+from soro_mechanics import Code, InvalidInput, lie, Load, load_robot, Stability, Task
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
 ROBOTS = {
@@ -98,6 +99,22 @@ def test_compliance_along_against_a_load_there(solved):
         step = size * np.eye(6)[i]
         slope = twist_between(pose(step), pose(-step), size)
         np.testing.assert_allclose(found[:, i], slope, atol=2e-4 * np.abs(found).max())
+
+
+@pytest.mark.parametrize('at', [0.0, 1e-12, 1e-10])
+def test_a_load_at_the_beginning_of_a_rod_is_refused(stewart, at):
+    """A rod carries no load at its first node; within rounding of it there is no other."""
+    with pytest.raises(InvalidInput, match='put it on a body') as error:
+        stewart.forward(np.full(6, 0.42), loads=[Load(WRENCH, 'rod_1', at)])
+    assert error.value.field == 'loads.arc_length'
+
+
+def test_threads_may_ask_one_configuration_at_the_same_time(stewart):
+    q = stewart.forward(ROBOTS['stewart_gough'][0], WRENCH)
+    alone = np.concatenate(stewart.compliance_along(q))
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(lambda _: stewart.compliance_along(q), range(200)):
+            np.testing.assert_array_equal(np.concatenate(found), alone)
 
 
 def test_deflection_by_the_jacobian_is_right_to_second_order(solved):

@@ -36,6 +36,8 @@ GOOD = {
     'tip': {'body': 'plate'},
 }  # fmt: skip
 
+BOTH = {'position': '0 0 1 cm', 'polar': {'radius': '1 cm', 'angle': '0 deg'}}
+
 
 def read(data):
     return read_network(Section({'network': data}), ACTUATORS)
@@ -77,6 +79,9 @@ def changed(path, value):
     (('rods', 0, 'to', 'body'), 'ground', 'network.rods[0].to'),
     (('bodies', 'lost'), {'mass': '1 g'}, 'network.bodies.lost'),
     (('tip', 'body'), 'ground', 'network.tip.body'),
+    (('bodies', 'plate', 'position'), [0.05, 0, '10 mm'], 'network.bodies.plate.position'),
+    (('bodies', 'plate'), BOTH, 'network.bodies.plate.position'),
+    (('tip',), {'body': 'plate', **BOTH}, 'network.tip.position'),
 ])  # fmt: skip
 def test_refused_with_the_place(path, value, field):
     with pytest.raises(RobotFileError) as refused:

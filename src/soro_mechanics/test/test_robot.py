@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the public face: loading, checking of arguments, limits, dispatch."""
 
+from dataclasses import replace
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from soro_mechanics.catalogue import robot_files
+from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
@@ -188,6 +190,19 @@ def test_what_was_not_solved_has_no_derivatives():
         robot.conditioning(q, 0.05)
     good = robot.forward(np.zeros(3))
     assert np.isnan(robot.compliance(good, wrench=q.wrench)).all()
+
+
+@pytest.mark.parametrize('ask', [
+    Robot.natural_frequencies, Robot.validity, Robot.refinement, Robot.solutions,
+    Robot.limit_distance, lambda robot, q: robot.engine.ports(q),
+])  # fmt: skip
+def test_what_was_not_solved_is_not_studied(ask):
+    robot = load_robot('haptic_5dof')
+    q = robot.forward([a.rest for a in robot.actuators])
+    lost = replace(q, status=replace(q.status, code=Code.NOT_CONVERGED, residual=np.nan))
+    with pytest.raises(InvalidInput, match='NOT_CONVERGED.*a converged Configuration') as error:
+        ask(robot, lost)
+    assert error.value.field == 'q'
 
 
 def test_what_was_probably_meant_is_said(robot):

@@ -24,6 +24,17 @@ def test_values_come_out_in_si():
         np.testing.assert_array_equal(s.vector('g', 'm/s^2', 3), [0, 0, -9.81])
 
 
+def test_a_unit_in_a_list_is_of_its_entry_only():
+    s = section(mesh=[0, 0.5, '100 %'], at=['5 cm', '0 m', '10 mm'])
+    np.testing.assert_allclose(s.vector('mesh', '1', 3), [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(s.vector('at', 'm', 3), [0.05, 0.0, 0.01])
+    with pytest.raises(RobotFileError, match='every entry: the unit is missing') as caught:
+        section(at=[0.05, 0, '10 mm']).vector('at', 'm', 3)
+    assert caught.value.path == 'part.at'
+    with pytest.raises(RobotFileError, match='2 entries given; write 3'):
+        section(at=[0, 1]).vector('at', '1', 3)
+
+
 def test_a_key_nobody_asked_for_is_refused_with_the_nearest():
     with pytest.raises(RobotFileError, match="did you mean 'length'") as caught:
         with section(length='1 m', lenght='1 m') as s:

@@ -289,6 +289,28 @@ def test_acceleration_gives_the_trapezoid():
     assert single.duration == pytest.approx(length / v + v / a)
 
 
+@pytest.mark.parametrize('spacing', [1e-3, 0.2])
+def test_a_turn_on_the_spot_is_entered_and_left_at_rest(spacing):
+    poses = np.tile(np.eye(4), (4, 1, 1))
+    poses[1:, 0, 3] = [0.1, 0.1, 0.2]
+    poses[2:, :3, :3] = lie.so3_exp(np.array([0.0, 0.0, math.pi / 2.0]))
+    path = sample_curve(curve_from_poses(poses), spacing)
+    turned = path.poses[:, 1, 0] > 0.5
+    time = schedule(path, turned[:, None].astype(float), 0.05, [0.5], 0.1).time
+    after = int(np.argmax(turned))
+    assert time[after] - time[after - 1] == pytest.approx(2.0)  # what the actuator needs
+    assert time[after - 1] == pytest.approx(0.1 / 0.05 + 0.05 / 0.1, rel=1e-3)
+    assert time[-1] - time[after] == pytest.approx(0.1 / 0.05 + 0.05 / 0.1, rel=1e-3)
+
+
+def test_points_that_repeat_do_not_interrupt_a_path():
+    poses = np.tile(np.eye(4), (4, 1, 1))
+    poses[1:, 0, 3] = [0.1, 0.1, 0.2]
+    path = sample_curve(curve_from_poses(poses), 1e-3)
+    time = schedule(path, np.zeros((len(path.poses), 1)), 0.05, [0.5], 0.1).time
+    assert time[-1] == pytest.approx(0.2 / 0.05 + 0.05 / 0.1, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     'change', [{'speed': 0.0}, {'speed': math.nan}, {'rates': [0.0]}, {'acceleration': -1.0}]
 )

@@ -168,6 +168,8 @@ class Follower:
         self, guess: Configuration, wrench: Array, gravity: Array, target: Array
     ) -> Track | None:
         """Return the track that the guess belongs to, or begin one there."""
+        if guess.state.equilibrium is not self.equilibrium:
+            return None  # a robot with other numbers: its track and inputs hold its stiffness
         x, y, z = (target[:3, 3] - guess.tip[:3, 3]).tolist()
         if max(abs(x), abs(y), abs(z)) > NEAR or guess.loads:
             return None

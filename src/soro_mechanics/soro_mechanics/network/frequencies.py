@@ -130,10 +130,10 @@ class _Masses:
             own = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
             columns = np.ascontiguousarray(low.reshape(self.nodes, 6, many)[own])
             work = self.linear.work
-            side_stiffness(s, work, r, self._sides[0], self._sides[1])
-            inner_columns(
-                s, work, r, self._sides[0], self._sides[1], columns, np.zeros((6, 6 + many))
-            )
+            room = np.zeros((6, 6 + many))
+            with self.linear.lock:
+                side_stiffness(s, work, r, self._sides[0], self._sides[1])
+                inner_columns(s, work, r, self._sides[0], self._sides[1], columns, room)
             node[own] += columns
         return np.concatenate([body, node.reshape(-1, many)])
 

@@ -92,7 +92,7 @@ def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Rea
         return found, spent
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
-    way = lie.se3_log(np.linalg.inv(tip) @ target)
+    way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state, target))
     while at < 1.0 and part >= SHORTEST_PART:
         goal = min(1.0, at + part)
         pose = target if goal == 1.0 else tip @ lie.se3_exp(goal * way)

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soro_mechanics import lie_kernels
+from soro_mechanics import lie, lie_kernels
 from soro_mechanics.configuration import Array, Load, Task
+from soro_mechanics.inverse import axis_turn
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, State
 from soro_mechanics.network.drive_values import actuation_of, driven_ranges, driven_slopes
@@ -123,9 +124,22 @@ class InverseProblem:
     def lacking(self, state: State, target: Array) -> Array:
         """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
         tip = state.body[self.layout.tip_body]
-        turn = np.empty(3)
-        lie_kernels.so3_log(tip[:3, :3].T @ target[:3, :3], turn)
+        if self.task is Task.POSITION_AND_AXIS:
+            # a logarithm with the free spin in it would turn what the axis lacks
+            turn = tip[:3, :3].T @ axis_turn(tip, target)
+        else:
+            turn = np.empty(3)
+            lie_kernels.so3_log(tip[:3, :3].T @ target[:3, :3], turn)
         return np.concatenate([target[:3, 3] - tip[:3, 3], turn])
+
+    def equivalent(self, state: State, target: Array) -> Array:
+        """Return the pose that serves the task as well as the target, with the least turn."""
+        if self.task is not Task.POSITION_AND_AXIS:
+            return target
+        tip = state.body[self.layout.tip_body]
+        pose = target.copy()
+        pose[:3, :3] = lie.so3_exp(axis_turn(tip, target)) @ tip[:3, :3]
+        return pose
 
     def rows(self, state: State) -> Array:
         """Return A of the task in the tip body's own axes."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+import threading
 
 import numpy as np
 
@@ -98,6 +99,8 @@ class Linearisation:
         s = cut.structure
         self.layout = cut
         self.work = work
+        # a Configuration keeps one linearisation for all threads, and answers write its scratch
+        self.lock = threading.RLock()
         self._x, self._state = x, state
         error, negative = linearise(s, x, state, work, LANES)
         self.error, self.negative = float(error), int(negative)
@@ -180,7 +183,8 @@ class Linearisation:
         """Return (nodes, 6, n): motion of every node per motion of the bodies, own axes."""
         s = self.layout.structure
         out = np.zeros((int(s.counts[2]), 6, self.matrix.shape[0]))
-        body_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
+        with self.lock:
+            body_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
         return out
 
     def node_compliance(self) -> Array:
@@ -188,8 +192,9 @@ class Linearisation:
         s = self.layout.structure
         inner = np.zeros((int(s.counts[2]), 6, 6))
         sides = np.zeros((2, self.layout.most_nodes, 6, 6))
-        for r in range(int(s.counts[1])):
-            inner_compliance(s, self.work, r, sides[0], sides[1], inner)
+        with self.lock:
+            for r in range(int(s.counts[1])):
+                inner_compliance(s, self.work, r, sides[0], sides[1], inner)
         response = self.node_response()
         total = inner + response @ self.inverse @ response.transpose(0, 2, 1)
         axes = np.zeros((total.shape[0], 6, 6))
@@ -215,11 +220,12 @@ class Linearisation:
         found = SensorResponse(
             np.empty(count), np.empty((count, n)), np.empty((count, m)), np.empty((count, count))
         )
-        sensor_response(
-            s, self._x, self._state, self.work, places.rod, places.nodes, places.axis,
-            np.empty((2, longest, 6, 6)), np.empty((longest, 6, count)), np.empty((6, 6 + count)),
-            found.value, found.bodies, found.actuators, found.inner,
-        )  # fmt: skip
+        with self.lock:
+            sensor_response(
+                s, self._x, self._state, self.work, places.rod, places.nodes, places.axis,
+                np.empty((2, longest, 6, 6)), np.empty((longest, 6, count)),
+                np.empty((6, 6 + count)), found.value, found.bodies, found.actuators, found.inner,
+            )  # fmt: skip
         if places.in_order:
             return found
         back = places.back

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.model import Model
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network import studies
@@ -194,6 +195,8 @@ class Network(Model):
         """
         if any(d.kind != 'angle' for d in self.spec.drives):
             raise self.unsupported('ports', 'actuators', 'ports need motors (driven angles)')
+        if not q.status.converged:
+            raise InvalidInput('q', q.status.code.name, 'a converged Configuration')
         directions = np.eye(6) if axes is None else axes
         return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, directions)
 

@@ -31,7 +31,7 @@ from soro_mechanics.catalogue import robot_files
 from soro_mechanics.network.random_problems import LOAD, RandomProblems
 from soro_mechanics.robot import load_robot
 from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.status import Code
+from soro_mechanics.status import Code, OUTSIDE
 
 EXAMPLES = ('planar_chain', 'crank_platform')
 MOVED = 0.02  # in rod lengths: a finer mesh that answers farther away contradicts the first
@@ -105,7 +105,7 @@ def try_samples(name: str, seed: int, indices: list[int]) -> list[Record]:
             'code': q.status.code.name,
             'seconds': time.thread_time() - start,
             'residual': q.status.residual,
-            'remark': 'outside the theory' in q.status.message,
+            'remark': OUTSIDE in q.status.message,
         }
         if q.status.converged:
             moved, _ = robot.refinement(q)

@@ -69,7 +69,7 @@ def node_at(layout: Layout, item: Load) -> int:
         raise UnknownName('loads.on', item.on, (*layout.bodies[1:], *layout.rods))
     r = layout.rods.index(item.on)
     at = item.arc_length / layout.lengths[r]
-    if not 0.0 < at <= 1.0 + 1e-12:
+    if not NODE_MERGE < at <= 1.0 + 1e-12:  # the first node is the body's, and takes no load
         expected = f'more than 0 and at most {layout.lengths[r]:g} m (put it on a body otherwise)'
         raise InvalidInput('loads.arc_length', item.arc_length, expected)
     node = int(np.argmin(np.abs(layout.spec.rods[r].fractions - at)))

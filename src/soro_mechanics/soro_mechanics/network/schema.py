@@ -68,6 +68,8 @@ def read_pose(item: Section) -> Array:
     """Read a placement: position or polar, and rotation or direction (of local z)."""
     pose = np.eye(4)
     if 'polar' in item:
+        if 'position' in item:
+            raise item.error('position', 'write position or polar, not both')
         with item.section('polar') as polar:
             radius = polar.quantity('radius', 'm', minimum=0.0)
             angle = polar.quantity('angle', 'rad')

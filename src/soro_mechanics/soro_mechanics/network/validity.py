@@ -21,6 +21,7 @@ from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.contact_kernels import may_touch
 from soro_mechanics.network.linearisation import Shape
+from soro_mechanics.status import OUTSIDE
 
 if TYPE_CHECKING:
     from soro_mechanics.network.model import Network
@@ -156,7 +157,7 @@ class Guard:
             if gap[k] < 0.0:
                 a, b = (self.names[self._rod[x[k]]] for x in (i, j))
                 found.append(f'{a} touches itself' if a == b else f'{a} touches {b}')
-        return 'outside the theory: ' + '; '.join(found) if found else ''
+        return f'{OUTSIDE}: ' + '; '.join(found) if found else ''
 
     def may_touch(self, shape: Shape) -> bool:
         """Whether any two segments are so near that their distance has to be looked at."""

@@ -1,0 +1,49 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a process imports until the first kernel has run, and what kernels of others may call."""
+
+import subprocess
+import sys
+
+FIRST_KERNEL = """
+import sys
+from soro_mechanics.kernel_cache import use_kernel_cache
+use_kernel_cache()
+from soro_mechanics import load_robot
+robot = load_robot('spatial_cc')
+robot.forward([2e4, 8e4, 5e4])
+print('scipy.linalg' in sys.modules, 'numpy.f2py' in sys.modules)
+"""
+OTHERS = """
+import numba, numpy as np
+@numba.njit
+def product(a, b):
+    return np.dot(a, b), np.linalg.solve(a, b)
+a = np.array([[2.0, 1.0], [0.0, 4.0]])
+both, solved = product(a, a)
+print(np.array_equal(both, a @ a), np.allclose(solved, np.eye(2)))
+"""
+BEFORE = 'import scipy.linalg\nprint(scipy.linalg.norm([3.0, 4.0]))\n'
+
+
+def printed(program):
+    done = subprocess.run(
+        [sys.executable, '-c', program], check=True, capture_output=True, text=True, timeout=300.0
+    )
+    return done.stdout.split()
+
+
+def test_the_first_kernel_needs_no_scipy_linalg():
+    assert printed(FIRST_KERNEL) == ['False', 'False']
+
+
+def test_kernels_of_others_find_blas():
+    assert printed(FIRST_KERNEL + OTHERS) == ['False', 'False', 'True', 'True']
+
+
+def test_scipy_that_is_there_already_stays():
+    assert printed(BEFORE + FIRST_KERNEL)[:2] == ['5.0', 'True']
+
+
+def test_scipy_can_be_imported_afterwards():
+    assert printed(FIRST_KERNEL + BEFORE)[-1] == '5.0'

@@ -1,0 +1,79 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Targets within the workspace that a search from the actuators' rest does not find."""
+
+import numpy as np
+import pytest
+from soro_mechanics.configuration import Task
+from soro_mechanics.other_starts import Postures, postures_of
+from soro_mechanics.status import Code
+from soro_mechanics.workspace import sample_actuations
+
+from soro_mechanics import load_robot
+
+LINE = np.zeros((5, 4, 4)) + np.eye(4)
+LINE[:, 0, 3] = [0.0, 0.1, 0.2, 0.3, 0.4]
+ALONG = Postures(np.arange(5.0)[:, None], LINE)
+
+
+def place(x, turn=0.0):
+    pose = np.eye(4)
+    pose[:2, :2] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+    pose[0, 3] = x
+    return pose
+
+
+def test_the_nearest_posture_comes_first():
+    assert [a[0] for a in ALONG.near(place(0.31), Task.POSITION)] == [3.0, 4.0, 2.0, 1.0]
+
+
+def test_nothing_is_near_a_target_outside():
+    assert ALONG.near(place(0.61), Task.POSITION) == []
+    assert ALONG.near(place(-0.21), Task.POSITION) == []
+
+
+def test_a_turn_counts_where_the_task_asks_for_it():
+    turned = place(0.2, np.pi)
+    assert ALONG.near(turned, Task.POSITION)
+    assert ALONG.near(turned, Task.POSITION_AND_AXIS)  # about the axis itself
+    assert ALONG.near(turned, Task.POSE) == []
+
+
+@pytest.fixture(scope='module')
+def stewart_gough():
+    return load_robot('stewart_gough')
+
+
+@pytest.mark.parametrize('number', [9, 12, 32])
+def test_a_reachable_target_is_found(stewart_gough, number):
+    robot = stewart_gough
+    reached = robot.forward(sample_actuations(robot, number + 1)[number])
+    target = reached.tip[:3, 3]
+    assert reached.status.code is Code.NONE
+    begun_at_rest = robot.inverse(target, elsewhere=False)
+    assert begun_at_rest.status.code in (Code.AT_LIMIT, Code.UNREACHABLE)
+    s = robot.inverse(target)
+    assert s.status.code is Code.NONE and s.at_limit == ()
+    assert robot.feasible(s.actuation)
+    again = robot.forward(s.actuation, guess=s)
+    np.testing.assert_allclose(again.tip[:3, 3], target, rtol=0.0, atol=1e-6)
+
+
+def test_a_guess_is_kept_to_unless_asked(stewart_gough):
+    robot = stewart_gough
+    target = robot.forward(sample_actuations(robot, 33)[32]).tip[:3, 3]
+    stuck = robot.inverse(target, elsewhere=False)
+    assert stuck.status.code is not Code.NONE
+    assert robot.inverse(target, guess=stuck).status.code is not Code.NONE
+    assert robot.inverse(target, guess=stuck, elsewhere=True).status.code is Code.NONE
+
+
+def test_postures_are_those_of_the_robot_as_it_is_mounted():
+    robot = load_robot('stiff_flop')
+    upright = postures_of(robot)
+    robot.gravity = [0.0, 0.0, -9.81 if robot.gravity[2] > 0.0 else 9.81]
+    turned = postures_of(robot)
+    np.testing.assert_array_equal(upright.actuation, turned.actuation)
+    assert np.abs(upright.tip - turned.tip).max() > 1e-4
+    for actuation, tip in zip(turned.actuation[:3], turned.tip[:3], strict=True):
+        np.testing.assert_allclose(robot.forward(actuation).tip, tip, atol=1e-9)
