@@ -31,6 +31,7 @@ setup(
             'compliance = soro_cli.verbs.compliance',
             'demo = soro_cli.verbs.demo',
             'doctor = soro_cli.verbs.doctor',
+            'estop = soro_cli.verbs.estop',
             'fk = soro_cli.verbs.fk',
             'haptics = soro_cli.verbs.haptics',
             'identify = soro_cli.verbs.identify',

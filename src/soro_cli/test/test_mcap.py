@@ -39,8 +39,10 @@ def payload(i: int) -> bytes:
     return f'<message {i:06d}>'.encode() + b'.' * (7 * i % 50)
 
 
-def write_file(file: io.BytesIO, finish: bool = True) -> McapWriter:
-    writer = McapWriter(file, 'ros2', 'test')
+def write_file(
+    file: io.BytesIO, finish: bool = True, scratch: io.BytesIO | None = None
+) -> McapWriter:
+    writer = McapWriter(file, 'ros2', 'test', scratch)
     schema = writer.add_schema('test_msgs/msg/Blob', 'ros2msg', SCHEMA)
     writer.add_channel(1, schema, '/a', 'cdr', {'offered_qos_profiles': ''})
     writer.add_attachment('/left/robot.yaml', 'application/yaml', b'name: left\n', 5)
@@ -155,6 +157,25 @@ def test_after_a_failed_write_the_file_can_still_be_finished():
     reader = make_reader(io.BytesIO(file.getvalue()), validate_crcs=True)
     assert reader.get_summary().statistics.message_count == COUNT
     assert len(list(reader.iter_messages())) == COUNT
+
+
+def test_what_the_summary_needs_may_wait_in_a_scratch_file(tmp_path):
+    file = MemoryFile()
+    with (tmp_path / 'scratch').open('w+b') as scratch:
+        write_file(file, scratch=scratch)
+        assert scratch.tell() > 10 * 70  # ten chunks, an index of some seventy bytes each
+    assert file.getvalue() == WHOLE
+
+
+def test_without_its_scratch_file_a_recording_has_no_summary_and_loses_nothing(tmp_path):
+    file, scratch = MemoryFile(), MemoryFile()
+    scratch.limit = 300
+    write_file(file, scratch=scratch)
+    path = tmp_path / 'unindexed.mcap'
+    path.write_bytes(file.getvalue())
+    with BagReader(path) as bag:
+        assert [m.data for m in bag.messages()] == [payload(i) for i in range(COUNT)]
+        assert not bag.finished
 
 
 def official_file(compression: CompressionType) -> bytes:

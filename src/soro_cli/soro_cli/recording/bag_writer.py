@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import os
 from pathlib import Path
 import shutil
+import tempfile
 import threading
 import time
 
@@ -71,7 +72,9 @@ class BagWriter:
         self._wake = threading.Event()
         self._closing = False
         self._file = self.path.open('xb', buffering=0)
-        self._writer = McapWriter(self._file, 'ros2', LIBRARY)
+        # Without a name: nothing of it stays, whatever ends the recorder.
+        self._scratch = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        self._writer = McapWriter(self._file, 'ros2', LIBRARY, self._scratch)
         self._write_metadata()
         self._last_sync = self._last_metadata = time.monotonic()
         self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
@@ -149,7 +152,10 @@ class BagWriter:
             self._wake.clear()
             self._guarded(self._write_out)
         self._guarded(self._write_out)
-        for step in (self._writer.finish, self._write_metadata, self._sync, self._file.close):
+        for step in (
+            self._writer.finish, self._write_metadata, self._sync, self._file.close,
+            self._scratch.close,
+        ):  # fmt: skip
             self._guarded(step, after_failure=True)
 
     def _guarded(self, step: Callable[[], None], after_failure: bool = False) -> None:

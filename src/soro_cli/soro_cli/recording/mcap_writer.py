@@ -9,14 +9,17 @@ summary that `finish` adds makes reading faster; nothing needs it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 import contextlib
 import io
 import struct
+from typing import BinaryIO
 import zlib
 
 from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import blob, number_map, record, text, text_map
+
+BLOCK = 1 << 16  # bytes of the scratch file that are copied at once
 
 
 class McapWriter:
@@ -28,6 +31,10 @@ class McapWriter:
         Empty, writable and seekable. A write that fails raises OSError out of every method.
     profile, library : str
         Of the header.
+    scratch : binary file, optional
+        Empty, readable and writable: keeps what only the summary needs, four records a second in
+        a recording of hours. None: it is kept in memory. When it cannot be written the file gets
+        no summary.
 
     Attributes
     ----------
@@ -35,7 +42,9 @@ class McapWriter:
         Messages taken over, by channel; not those of a chunk that could not be written.
     """
 
-    def __init__(self, file: io.RawIOBase, profile: str, library: str) -> None:
+    def __init__(
+        self, file: io.RawIOBase, profile: str, library: str, scratch: BinaryIO | None = None
+    ) -> None:
         self._file = file
         self._size = 0  # of what is whole in the file
         self._records = bytearray()
@@ -43,14 +52,15 @@ class McapWriter:
         self._times: tuple[int, int] | None = None
         self._schemas: dict[int, bytes] = {}
         self._channels: dict[int, bytes] = {}
-        # Index records as the summary will have them: a recording of hours has tens of thousands.
-        self._chunks: list[bytes] = []
+        # Index records as the summary will have them.
+        self._chunks: BinaryIO | None = io.BytesIO() if scratch is None else scratch
+        self._chunk_count = 0
         self._attachments: list[bytes] = []
         self._metadata: list[bytes] = []
         self.counts: dict[int, int] = {}
         self.start_time: int | None = None
         self.end_time: int | None = None
-        self._append(mcap.MAGIC + record(mcap.HEADER, text(profile), text(library)))
+        self._append([mcap.MAGIC, record(mcap.HEADER, text(profile), text(library))])
 
     @property
     def size(self) -> int:
@@ -66,7 +76,7 @@ class McapWriter:
         """Write a schema and return its id."""
         number = len(self._schemas) + 1
         content = struct.pack('<H', number) + text(name) + text(encoding) + blob(data)
-        self._append(record(mcap.SCHEMA, content))
+        self._append([record(mcap.SCHEMA, content)])
         self._schemas[number] = record(mcap.SCHEMA, content)
         return number
 
@@ -76,7 +86,7 @@ class McapWriter:
         """Write a channel under an id that the caller chooses."""
         content = struct.pack('<HH', number, schema) + text(topic) + text(encoding)
         whole = record(mcap.CHANNEL, content, text_map(metadata))
-        self._append(whole)
+        self._append([whole])
         self._channels[number] = whole
         self.counts[number] = 0
 
@@ -104,7 +114,7 @@ class McapWriter:
         content += struct.pack('<Q', len(data)) + data
         whole = record(mcap.ATTACHMENT, content, struct.pack('<I', zlib.crc32(content)))
         place = struct.pack('<QQQQQ', self._size, len(whole), time, time, len(data))
-        self._append(whole)
+        self._append([whole])
         self._attachments.append(
             record(mcap.ATTACHMENT_INDEX, place, text(name), text(media_type))
         )
@@ -113,7 +123,7 @@ class McapWriter:
         """Write a named map of texts."""
         whole = record(mcap.METADATA, text(name), text_map(values))
         place = struct.pack('<QQ', self._size, len(whole))
-        self._append(whole)
+        self._append([whole])
         self._metadata.append(record(mcap.METADATA_INDEX, place, text(name)))
 
     def flush(self) -> None:
@@ -152,59 +162,82 @@ class McapWriter:
             number_map(offsets), struct.pack('<Q', sum(map(len, parts))), text(''),
             struct.pack('<QQ', len(records), len(records)),
         )  # fmt: skip
-        self._append(b''.join((chunk, records, *parts)))
-        self._chunks.append(place)
+        self._append([b''.join((chunk, records, *parts))])
+        self._chunk_count += 1
+        self._remember(place)
         self.start_time = start if self.start_time is None else min(start, self.start_time)
         self.end_time = end if self.end_time is None else max(end, self.end_time)
 
     def finish(self) -> None:
         """Write what is gathered, and the summary."""
         self.flush()
-        start = self._size + len(_DATA_END)
-        groups = {
-            mcap.SCHEMA: list(self._schemas.values()),
-            mcap.CHANNEL: list(self._channels.values()),
+        if self._chunks is not None:
+            self._append(self._summary(self._chunks))
+
+    def _summary(self, chunks: BinaryIO) -> Iterator[bytes]:
+        yield _DATA_END
+        start = at = self._size + len(_DATA_END)
+        groups: dict[int, Iterable[bytes]] = {
+            mcap.SCHEMA: self._schemas.values(),
+            mcap.CHANNEL: self._channels.values(),
             mcap.STATISTICS: [self._statistics()],
-            mcap.CHUNK_INDEX: self._chunks,
+            mcap.CHUNK_INDEX: _blocks(chunks),
             mcap.ATTACHMENT_INDEX: self._attachments,
             mcap.METADATA_INDEX: self._metadata,
         }
-        summary, offsets = b'', b''
-        for opcode, records in groups.items():
-            body = b''.join(records)
-            if body:
-                place = struct.pack('<BQQ', opcode, start + len(summary), len(body))
+        offsets, checksum = b'', 0
+        for opcode, parts in groups.items():
+            begin = at
+            for part in parts:
+                yield part
+                at += len(part)
+                checksum = zlib.crc32(part, checksum)
+            if at > begin:
+                place = struct.pack('<BQQ', opcode, begin, at - begin)
                 offsets += record(mcap.SUMMARY_OFFSET, place)
-            summary += body
-        footer = mcap.RECORD_HEAD.pack(mcap.FOOTER, 20)
-        footer += struct.pack('<QQ', start, start + len(summary))
-        checksum = zlib.crc32(summary + offsets + footer)
-        self._append(
-            _DATA_END + summary + offsets + footer + struct.pack('<I', checksum) + mcap.MAGIC
-        )
+        footer = mcap.RECORD_HEAD.pack(mcap.FOOTER, 20) + struct.pack('<QQ', start, at)
+        checksum = zlib.crc32(offsets + footer, checksum)
+        yield offsets + footer + struct.pack('<I', checksum) + mcap.MAGIC
+
+    def _remember(self, place: bytes) -> None:
+        try:
+            if self._chunks is not None:
+                self._chunks.write(place)
+        except OSError:
+            self._chunks = None
 
     def _statistics(self) -> bytes:
         return record(
             mcap.STATISTICS,
             struct.pack(
                 '<QHIIIIQQ', sum(self.counts.values()), len(self._schemas), len(self._channels),
-                len(self._attachments), len(self._metadata), len(self._chunks),
+                len(self._attachments), len(self._metadata), self._chunk_count,
                 self.start_time or 0, self.end_time or 0,
             ),
             number_map(self.counts),
         )  # fmt: skip
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, parts: Iterable[bytes]) -> None:
+        """Write all of it or nothing."""
+        size = self._size
         try:
-            written = 0
-            while written < len(data):
-                written += self._file.write(memoryview(data)[written:])
+            for part in parts:
+                written = 0
+                while written < len(part):
+                    written += self._file.write(memoryview(part)[written:])
+                size += written
         except Exception:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._size)
                 self._file.seek(self._size)
             raise
-        self._size += len(data)
+        self._size = size
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    file.seek(0)
+    while block := file.read(BLOCK):
+        yield block
 
 
 _DATA_END = record(mcap.DATA_END, struct.pack('<I', 0))  # 0: no checksum over the data

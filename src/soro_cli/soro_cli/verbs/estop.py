@@ -1,0 +1,137 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro estop: presses or releases the latched topic ``estop``; needs nothing but the driver."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Any
+
+from soro_cli.robot_choice import add_robot_options
+
+SUMMARY = 'make the outputs of every robot, or of the one named, safe at once, and latch that'
+EPILOG = """\
+Unlike soro stop there is no ramp (pressures are vented, motors lose power), and nothing is
+accepted until the stop is released (soro estop --release) and cleared (soro stop --clear). Without
+--namespace or --robot it is pressed for ALL robots that are found; --release needs the name where
+several run. Robots launched later know nothing of it. This is a convenience, not a safety
+function: use the emergency stop of the hardware for that.
+"""
+ANSWER = 10.0  # s
+LATECOMERS = 1.0  # s without a new robot: all have been found; those found are stopped by then
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        '--release', action='store_true',
+        help='release it; the robot stays safe until soro stop --clear, and moves to no target',
+    )  # fmt: skip
+    add_robot_options(
+        parser, offline=False, default='all robots; with --release the one that runs'
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from soro_cli.errors import CliError
+    from soro_cli.robot_choice import choose_namespace, UNKNOWN_NAME, wanted_namespace
+    from soro_cli.ros_session import RosSession
+    from soro_cli.tables import note, print_json
+
+    wanted, release = wanted_namespace(arguments), arguments.release
+    with RosSession() as session:
+        button = _Button(session, not release)
+        if release:
+            running = session.settled(lambda: session.offering('driver/stop'), wanted)
+            found = [choose_namespace(arguments, running)]
+            button.push(found)
+        else:
+            found = session.settled(
+                lambda: button.push(_running(session, wanted)), wanted, LATECOMERS
+            )
+            if not found:
+                others = ', '.join(sorted(session.offering('driver/stop'))) or 'none'
+                raise CliError(
+                    f'there is no driver under {wanted or "any namespace"} (running: {others}): '
+                    'it has ended, or has another ROS_DOMAIN_ID. If the robot moves, use the '
+                    'emergency stop of the hardware.',
+                    UNKNOWN_NAME,
+                )
+        session.spin_until(button.obeyed, ANSWER)
+        done, silent = button.outcome()
+    if silent:
+        well = f' (done: {"; ".join(done)})' if done else ''
+        raise CliError(
+            f'NOT confirmed within {ANSWER:g} s: {", ".join(silent)}{well}. If a robot moves, use '
+            'the emergency stop of the hardware.'
+        )
+    if arguments.json:
+        print_json({'error_code': 0, 'error_message': '', 'message': '; '.join(done)})
+    else:
+        print('\n'.join(done))
+        here = f' -n {found[0].lstrip("/")}' if len(found) == 1 else ' -n NAME'
+        before = '' if release else f'soro estop --release{here}, then '
+        note(f'to go on: {before}soro stop --clear{here}')
+    return 0
+
+
+def _running(session: Any, wanted: str) -> set[str]:
+    return {s for s in session.offering('driver/stop') if wanted in ('', s)}
+
+
+class _Button:
+    """Publishes ``estop`` for robots and watches their drivers obey."""
+
+    def __init__(self, session: Any, pressed: bool) -> None:
+        self._session, self._pressed = session, pressed
+        self._publishers: dict[str, Any] = {}
+        self._states: dict[str, int] = {}  # of the drivers, as last heard
+
+    def push(self, spaces: Iterable[str]) -> set[str]:
+        """Publish for robots that are new; return all of them so far."""
+        from soro_node.qos import LATCHED, LOSSY
+        from std_msgs.msg import Bool
+
+        from soro_msgs.msg import ActuatorState
+
+        for space in spaces:
+            if space in self._publishers:
+                continue
+            begin, node = space.rstrip('/'), self._session.node
+
+            def heard(message: Any, space: str = space) -> None:
+                self._states[space] = message.device_state
+
+            node.create_subscription(ActuatorState, f'{begin}/actuator_state', heard, LOSSY)
+            publisher = node.create_publisher(Bool, f'{begin}/estop', LATCHED)
+            # Latched: who is only being connected gets it too.
+            publisher.publish(Bool(data=self._pressed))
+            self._publishers[space] = publisher
+        return set(self._publishers)
+
+    def obeyed(self) -> bool:
+        """Whether every driver says so, and everybody connected has the message."""
+        from rclpy.duration import Duration
+
+        return not self._silent() and all(
+            p.get_subscription_count() and p.wait_for_all_acked(Duration(seconds=0.01))
+            for p in self._publishers.values()
+        )
+
+    def outcome(self) -> tuple[list[str], list[str]]:
+        """Return what is done, and the robots whose driver does not say so."""
+        silent = self._silent()
+        word = 'emergency stop' if self._pressed else 'released; outputs stay safe until cleared'
+        return [f'{s}: {word}' for s in sorted(self._publishers) if s not in silent], silent
+
+    def _silent(self) -> list[str]:
+        from soro_msgs.msg import ActuatorState
+
+        # A released driver stays in ESTOP until it is cleared: that it lives is all there is.
+        return sorted(
+            space for space in self._publishers
+            if space not in self._states
+            or (self._pressed and self._states[space] != ActuatorState.ESTOP)
+        )  # fmt: skip
