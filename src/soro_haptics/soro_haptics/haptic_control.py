@@ -95,6 +95,7 @@ class HapticControl(Law):
         self._computing = math.nan
         self._sampled = math.nan
         self._last_tick = math.nan
+        self._last_sensed = math.nan
 
     # The law -----------------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ class HapticControl(Law):
         lost = self._take_sensors(reading, guard)
         if not accepting:
             loop.law.restart()  # a first command starts where the robot is
-        code = loop.tick(encoder, guard.elongation)
+        code = loop.tick(encoder, guard.elongation, self._periods(now))
         self.estimated = loop.law.sensing.code is Code.NONE
         lost = guard.after(encoder) or lost
         self._computing = time.perf_counter() - begin
@@ -265,6 +266,12 @@ class HapticControl(Law):
         self._started, self._broken, self._behind = True, '', 0
         self.haptics.guard.reset()
         return True
+
+    def _periods(self, now: float) -> int:
+        """Count the slots since the loop sensed last: it may have missed some."""
+        elapsed, self._last_sensed = now - self._last_sensed, now
+        period = self.haptics.loop.law.setup.period
+        return max(1, round(elapsed / period)) if math.isfinite(elapsed) else 1
 
     def _check_in_control(self) -> None:
         if self._ended:

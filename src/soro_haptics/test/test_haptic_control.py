@@ -90,6 +90,17 @@ def test_what_holds_the_hand_everywhere_goes_when_the_hand_lets_go_or_the_device
     assert bench.control.environment is hold
 
 
+def test_slots_that_the_loop_missed_do_not_speed_the_hand_up(plant):
+    bench, seen = Bench(plant).armed(), []
+    law = bench.control.haptics.loop.law
+    tick = law.tick
+    law.tick = lambda *samples: seen.append(samples[2]) or tick(*samples)
+    for slots in (1, 1, 4, 1):
+        bench.now += (slots - 1) * PERIOD
+        bench.tick()
+    assert seen == [1, 1, 4, 1]
+
+
 def test_a_small_error_of_the_sensors_moves_nothing_in_free_space(plant):
     moved = {}
     for rest_force in (0.0, 0.15):

@@ -61,9 +61,9 @@ class HapticLoop:
         self.law.restart()
         self.law.linearise(self.device.ports)
 
-    def tick(self, encoder: Array, sensor: Array) -> Code:
+    def tick(self, encoder: Array, sensor: Array, periods: int = 1) -> Code:
         """Sense and render; the command is in `law.command`. See `HapticLaw.tick`."""
-        return self.law.tick(encoder, sensor)
+        return self.law.tick(encoder, sensor, periods)
 
     def advance(self) -> Code:
         """Let the model follow the last estimate; without one it stays where it is.

@@ -238,11 +238,13 @@ class HapticLaw:
         self._work = np.zeros(kernels.limit_workspace(na, ne))
         self._rest_work = np.zeros(78)
         self._started = False
+        self._periods = 0  # since the last estimate of the hand
         self.approach()
 
     def restart(self) -> None:
         """Forget contacts, energy and velocity, and start again from the sensed angles."""
         self._started = False
+        self._periods = 0
         self.approach()
         self.environment.reset()
         self.monitor.reset()
@@ -309,8 +311,15 @@ class HapticLaw:
         self.sensing.linearise(ports)
         self.rendering.linearise(ports)
 
-    def tick(self, encoder: Array, sensor: Array) -> Code:
+    def tick(self, encoder: Array, sensor: Array, periods: int = 1) -> Code:
         """Do one tick: measurements, shapes (na,) and (ns,), to `command`.
+
+        Parameters
+        ----------
+        encoder, sensor : ndarray, shapes (na,) and (ns,)
+            Motor angles and elongations of the sensors.
+        periods : int
+            Since the last tick; more than one where the loop missed slots.
 
         Returns
         -------
@@ -319,6 +328,7 @@ class HapticLaw:
             sensing; AT_LIMIT, NOT_CONVERGED from rendering.
         """
         sensing, p = self.sensing, self.sensing.ports
+        self._periods += periods
         code = sensing.update(encoder, sensor)
         if code is not Code.NONE:
             return code
@@ -326,7 +336,9 @@ class HapticLaw:
             self.command[:] = sensing.angle()  # an encoder may be out of use
             self._started = True
         moved = self.monitor.update(sensing.pose, sensing.wrench)
-        kernels.smooth_speed(moved, self.setup.period, self._speed_smoothing, self.speed)
+        interval = self._periods * self.setup.period
+        self._periods = 0
+        kernels.smooth_speed(moved, interval, self._speed_smoothing, self.speed)
         environment = self.environment
         environment.update(sensing.pose, sensing.wrench, self.speed, self.setup.period)
         code = self.rendering.update(sensing.pose, environment.goal, environment.force)

@@ -327,6 +327,20 @@ def test_bad_measurement_leaves_the_command():
     np.testing.assert_array_equal(bench.law.command, before)
 
 
+def test_the_speed_of_the_hand_counts_slots_that_were_missed():
+    bench, speed = Bench(), 0.05  # m/s along x
+    slots = [1, 1, 3, 1, 2] * 20
+    at = np.cumsum(slots) * DT * speed
+    for k, (place, missed) in enumerate(zip(at, slots, strict=True)):
+        state = bench.device.moved(bench.angle, np.array([place, 0.0, 0.0, 0.0, 0.0]))
+        if k % 7 == 6:  # a sample that gives no estimate is one more
+            assert bench.law.tick(np.full(6, np.nan), state.sensor, missed) is Code.NOT_FINITE
+            continue
+        assert bench.law.tick(state.angle, state.sensor, missed) is Code.NONE
+        if k > 30:
+            assert bench.law.speed[0] == pytest.approx(speed, rel=0.01)
+
+
 def test_bad_setup():
     for name in ('length', 'energy', 'regularisation'):
         with pytest.raises(InvalidInput, match=name):
