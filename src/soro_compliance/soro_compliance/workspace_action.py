@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+import hashlib
 import os
+from pathlib import Path
 import threading
 import time
 import traceback
@@ -113,7 +116,8 @@ class WorkspaceAction:
                 self._progress(handle, len(actuations), told_to_end),
             )  # fmt: skip
         if path is not None:
-            analysis.save(cloud, [a.name for a in robot.actuators], path)
+            names = [a.name for a in robot.actuators]
+            analysis.save(cloud, names, path, _origin(robot, goal, wrench))
             result.saved_to = str(path)
         now = self._node.get_clock().now().to_msg()
         result.points = point_cloud(cloud, self._binding.frames.base_link, now)
@@ -153,6 +157,22 @@ class WorkspaceAction:
             return not told_to_end()
 
         return proceed
+
+
+def _origin(robot: Robot, goal: Any, wrench: Array) -> dict[str, Any]:
+    """Return what a file of this goal was computed from."""
+    file, grid = robot.description.file, goal.method == AnalyzeWorkspace.Goal.GRID
+    try:
+        digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:  # it has gone since it was read: no reason to lose the samples
+        digest = ''
+    return {
+        'robot': robot.description.name, 'robot_file': file, 'robot_file_sha256': digest,
+        'model': robot.model, 'gravity_in_base_link_m_s2': robot.gravity.tolist(),
+        'wrench_at_tip_N_Nm': wrench.tolist(), 'method': 'GRID' if grid else 'RANDOM',
+        'seed': None if grid else int(goal.seed),
+        'written': datetime.now(timezone.utc).isoformat(timespec='seconds'),
+    }  # fmt: skip
 
 
 def _describe(cloud: analysis.WorkspaceCloud, result: Any) -> None:

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+import json
 import math
 import os
 from pathlib import Path
@@ -296,8 +297,19 @@ def check_file(save_to: str) -> Path | None:
     return path
 
 
-def save(cloud: WorkspaceCloud, names: list[str], path: Path) -> None:
+def save(cloud: WorkspaceCloud, names: list[str], path: Path, origin: Mapping[str, Any]) -> None:
     """Write a cloud; the file appears complete or not at all.
+
+    Parameters
+    ----------
+    cloud : WorkspaceCloud
+    names : list of str
+        Of the actuators.
+    path : path
+        .npz or .csv.
+    origin : mapping
+        What was computed, with which robot: JSON in `origin` of an .npz, lines that begin with #
+        before the header of a .csv.
 
     Raises
     ------
@@ -305,17 +317,22 @@ def save(cloud: WorkspaceCloud, names: list[str], path: Path) -> None:
         The disk does not take it.
     """
     as_suffix = _save_npz if path.suffix == '.npz' else _save_csv
-    write_whole(path, lambda file: as_suffix(cloud, names, file), 'save_to')
+    write_whole(path, lambda file: as_suffix(cloud, names, origin, file), 'save_to')
 
 
-def _save_npz(cloud: WorkspaceCloud, names: list[str], file: BinaryIO) -> None:
+def _save_npz(
+    cloud: WorkspaceCloud, names: list[str], origin: Mapping[str, Any], file: BinaryIO
+) -> None:
     np.savez_compressed(
         file, actuator_name=names, actuation=cloud.actuation, tip=cloud.tip, code=cloud.codes,
-        principal_compliance=cloud.compliance,
+        principal_compliance=cloud.compliance, origin=json.dumps(dict(origin)),
     )  # fmt: skip
 
 
-def _save_csv(cloud: WorkspaceCloud, names: list[str], file: BinaryIO) -> None:
+def _save_csv(
+    cloud: WorkspaceCloud, names: list[str], origin: Mapping[str, Any], file: BinaryIO
+) -> None:
+    file.writelines(f'# {key}: {json.dumps(value)}\n'.encode() for key, value in origin.items())
     columns = [cloud.actuation, cloud.tip[:, :3, 3], cloud.codes[:, None].astype(float)]
     header = [*names, 'x [m]', 'y [m]', 'z [m]', 'code']
     if len(cloud.compliance):

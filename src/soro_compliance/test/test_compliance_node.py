@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compliance node in a session of its own, with and without a namespace."""
 
+import hashlib
+import json
+from pathlib import Path
+
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Wrench, WrenchStamped
 import numpy as np
@@ -183,6 +187,11 @@ def test_workspace_is_reported_saved_and_latched(ros, robot, tmp_path):
     table = np.frombuffer(bytes(result.points.data), '<f4').reshape(300, 5)
     with np.load(file) as data:
         assert table[:, :3] == pytest.approx(data['tip'][:, :3, 3], rel=1e-5, abs=1e-7)
+        origin = json.loads(str(data['origin']))
+    assert (origin['robot'], origin['method'], origin['seed']) == (ROBOT, 'RANDOM', 0)
+    content = Path(origin['robot_file']).read_bytes()
+    assert origin['robot_file_sha256'] == hashlib.sha256(content).hexdigest()
+    assert origin['gravity_in_base_link_m_s2'] == robot.gravity.tolist()
     assert result.maximum.z == pytest.approx(table[:, 2].max(), rel=1e-5)
     late = ros.listen(PointCloud2, 'workspace', LATCHED)
     wait_until(lambda: late)

@@ -4,6 +4,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -132,14 +133,19 @@ def test_files_hold_what_was_computed(robot, tmp_path):
     cloud = run(robot, samples, compliance=True)
     names = [a.name for a in robot.actuators]
     npz = analysis.check_file(str(tmp_path / 'cloud.npz'))
-    analysis.save(cloud, names, npz)
+    origin = {'robot': 'arm', 'seed': None, 'gravity': [0.0, -9.81]}
+    analysis.save(cloud, names, npz, origin)
     with np.load(npz) as data:
         assert np.array_equal(data['tip'], cloud.tip)
         assert data['actuator_name'].tolist() == names
+        assert json.loads(str(data['origin'])) == origin
     text = analysis.check_file(str(tmp_path / 'cloud.csv'))
-    analysis.save(cloud, names, text)
-    with text.open(encoding='utf-8') as file:
-        rows = list(csv.reader(file))
+    analysis.save(cloud, names, text, origin)
+    lines = text.read_text(encoding='utf-8').splitlines()
+    said = dict(line.removeprefix('# ').split(': ', 1) for line in lines[:3])
+    assert {key: json.loads(value) for key, value in said.items()} == origin
+    rows = list(csv.reader(lines[3:]))
+    assert len(np.loadtxt(text, delimiter=',', skiprows=4)) == len(samples)
     assert rows[0][:4] == [*names, 'x [m]']
     assert len(rows) == 1 + len(samples)
     assert [float(x) for x in rows[1][3:6]] == pytest.approx(cloud.tip[0, :3, 3], abs=1e-9)
