@@ -76,6 +76,10 @@ PARAMETERS = (
         'they are looked at', minimum=0.05, maximum=60.0, read_only=True,
     ),
     Parameter(
+        'ellipsoids', False, '', 'ask for compliance ellipsoids while somebody listens to the '
+        'markers, also when their box is ticked on no page (RViz alone)',
+    ),
+    Parameter(
         'state_timeout', 0.5, 's', 'driver or solver are shown as silent when their last '
         'actuator_state or configuration came longer ago than this', minimum=0.01, read_only=True,
     ),
@@ -271,9 +275,11 @@ class Visualization(GuardedLifecycleNode):
 
     def _looked_at(self, what: str) -> bool:
         """Whether somebody wants to see something that others have to compute for it."""
+        listened = self._markers_out.get_subscription_count() > 0
+        if what == 'ellipsoids' and self.table.ellipsoids and listened:
+            return True
         return what in self._requests.watched and (
-            (self._viewer is not None and self._viewer.watched)
-            or self._markers_out.get_subscription_count() > 0
+            (self._viewer is not None and self._viewer.watched) or listened
         )
 
     def _read_ghost(self, now: float) -> None:

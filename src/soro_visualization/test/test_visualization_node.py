@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from soro_node.testing import RosSession, wait_until
@@ -350,3 +351,15 @@ def test_a_cloud_is_read_whatever_else_is_in_it():
     message.fields = message.fields[:2]
     with pytest.raises(ValueError, match='x, y and z'):
         read_cloud(message)
+
+
+def test_rviz_without_a_page_may_ask_for_ellipsoids():
+    with RosSession() as ros:
+        bench = Bench(ros, viewer=False)
+        markers = ros.listen(MarkerArray, '/arm/markers')
+        wait_until(lambda: len(markers) > 3)
+        assert bench.compliance_asked == 0
+        on = Parameter('ellipsoids', value=True)
+        (result,) = ros.do(bench.node, bench.node.set_parameters, [on])
+        assert result.successful, result.reason
+        wait_until(lambda: bench.compliance_asked >= 2)
