@@ -9,10 +9,11 @@ page comes from the viewer, and the browser knows no host but this one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import contextlib
 from pathlib import Path
 import re
+import threading
 import time
 
 from soro_cli.errors import CliError
@@ -81,28 +82,69 @@ def photograph_viewer(
     CliError
         The browser does not start or draw, the page complains, or asks another machine.
     """
-    from websockets.exceptions import WebSocketException
+    with _told(browser):
+        _show_ellipsoids(address)
+        return _draw(browser, address, file, pose, held)
 
+
+def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) -> int:
+    """Save what the viewer shows in the middle of a recording, when the robot has ended.
+
+    Returns
+    -------
+    requests : int
+        That the page made.
+
+    Raises
+    ------
+    CliError
+        As `photograph_viewer`; or nothing in the recording can be shown.
+    """
+    from soro_cli.recording.view_session import shown_recording
+
+    ended = threading.Event()
+    with shown_recording(bag, namespace, '', 0) as playback:
+        playback.pause_at(0.5 * playback.duration)
+        player = threading.Thread(target=playback.run, args=(ended,), daemon=True)
+        player.start()
+        try:
+            with _told(browser):
+                return _draw(browser, playback.address, file, lambda: None, lambda: True)[0]
+        finally:
+            ended.set()
+            player.join()
+
+
+def _draw(
+    browser: str, address: str, file: Path, pose: Callable[[], None], held: Callable[[], bool]
+) -> tuple[int, bool]:
     from soro_cli.page_driver import Page
 
-    try:
-        _show_ellipsoids(address)
-        with Page(browser, address, SIZE, NICENESS) as page:
-            page.wait(lambda: page.evaluate(CANVAS), PATIENCE, 'canvas')
+    with Page(browser, address, SIZE, NICENESS) as page:
+        page.wait(lambda: page.evaluate(CANVAS), PATIENCE, 'canvas')
+        page.settle(FRAMES, PATIENCE)
+        page.evaluate(CLOSE_NOTICES)
+        end = time.monotonic() + PATIENCE
+        for _ in range(TRIES):
+            pose()
+            page.pause(1.0)
             page.settle(FRAMES, PATIENCE)
-            page.evaluate(CLOSE_NOTICES)
-            end = time.monotonic() + PATIENCE
-            for _ in range(TRIES):
-                pose()
-                page.pause(1.0)
-                page.settle(FRAMES, PATIENCE)
-                page.picture(file)
-                still = held()
-                if still or time.monotonic() > end:
-                    break
-            if page.strangers or page.problems:
-                raise CliError(f'the page says {page.problems} and asks {page.strangers}')
-            return len(page.requests), still
+            page.picture(file)
+            still = held()
+            if still or time.monotonic() > end:
+                break
+        if page.strangers or page.problems:
+            raise CliError(f'the page says {page.problems} and asks {page.strangers}')
+        return len(page.requests), still
+
+
+@contextlib.contextmanager
+def _told(browser: str) -> Iterator[None]:
+    """Turn what a browser does wrong into a sentence."""
+    from websockets.exceptions import WebSocketException
+
+    try:
+        yield
     except (OSError, RuntimeError, WebSocketException) as error:
         raise CliError(f'{Path(browser).name}: {error}') from None
 

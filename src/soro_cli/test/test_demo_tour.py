@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 from contextlib import contextmanager
+import json
 from pathlib import Path
 import re
 from types import SimpleNamespace
@@ -16,8 +17,24 @@ from rclpy.node import Node as RosNode
 from soro_cli.bag_reader import BagReader
 from soro_cli.demo_questions import AGAIN, Patience
 from soro_cli.demo_report import in_order, photograph, write_report
-from soro_cli.demo_tour import _look, _posture, _recording, make_room, MARK, run_tour, SHARES, Tour
-from soro_cli.demo_viewer import photograph_viewer, SIZE, TRIES, viewer_address
+from soro_cli.demo_tour import (
+    _look,
+    _look_at_recording,
+    _posture,
+    _recording,
+    make_room,
+    MARK,
+    run_tour,
+    SHARES,
+    Tour,
+)
+from soro_cli.demo_viewer import (
+    photograph_recording,
+    photograph_viewer,
+    SIZE,
+    TRIES,
+    viewer_address,
+)
 from soro_cli.errors import CliError
 from soro_cli.recording.bag_metadata import PART
 from soro_cli.ros_session import RosSession
@@ -27,6 +44,7 @@ from soro_mechanics.robot_file import read_robot_file
 from soro_mechanics.status import Code
 from soro_node.testing import own_domain
 from soro_node.testing import RosSession as Graph
+from soro_visualization.page_client import PageClient
 from std_msgs.msg import String
 import viser
 
@@ -201,6 +219,37 @@ def test_a_page_that_asks_another_machine_is_told(viewer, tmp_path, monkeypatch)
     monkeypatch.setattr('soro_cli.page_driver.Page', Strange)
     with pytest.raises(CliError, match='fonts.example'):
         photograph_viewer('chromium', viewer, tmp_path / 'x', lambda: None, lambda: True)
+
+
+def test_the_middle_of_a_recording_is_shown_where_the_robot_could_not_be(
+    recorded, tmp_path, monkeypatch
+):
+    class Watching(FakePage):
+        def __init__(self, browser, address, size, niceness):
+            self._page = PageClient(address)
+
+        def picture(self, file):
+            page = self._page
+            page.wait(lambda: '/tip' in page.scene and 'time [s]' in page.gui, 10.0, 'robot')
+            time = page.gui['time [s]']
+            shown = [page.gui['play']['value'], time['value'] / time['max']]
+            file.write_text(json.dumps(shown))
+
+    monkeypatch.setattr('soro_cli.page_driver.Page', Watching)
+    file = tmp_path / 'viewer.png'
+    assert photograph_recording('chromium', recorded.folder, 'arm', file) == 2
+    playing, share = json.loads(file.read_text())
+    assert not playing and share == pytest.approx(0.5, abs=0.01)
+
+    tour, said = tour_of('stiff_flop', tmp_path), []
+    tour.bag = recorded.folder
+    monkeypatch.setattr('soro_cli.demo_tour.NAMESPACE', 'arm')
+    _look_at_recording(tour, 'chromium', file, said.append)
+    assert tour.view == file and 'viewer.png' in said[-1]
+    tour.view = None
+    monkeypatch.setattr('soro_cli.demo_tour.NAMESPACE', 'leg')
+    _look_at_recording(tour, 'chromium', file, said.append)
+    assert tour.view is None and 'none: ' in said[-1]
 
 
 def test_a_browser_that_ends_at_once_is_told(viewer, tmp_path):

@@ -150,7 +150,7 @@ class Playback:
                 'time [s]', min=0.0, max=max(round(recording.duration, 3), 0.001), step=0.001,
                 initial_value=0.0,
             )  # fmt: skip
-            play = gui.add_checkbox('play', initial_value=True)
+            self._play = gui.add_checkbox('play', initial_value=True)
             speed = gui.add_dropdown('speed', SPEEDS, initial_value='1')
 
         @self._slider.on_update
@@ -159,7 +159,7 @@ class Playback:
                 with self._lock:
                     self._at = float(event.target.value)
 
-        @play.on_update
+        @self._play.on_update
         async def _(event: Any) -> None:
             self._playing = bool(event.target.value)
 
@@ -171,6 +171,17 @@ class Playback:
     def address(self) -> str:
         """What to open in a browser."""
         return self._viewer.address
+
+    @property
+    def duration(self) -> float:
+        """Length of the recording [s]."""
+        return self._recording.duration
+
+    def pause_at(self, at: float) -> None:
+        """Show one moment [s since start] until somebody plays on."""
+        with self._lock:
+            self._playing, self._at = False, at
+        self._play.value, self._slider.value = False, round(at, 3)
 
     def run(self, ended: threading.Event) -> None:
         """Show the recording until told to end."""
