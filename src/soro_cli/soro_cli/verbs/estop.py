@@ -19,7 +19,6 @@ several run. Robots launched later know nothing of it. This is a convenience, no
 function: use the emergency stop of the hardware for that.
 """
 ANSWER = 10.0  # s
-LATECOMERS = 1.0  # s without a new robot: all have been found; those found are stopped by then
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,50 +34,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.errors import CliError
-    from soro_cli.robot_choice import choose_namespace, UNKNOWN_NAME, wanted_namespace
+    from soro_cli.every_driver import conclude, drivers, HARDWARE, LATECOMERS, nobody
+    from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
-    from soro_cli.tables import note, print_json
+    from soro_cli.tables import note
 
     wanted, release = wanted_namespace(arguments), arguments.release
     with RosSession() as session:
         button = _Button(session, not release)
         if release:
-            running = session.settled(lambda: session.offering('driver/stop'), wanted)
+            running = session.settled(lambda: drivers(session), wanted)
             found = [choose_namespace(arguments, running)]
             button.push(found)
         else:
             found = session.settled(
-                lambda: button.push(_running(session, wanted)), wanted, LATECOMERS
-            )
+                lambda: button.push(s for s in drivers(session) if wanted in ('', s)),
+                wanted, LATECOMERS,
+            )  # fmt: skip
             if not found:
-                others = ', '.join(sorted(session.offering('driver/stop'))) or 'none'
-                raise CliError(
-                    f'there is no driver under {wanted or "any namespace"} (running: {others}): '
-                    'it has ended, or has another ROS_DOMAIN_ID. If the robot moves, use the '
-                    'emergency stop of the hardware.',
-                    UNKNOWN_NAME,
-                )
+                where = wanted or 'any namespace'
+                raise nobody(session, f'there is no driver under {where}')
         session.spin_until(button.obeyed, ANSWER)
         done, silent = button.outcome()
-    if silent:
-        well = f' (done: {"; ".join(done)})' if done else ''
-        raise CliError(
-            f'NOT confirmed within {ANSWER:g} s: {", ".join(silent)}{well}. If a robot moves, use '
-            'the emergency stop of the hardware.'
-        )
-    if arguments.json:
-        print_json({'error_code': 0, 'error_message': '', 'message': '; '.join(done)})
-    else:
-        print('\n'.join(done))
+    problem = f'NOT confirmed within {ANSWER:g} s: {", ".join(silent)}' if silent else ''
+    conclude(done, problem, arguments.json, f'. If a robot moves, {HARDWARE}')
+    if not arguments.json:
         here = f' -n {found[0].lstrip("/")}' if len(found) == 1 else ' -n NAME'
         before = '' if release else f'soro estop --release{here}, then '
         note(f'to go on: {before}soro stop --clear{here}')
     return 0
-
-
-def _running(session: Any, wanted: str) -> set[str]:
-    return {s for s in session.offering('driver/stop') if wanted in ('', s)}
 
 
 class _Button:

@@ -21,7 +21,6 @@ and angles) wants soro stop --clear first. This is a convenience, not a safety f
 emergency stop of the hardware for that.
 """
 ANSWER = 10.0  # s
-LATECOMERS = 1.0  # s without a new robot: all have been found; those found are asked by then
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.errors import CliError
-    from soro_cli.robot_choice import choose_namespace, UNKNOWN_NAME, wanted_namespace
+    from soro_cli.every_driver import conclude, LATECOMERS, nobody
+    from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
-    from soro_cli.tables import note, print_json
+    from soro_cli.tables import note
 
     wanted = wanted_namespace(arguments)
     with RosSession() as session:
@@ -50,22 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
             round_ = _Round(session, 'driver/stop', wanted)
             found = session.settled(round_.ask, wanted, LATECOMERS)
             if not found:
-                others = ', '.join(sorted(session.offering('driver/stop'))) or 'none'
-                raise CliError(
-                    f'nobody offers {wanted}/driver/stop (running: {others}): the driver has '
-                    'ended, or has another ROS_DOMAIN_ID. If the robot moves, use the emergency '
-                    'stop of the hardware.',
-                    UNKNOWN_NAME,
-                )
+                raise nobody(session, f'nobody offers {wanted}/driver/stop')
         session.spin_until(lambda: bool(round_.ask()) and round_.answered, ANSWER)
     done, failed = round_.outcome()
-    if failed:
-        well = f' (done: {"; ".join(done)})' if done else ''
-        raise CliError(f'NOT done: {"; ".join(failed)}{well}')
-    if arguments.json:
-        print_json({'error_code': 0, 'error_message': '', 'message': '; '.join(done)})
-    else:
-        print('\n'.join(done))
+    conclude(done, f'NOT done: {"; ".join(failed)}' if failed else '', arguments.json)
     if len(done) > 1:
         note('no robot was named: all were stopped (--namespace stops one)')
     return 0

@@ -1,0 +1,47 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What `soro stop` and `soro estop` share: whom they find, and how the outcome is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from soro_cli.errors import CliError
+from soro_cli.robot_choice import UNKNOWN_NAME
+from soro_cli.ros_session import RosSession
+from soro_cli.tables import print_json
+
+LATECOMERS = 1.0  # s without a new robot: all have been found; those found are told by then
+HARDWARE = 'use the emergency stop of the hardware.'
+
+
+def drivers(session: RosSession) -> set[str]:
+    """Return the namespaces in which a driver, or what owns the device, lives now."""
+    return session.offering('driver/stop')
+
+
+def nobody(session: RosSession, what: str) -> CliError:
+    """Return the error that nobody was found; `what` says who was looked for."""
+    others = ', '.join(sorted(drivers(session))) or 'none'
+    return CliError(
+        f'{what} (running: {others}): the driver has ended, or has another ROS_DOMAIN_ID. '
+        f'If the robot moves, {HARDWARE}',
+        UNKNOWN_NAME,
+    )
+
+
+def conclude(done: Sequence[str], problem: str, as_json: bool, remedy: str = '') -> None:
+    """Print what is done, robot by robot.
+
+    Raises
+    ------
+    CliError
+        There is a problem: it, what is done all the same, and the remedy.
+    """
+    if problem:
+        well = f' (done: {"; ".join(done)})' if done else ''
+        raise CliError(f'{problem}{well}{remedy}')
+    if as_json:
+        print_json({'error_code': 0, 'error_message': '', 'message': '; '.join(done)})
+    else:
+        print('\n'.join(done))
