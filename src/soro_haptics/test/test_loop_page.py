@@ -8,8 +8,9 @@ import sys
 import time
 
 from soro_haptics.stage_times import CollectorWatch, StageTimes
+from soro_haptics.studies import computer_load, loop_page
 from soro_haptics.studies.__main__ import main
-from soro_haptics.studies.computer_load import LoadMeter
+from soro_haptics.studies.computer_load import LoadMeter, realtime_share
 from soro_haptics.studies.loop_page import keep, read_kept, write_loop_page
 from soro_haptics.studies.loop_study import LoopResult
 from soro_haptics.studies.stall_meter import StallMeter, stalls_in_words
@@ -58,6 +59,24 @@ def test_the_page_can_be_written_without_measuring(tmp_path, capsys):
     assert main(['loop', '--runs', '--docs', str(tmp_path)]) == 0
     assert '500 Hz, classic CAN' in (tmp_path / 'robots' / 'haptic_5dof_loop.md').read_text()
     assert capsys.readouterr().out.strip().endswith('haptic_5dof_loop.md')
+
+
+def test_what_the_kernel_leaves_to_real_time_threads_is_said(tmp_path, monkeypatch):
+    texts = {'runtime': '950000', 'period': '1000000'}
+    monkeypatch.setattr(
+        computer_load.Path, 'read_text', lambda path, **_: texts[path.name.split('_')[2]]
+    )
+    assert realtime_share() == 0.95
+    texts['runtime'] = '-1'
+    assert realtime_share() == 1.0
+    texts['runtime'] = 'none'
+    assert realtime_share() is None
+    monkeypatch.undo()
+    monkeypatch.setattr(loop_page, 'realtime_share', lambda: 0.95)
+    page = tmp_path / 'arm_loop.md'
+    keep(page.with_suffix('.json'), 'can', result())
+    write_loop_page('arm', page)
+    assert 'real-time threads fill 95% of every second' in page.read_text()
 
 
 def test_own_children_are_no_others():

@@ -41,6 +41,21 @@ class LoadMeter:
         return self._tick * _with_children(os.getpid())
 
 
+def realtime_share() -> float | None:
+    """Return the part of every second that real-time threads may fill a core; None: unknown.
+
+    Linux takes the rest from them (sched(7)), so that a computer stays in reach.
+    """
+    try:
+        runtime, period = (
+            int(Path(f'/proc/sys/kernel/sched_rt_{name}_us').read_text(encoding='ascii'))
+            for name in ('runtime', 'period')
+        )
+    except (OSError, ValueError):
+        return None
+    return 1.0 if runtime < 0 else runtime / period
+
+
 def _with_children(pid: int) -> int:
     """Return clock ticks of a process, its living children and those it has waited for."""
     try:

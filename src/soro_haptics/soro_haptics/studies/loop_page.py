@@ -21,6 +21,7 @@ import tempfile
 import time
 from typing import Any
 
+from soro_haptics.studies.computer_load import realtime_share
 from soro_haptics.studies.loop_study import LoopResult, measure, RUNS, variant_files
 from soro_haptics.studies.stall_meter import stalls_in_words
 
@@ -81,6 +82,7 @@ def keep(store: Path, key: str, result: LoopResult) -> None:
     kept[key] = {
         **asdict(result), 'date': datetime.date.today().isoformat(), 'cores': os.cpu_count(),
         'machine': f'{platform.machine()}, Linux {platform.release()}',
+        'realtime_share': realtime_share(),
     }  # fmt: skip
     new = store.with_suffix('.new')
     new.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
@@ -141,6 +143,9 @@ def _circumstances(run: dict[str, Any]) -> str:
     quiet = 'a quiet computer' if run['others'] + run['stolen'] < QUIET else 'a BUSY computer'
     priority = run['priority']
     how = f'SCHED_FIFO {priority} for loop and emulated board' if priority else 'normal scheduling'
+    share = run.get('realtime_share')  # older results do not have it
+    if priority and share is not None:
+        how += f' (the kernel lets real-time threads fill {share:.0%} of every second)'
     return (
         f'{run["date"]}, {run["cores"]} cores, {run["machine"]}, {run["seconds"] / 60.0:g} '
         f'minutes, {how}. Other processes used {run["others"]:.2f} cores, the hypervisor took '
