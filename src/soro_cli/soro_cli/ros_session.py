@@ -13,10 +13,10 @@ from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from soro_node.middleware import set_middleware
+from soro_node.single_executor import SingleExecutor
 
 from soro_cli.errors import CliError
 
@@ -38,7 +38,7 @@ class RosSession(AbstractContextManager['RosSession']):
             f'soro_cli_{os.getpid()}', context=self._context, start_parameter_services=False,
             enable_rosout=False,
         )  # fmt: skip
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = SingleExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}
         return self

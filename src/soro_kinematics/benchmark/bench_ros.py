@@ -22,7 +22,7 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_mechanics.kernel_cache import use_kernel_cache
@@ -30,6 +30,7 @@ from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware
+from soro_node.single_executor import SingleExecutor
 from soro_node.testing import own_domain, wait_for, wait_until
 
 from soro_mechanics import load_robot
@@ -102,7 +103,7 @@ def repeat(action: Callable[[], Any]) -> list[float]:
 
 def spin(node: Node) -> None:
     """Spin a node in a thread of its own."""
-    executor = SingleThreadedExecutor()
+    executor = SingleExecutor()
     executor.add_node(node)
 
     def work() -> None:

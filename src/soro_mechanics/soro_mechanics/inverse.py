@@ -45,6 +45,7 @@ class Point:
     position_error: float
     orientation_error: float
     met: bool
+    rows: Array | None = None  # of the task there, as far as steps have shown them (`_secant`)
 
     @property
     def size(self) -> float:
@@ -201,8 +202,8 @@ def _search(
     size = point.z.size
     redundant = size > point.residual.size
     trust, penalty, curvature = TRUST, 0.0, np.eye(size)
-    rows: Array | None = None
-    exact = True
+    rows = point.rows
+    exact = rows is None
     for count in range(1, iterations + 1):
         if not point.q.status.converged:
             return point, False, count
@@ -235,7 +236,8 @@ def _search(
             moved = trial.z - point.z
             exact = redundant or trial.size > SECANT_BELOW * point.size
             if trial.met and not redundant:
-                return trial, True, count
+                seen = _secant(rows, moved, trial.residual - point.residual)
+                return replace(trial, rows=seen), True, count
             following = (
                 _task_rows(model, limits, goal, trial) if exact
                 else _secant(rows, moved, trial.residual - point.residual)

@@ -10,6 +10,10 @@ Whoever is told to end has ended within two seconds, whatever computes: the inte
 handlers between two bytecodes only, and a compiler or a kernel may keep the main thread from the
 next one for minutes. A second thread then makes the node safe and ends the process. Drivers are
 the exception: nothing cuts their talk with a device short.
+
+The middleware may stand still for ever in a lock of its own while something is destroyed, and with
+it the interpreter. A node that has nothing left to make safe is then ended from outside of both
+after `LAST_RESORT`: what its threads were doing is printed, the exit code is 1.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
+import faulthandler
 import os
 import signal
 import sys
@@ -28,7 +33,7 @@ from typing import Any, NoReturn
 
 import rclpy
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from soro_mechanics.errors import SoroError
@@ -37,12 +42,14 @@ from soro_mechanics.kernel_cache import use_kernel_cache
 from soro_node.early_start import end_signals
 from soro_node.middleware import set_middleware
 from soro_node.parent_death import die_with_parent
+from soro_node.single_executor import SingleExecutor
 
 # Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
 # 100 Hz, or a request whose kernels give the lock back many times, would wait each time.
 SWITCH_INTERVAL = 2e-4
 PATIENCE = 1.0  # s from a signal until another thread does what the main thread should
 ASIDE, LAST = 5, 10  # nice values, see `run`
+LAST_RESORT = 4.0  # s; a launcher loses patience after five
 LEAVE_TIME = 0.5  # s that a node which is safe has to take leave of the others
 
 
@@ -91,10 +98,14 @@ class StopSignals:
         finally:
             with self._acting:  # not taken any more once the process is being ended
                 self._interruptible = before
+                if not before:
+                    faulthandler.cancel_dump_traceback_later()  # the device is still to be told
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         # Runs in the main thread, between two bytecodes; repeated signals change nothing.
         asked, self._asked = self._asked, True
+        if self._interruptible and not asked:
+            _end_at_last()
         if self._interruptible and not self.spinning and not asked:
             raise StopRequested
 
@@ -202,7 +213,7 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety) 
     node = safety.node = factory()
     executor: Executor | None = None
     try:
-        executor = SingleThreadedExecutor()
+        executor = SingleExecutor()
         executor.add_node(node)
         if _wants_start(node) and not node.autostart() and node.exit_when_autostart_fails:
             return 1
@@ -212,9 +223,15 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety) 
     finally:
         signals.spinning = True  # from here on a signal must not cut the tidying short
         safety.make_safe()
+        _end_at_last()
         if executor is not None:
             executor.shutdown(timeout_sec=1.0)
         node.destroy_node()
+
+
+def _end_at_last() -> None:
+    """End the process after `LAST_RESORT`, from a thread that needs no interpreter."""
+    faulthandler.dump_traceback_later(LAST_RESORT, exit=True, file=sys.__stderr__)
 
 
 def _wants_start(node: Any) -> bool:
@@ -240,6 +257,7 @@ def _end_process(code: int) -> NoReturn:
 def _end_without_main_thread(safety: Safety) -> NoReturn:
     """Make the node safe and end the process: the main thread computes, or waits for that."""
     code = 1
+    _end_at_last()
     try:
         safety.make_safe()
         time.sleep(LEAVE_TIME)

@@ -3,6 +3,7 @@
 """The one main, in processes of their own: signals, exit codes, nothing on stderr."""
 
 from concurrent.futures import ThreadPoolExecutor
+import ctypes
 import hashlib
 import os
 import signal
@@ -20,7 +21,7 @@ LONGER = 1.0 + main_module.PATIENCE + main_module.LEAVE_TIME  # s, than a busy t
 
 PROGRAM = """
 import sys, threading
-from test_main import busy, LONGER, Slow
+from test_main import busy, keep_interpreter, LONGER, Slow
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import interruptible, run
 from soro_node.parameters import Parameter, ParameterTable
@@ -34,6 +35,7 @@ class Probe(GuardedLifecycleNode):
         super().__init__('probe')
         self.table = ParameterTable(self, TABLE)
         self.exit_when_autostart_fails = self.table.mode != 'patient'
+        self.stuck = self.table.mode == 'stuck'
     def configure(self):
         mode = self.table.mode
         if mode in ('refuse', 'patient'):
@@ -73,6 +75,10 @@ class Probe(GuardedLifecycleNode):
             threading.Event().wait(LONGER)
         assert self.context.ok()
         say('safe end')
+    def destroy_node(self):
+        if getattr(self, 'stuck', False):
+            keep_interpreter()
+        super().destroy_node()
 
 sys.exit(run(Probe, driver='driver' in sys.argv))
 """
@@ -101,6 +107,11 @@ def child():
     """Wait for a process that ends with this one."""
     code = 'import sys; sys.stdin.read()'
     subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE).wait()
+
+
+def keep_interpreter():
+    """Wait for a minute as the middleware does in a lock of its own: nobody gets the GIL."""
+    ctypes.PyDLL(None).sleep(60)
 
 
 busy = {'kernel': kernel, 'pool': pool, 'lane': lane, 'child': child}
@@ -213,6 +224,16 @@ def test_the_talk_of_a_driver_with_its_device_is_not_cut_short(start):
     process.child.send_signal(signal.SIGINT)
     # To its end, but what takes long is not begun any more.
     assert process.finish() == (0, ['talked', *SAFE], '')
+
+
+@pytest.mark.parametrize('kind', [(), ('driver',)], ids=['node', 'driver'])
+def test_what_stands_still_with_the_interpreter_is_ended_once_it_is_safe(start, kind):
+    process = start(*kind, *mode('stuck'))
+    process.read_until('ready')
+    process.child.send_signal(signal.SIGINT)
+    code, out, err = process.finish(LAUNCHER_PATIENCE)
+    assert (code, out) == (1, SAFE)
+    assert 'in keep_interpreter' in err
 
 
 def test_what_the_interpreter_takes_apart_at_its_end_is_not_waited_for(start):
