@@ -104,11 +104,11 @@ def keep_fit(report: CalibrationReport, path: Path, strips: Sequence[str]) -> Fl
 
 
 def write_report(
-    report: CalibrationReport, recording: FlexRecording, folder: Path, note: str = ''
+    report: CalibrationReport, recording: FlexRecording, folder: Path, *notes: str
 ) -> None:
     """Write the table and a picture of counts against what the fit predicts, good or bad."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = '\n'.join(filter(None, (report.text(), note)))
+    text = '\n'.join(filter(None, (report.text(), *notes)))
     (folder / TABLE).write_text(text + '\n', encoding='utf-8')
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -215,13 +215,13 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         if not (np.isfinite(goal.max_residual) and goal.max_residual >= 0.0):
             expected = 'a length of zero or more [m]'
             raise InvalidInput('max_residual', goal.max_residual, expected)
-        stored, flagged = self.path.with_name(RECORDING), ''
+        stored = self.path.with_name(RECORDING)
         if goal.use_recorded:
             raw = RawRecording.load(stored)
             if raw.names != self._strips or raw.angles.shape[1] != len(self._robot.actuators):
                 raise InvalidInput('use_recorded', str(stored), 'a recording of this robot')
         else:
-            raw, flagged = self._move_and_record(handle, goal, end)
+            raw = self._move_and_record(handle, goal, end)
             self._try(lambda: raw.save(stored))
         _tell(handle, MOVING, 'solving the model at every reading', 0)
         recording = raw.with_model(self._model(), end.check)
@@ -234,9 +234,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         )  # fmt: skip
         end.check()
         self._fill(result, report, len(raw.angles))
-        self._try(lambda: write_report(report, recording, self.path.parent, flagged))
+        notes = (f'recorded on {raw.taken or "a day that the file does not say"}', raw.warning)
+        self._try(lambda: write_report(report, recording, self.path.parent, *notes))
         if report.reasons:
-            raise PoorFit((*report.reasons, flagged) if flagged else report.reasons)
+            raise PoorFit(tuple(filter(None, (*report.reasons, raw.warning))))
         if goal.keep:
             end.check()  # who ends a goal wants the calibration as it was
             keep_fit(report, self.path, self._strips)
@@ -251,8 +252,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         except Exception as error:  # noqa: BLE001 - a picture has many ways to fail
             self.get_logger().warning(f'in {self.path.parent}, not written: {error}')
 
-    def _move_and_record(self, handle: Any, goal: Any, end: GoalEnd) -> tuple[RawRecording, str]:
-        """Return what was measured, and what the device said of sensors meanwhile."""
+    def _move_and_record(self, handle: Any, goal: Any, end: GoalEnd) -> RawRecording:
+        """Return what was measured."""
         table = self.table
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
         random = np.random.default_rng(None if table.seed < 0 else table.seed)
@@ -273,11 +274,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             motion.visit([*stops, limits.mean(axis=1)])
         finally:
             self._recorder = None
-        flagged = ''
-        if recorder.faulty:
-            flagged = f'flagged by the device meanwhile: {", ".join(sorted(recorder.faulty))}'
-            self.get_logger().warning(flagged)
-        return recorder.recording(), flagged
+        raw = recorder.recording()
+        if raw.warning:
+            self.get_logger().warning(raw.warning)
+        return raw
 
     def _model(self) -> Any:
         if self._device is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 import threading
 from zipfile import BadZipFile
@@ -38,15 +39,30 @@ class RawRecording:
         Sensors.
     angles : ndarray, shape (samples, m) [rad]
     counts : ndarray, shape (samples, sensors)
+    taken : str
+        When, UTC; empty where a file does not say.
+    flagged : tuple of str
+        Sensors that the device called faulty meanwhile.
     """
 
     names: tuple[str, ...]
     angles: Array
     counts: Array
+    taken: str = ''
+    flagged: tuple[str, ...] = ()
+
+    @property
+    def warning(self) -> str:
+        """What a fit to it must not conceal; empty: nothing."""
+        names = ', '.join(self.flagged)
+        return f'flagged by the device meanwhile: {names}' if names else ''
 
     def save(self, path: Path) -> None:
         """Write to a file (npz), whole or not at all; InvalidInput where that cannot be."""
-        data = {'names': np.array(self.names), 'angles': self.angles, 'counts': self.counts}
+        data = {
+            'names': np.array(self.names), 'angles': self.angles, 'counts': self.counts,
+            'taken': np.array(self.taken), 'flagged': np.array(self.flagged, dtype=str),
+        }  # fmt: skip
         write_whole(path, lambda file: np.savez(file, **data))
 
     @classmethod
@@ -64,13 +80,16 @@ class RawRecording:
             with np.load(path, allow_pickle=False) as data:
                 names = tuple(str(n) for n in data['names'])
                 angles, counts = (np.asarray(data[k], float) for k in ('angles', 'counts'))
+                taken, flagged = '', ()  # older files say neither
+                if 'taken' in data:
+                    taken, flagged = str(data['taken']), tuple(str(n) for n in data['flagged'])
         except UNREADABLE as error:
             expected = f'a recording that can be read ({error}); move again'
             raise InvalidInput('use_recorded', str(path), expected) from None
         good = angles.ndim == 2 and len(angles) and counts.shape == (len(angles), len(names))
         if not (good and np.isfinite(angles).all() and np.isfinite(counts).all()):
             raise InvalidInput('use_recorded', str(path), 'a whole recording; move again')
-        return cls(names, angles, counts)
+        return cls(names, angles, counts, taken, flagged)
 
     def with_model(
         self, device: HapticDevice, check: Callable[[], None] = lambda: None
@@ -165,7 +184,11 @@ class Recorder:
             if not self._angles:
                 expected = 'actuator_state and flex_state with equal stamps'
                 raise InvalidInput('samples', 0, expected, Code.NO_STATE)
-            return RawRecording(self._names, np.array(self._angles), np.array(self._counts))
+            taken = datetime.now(timezone.utc).isoformat(sep=' ', timespec='seconds')
+            return RawRecording(
+                self._names, np.array(self._angles), np.array(self._counts), taken,
+                tuple(sorted(self.faulty)),
+            )  # fmt: skip
 
     def _take(self, stamp: int, part: str, values: Array) -> None:
         if not np.all(np.isfinite(values)):

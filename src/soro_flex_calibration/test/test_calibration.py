@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From raw data of the emulated device to a calibration, and what is refused."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from soro_emulation.can_emulator import read_signals
@@ -158,6 +160,13 @@ def test_recordings_survive_the_file(raw, tmp_path):
     back = RawRecording.load(tmp_path / 'r.npz')
     assert back.names == raw.names
     np.testing.assert_array_equal(back.counts, raw.counts)
+    assert (back.taken, back.warning) == ('', '')
+    dataclasses.replace(raw, taken='2026-11-20', flagged=('b',)).save(tmp_path / 'r.npz')
+    assert 'b' in RawRecording.load(tmp_path / 'r.npz').warning
+    assert RawRecording.load(tmp_path / 'r.npz').taken == '2026-11-20'
+    # One without either, as older versions wrote it.
+    np.savez(tmp_path / 'r.npz', names=np.array(raw.names), angles=raw.angles, counts=raw.counts)
+    assert RawRecording.load(tmp_path / 'r.npz').taken == ''
 
 
 def test_samples_are_pairs_of_equal_stamps():

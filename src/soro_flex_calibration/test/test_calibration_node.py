@@ -145,6 +145,10 @@ def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(bench):
     assert not bench.file.exists()
     assert (bench.file.parent / 'flex_calibration.txt').exists()
     assert bench.robot.reloads == 0
+    # A later fit of that recording does not conceal it.
+    again = bench.run(use_recorded=True, keep=True)
+    assert 'flagged by the device meanwhile: flex_1' in again.error_message
+    assert 'recorded on 20' in (bench.file.parent / 'flex_calibration.txt').read_text()
 
 
 def test_wrong_goals_have_their_codes(bench):
@@ -173,7 +177,7 @@ def test_a_disk_that_takes_no_report_costs_no_fit_and_one_that_takes_no_fit_is_n
         raise OSError(errno.ENOSPC, 'No space left on device')
 
     monkeypatch.setattr(node_module, 'write_report', full)
-    monkeypatch.setattr(bench.node, '_move_and_record', lambda *arguments: (recorded, ''))
+    monkeypatch.setattr(bench.node, '_move_and_record', lambda *arguments: recorded)
     monkeypatch.setattr(RawRecording, 'save', full)
     result = bench.run(keep=True)
     assert result.error_code == Code.NONE, result.error_message

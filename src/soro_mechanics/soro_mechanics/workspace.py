@@ -145,11 +145,14 @@ def _solve(
     near = None
     for i in left:
         q = robot.forward(actuations[i], guess=near)
-        if not q.status.converged and near is not None:
+        # What a neighbour may have led astray is solved once more; what it says of itself
+        # does not depend on who came before.
+        if q.status.code is not Code.NONE and near is not None:
             q = robot.forward(actuations[i])
         codes[i] = int(q.status.code)
+        good = q.status.code is Code.NONE and not robot.engine.branches
+        near = q if good else None
         if q.status.converged:
-            near = None if robot.engine.branches else q
             tips[i] = q.tip
     return tips, codes
 

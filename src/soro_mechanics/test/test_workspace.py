@@ -3,6 +3,7 @@
 """Check batches: samples keep the limits, executors agree, failures are marked."""
 
 from concurrent.futures import ThreadPoolExecutor
+import dataclasses
 import re
 
 import numpy as np
@@ -112,3 +113,21 @@ def test_a_workspace_is_that_of_solves_by_themselves_where_there_are_branches():
 def test_samples_that_are_no_table_are_refused(robot, samples):
     with pytest.raises(InvalidInput, match='samples'):
         robot.workspace(samples)
+
+
+def test_no_sample_starts_from_an_unstable_one(robot, monkeypatch):
+    """Samples above 1 bar play unstable; each is asked cold, and begins nobody's search."""
+    guesses = []
+
+    def forward(actuation, guess=None, real=robot.forward):
+        guesses.append(guess)
+        q = real(actuation)
+        if actuation[0] > 1.0e5:
+            q = dataclasses.replace(q, status=dataclasses.replace(q.status, code=Code.UNSTABLE))
+        return q
+
+    monkeypatch.setattr(robot, 'forward', forward)
+    found = robot.workspace([[0.1e5, 0, 0], [1.2e5, 0, 0], [0.2e5, 0, 0], [0.3e5, 0, 0]])
+    assert list(found.codes) == [Code.NONE, Code.UNSTABLE, Code.NONE, Code.NONE]
+    starts = [None if g is None else g.actuation[0] for g in guesses]
+    assert starts == [None, 0.1e5, None, None, 0.2e5]

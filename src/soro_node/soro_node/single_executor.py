@@ -36,9 +36,14 @@ class SingleExecutor(SingleThreadedExecutor):
         return found
 
     def _trigger_if_needed(self) -> None:
-        if self._handling == threading.get_ident():
-            # Tasks that wait for each other may need another turn. The lock of the list is held
-            # by whoever adds one; to copy a list is one step of the interpreter.
-            if all(task.done() or task.executing() for task, _, _ in list(self._tasks)):
-                return
-        self._trigger()
+        if self._handling != threading.get_ident() or self._has_suspended():
+            self._trigger()
+
+    def _has_suspended(self) -> bool:
+        """Whether tasks wait, perhaps for each other: they may need another turn."""
+        tasks = getattr(self, '_tasks', None)
+        if tasks is None:  # an rclpy that keeps them elsewhere
+            return True
+        # Not under the lock of the list: whoever adds a task triggers within it. To copy a list is
+        # one step of the interpreter.
+        return not all(task.done() or task.executing() for task, _, _ in list(tasks))

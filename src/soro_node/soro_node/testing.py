@@ -15,7 +15,6 @@ from typing import Any
 
 from rclpy.action import ActionClient
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -26,6 +25,7 @@ from soro_node.main import spin
 from soro_node.middleware import set_middleware
 from soro_node.parameters import markdown_table
 from soro_node.robot_binding import ROBOT_PARAMETERS
+from soro_node.single_executor import SingleExecutor
 
 # What rclpy itself offers beside a node's own topics and services.
 BUILT_IN = (
@@ -66,7 +66,7 @@ class RosSession:
         self.context = Context()
         self.context.init(args=[], domain_id=own_domain())
         self._spinning: list[tuple[Any, Any, threading.Thread, Future]] = []
-        self._executors: dict[Any, SingleThreadedExecutor] = {}
+        self._executors: dict[Any, SingleExecutor] = {}
         self._actions: list[ActionClient] = []
         self.client = Node('test_client', namespace=namespace, context=self.context)
         self.spin(self.client)
@@ -86,7 +86,7 @@ class RosSession:
 
     def spin(self, node: Any) -> None:
         """Spin a node in its own thread until the session is closed."""
-        executor = self._executors[node] = SingleThreadedExecutor(context=self.context)
+        executor = self._executors[node] = SingleExecutor(context=self.context)
         executor.add_node(node)
         stop: Future = Future()
         thread = threading.Thread(target=spin, args=(executor, stop), daemon=True)

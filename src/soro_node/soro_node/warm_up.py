@@ -28,6 +28,7 @@ from soro_mechanics.configuration import Configuration
 from soro_mechanics.errors import SoroError
 from soro_mechanics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
 
 import soro_mechanics
 from soro_mechanics import load_robot
@@ -66,11 +67,19 @@ def _actions(robot: Robot, q: Configuration) -> tuple[Callable[[], object], ...]
         lambda: robot.forward(q.actuation, wrench, q),
         lambda: robot.jacobian(q),
         lambda: robot.compliance(q),
+        lambda: robot.compliance_along(q),
         lambda: robot.compliance_along(q, method='integral'),
         lambda: robot.inverse(q.tip[:3, 3], guess=q),
         lambda: robot.inverse(q.tip[:3, 3]),
-        lambda: robot.inverse(10.0 * q.tip[:3, 3], guess=q),  # out of reach: other kernels
+        lambda: _reach_too_far(robot, q),
     )
+
+
+def _reach_too_far(robot: Robot, q: Configuration) -> None:
+    """Ask for what is out of reach, which takes other kernels; the farther, the longer it takes."""
+    for times in (2.0, 10.0):
+        if robot.inverse(times * q.tip[:3, 3], guess=q).status.code is not Code.NONE:
+            return
 
 
 def is_compiled(robot: Robot) -> bool:

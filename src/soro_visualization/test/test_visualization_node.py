@@ -355,8 +355,8 @@ def test_a_cloud_is_read_whatever_else_is_in_it():
 
 def test_rviz_without_a_page_may_ask_for_ellipsoids():
     with RosSession() as ros:
-        bench = Bench(ros, viewer=False)
-        markers = ros.listen(MarkerArray, '/arm/markers')
+        bench = Bench(ros, '/rviz', viewer=False)  # the other one still asks under /arm
+        markers = ros.listen(MarkerArray, '/rviz/markers')
         wait_until(lambda: len(markers) > 3)
         assert bench.compliance_asked == 0
         on = Parameter('ellipsoids', value=True)

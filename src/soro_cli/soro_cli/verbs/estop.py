@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     problem = f'NOT confirmed within {ANSWER:g} s: {", ".join(silent)}' if silent else ''
     conclude(done, problem, arguments.json, f'. If a robot moves, {HARDWARE}')
     if not arguments.json:
-        here = f' -n {found[0].lstrip("/")}' if len(found) == 1 else ' -n NAME'
+        here = f' -n {found[0].lstrip("/") or "/"}' if len(found) == 1 else ' -n NAME'
         before = '' if release else f'soro estop --release{here}, then '
         note(f'to go on: {before}soro stop --clear{here}')
     return 0

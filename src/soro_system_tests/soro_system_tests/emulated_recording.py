@@ -37,9 +37,11 @@ class EmulatedRun:
     states: Actuation
 
     def actuation(self) -> Actuation:
+        """Return what the driver said."""
         return self.states
 
     def shapes(self, topic: str) -> None:
+        """Return nothing: no solver ran."""
         return None
 
 
