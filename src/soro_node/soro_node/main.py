@@ -224,9 +224,27 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety) 
         signals.spinning = True  # from here on a signal must not cut the tidying short
         safety.make_safe()
         _end_at_last()
+        _gather_threads()
         if executor is not None:
             executor.shutdown(timeout_sec=1.0)
         node.destroy_node()
+
+
+def _gather_threads() -> None:
+    """Put every thread of this process on one core for what is left to do (Linux).
+
+    A participant of Fast DDS that is destroyed waits in a loop which frees its lock for a moment
+    only (its issue 6513). Where another node leaves at the same moment, the thread that hears of
+    it needs that lock; on a core of its own it comes too late every time, for ever: of 480 nodes
+    that ended six at a time two never did. On the same core it gets its turn.
+    """
+    if not hasattr(os, 'sched_setaffinity'):
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    core = {cores[os.getpid() % len(cores)]}
+    for thread in os.listdir('/proc/self/task'):
+        with contextlib.suppress(OSError):  # it has just ended
+            os.sched_setaffinity(int(thread), core)
 
 
 def _end_at_last() -> None:

@@ -76,7 +76,7 @@ def _actions(robot: Robot, q: Configuration) -> tuple[Callable[[], object], ...]
 
 
 def _reach_too_far(robot: Robot, q: Configuration) -> None:
-    """Ask for what is out of reach, which takes other kernels; the farther, the longer it takes."""
+    """Ask for what is out of reach: other kernels. The farther it is, the longer it takes."""
     for times in (2.0, 10.0):
         if robot.inverse(times * q.tip[:3, 3], guess=q).status.code is not Code.NONE:
             return

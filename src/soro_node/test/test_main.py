@@ -21,7 +21,7 @@ LONGER = 1.0 + main_module.PATIENCE + main_module.LEAVE_TIME  # s, than a busy t
 
 PROGRAM = """
 import sys, threading
-from test_main import busy, keep_interpreter, LONGER, Slow
+from test_main import busy, cores_of_threads, keep_interpreter, LONGER, Slow
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import interruptible, run
 from soro_node.parameters import Parameter, ParameterTable
@@ -36,6 +36,7 @@ class Probe(GuardedLifecycleNode):
         self.table = ParameterTable(self, TABLE)
         self.exit_when_autostart_fails = self.table.mode != 'patient'
         self.stuck = self.table.mode == 'stuck'
+        self.counts = self.table.mode == 'count'
     def configure(self):
         mode = self.table.mode
         if mode in ('refuse', 'patient'):
@@ -78,6 +79,8 @@ class Probe(GuardedLifecycleNode):
     def destroy_node(self):
         if getattr(self, 'stuck', False):
             keep_interpreter()
+        if getattr(self, 'counts', False):
+            say(cores_of_threads())
         super().destroy_node()
 
 sys.exit(run(Probe, driver='driver' in sys.argv))
@@ -112,6 +115,11 @@ def child():
 def keep_interpreter():
     """Wait for a minute as the middleware does in a lock of its own: nobody gets the GIL."""
     ctypes.PyDLL(None).sleep(60)
+
+
+def cores_of_threads():
+    """Return how many cores the threads of this process may use together."""
+    return len(set().union(*(os.sched_getaffinity(int(t)) for t in os.listdir('/proc/self/task'))))
 
 
 busy = {'kernel': kernel, 'pool': pool, 'lane': lane, 'child': child}
@@ -234,6 +242,14 @@ def test_what_stands_still_with_the_interpreter_is_ended_once_it_is_safe(start, 
     code, out, err = process.finish(LAUNCHER_PATIENCE)
     assert (code, out) == (1, SAFE)
     assert 'in keep_interpreter' in err
+
+
+def test_threads_share_a_core_while_the_middleware_is_taken_down(start):
+    """Else a node that leaves together with others may never come to an end."""
+    process = start(*mode('count'))
+    process.read_until('ready')
+    process.child.send_signal(signal.SIGINT)
+    assert process.finish() == (0, [*SAFE, '1'], '')
 
 
 def test_what_the_interpreter_takes_apart_at_its_end_is_not_waited_for(start):
