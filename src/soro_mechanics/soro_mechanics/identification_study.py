@@ -58,11 +58,16 @@ class Draw:
         return (self.found.low <= self.truth) & (self.truth <= self.found.high)
 
 
+def space_of(robot: str, model: str) -> ParameterSpace:
+    """Return the numbers of a robot of the catalogue that are fitted by default."""
+    description = read_robot_file(find_robot_file(robot))
+    return ParameterSpace(description, default_parameters(Robot(description, model)))
+
+
 def draw(study: Study, seed: int, postures: int = POSTURES) -> Draw:
     """Make a robot of known numbers, measure it, identify it."""
     random = np.random.default_rng(seed)
-    description = read_robot_file(find_robot_file(study.robot))
-    space = ParameterSpace(description, default_parameters(Robot(description, study.model)))
+    space = space_of(study.robot, study.model)
     truth = 1.0 + random.uniform(-SPREAD, SPREAD, len(space.names))
     data = measured(space.robot(truth.tolist(), study.model), random, study.reach, postures)
     return Draw(truth, identify(space, study.model, data, seed=seed))

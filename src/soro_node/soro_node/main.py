@@ -106,8 +106,8 @@ class StopSignals:
         asked, self._asked = self._asked, True
         if self._interruptible and not asked:
             _end_at_last()
-        if self._interruptible and not self.spinning and not asked:
-            raise StopRequested
+            if not self.spinning:
+                raise StopRequested
 
     def _watch(self) -> None:
         while not any(number in self._numbers for number in os.read(self._read, 64)):

@@ -22,20 +22,17 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 from soro_cli.recording.identify_postures import postures
-from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.identification import Identification, identify
 from soro_mechanics.identification_offsets import Offsets
-from soro_mechanics.identification_parameters import default_parameters, ParameterSpace
-from soro_mechanics.identification_study import draw, Study
+from soro_mechanics.identification_parameters import ParameterSpace
+from soro_mechanics.identification_study import draw, space_of, SPREAD, Study
 from soro_mechanics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file
 
 from soro_system_tests.emulated_recording import record
 from soro_system_tests.recording_load import machine
 from soro_system_tests.soft_parallel_real_time import replace_section
 
-SPREAD = 0.08  # of the known factors around one
 OFFSET = 0.2, 0.5  # of the offsets' scales, a tenth of the range or of the length each
 HYSTERESIS = 0.0  # no robot file has a number for it, so there is none to be found
 SPEED = 10e-3  # m/s, what the verb takes
@@ -98,12 +95,6 @@ class Trial:
     recovered: bool
     width: dict[str, float]
     error: dict[str, float]
-
-
-def space_of(robot: str, model: str) -> ParameterSpace:
-    """Return the numbers of a robot file that are fitted by default."""
-    description = read_robot_file(find_robot_file(robot))
-    return ParameterSpace(description, default_parameters(Robot(description, model)))
 
 
 def of_recording(case: Case, seed: int) -> Trial:

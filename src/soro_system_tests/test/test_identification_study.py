@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from soro_cli.errors import CliError
 from soro_cli.recording.identify_postures import held, postures, SETTLING, WINDOW
+from soro_mechanics.identification_study import space_of
 from soro_system_tests.emulated_recording import record
 from soro_system_tests.identification_study import (
     CASES,
@@ -15,7 +16,6 @@ from soro_system_tests.identification_study import (
     of_postures,
     of_recording,
     OFFSET_CASES,
-    space_of,
     SPEED,
     Trial,
 )
