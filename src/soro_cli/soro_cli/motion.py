@@ -22,7 +22,8 @@ STEADY = 0.3  # s within the tolerance before a robot counts as arrived
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _STATES = {
     0: 'has no communication with its device',
-    1: 'is inactive: activate it (ros2 lifecycle set, or launch with autostart:=true)',
+    1: 'is inactive: `soro stop --clear`; after autostart:=false activate it, see '
+    'docs/interfaces.md',
     3: 'has lost its commands and went safe',
     4: 'is in FAULT: find the cause, then `soro stop --clear`',
     5: 'is in ESTOP: release the emergency stop, then `soro stop --clear`',

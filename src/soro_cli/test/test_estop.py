@@ -8,6 +8,7 @@ import pytest
 from rclpy.node import Node
 from soro_cli.main import main
 from soro_cli.verbs import estop
+from soro_driver.device import Fault
 from soro_node.qos import LATCHED, LOSSY
 from soro_node.testing import own_domain, RosSession, wait_until
 from std_msgs.msg import Bool
@@ -17,12 +18,13 @@ from soro_msgs.msg import ActuatorState
 
 
 class Driver(Node):
-    """Listens to `estop` and tells its state; `deaf` ones stay ACTIVE."""
+    """Listens to `estop` and tells its state; `deaf` ones stay ACTIVE, `lost` have no device."""
 
-    def __init__(self, deaf: bool = False, **options) -> None:
+    def __init__(self, deaf: bool = False, lost: bool = False, **options) -> None:
         super().__init__('driver', **options)
         self.heard: list[bool] = []
         self._deaf = deaf
+        self._faults = int(Fault.COMMUNICATION) if lost else 0
         self._state = ActuatorState.ACTIVE
         self.create_service(Trigger, 'driver/stop', lambda request, response: response)
         self.create_subscription(Bool, 'estop', self._on_estop, LATCHED)
@@ -35,7 +37,7 @@ class Driver(Node):
             self._state = ActuatorState.ESTOP
 
     def _tell(self) -> None:
-        self._states.publish(ActuatorState(device_state=self._state))
+        self._states.publish(ActuatorState(device_state=self._state, faults=self._faults))
 
 
 @pytest.fixture
@@ -43,8 +45,8 @@ def drivers(monkeypatch):
     monkeypatch.setenv('ROS_DOMAIN_ID', str(own_domain()))
     with RosSession() as ros:
 
-        def add(space, deaf=False):
-            driver = Driver(deaf, namespace=space, context=ros.context)
+        def add(space, **how):
+            driver = Driver(**how, namespace=space, context=ros.context)
             ros.spin(driver)
             return driver
 
@@ -80,6 +82,19 @@ def test_a_driver_that_does_not_obey_is_named(drivers, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert 'NOT confirmed within 0.5 s: /deaf (done: /left: emergency stop)' in said
     assert 'emergency stop of the hardware' in said
+
+
+def test_a_stop_that_reached_no_device_is_not_confirmed(drivers, monkeypatch, capsys):
+    monkeypatch.setattr(estop, 'ANSWER', 0.5)
+    drivers('/left')
+    gone = drivers('/gone', lost=True)
+    assert main(['estop']) == 1
+    assert gone.heard == [True]
+    said = capsys.readouterr().err
+    unsure = 'device lost, outputs not confirmed safe'
+    assert f'NOT confirmed within 0.5 s: /gone (latched; {unsure}) (done: /left' in said
+    assert main(['estop', '--release', '-n', 'gone']) == 0
+    assert capsys.readouterr().out == f'/gone: released; {unsure}\n'
 
 
 def test_a_namespace_without_a_driver_is_told_what_runs(drivers, capsys):

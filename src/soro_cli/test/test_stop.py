@@ -95,6 +95,7 @@ def test_one_that_does_not_answer_or_refuses_holds_nobody_up(
     said = capsys.readouterr().err
     assert '/dead: driver/stop did not answer within 0.5 s; /right: SAFE' in said
     assert 'done: /left: SAFE' in said
+    assert 'If a robot moves, use the emergency stop of the hardware.' in said
 
 
 def test_a_viewer_that_waits_for_a_driver_is_no_robot(ros, drivers, capsys):

@@ -67,6 +67,8 @@ class ControlLoop:
         Steady clock [s].
     priority : int
         SCHED_FIFO priority of the thread; 0: none.
+    unsafe : set of str, optional
+        Names of devices that could not be made safe; loops that follow each other share it.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class ControlLoop:
         failed: Callable[[BaseException], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         priority: int = 0,
+        unsafe: set[str] | None = None,
     ) -> None:
         self.device = device
         self.law = law
@@ -107,7 +110,8 @@ class ControlLoop:
         self._engaged: Demand | None = None
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
-        self._unsafe: set[str] = set()
+        self._unsafe: set[str] = set() if unsafe is None else unsafe
+        self._passed = math.nan  # when the last pass ended
         self._stops = 0
         self._finished = False
 
@@ -125,7 +129,8 @@ class ControlLoop:
 
     def start(self) -> None:
         """Start ticking."""
-        self._feedback.feed(self._clock())
+        self._passed = self._clock()
+        self._feedback.feed(self._passed)
         self._thread.start()
 
     def arm(self) -> None:
@@ -192,8 +197,18 @@ class ControlLoop:
 
     @property
     def unsafe(self) -> list[str]:
-        """Devices that could not be made safe, and that nobody has opened again since."""
-        return sorted(self._unsafe.copy())  # a loop that was left alone may still change it
+        """Devices not confirmed safe: nobody has opened them again, or the loop is to end yet."""
+        names = self._unsafe.copy()  # a loop that was left alone may still change it
+        if self._thread.stopping and self.safety.connected:
+            names.add(_name(self.identity))
+        return sorted(names)
+
+    @property
+    def hung(self) -> bool:
+        """Whether a pass takes longer than any device may keep it: nobody watches the robot."""
+        settings = self.settings
+        longest = self.device.open_timeout + max(settings.ttl, settings.feedback_timeout)
+        return self._thread.running and self._clock() - self._passed > longest
 
     @property
     def figures(self) -> Any:
@@ -230,6 +245,7 @@ class ControlLoop:
         tick = self.tick(lateness)
         if not self._thread.stopping:  # nobody may be there any more to see it
             self._observer(tick)
+        self._passed = self._clock()
 
     def _guarded(self, action: Callable[[], Flags], otherwise: Flags) -> Flags:
         try:
@@ -354,12 +370,11 @@ class ControlLoop:
             self._commanded.copy(),
             nothing if reading is None else reading.applied,
             nothing if reading is None else reading.measured,
-            flags, safety.state,
-            safety.faults | (0 if safety.connected else int(Fault.COMMUNICATION)),
-            safety.reason, self._engaged, reading, self._stops,
+            flags, safety.state, safety.present_faults, safety.reason, self._engaged, reading,
+            self._stops,
         )  # fmt: skip
 
-    # Transitions ------------------------------------------------------------------------------
+    # Transitions: outputs first, then the log, which may keep whoever writes waiting ----------
 
     def _open(self) -> Identity:
         identity = self.device.open()
@@ -387,27 +402,27 @@ class ControlLoop:
             self._retry_after = min(2.0 * self._retry_after, LAST_RETRY)
 
     def _lost(self, reason: str) -> None:
-        self._log(f'device lost: {reason}')
         self.safety.lost(reason)
         self._disengage()
         self._reading = None
         self._set_point.rest()
         self._make_safe_quietly()  # one way may still work
         self.device.close()
+        self._log(f'device lost: {reason}')
         self._retry_at = self._clock() + self._retry_after
 
     def _fault(self, bits: int, reason: str) -> None:
         if self.safety.fault(bits, reason):
-            self._log(f'fault: {reason}')
             self._disengage()
             self._make_safe()
+            self._log(f'fault: {reason}')
 
     def _heed_estop(self) -> None:
         if self.safety.latch_estop():
-            self._log('emergency stop')
             self._disengage()
             if self.safety.connected:
                 self._make_safe()
+            self._log('emergency stop')
 
     def _stop(self, reason: str) -> None:
         self._stops += 1
@@ -415,11 +430,12 @@ class ControlLoop:
         self.law.stopped(self._clock())
 
     def _begin_safe(self, reason: str) -> None:
-        if self.safety.begin_safe(reason):
-            self._log(f'safe action: {reason}')
+        began = self.safety.begin_safe(reason)
         self._disengage()
         if self.settings.safe_action == RELEASE and self.safety.connected:
             self._make_safe()
+        if began:
+            self._log(f'safe action: {reason}')
 
     def _arm(self) -> None:
         self.safety.check_may_arm()

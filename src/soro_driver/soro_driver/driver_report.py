@@ -14,6 +14,8 @@ from soro_driver.device import DeviceState, fault_names
 from soro_driver.law import CommandInlet
 
 MISSED_WARNING = 0.01  # part of all slots: the loop is not what it is supposed to be
+LOST = 'device lost, outputs not confirmed safe'
+HUNG = 'control loop does not answer, outputs not confirmed safe'
 
 
 class Level(IntEnum):
@@ -70,10 +72,15 @@ def device_status(loop: ControlLoop, emulated: bool | None) -> Status:
     }[state]
     if state is DeviceState.UNCONFIGURED and identity is not None:
         level, message = Level.ERROR, 'device lost; reconnecting'
+    if state is DeviceState.ESTOP and not safety.connected:
+        message = f'emergency stop; {LOST}'
+    if loop.hung:
+        level, message = Level.ERROR, HUNG
     values = {
         'state': state.name,
         'reason': safety.reason,
-        'faults': f'{safety.faults:#010x}',
+        'faults': f'{safety.present_faults:#010x}',
+        'not_made_safe': ', '.join(loop.unsafe),
         'model': '' if identity is None else identity.model,
         'serial': '' if identity is None else identity.serial,
         'reconnections': loop.reconnections,
@@ -83,6 +90,13 @@ def device_status(loop: ControlLoop, emulated: bool | None) -> Status:
         values['emulated'] = str(emulated).lower()
     values |= {f'link_{name}': count for name, count in loop.device.link_counts().items()}
     return Status('device', level, message, values)
+
+
+def left_unsafe(loop: ControlLoop | None) -> str:
+    """Say what a loop that was told to end has left unsafe; empty: nothing."""
+    if loop is None or not (loop.running or loop.unsafe):
+        return ''
+    return ': '.join(filter(None, ('outputs not made safe from here', ', '.join(loop.unsafe))))
 
 
 def command_status(inlet: CommandInlet) -> Status:
@@ -98,11 +112,14 @@ def command_status(inlet: CommandInlet) -> Status:
 def loop_status(loop: ControlLoop) -> Status:
     """Say how well the loop keeps time."""
     figures = loop.figures
-    late = figures.missed_part > MISSED_WARNING
-    message = 'slots missed' if late else 'in time'
+    level, message = Level.OK, 'in time'
+    if loop.hung:
+        level, message = Level.ERROR, HUNG
+    elif figures.missed_part > MISSED_WARNING:
+        level, message = Level.WARN, 'slots missed'
     values: dict[str, Any] = {'rate_hz': 1.0 / figures.period}
     for name, numbers in (('lateness', figures.lateness), ('work', figures.work)):
         for part, value in zip(('p50', 'p99', 'p99.9', 'max'), numbers, strict=True):
             values[f'{name}_{part}_ms'] = 1e3 * value
     values |= {'ticks': figures.ticks, 'missed': figures.missed, 'scheduling': loop.note}
-    return Status('loop', Level.WARN if late else Level.OK, message, values)
+    return Status('loop', level, message, values)

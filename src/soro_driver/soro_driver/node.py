@@ -19,7 +19,7 @@ from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import run as run_node
 from soro_node.parameters import ParameterTable
-from soro_node.qos import LATCHED
+from soro_node.qos import ESTOP
 from soro_node.robot_binding import read_description
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -30,7 +30,7 @@ from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Device, DeviceError, DeviceLost, DeviceState, DeviceTimeout
 from soro_driver.driver_messages import flex_message, stamp_nanoseconds, state_message
 from soro_driver.driver_parameters import PARAMETERS
-from soro_driver.driver_report import report, Status
+from soro_driver.driver_report import left_unsafe, LOST, report, Status
 from soro_driver.endpoint import derive, Endpoint
 from soro_driver.law import CommandInlet, Law
 from soro_driver.safety import NotAllowed
@@ -71,7 +71,9 @@ class DriverNode(GuardedLifecycleNode):
         self._inlet: CommandInlet | None = None
         self._gate: CommandGate | None = None
         self._connected: ControlLoop | None = None
-        self._left: ControlLoop | None = None  # by a clean-up that could not make it safe
+        self._left: ControlLoop | None = None  # by a clean-up or an end
+        self._unsafe: set[str] = set()  # devices, of all its loops
+        self._ended = False
         self._estop_pressed = False
         self._estop_latched = False
         self._fell = False  # deactivated by itself, not by a person
@@ -82,7 +84,7 @@ class DriverNode(GuardedLifecycleNode):
         self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
         self._flex_publisher: Any = None
         self.listen_to_commands()
-        self.create_subscription(Bool, 'estop', self._on_estop, LATCHED)
+        self.create_subscription(Bool, 'estop', self._on_estop, ESTOP)
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -101,6 +103,7 @@ class DriverNode(GuardedLifecycleNode):
         """Read the robot file, connect, and begin to publish the state; nothing moves."""
         loop, self._connected = self._connected or self._connect(), None
         self._loop = loop
+        self._cancel_retry()
         if self._estop_latched:
             loop.estop(True)
             loop.estop(self._estop_pressed)
@@ -120,17 +123,19 @@ class DriverNode(GuardedLifecycleNode):
         elif self.get_parameter('use_sim_time').value:
             raise InvalidInput('use_sim_time', True, 'false: real hardware runs in real time')
         device = self.make_device(settings, robot, endpoint)
-        self._gate = CommandGate(robot.actuators, robot.coupled_limits)
-        law = self.make_law(robot, self._gate, settings)
+        gate = CommandGate(robot.actuators, robot.coupled_limits)
+        law = self.make_law(robot, gate, settings)
         loop = ControlLoop(
-            device, law, self._gate, settings, observer=self._publish,
-            log=self.get_logger().info, failed=self._on_failure, priority=values['priority'],
+            device, law, gate, settings, observer=self._publish, log=self.get_logger().info,
+            failed=self._on_failure, priority=values['priority'], unsafe=self._unsafe,
         )  # fmt: skip
         try:
             loop.open()
         except DeviceError:
             loop.shutdown()
             raise
+        self._gate = gate
+        self.use_law(law)
         return loop
 
     def make_device(
@@ -143,8 +148,11 @@ class DriverNode(GuardedLifecycleNode):
         self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
     ) -> Law:
         """Return what decides the set-points."""
-        self._inlet = CommandInlet(gate, settings.command_timeout)
-        return self._inlet
+        return CommandInlet(gate, settings.command_timeout)
+
+    def use_law(self, law: Any) -> None:
+        """Hand what is commanded to what `make_law` returned: its device has answered."""
+        self._inlet = law
 
     def activate(self) -> None:
         """Arm the device; the first command must start where the robot is."""
@@ -160,11 +168,13 @@ class DriverNode(GuardedLifecycleNode):
         loop, self._loop, self._inlet = self._loop, None, None
         self._fell = False
         if loop is not None:
-            self._left = None if loop.shutdown() else loop
-            if self._left is not None:
-                self.get_logger().error('the outputs could not be made safe from here')
+            self._left = loop
+            loop.shutdown()
+            unsafe = left_unsafe(loop)
+            if unsafe:
+                self.get_logger().error(unsafe)
         self._last_state = DeviceState.UNCONFIGURED
-        self._diagnostics.report('device', Level.WARN, 'not configured')
+        self._report_rest()
 
     def stop_outputs(self) -> None:
         """Make the outputs safe, whatever the state."""
@@ -174,18 +184,14 @@ class DriverNode(GuardedLifecycleNode):
     def make_safe(self) -> None:
         """Make the outputs safe, close the device, and say so; the process ends after this."""
         self.active = False
-        if self._retry_timer is not None:
-            self._retry_timer.cancel()
-        loop, self._loop = self._loop or self._connected or self._left, None
+        self._cancel_retry()
+        self._left = loop = self._loop or self._connected or self._left
+        self._loop = self._connected = None
         if loop is None:
             return
-        safe = loop.shutdown(EXIT_TIMEOUT)
-        level = Level.OK if safe else Level.ERROR
-        message = 'ended, outputs safe' if safe else 'ended; outputs not made safe from here'
-        if loop.unsafe:
-            message += f': {", ".join(loop.unsafe)}'
-        self._diagnostics.report('device', level, message)
-        self.get_logger().info(message)
+        loop.shutdown(EXIT_TIMEOUT)
+        self._ended = True
+        self.get_logger().info(self._report_rest())
 
     def autostart(self) -> bool:
         """Configure and activate once; a device that is still starting is waited for."""
@@ -239,9 +245,14 @@ class DriverNode(GuardedLifecycleNode):
         return self._calm >= CALM_LOOKS
 
     def _retry(self) -> None:
-        if not self._wait_for_device():
-            self._retry_timer.cancel()
+        if self._loop is None and not self._wait_for_device():
+            self._cancel_retry()
             super().autostart()
+
+    def _cancel_retry(self) -> None:
+        """Wait for the device no longer: the driver is configured, by a person too, or ends."""
+        if self._retry_timer is not None:
+            self._retry_timer.cancel()
 
     # Messages ---------------------------------------------------------------------------------
 
@@ -287,12 +298,16 @@ class DriverNode(GuardedLifecycleNode):
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._loop is None:
-            response.success, response.message = True, 'not configured: nothing moves'
+            unsafe = left_unsafe(self._left)
+            response.success = not unsafe
+            response.message = f'not configured: {unsafe or "nothing moves"}'
             return response
         error = self._asked('stop', lambda loop: loop.stop('stopped by driver/stop'))
-        response.success = error is None
+        safety = self._loop.safety
+        response.success = error is None and safety.connected
         # Of the loop itself: the topics of this tick are not out yet.
-        response.message = self._loop.safety.state.name if error is None else str(error)
+        message = safety.state.name if safety.connected else LOST
+        response.message = message if error is None else str(error)
         return response
 
     def _on_clear_fault(
@@ -364,6 +379,8 @@ class DriverNode(GuardedLifecycleNode):
             raise RuntimeError('the control loop has ended') from self._failure
         loop = self._loop
         if loop is None:
+            if self._left is not None:
+                self._report_rest()
             return
         for status in self.statuses(loop):
             level = Level(int(status.level))
@@ -372,6 +389,19 @@ class DriverNode(GuardedLifecycleNode):
             self.get_logger().error(f'deactivated: {loop.safety.reason or loop.safety.state.name}')
             self.trigger_deactivate()
             self._fell = True
+
+    def _report_rest(self) -> str:
+        """Say that no loop runs, and what the last one left unsafe as long as that is so."""
+        unsafe = left_unsafe(self._left)
+        if unsafe:
+            what = 'ended' if self._ended else 'not configured'
+            level, message = Level.ERROR, f'{what}; {unsafe}'
+        elif self._ended:
+            level, message = Level.OK, 'ended, outputs safe'
+        else:
+            level, message = Level.WARN, 'not configured'
+        self._diagnostics.report('device', level, message)
+        return message
 
     def _running_loop(self) -> ControlLoop:
         if self._loop is None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 
-from soro_driver.device import DeviceState
+from soro_driver.device import DeviceState, Fault
 
 
 class NotAllowed(SoroError):
@@ -34,8 +34,6 @@ class SafetyState:
 
     Attributes
     ----------
-    reason : str
-        Why the state is what it is, for a person; empty while nothing is wrong.
     faults : int
         Latched fault bits.
     safe_done : bool
@@ -43,9 +41,10 @@ class SafetyState:
     """
 
     def __init__(self) -> None:
-        self.reason = ''
         self.faults = 0
         self.safe_done = False
+        self._cause = ''  # of what is latched, or of the safe action
+        self._loss = ''  # why the device does not answer
         self._connected = False
         self._armed = False
         self._safe = False
@@ -68,8 +67,18 @@ class SafetyState:
 
     @property
     def connected(self) -> bool:
-        """Whether the device answers."""
+        """Whether the device answers; what does not is not confirmed safe by any request."""
         return self._connected
+
+    @property
+    def reason(self) -> str:
+        """Why the state is what it is, for a person; empty while nothing is wrong."""
+        return '; '.join(part for part in (self._cause, self._loss) if part)
+
+    @property
+    def present_faults(self) -> int:
+        """Latched fault bits, and COMMUNICATION while the device does not answer."""
+        return self.faults | (0 if self._connected else int(Fault.COMMUNICATION))
 
     @property
     def armed(self) -> bool:
@@ -85,14 +94,19 @@ class SafetyState:
     def opened(self) -> None:
         """Note that the device answers: it is connected and not armed."""
         self._connected, self._armed, self._safe = True, False, False
+        self._loss = ''
         if not self.faults and not self._estop_latched:
-            self.reason = ''
+            self._cause = ''
 
     def lost(self, reason: str) -> None:
-        """Note that the device does not answer; it will have to be armed again."""
+        """Note that the device does not answer; it will have to be armed again.
+
+        What is latched stays its own cause: the reason names both.
+        """
         self._connected, self._armed, self._safe = False, False, False
+        self._loss = reason
         if not self.faults and not self._estop_latched:
-            self.reason = reason
+            self._cause = ''
 
     def check_may_arm(self) -> None:
         """Refuse to arm unless the device answers and nothing is latched.
@@ -106,7 +120,7 @@ class SafetyState:
         if state is DeviceState.ESTOP:
             raise NotAllowed('emergency stop: release it, then call driver/clear_fault')
         if state is DeviceState.UNCONFIGURED:
-            raise NotAllowed(f'no device: {self.reason or "not connected yet"}')
+            raise NotAllowed(f'no device: {self._loss or "not connected yet"}')
         if state is DeviceState.FAULT:
             raise NotAllowed(
                 f'latched fault: {self.reason}; remove the cause, then call driver/clear_fault',
@@ -116,7 +130,7 @@ class SafetyState:
     def arm(self) -> None:
         """Become ACTIVE; `check_may_arm` is the condition."""
         self.check_may_arm()
-        self._armed, self._safe, self.safe_done, self.reason = True, False, False, ''
+        self._armed, self._safe, self.safe_done, self._cause = True, False, False, ''
 
     def disarm(self) -> None:
         """Become INACTIVE (from ACTIVE or SAFE)."""
@@ -127,7 +141,7 @@ class SafetyState:
         if not self._armed:
             return False
         began = not self._safe
-        self._safe, self.safe_done, self.reason = True, False, reason
+        self._safe, self.safe_done, self._cause = True, False, reason
         return began
 
     def end_safe(self) -> None:
@@ -137,13 +151,13 @@ class SafetyState:
     def engage(self) -> None:
         """Leave SAFE: a new first command was accepted."""
         if self.accepts_commands:
-            self._safe, self.safe_done, self.reason = False, False, ''
+            self._safe, self.safe_done, self._cause = False, False, ''
 
     def fault(self, bits: int, reason: str) -> bool:
         """Latch faults; whether any of them is new. The first reason is kept: it is the cause."""
         new = bits & ~self.faults
         if new and not self.faults and not self._estop_latched:
-            self.reason = reason
+            self._cause = reason
         self.faults |= bits
         if self.faults:
             self._armed, self._safe = False, False
@@ -166,7 +180,7 @@ class SafetyState:
         if self._estop_latched:
             return False
         self._estop_latched, self._armed, self._safe = True, False, False
-        self.reason = 'emergency stop'
+        self._cause = 'emergency stop'
         return True
 
     def check_may_clear(self) -> None:
@@ -178,4 +192,4 @@ class SafetyState:
         """Forget latched faults and the e-stop; becomes INACTIVE, arms nothing."""
         self.check_may_clear()
         self.faults, self._estop_latched, self._armed, self._safe = 0, False, False, False
-        self.reason = '' if self._connected else self.reason
+        self._cause = ''

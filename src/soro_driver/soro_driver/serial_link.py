@@ -13,11 +13,13 @@ import threading
 import time
 from typing import Any
 
+from soro_mechanics.missing_package import how_to_install
+
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader
 
-INSTALL = 'pip install pyserial==3.5'
+INSTALL = how_to_install('pyserial==3.5')
 READ_TIMEOUT = 0.1  # s, after which the thread looks whether it shall end
 MOST_WAITING = 4096  # frames that nobody took; the oldest go first
 

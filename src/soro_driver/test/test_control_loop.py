@@ -561,6 +561,34 @@ def test_a_stall_at_rest_is_ridden_out(rig):
     assert rig.tick(lateness=1.0).state is DeviceState.ACTIVE
 
 
+def lose_it(rig):
+    rig.device.fail['read'] = DeviceLost('cable')
+
+
+def break_it(rig):
+    rig.device.fail['write'] = DeviceError('card: error')
+
+
+def press_it(rig):
+    rig.loop.estop(True)
+
+
+def stop_it(rig):
+    rig.loop.stop('stopped')
+
+
+@pytest.mark.parametrize('trouble', [lose_it, break_it, press_it, stop_it])
+def test_outputs_are_made_safe_before_the_log_can_keep_the_loop_waiting(make_rig, trouble):
+    rig = make_rig(safe_action=RELEASE)
+    reach(rig, BAR, 0.0, 0.0)
+    calls = rig.device.calls
+    calls.clear()
+    rig.loop._log = lambda line: calls.append('log')
+    trouble(rig)
+    rig.tick()
+    assert calls.index('make_safe') < calls.index('log')
+
+
 def test_failing_to_vent_loses_the_device(rig):
     reach(rig, BAR, 0.0, 0.0)
     rig.device.fail['make_safe'] = DeviceLost('cable')

@@ -8,11 +8,15 @@ import time
 
 import pytest
 from rclpy.context import Context
+from rclpy.duration import Duration
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.node import DriverNode
 from soro_node.diagnostics import Level
+from soro_node.qos import LATCHED
+from soro_node.single_executor import SingleExecutor
 from soro_node.testing import own_domain, wait_until
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -54,16 +58,69 @@ def driver(fake_device, request):
     context.try_shutdown()
 
 
-@pytest.mark.parametrize('cleaned_up', [False, True])
-def test_an_end_after_a_loss_that_left_the_outputs_as_they_were_is_an_error(driver, cleaned_up):
+def lose(driver):
+    """Lose the device, whose outputs stay as they were."""
     driver.memory.fail = dict.fromkeys(('read', 'make_safe', 'open'), DeviceLost('cable'))
     wait_until(lambda: not driver._loop.safety.connected)
+
+
+def said(driver):
+    """Return level and message of the diagnostics of the device."""
+    diagnostics = driver._diagnostics
+    return diagnostics.level('device'), diagnostics._statuses['device'].message
+
+
+@pytest.mark.parametrize('cleaned_up', [False, True])
+def test_an_end_after_a_loss_that_left_the_outputs_as_they_were_is_an_error(driver, cleaned_up):
+    lose(driver)
     if cleaned_up:
         driver.trigger_cleanup()
     driver.make_safe()
-    status = driver._diagnostics._statuses['device']
-    assert driver._diagnostics.level('device') is Level.ERROR
-    assert status.message == 'ended; outputs not made safe from here: fake 1'
+    assert said(driver) == (Level.ERROR, 'ended; outputs not made safe from here: fake 1')
+
+
+def fail_inside(driver):
+    """Have the driver fall back to unconfigured by an error of its own."""
+    driver.activate = lambda: 1 / 0
+    assert driver.trigger_activate() is TransitionCallbackReturn.ERROR
+
+
+@pytest.mark.parametrize('end', [Driver.trigger_cleanup, fail_inside])
+def test_what_is_left_unsafe_is_told_until_it_is_opened_again(driver, end):
+    lose(driver)
+    assert not stop(driver).success
+    end(driver)
+    unsafe = 'outputs not made safe from here: fake 1'
+    assert said(driver) == (Level.ERROR, f'not configured; {unsafe}')
+    driver._on_change()
+    assert said(driver) == (Level.ERROR, f'not configured; {unsafe}')
+    answer = stop(driver)
+    assert not answer.success and answer.message == f'not configured: {unsafe}'
+    driver.memory.fail.clear()
+    assert driver.trigger_configure() is SUCCESS
+    assert stop(driver).success
+    assert driver.trigger_cleanup() is SUCCESS
+    assert said(driver) == (Level.WARN, 'not configured')
+    answer = stop(driver)
+    assert answer.success and answer.message == 'not configured: nothing moves'
+
+
+def test_a_shutdown_does_not_hide_what_it_left_unsafe(driver, capfd):
+    lose(driver)
+    driver.trigger_shutdown()
+    wanted = (Level.ERROR, 'ended; outputs not made safe from here: fake 1')
+    assert said(driver) == wanted
+    capfd.readouterr()
+    driver.make_safe()  # the end of the process
+    assert said(driver) == wanted
+    assert wanted[1] in ''.join(capfd.readouterr())
+
+
+def test_a_stop_that_reaches_no_device_is_no_success(driver):
+    lose(driver)
+    answer = stop(driver)
+    assert not answer.success
+    assert answer.message == 'device lost, outputs not confirmed safe'
 
 
 def test_an_end_with_safe_outputs_is_none(driver):
@@ -72,17 +129,21 @@ def test_an_end_with_safe_outputs_is_none(driver):
 
 
 @pytest.mark.parametrize(
-    ('driver', 'said'),
+    ('driver', 'word'),
     [((), 'true'), ([Parameter('use_emulator', value=False)], 'false')], indirect=['driver'],
 )  # fmt: skip
-def test_the_diagnostics_say_whether_the_device_is_an_emulated_one(driver, said):
+def test_the_diagnostics_say_whether_the_device_is_an_emulated_one(driver, word):
     driver._on_change()
     values = {v.key: v.value for v in driver._diagnostics._statuses['device'].values}
-    assert values['emulated'] == said
+    assert values['emulated'] == word
 
 
 def clear_fault(node):
     return node._on_clear_fault(Trigger.Request(), Trigger.Response())
+
+
+def stop(node):
+    return node._on_stop(Trigger.Request(), Trigger.Response())
 
 
 def test_a_device_that_outlasts_the_clean_up_is_given_back_later(driver):
@@ -93,8 +154,11 @@ def test_a_device_that_outlasts_the_clean_up_is_given_back_later(driver):
     assert time.monotonic() - start < 1.0  # the loop has not answered
     assert driver.trigger_cleanup() is SUCCESS
     assert driver.trigger_configure() is FAILURE  # the device is not free yet
+    assert not stop(driver).success and said(driver)[0] is Level.ERROR
     held.leave.set()
     assert loop.shutdown(5.0)
+    driver._on_change()
+    assert stop(driver).success and said(driver) == (Level.WARN, 'not configured')
     assert driver.memory.calls[-2:] == ['make_safe', 'close']
     assert driver.trigger_configure() is SUCCESS
     assert driver._loop.safety.state is DeviceState.ESTOP  # as it was pressed
@@ -108,3 +172,35 @@ def test_an_end_waits_for_a_device_that_outlasted_the_clean_up(driver):
     held.leave.set()
     driver.make_safe()
     assert driver.memory.calls[-2:] == ['make_safe', 'close']
+
+
+def test_configured_by_hand_while_it_waits_for_the_device_it_keeps_its_commands(driver):
+    assert driver.trigger_cleanup() is SUCCESS
+    assert not driver.autostart()  # it looks at the device for a while
+    assert driver.trigger_configure() is SUCCESS
+    assert driver._retry_timer.is_canceled()
+    assert driver._inlet is driver._loop.law
+    driver.memory.fail['open'] = DeviceLost('in use by process 1')
+    driver._retry()
+    with pytest.raises(DeviceLost):
+        driver._connect()
+    assert driver._inlet is driver._loop.law and driver._gate is driver._loop.gate
+
+
+def test_a_press_that_is_released_while_nobody_listens_is_heard(driver):
+    button = Node('button', context=driver.context)
+    publisher = button.create_publisher(Bool, 'estop', LATCHED)
+    wait_until(publisher.get_subscription_count)
+    for pressed in (True, False):
+        publisher.publish(Bool(data=pressed))
+        assert publisher.wait_for_all_acked(Duration(seconds=5.0))
+    executor = SingleExecutor(context=driver.context)
+    executor.add_node(driver)
+    try:
+        wait_until(lambda: executor.spin_once(timeout_sec=0.1) or driver._estop_latched)
+        wait_until(lambda: executor.spin_once(timeout_sec=0.1) or not driver._estop_pressed)
+        wait_until(lambda: driver._loop.safety.state is DeviceState.ESTOP)
+    finally:
+        executor.remove_node(driver)
+        executor.shutdown()
+        button.destroy_node()

@@ -138,6 +138,18 @@ def test_the_first_cause_is_the_one_that_is_told():
     assert safety.faults == Fault.OVER_LIMIT | Fault.TRACKING
 
 
+@pytest.mark.parametrize('events', [('lost', 'estop'), ('estop', 'lost')])
+def test_a_loss_is_told_beside_what_is_latched(events):
+    safety = apply(in_state(DeviceState.ACTIVE), *events)
+    assert safety.reason == 'emergency stop; lost'
+    assert safety.present_faults == Fault.COMMUNICATION
+    safety.opened()
+    assert safety.reason == 'emergency stop' and not safety.present_faults
+    safety = apply(in_state(DeviceState.FAULT), 'lost')
+    assert safety.reason == 'sensor; lost'
+    assert safety.present_faults == Fault.SENSOR | Fault.COMMUNICATION
+
+
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(sorted(EVENTS)), max_size=12))
 def test_nothing_becomes_active_without_arming_after_the_last_trouble(events):

@@ -139,7 +139,7 @@ class HapticRenderer(DriverNode):
         self._every = max(1, round(settings.rate / self._table.publish_rate))
         haptics = self._haptics = self._haptics or self._load()
         motion = MotorMotion(len(gate.names), self._table.motion_speed)
-        self._control = HapticControl(
+        control = HapticControl(
             haptics, self._source, motion, self._table.on_sensor_loss,
             self._table.rest_force, self._times,
         )  # fmt: skip
@@ -151,7 +151,11 @@ class HapticRenderer(DriverNode):
         if self._table.priority:
             lock_memory()
             favour_threads(self._table.priority - 1)
-        return self._control
+        return control
+
+    def use_law(self, law: Any) -> None:
+        """Let requests go to what `make_law` returned: its device has answered."""
+        self._control = law
 
     def statuses(self, loop: ControlLoop) -> list[Status]:
         """Return what the driver says, and the hand, the environment and the timing."""

@@ -17,6 +17,9 @@ pauses: what a stop ends that the driver has carried out and nobody has heard of
 A request may take long between its arrival and its motion: it is solved or planned first. Whoever
 stops, releases or deactivates in between means that request too. So each of them ends an *era*,
 also when nothing is being sent, and a motion may only start in the era its request arrived in.
+
+Whoever streams targets has not seen a stop yet when it sends the next one. So a stop or release
+ends that stream too: targets move nothing until none has come for `SILENCE`.
 """
 
 from __future__ import annotations
@@ -39,15 +42,29 @@ from soro_msgs.msg import ActuatorState
 MOST_PERIODS = 3.0
 ROUNDING = 1e-6  # schedules go at the very rate that is allowed
 LEAST_TRY = 0.1  # s, before a new target begins the takeover anew
+SILENCE = 0.5  # s, without targets: those of a stream that was ended are over
+ENDED = -1  # era of what belongs to such a stream
 
+EMERGENCY_STOP = (
+    Code.DEVICE_FAULT, 'emergency stop: `soro estop --release`, then `soro stop --clear`',
+)  # fmt: skip
 _STOPPED = Code.NOT_ACTIVE, 'the driver was stopped'
 _STATES = {
-    ActuatorState.UNCONFIGURED: (Code.NOT_ACTIVE, 'the driver has no communication'),
-    ActuatorState.INACTIVE: (Code.NOT_ACTIVE, 'the driver is not active'),
+    ActuatorState.UNCONFIGURED: (
+        Code.NOT_ACTIVE, 'the driver has no communication: check cable and power',
+    ),
+    ActuatorState.INACTIVE: (
+        Code.NOT_ACTIVE,
+        'the driver is not active: `soro stop --clear` after a fault or a lost device; after '
+        'autostart:=false activate it',
+    ),
     ActuatorState.SAFE: (Code.NOT_ACTIVE, 'the driver went to its safe state'),
-    ActuatorState.FAULT: (Code.DEVICE_FAULT, 'the driver has a latched fault'),
-    ActuatorState.ESTOP: (Code.DEVICE_FAULT, 'emergency stop'),
-}
+    ActuatorState.FAULT: (
+        Code.DEVICE_FAULT,
+        'the driver has a latched fault: find the cause, then `soro stop --clear`',
+    ),
+    ActuatorState.ESTOP: EMERGENCY_STOP,
+}  # fmt: skip
 
 
 class Phase(Enum):
@@ -115,6 +132,8 @@ class CommandStream:
         self._silent_until = -math.inf
         self._stopped: StreamError | None = None
         self._era = 0
+        self._heard = -math.inf  # when a target came last
+        self._deaf = False  # to targets that follow each other without a pause
         self._seen: ActuatorFeedback | None = None  # last
 
     @property
@@ -148,6 +167,14 @@ class CommandStream:
         """What a request has to remember when it arrives; see above."""
         return self._era
 
+    def hear(self, now: float) -> int:
+        """Note that a target has arrived and return its era; `ENDED` after a stop, see above."""
+        with self._lock:
+            if now - self._heard >= SILENCE:
+                self._deaf = False
+            self._heard = now
+            return ENDED if self._deaf else self._era
+
     def begin_era(self) -> int:
         """End what was requested before and return the new era."""
         with self._lock:
@@ -157,6 +184,12 @@ class CommandStream:
     def require(self, era: int) -> None:
         """Raise StreamError when an era has ended."""
         with self._lock:
+            if era == ENDED:
+                raise StreamError(
+                    Code.NOT_ACTIVE,
+                    f'stopped or released while targets came; send none for {SILENCE:g} s, look '
+                    'why, then send a new one',
+                )
             if era != self._era:
                 raise self._stopped or StreamError(
                     Code.CANCELED,
@@ -233,6 +266,7 @@ class CommandStream:
         """Send nothing any more; the driver takes its safe action after its command timeout."""
         with self._lock:
             self._era += 1
+            self._deaf = True
             self._enter(Phase.IDLE, self._since)
             self._setpoint = self._target = self._schedule = None
             self._stopped = None
@@ -245,6 +279,7 @@ class CommandStream:
                 self._stopped = StreamError(code, reason)
             else:
                 self._era += 1
+                self._deaf = True
 
     def tick(self, feedback: ActuatorFeedback | None, now: float) -> Array | None:
         """Return what to send now, shape (m,), or None.

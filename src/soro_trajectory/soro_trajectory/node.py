@@ -23,7 +23,7 @@ from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
 from soro_node.polled_feedback import PolledFeedback
-from soro_node.qos import LATCHED, NEWEST
+from soro_node.qos import ESTOP, NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
@@ -33,7 +33,7 @@ from std_srvs.srv import Trigger
 
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand
-from soro_trajectory.command_stream import CommandStream, Phase, StreamError
+from soro_trajectory.command_stream import CommandStream, EMERGENCY_STOP, Phase, StreamError
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import actuation_for_pose, actuation_of_command
@@ -42,6 +42,7 @@ from soro_trajectory.track_topics import TrackTopics
 
 REPORT_PERIOD = 0.1  # s
 STOP_TIMEOUT = 0.8  # s
+DEAD = 'internal error: nothing is sent; launch again, or deactivate and activate the planner'
 
 PARAMETERS = (
     autostart_parameter(),
@@ -117,6 +118,7 @@ class TrajectoryPlanner(RobotNode):
         self._timer: Any = None
         self._stamp = 0
         self._estop = False
+        self._failure: Exception | None = None  # that ended the streaming thread
         self._phase = Phase.IDLE
         self._near: Configuration | None = None
 
@@ -140,12 +142,14 @@ class TrajectoryPlanner(RobotNode):
 
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
+        # A release in the meantime was not heard; what holds the latched topic says again.
+        self._estop, self._failure = False, None
         self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
         self._wrench.open()
         newest = self._newest
         for kind, topic, callback, qos in (
-            (Bool, 'estop', self._on_estop, LATCHED),
+            (Bool, 'estop', self._on_estop, ESTOP),
             (PoseStamped, 'target_pose', newest(self._on_pose), NEWEST),
             (ActuatorCommand, 'target_actuation', newest(self._on_actuation), NEWEST),
         ):
@@ -219,8 +223,10 @@ class TrajectoryPlanner(RobotNode):
 
         `era` is that of the stream in which the target arrived.
         """
+        if self._failure is not None:
+            raise StreamError(Code.UNKNOWN, DEAD)
         if self._estop:
-            raise StreamError(Code.DEVICE_FAULT, 'emergency stop is pressed')
+            raise StreamError(*EMERGENCY_STOP)
         self._stream.go_to(target, self._feedback.first(), time.monotonic(), era)
 
     def model_changed(self) -> None:
@@ -241,18 +247,19 @@ class TrajectoryPlanner(RobotNode):
         self._command.publish(message)
 
     def _thread_failed(self, error: Exception) -> None:
+        self._failure = error  # first: whatever is accepted before is ended by the stop
         self._stream.stop(Code.UNKNOWN, f'internal error: {error!r}')
         self.get_logger().fatal('command stream:\n' + ''.join(traceback.format_exception(error)))
 
     def _on_estop(self, message: Bool) -> None:
         self._estop = bool(message.data)
         if self._estop:
-            self._stream.stop(Code.DEVICE_FAULT, 'emergency stop')
+            self._stream.stop(*EMERGENCY_STOP)
 
     def _newest(self, take: Callable[[Any, int], None]) -> Callable[[Any], None]:
         """Return a callback that hands messages to the lane with the era they arrived in."""
         hand_over = self._targets.newest(lambda arrived: take(*arrived))
-        return lambda message: hand_over((message, self._stream.era))
+        return lambda message: hand_over((message, self._stream.hear(time.monotonic())))
 
     def _on_goal(self, handle: Any) -> Any:
         track = self._track
@@ -311,14 +318,17 @@ class TrajectoryPlanner(RobotNode):
         phase, stopped = self._stream.phase, self._stream.stopped
         thread = self._thread
         missed, latest = (0, 0.0) if thread is None else (thread.missed, thread.latest)
-        if stopped is not None:
+        values = {'missed': missed, 'latest': latest}
+        if self._failure is not None:
+            level, text, values['reason'] = Level.ERROR, DEAD, repr(self._failure)
+        elif stopped is not None:
             level, text = Level.WARN, f'stopped: {stopped}; send a new target to go on'
             if self._phase is not Phase.IDLE:
                 self.get_logger().warning(text)
         else:
             level, text = Level.OK, phase.value
         self._phase = phase
-        self.diagnostics.report('stream', level, text, missed=missed, latest=latest)
+        self.diagnostics.report('stream', level, text, **values)
         self._report_inputs()
 
     def _report_inputs(self) -> None:

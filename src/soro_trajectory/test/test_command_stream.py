@@ -13,7 +13,13 @@ from soro_mechanics.section import Section
 from soro_mechanics.status import Code
 from soro_mechanics.trajectory import SampledPath, schedule
 from soro_node.actuator_feedback import ActuatorFeedback
-from soro_trajectory.command_stream import CommandStream, nearest_feasible, Phase, StreamError
+from soro_trajectory.command_stream import (
+    CommandStream,
+    nearest_feasible,
+    Phase,
+    SILENCE,
+    StreamError,
+)
 from soro_trajectory.driver_pause import pause_of_driver
 
 from soro_mechanics import load_robot
@@ -519,6 +525,49 @@ def test_what_was_asked_for_before_a_stop_does_not_move_the_robot_after_it(robot
     assert bench.stream.phase is Phase.IDLE and not bench.sent
     bench.go_to([0.5e5] * 3)  # a new one does
     assert bench.stream.phase is Phase.TAKEOVER
+
+
+@pytest.mark.parametrize(
+    'ends',
+    [stop, release, driver_is_stopped, driver_loses_commands, driver_trips_and_is_cleared],
+)
+def test_targets_that_go_on_after_a_stop_move_nothing_until_they_pause(robot, ends):
+    bench = Bench(robot)
+
+    def target():
+        era = bench.stream.hear(bench.now)
+        bench.stream.go_to(np.full(3, 0.5e5), bench.feedback(), bench.now, era)
+        bench.step(2)
+
+    for _ in range(10):
+        target()
+    assert bench.sent
+    ends(bench)
+    bench.sent.clear()
+    for _ in range(100):  # two seconds of somebody who has not noticed
+        with pytest.raises(StreamError, match=r'send none for 0\.5 s'):
+            target()
+        bench.step(2)
+    assert not bench.sent
+    bench.step(round(SILENCE / PERIOD))
+    target()
+    assert bench.stream.phase is not Phase.IDLE
+
+
+@pytest.mark.parametrize(
+    ('state', 'remedy'),
+    [
+        (ActuatorState.UNCONFIGURED, 'check cable and power'),
+        (ActuatorState.INACTIVE, 'soro stop --clear'),
+        (ActuatorState.FAULT, 'find the cause, then `soro stop --clear`'),
+        (ActuatorState.ESTOP, '`soro estop --release`, then `soro stop --clear`'),
+    ],
+)
+def test_a_refusal_says_what_to_do(robot, state, remedy):
+    bench = Bench(robot)
+    bench.state = state
+    with pytest.raises(StreamError, match=remedy):
+        bench.go_to(START)
 
 
 def test_a_stop_of_the_driver_counts_also_where_no_tick_has_seen_it(robot):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planner node against a fake driver, with and without a namespace."""
 
+import time
+
 from action_msgs.msg import GoalStatus
 from fake_driver import FakeDriver
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -12,7 +14,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.testing import RosSession, wait_for, wait_until
-from soro_trajectory.command_stream import Phase
+from soro_trajectory.command_stream import Phase, SILENCE
 from soro_trajectory.node import TrajectoryPlanner
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -228,6 +230,12 @@ def test_release_stops_the_stream(one):
     assert len(one.driver.commands) == count
 
 
+def no_targets_for_a_while():
+    """Send none for as long as ends a stream of them."""
+    begin = time.monotonic()
+    wait_until(lambda: time.monotonic() - begin > SILENCE)
+
+
 def test_fault_stops_and_a_new_target_is_needed(one):
     one.send_actuation(MIDDLE)
     wait_until(lambda: one.held(MIDDLE))
@@ -237,6 +245,10 @@ def test_fault_stops_and_a_new_target_is_needed(one):
     one.driver.state, one.driver.owner = ActuatorState.ACTIVE, ''
     wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
     assert one.planner._stream.phase is Phase.IDLE
+    for _ in range(3):  # as a loop does that has not noticed
+        one.send_actuation(MIDDLE)
+        wait_until(lambda: 'NOT_ACTIVE' in one.target_status()[0])
+    no_targets_for_a_while()
     one.send_actuation(START)
     wait_until(lambda: one.held(START))
 
@@ -262,8 +274,40 @@ def test_estop_stops_and_refuses_until_released(one):
     assert one.planner._stream.phase is Phase.IDLE
     one.driver.owner = ''
     wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
+    no_targets_for_a_while()
     one.send_actuation(START)
     wait_until(lambda: one.held(START))
+
+
+def test_an_estop_that_was_released_while_nobody_listened_is_forgotten(one):
+    estop = one.ros.client.create_publisher(Bool, 'estop', LATCHED)
+    estop.publish(Bool(data=True))
+    wait_until(lambda: one.planner._estop)
+    one.ros.do(one.planner, one.planner.trigger_deactivate)
+    one.ros.do(one.ros.client, one.ros.client.destroy_publisher, estop)  # who pressed has gone
+    wait_until(lambda: not one.actuation_topic.get_subscription_count())
+    one.ros.do(one.planner, one.planner.trigger_activate)
+    wait_until(lambda: one.actuation_topic.get_subscription_count())
+    wait_until(lambda: one.planner._feedback.fresh())
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.held(MIDDLE))
+
+
+def test_a_stream_that_ended_by_an_error_says_so_and_refuses_targets(one, monkeypatch):
+    def fail(*arguments):
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one.planner._stream, 'tick', fail)
+        wait_until(lambda: (one.row('stream') or (0,))[0] == 2)
+    assert one.row('stream')[1].startswith('internal error: nothing is sent')
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.target_status()[0] == 'refused: UNKNOWN')
+    assert 'deactivate and activate' in one.target_status()[1]['reason']
+    assert one.planner._stream.phase is Phase.IDLE and one.driver.commands == []
+    one.ros.do(one.planner, one.planner.trigger_deactivate)
+    one.ros.do(one.planner, one.planner.trigger_activate)
+    wait_until(lambda: one.row('stream') == (0, 'idle'))
 
 
 def test_cancel_holds_the_present_setpoint(one):

@@ -15,10 +15,12 @@ EPILOG = """\
 Unlike soro stop there is no ramp (pressures are vented, motors lose power), and nothing is
 accepted until the stop is released (soro estop --release) and cleared (soro stop --clear). Without
 --namespace or --robot it is pressed for ALL robots that are found; --release needs the name where
-several run. Robots launched later know nothing of it. This is a convenience, not a safety
-function: use the emergency stop of the hardware for that.
+several run. Robots launched later know nothing of it. A robot whose device is lost counts as not
+confirmed. This is a convenience, not a safety function: use the emergency stop of the hardware for
+that.
 """
 ANSWER = 10.0  # s
+UNSURE = 'device lost, outputs not confirmed safe'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
                 where = wanted or 'any namespace'
                 raise nobody(session, f'there is no driver under {where}')
         session.spin_until(button.obeyed, ANSWER)
-        done, silent = button.outcome()
-    problem = f'NOT confirmed within {ANSWER:g} s: {", ".join(silent)}' if silent else ''
+        done, doubts = button.outcome()
+    problem = f'NOT confirmed within {ANSWER:g} s: {", ".join(doubts)}' if doubts else ''
     conclude(done, problem, arguments.json, f'. If a robot moves, {HARDWARE}')
     if not arguments.json:
         here = f' -n {found[0].lstrip("/") or "/"}' if len(found) == 1 else ' -n NAME'
@@ -71,7 +73,7 @@ class _Button:
     def __init__(self, session: Any, pressed: bool) -> None:
         self._session, self._pressed = session, pressed
         self._publishers: dict[str, Any] = {}
-        self._states: dict[str, int] = {}  # of the drivers, as last heard
+        self._states: dict[str, Any] = {}  # of the drivers, as last heard
 
     def push(self, spaces: Iterable[str]) -> set[str]:
         """Publish for robots that are new; return all of them so far."""
@@ -86,7 +88,7 @@ class _Button:
             begin, node = space.rstrip('/'), self._session.node
 
             def heard(message: Any, space: str = space) -> None:
-                self._states[space] = message.device_state
+                self._states[space] = message
 
             node.create_subscription(ActuatorState, f'{begin}/actuator_state', heard, LOSSY)
             publisher = node.create_publisher(Bool, f'{begin}/estop', LATCHED)
@@ -99,23 +101,37 @@ class _Button:
         """Whether every driver says so, and everybody connected has the message."""
         from rclpy.duration import Duration
 
-        return not self._silent() and all(
+        return not self._doubts() and all(
             p.get_subscription_count() and p.wait_for_all_acked(Duration(seconds=0.01))
             for p in self._publishers.values()
         )
 
     def outcome(self) -> tuple[list[str], list[str]]:
-        """Return what is done, and the robots whose driver does not say so."""
-        silent = self._silent()
-        word = 'emergency stop' if self._pressed else 'released; outputs stay safe until cleared'
-        return [f'{s}: {word}' for s in sorted(self._publishers) if s not in silent], silent
+        """Return what is done, and the robots of which that is not confirmed."""
+        doubts = self._doubts()
+        done = [f'{s}: {self._word(s)}' for s in sorted(self._publishers) if s not in doubts]
+        return done, [f'{space}{why}' for space, why in sorted(doubts.items())]
 
-    def _silent(self) -> list[str]:
+    def _word(self, space: str) -> str:
+        if self._pressed:
+            return 'emergency stop'
+        return f'released; {UNSURE if self._lost(space) else "outputs stay safe until cleared"}'
+
+    def _doubts(self) -> dict[str, str]:
+        """Return the robots of which it is not confirmed, and what their drivers say."""
         from soro_msgs.msg import ActuatorState
 
-        # A released driver stays in ESTOP until it is cleared: that it lives is all there is.
-        return sorted(
-            space for space in self._publishers
-            if space not in self._states
-            or (self._pressed and self._states[space] != ActuatorState.ESTOP)
-        )  # fmt: skip
+        found = {}
+        for space in self._publishers:
+            state = self._states.get(space)
+            # A released driver stays in ESTOP until it is cleared: that it lives is all there is.
+            if state is None or (self._pressed and state.device_state != ActuatorState.ESTOP):
+                found[space] = ''
+            elif self._pressed and self._lost(space):
+                found[space] = f' (latched; {UNSURE})'
+        return found
+
+    def _lost(self, space: str) -> bool:
+        from soro_driver.device import Fault
+
+        return bool(self._states[space].faults & Fault.COMMUNICATION)

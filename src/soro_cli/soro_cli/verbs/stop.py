@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.every_driver import conclude, LATECOMERS, nobody
+    from soro_cli.every_driver import conclude, HARDWARE, LATECOMERS, nobody
     from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
     from soro_cli.tables import note
@@ -52,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
                 raise nobody(session, f'nobody offers {wanted}/driver/stop')
         session.spin_until(lambda: bool(round_.ask()) and round_.answered, ANSWER)
     done, failed = round_.outcome()
-    conclude(done, f'NOT done: {"; ".join(failed)}' if failed else '', arguments.json)
+    remedy = '' if arguments.clear else f'. If a robot moves, {HARDWARE}'
+    conclude(done, f'NOT done: {"; ".join(failed)}' if failed else '', arguments.json, remedy)
     if len(done) > 1:
         note('no robot was named: all were stopped (--namespace stops one)')
     return 0
