@@ -134,6 +134,7 @@ class HapticControl(Law):
         if not moving:
             if loop.law.nothing_to_do(self._rest_force):
                 command[:] = self._last_command
+                loop.law.environment.forget_sliding()  # or it would jump when a hand comes
         elif loop.law.environment.touched:  # an object is in the way: its turn, slowly
             self.motion.end()
             command[:] = self._last_command

@@ -40,11 +40,16 @@ def test_constants_are_those_of_the_message():
 
 @pytest.mark.parametrize(
     ('field', 'value', 'error'),
-    [('stiffness', math.nan, InvalidInput), ('shape', 9, UnknownName), ('name', '', InvalidInput)],
+    [
+        ('stiffness', math.nan, InvalidInput),
+        ('shape', 9, UnknownName),
+        ('name', '', InvalidInput),
+        ('control', VirtualObject.ADMITTANCE, InvalidInput),
+    ],
 )
 def test_wrong_objects_are_refused_by_index_and_field(field, value, error):
     good = object_to_message(published_environment('wall', np.eye(4))[0])
-    bad = object_to_message(published_environment('wall', np.eye(4))[0])
+    bad = object_to_message(published_environment('hold', np.eye(4))[0])
     setattr(bad, field, value)
     with pytest.raises(InvalidInput, match=rf'objects\[1\].{field}'):
         objects_from_messages([good, bad])

@@ -112,6 +112,19 @@ def test_a_small_error_of_the_sensors_moves_nothing_in_free_space(plant):
     assert moved[0.15] < 1e-3
 
 
+def test_a_handle_that_nobody_held_does_not_jump_when_a_hand_comes(plant):
+    bench = Bench(plant, rest_force=0.15).armed()
+    line = VirtualEnvironment(published_environment('line', np.eye(4)))
+    bench.control.replace_environment(line)
+    for _ in range(300):
+        bench.angle = bench.tick((0.05, 0.0, 0.0, 0.0, 0.0)).values
+    place = plant.ports.pose[0, 3]
+    for _ in range(10):
+        bench.angle = bench.tick((1.0, 0.0, 0.0, 0.0, 0.0)).values
+    legs = 1.0 / 200.0  # m: what 1 N bends at most
+    assert plant.ports.pose[0, 3] - place < legs + 10 * PERIOD / 5.0, 'force over damping'
+
+
 def test_without_a_calibration_the_encoders_are_used_alone(plant):
     bench = Bench(plant, calibrated=False).armed()
     demand = bench.tick((1.0, 0.0, 0.0, 0.0, 0.0))

@@ -12,7 +12,7 @@ import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.time import Time
 from recorded_bench import nominal_calibration
-from soro_driver.device import DeviceState
+from soro_driver.device import DeviceLost, DeviceState
 from soro_mechanics.flex_calibration import save_calibration
 from soro_node.qos import LATCHED
 from soro_node.testing import wait_for, wait_until
@@ -108,6 +108,19 @@ def test_what_is_loaded_for_an_autostart_is_used_once(ros, monkeypatch, tmp_path
     assert ros.do(node, node.trigger_cleanup) == DONE
     assert ros.do(node, node.trigger_configure) == DONE
     assert node._control.haptics is loaded[1]
+
+
+def test_a_connection_that_fails_takes_no_control_away(ros, monkeypatch, tmp_path):
+    node, device, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+
+    def refuse():
+        raise DeviceLost('in use by process 1')
+
+    monkeypatch.setattr(device, 'open', refuse)
+    with pytest.raises(DeviceLost):
+        ros.do(node, node._connect)
+    assert node._control is node._loop.law
 
 
 def held_reload(ros, node, monkeypatch):

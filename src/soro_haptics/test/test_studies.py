@@ -4,19 +4,19 @@
 
 import numpy as np
 import pytest
+from soro_haptics.studies.as_built import as_built, PlantErrors, Play
+from soro_haptics.studies.as_built_section import sense_as_built
 from soro_haptics.studies.rendering_experiments import (
     angle_limit,
     box,
     circle,
     contact,
+    felt_damping,
     line,
     stiffness_curves,
 )
-from soro_haptics.studies.sensing_experiments import force_ellipsoid, sensing_errors
-from soro_haptics.studies.virtual_bench import (
-    SOFTER,
-    VirtualBench,
-)
+from soro_haptics.studies.sensing_experiments import force_ellipsoid, Motors, sensing_errors
+from soro_haptics.studies.virtual_bench import BenchSetup, SOFTER, VirtualBench
 from soro_haptics.studies.workspace_maps import MATERIALS, TORQUES, workspace_maps
 from soro_mechanics.virtual_environment import Control
 
@@ -64,12 +64,76 @@ def test_wall_of_a_turn_box_and_line_hold_the_handle(make):
         assert followed.lowest_energy > -0.3
 
 
-@pytest.mark.parametrize('held', [False, True])
-def test_hand_is_sensed_better_than_published_in_all_five_directions(make, held):
-    errors = sensing_errors(make, held, 300)
+@pytest.mark.parametrize('motors', Motors)
+def test_hand_is_sensed_better_than_published_in_all_five_directions(make, motors):
+    errors = sensing_errors(make, motors, 300)
     # Published: 2 to 5.5 % of the workspace.
     assert np.all(errors.place_share < 0.055)
     assert np.all(errors.force_share < 0.055)
+
+
+@pytest.mark.parametrize('rate', [250.0, 1000.0])
+def test_a_line_is_felt_with_the_damping_asked_at_every_rate(make, rate):
+    assert felt_damping(make, 10.0, rate) == pytest.approx(10.0, rel=0.06)
+
+
+def test_motors_that_are_off_have_no_torque_and_turn_with_the_hand(make):
+    bench = make((), BenchSetup())
+    bench.off = True
+    hand = np.array([0.01, 0.0, 0.0, 0.0, 0.0])
+    for share in np.linspace(0.0, 1.0, 100):
+        bench.step(share * hand)
+    for _ in range(20):
+        bench.step(hand)
+    p = bench.plant.ports
+    assert np.abs(p.torque).max() < 1e-6
+    assert np.abs(bench.angle).max() > 0.02
+    held = np.linalg.inv(p.ee - p.ea @ np.linalg.solve(p.aa, p.ae))[0, 0]
+    assert abs(p.force[0]) < 0.7 * held * bench.place[0], 'softer than with the motors held'
+
+
+def test_strips_follow_with_a_dead_band():
+    play, half = Play(0.1), 0.1
+    out = [float(play.follow(np.array([e]))[0]) for e in (0.0, 0.05, 0.3, 0.25, 0.1, -0.2)]
+    np.testing.assert_allclose(out, [0.0, 0.0, 0.3 - half, 0.2, 0.2, -0.2 + half])
+    still = Play(0.0)
+    for e in (0.0, 0.4, -0.3):
+        assert still.follow(np.array([e]))[0] == e
+
+
+def test_a_built_device_differs_in_shape_zeros_and_strips_by_what_is_said(robot):
+    errors = PlantErrors(seed=3)
+    built, zero = as_built(robot, errors)
+    was, made = (r.description.structure for r in (robot, built))
+    bends = [m.curvature[1, 2] / w.curvature[1, 2] - 1.0
+             for w, m in zip(was['network'].rods, made['network'].rods, strict=True)]  # fmt: skip
+    assert 0.3 * errors.curvature < np.std(bends) < 3.0 * errors.curvature
+    moved = [m.ends[1].attach[:3, 3] - w.ends[1].attach[:3, 3]
+             for w, m in zip(was['network'].rods, made['network'].rods, strict=True)]  # fmt: skip
+    assert 0.5 * errors.attachment < np.std(moved) < 2.0 * errors.attachment
+    assert 0.3 * errors.zero < np.std(zero) < 3.0 * errors.zero
+    for strip, rod in zip(made['haptic'].strips, made['network'].rods, strict=True):
+        assert len(rod.fractions) > len(was['network'].rods[0].fractions)
+        assert np.all(np.diff(rod.fractions) > 0.0)
+        for end in (strip.start, strip.start + strip.length):
+            assert np.abs(rod.fractions * rod.length - end).min() < 5e-4
+
+
+def test_on_a_built_device_errors_are_of_the_published_size(robot, signals):
+    """Not noise alone: what the paper's figures are made of, and sensing still works."""
+    found = sense_as_built(robot, signals, 150)
+    shares = [fit.error_share for fit in found.report.fits]
+    assert 0.04 < np.mean(shares) < 0.052 and max(shares) < 0.07  # published: 4.6 %
+    for errors in found.sensed:
+        assert 0.01 < errors.place_share.max() < 0.15, errors.name
+
+
+def test_with_the_model_at_the_published_rate_the_circle_is_still_held(make):
+    def slow(objects, setup=None):
+        return make(objects, BenchSetup(model_ticks=25))
+
+    quick, published = circle(make, Control.ADMITTANCE), circle(slow, Control.ADMITTANCE)
+    assert quick.mean < published.mean < 1e-3
 
 
 def test_scatter_of_the_force_is_what_the_covariance_says(make):

@@ -21,13 +21,14 @@ from soro_haptics.studies.z_width_theory import (
     admittance_limit,
     colgate_limit,
     OneDirection,
+    sliding_radius,
     spectral_radius,
     STIFFEST,
 )
 from soro_mechanics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.rendering import natural_stiffness
-from soro_mechanics.virtual_environment import Shape, VirtualObject
+from soro_mechanics.virtual_environment import ContactFeel, Control, Shape, VirtualObject
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -146,6 +147,38 @@ def test_stiff_springs_need_a_hand_that_damps():
     assert math.isinf(admittance_limit(device(FIRM_GRIP), 2e-3, 1))
     undamped = hand('steel', 0.05, 0.0, 200.0)
     assert admittance_limit(device(undamped), 2e-3, 1) < limits[1]
+
+
+def moved_by(h, mass, damping, natural):
+    return OneDirection(
+        mass + h.mass[0], damping + h.damping[0], natural, h.stiffness[0], 5.5e-3, 6e-3
+    )
+
+
+@pytest.mark.parametrize(('rate', 'least'), [(250.0, 1.4), (500.0, 0.8), (1000.0, 0.6)])
+def test_who_slides_along_an_admittance_does_not_ring(rate, least):
+    """What docs/models/haptics.md says: nobody, fingertip and grips, across and along."""
+    coupling = ContactFeel().coupling
+    for h in (NO_HAND, FINGERTIP, LIGHT_GRIP, FIRM_GRIP):
+        for handle in ((0.037, 0.3, 234.0), (0.02, 0.16, 130.0)):
+            device = moved_by(h, *handle)
+            for damping in np.geomspace(least, 300.0, 40):
+                radius = sliding_radius(device, damping, coupling, 1.0 / rate, 1)
+                assert radius < 1.0 + 1e-9, (h.name, handle, damping)
+    across = moved_by(FINGERTIP, 0.037, 0.3, 234.0)
+    assert sliding_radius(across, 0.3 * least, coupling, 1.0 / rate, 1) > 1.001
+    # A proxy without a spring, or with a stiff one, is a hold that rings.
+    assert sliding_radius(across, 20.0, 1e6, 1.0 / rate, 1) > 1.001
+
+
+def test_a_fingertip_on_a_line_comes_to_rest_on_the_full_model(robot, signals, report):
+    line = VirtualObject(
+        'l', Shape.LINE, Control.ADMITTANCE, stiffness=200.0, rotational_stiffness=1.26,
+        damping=2.0,
+    )  # fmt: skip
+    setup = BenchSetup(energy=NO_MONITOR)
+    bench = MovingBench(robot, report.calibration(), signals, [line], setup, FINGERTIP)
+    assert comes_to_rest(bench)
 
 
 def test_bisection_finds_a_limit_from_both_sides():

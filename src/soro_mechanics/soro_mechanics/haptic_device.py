@@ -25,7 +25,7 @@ from soro_mechanics.network.cross_section import ShapedSection
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.model import Network
 from soro_mechanics.network.spec import NetworkSpec
-from soro_mechanics.polytope import MotorLimits
+from soro_mechanics.polytope import holding_torque, MotorLimits, within_limits
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
@@ -37,6 +37,11 @@ LOOP_STEPS = 3  # assemblies per tick; one suffices at the speed of a hand
 SAME_PLACE = 1e-6  # m, of a node when a sensor was calibrated and now
 REACH_STEPS = 40  # of the inverse solution
 REACH_TOLERANCE = 1e-5  # [m], and rad times the lever of the rendering problem
+# Of the motors' limits where the inverse solution ends on one [N m, rad], and of a step [rad]
+# with which it comes no nearer any more: in torque a tenth of it.
+LIMIT_SLACK, STALLED = 1e-6, 1e-6
+# A pose is tried on the nonlinear model where to first order this many times the torque holds it.
+WORTH_TRYING = 1.2
 
 
 class HapticDevice:
@@ -183,6 +188,15 @@ class HapticDevice:
 
         The rendering problem (28) iterated on the nonlinear model, as the paper's inverse solver.
         None when the pose is out of reach: the turn about the handle's axis is free.
+
+        Parameters
+        ----------
+        pose : ndarray, shape (4, 4)
+        guess : CondensedPorts, optional
+            Where to begin; default the last solution. A state at the pose that is not within the
+            limits is a good one: what is left to do is in the redundant direction.
+        limits : MotorLimits, optional
+            Of angle and torque, both kept by the result; default those of the robot file.
         """
         from soro_mechanics.rendering import Rendering, rendering_setup
 
@@ -198,18 +212,41 @@ class HapticDevice:
                 [pose[:3, 3] - ports.pose[:3, 3], so3_log(pose[:3, :3] @ ports.pose[:3, :3].T)]
             )
             missing = float(np.linalg.norm(scale * (ports.axes.T @ step)))
-            if missing < REACH_TOLERANCE and np.abs(ports.force).max() < 1e-9:
+            there = missing < REACH_TOLERANCE and np.abs(ports.force).max() < 1e-9
+            if there and within_limits(ports, bound, LIMIT_SLACK):
                 return ports
             if rendering.update(ports.pose, step, none) is not Code.NONE:
                 return None
             change = rendering.angle - ports.angle
             # Half a radian of a motor at once is as far as a linearisation can be trusted.
-            part = min(1.0, 0.5 / max(float(np.abs(change).max()), 1e-12))
+            largest = float(np.abs(change).max())
+            if largest < STALLED:
+                return None  # the limits keep it from there
+            part = min(1.0, 0.5 / largest)
             nearer = self.held(ports.angle + part * change, np.zeros(na - 1), ports)
             if nearer is None:
                 return None
             ports = nearer
         return None
+
+    def hold_within(
+        self, pose: Array, ports: CondensedPorts, limits: MotorLimits
+    ) -> CondensedPorts | None:
+        """Return a state at a pose within limits, from one at the pose that may be beyond them.
+
+        `reach` finds least energy. Where that is beyond a limit of torque, another pattern of
+        more motors than motions may hold the same pose. None where none does.
+        """
+        if within_limits(ports, limits, LIMIT_SLACK):
+            return ports
+        more = replace(
+            limits,
+            torque_minimum=WORTH_TRYING * limits.torque_minimum,
+            torque_maximum=WORTH_TRYING * limits.torque_maximum,
+        )
+        if holding_torque(ports, more) is None:
+            return None
+        return self.reach(pose, ports, limits)
 
     def motor_limits(self, torque: float | None = None) -> MotorLimits:
         """Return the limits of the robot file; `torque` replaces its torque limit [N m]."""

@@ -118,7 +118,7 @@ class Rendering:
         self.linearise(ports)
 
     def linearise(self, ports: CondensedPorts) -> None:
-        """Take a new linearisation; `ports` of the same sizes."""
+        """Take a new linearisation; `ports` of the same sizes, kept as in `Sensing.linearise`."""
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
         self.ports = ports
@@ -303,11 +303,15 @@ class HapticLaw:
         if self.feels_object(rest_force):
             names = [o.name for o in self.environment.objects]
             raise InvalidInput('environment', names, LET_GO, Code.BUSY)
+        environment.reset()
         self.environment = environment
         self.approach()
 
     def linearise(self, ports: CondensedPorts) -> None:
-        """Take a new linearisation of the device, as often as the model delivers one."""
+        """Take a new linearisation of the device, as often as the model delivers one.
+
+        It is kept, not copied: see `Sensing.linearise`.
+        """
         self.sensing.linearise(ports)
         self.rendering.linearise(ports)
 
@@ -340,7 +344,7 @@ class HapticLaw:
         self._periods = 0
         kernels.smooth_speed(moved, interval, self._speed_smoothing, self.speed)
         environment = self.environment
-        environment.update(sensing.pose, sensing.wrench, self.speed, self.setup.period)
+        environment.update(sensing.pose, sensing.wrench, self.speed, interval)
         code = self.rendering.update(sensing.pose, environment.goal, environment.force)
         if code is not Code.NONE:
             return code

@@ -161,7 +161,11 @@ class Sensing:
         self.linearise(ports)
 
     def linearise(self, ports: CondensedPorts) -> None:
-        """Take a new linearisation; `ports` of the same sizes. `z` counts from it: zero."""
+        """Take a new linearisation; `ports` of the same sizes. `z` counts from it: zero.
+
+        `ports` is kept, not copied. Where the model goes on solving before the next call, as in
+        a thread of its own, give a copy (`HapticDevice.snapshot`): its own are overwritten.
+        """
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
         self.ports = ports

@@ -6,6 +6,9 @@ Koehler 2023, section VIII: free space (24), fixed pose (25), wall, box, line an
 as hybrid (force where constrained, motion where free) or admittance (motion from the measured
 force). Compliant objects, which the paper leaves open, follow its remark: their goal is the
 surface moved by the measured force over the stiffness.
+
+An admittance moves a proxy by the force over the damping, and the proxy is kept between ticks:
+a hand that pushes steadily moves at force over damping, whatever the rate and the motors' lag.
 """
 
 from __future__ import annotations
@@ -50,6 +53,8 @@ class Control(IntEnum):
 FARTHEST = 10.0  # m, of a place or a size
 STIFFNESS = 1e-3, 1e9  # N/m, N m/rad
 DAMPING = 1e-6, 1e6  # N s/m
+# What something slides on; on the others an admittance would be a hybrid by another name.
+SLIDING = (Shape.WALL, Shape.LINE, Shape.CIRCLE)
 # Entries of `size` that a shape uses: they must be greater than zero.
 _SIZES = {Shape.BOX: (0, 1, 2), Shape.CIRCLE: (0,), Shape.ANGLE_LIMIT: (2,)}
 
@@ -67,6 +72,7 @@ class VirtualObject:
         most size / 2. LINE: tip on the z axis. CIRCLE: radius size[0] in the xy plane.
         ANGLE_LIMIT: rotation about z from the neutral orientation within +-size[2] [rad].
     control : Control
+        ADMITTANCE of WALL (in its plane), LINE and CIRCLE only: nothing slides on the others.
     pose : ndarray, shape (4, 4)
         In base_link.
     size : ndarray, shape (3,) [m, rad]
@@ -78,7 +84,8 @@ class VirtualObject:
         stiff as the device allows, 0: orientation free.
     damping : float
         [N s/m]: of the surface where it is compliant, along LINE and CIRCLE of the sliding hand;
-        for an admittance the inverse of its mobility, 0: the environment's default.
+        for an admittance force over speed of a hand that pushes steadily, 0: the environment's
+        default.
     """
 
     name: str
@@ -100,6 +107,11 @@ class VirtualObject:
             except ValueError:
                 names = [f'{m.value} ({m.name})' for m in kind]
                 raise UnknownName(key, getattr(self, key), names) from None
+        if self.control is Control.ADMITTANCE and self.shape not in SLIDING:
+            remedy = f'HYBRID ({Control.HYBRID.value}) for {self.shape.name}: an ADMITTANCE'
+            remedy += f' ({Control.ADMITTANCE.value}) slides, on '
+            remedy += ', '.join(shape.name for shape in SLIDING)
+            raise InvalidInput('control', self.control.value, remedy)
         object.__setattr__(self, 'pose', pose_array('pose', self.pose))
         object.__setattr__(self, 'size', finite_array('size', self.size, (3,)))
         for index in _SIZES.get(self.shape, ()):
@@ -123,10 +135,14 @@ class VirtualObject:
 
 @dataclass(frozen=True)
 class ContactFeel:
-    """How contact with one-sided surfaces begins and ends (not published, assumed).
+    """How contact begins and ends, and how an admittance slides (not published, assumed).
 
     A surface acts from the first penetration until the hand, outside or within the margin, no
     longer presses: so a rigid wall does not chatter between wall and free space.
+
+    The hand hangs on the proxy of an admittance by a spring, the coupling. Softer than the legs
+    it keeps the loop stable whoever holds the handle; stiffer it would make the sliding hand feel
+    a rigid hold between two ticks. A steady push does not feel it, a sudden one feels it first.
 
     Attributes
     ----------
@@ -136,6 +152,12 @@ class ContactFeel:
         Pressing less than this ends it once outside [N], [N m].
     default_damping : float
         Of an admittance whose object gives none [N s/m].
+    longest_lead : float
+        How far the goal of an admittance may be ahead of the hand [m], so that a handle that
+        cannot follow does not wind it up: once it can, it jumps by at most this. Also the limit of
+        the speed that is felt as asked: this over the loop's lag, 0.6 m/s for 15 ms.
+    coupling : float
+        Stiffness of the spring between proxy and hand [N/m]; below that of the legs.
     """
 
     linear_margin: float = 1e-3
@@ -143,6 +165,8 @@ class ContactFeel:
     release_force: float = 0.05
     release_torque: float = 0.002
     default_damping: float = 5.0
+    longest_lead: float = 0.01
+    coupling: float = 120.0
 
 
 class VirtualEnvironment:
@@ -184,17 +208,18 @@ class VirtualEnvironment:
         self._numbers = np.array(
             [[*o.size, o.stiffness, o.rotational_stiffness, o.damping] for o in objects]
         ).reshape(n, kernels.NUMBERS)
-        self._contact = np.zeros((n, 3))
+        self._state = np.zeros((n, kernels.STATE))
         self._neutral = np.eye(4) if neutral is None else pose_array('neutral', neutral)
         feel = ContactFeel() if feel is None else feel
         self._feel = np.array(
             [feel.linear_margin, feel.angular_margin, feel.release_force, feel.release_torque,
-             feel.default_damping]
+             feel.default_damping, feel.longest_lead, feel.coupling]
         )  # fmt: skip
         if not np.all(np.isfinite(self._feel)) or np.any(self._feel < 0.0):
             raise InvalidInput('feel', feel, 'finite numbers, zero or greater', Code.OUT_OF_RANGE)
-        if not feel.default_damping > 0.0:
-            raise InvalidInput('default_damping', feel.default_damping, 'greater than zero')
+        for key in ('default_damping', 'longest_lead', 'coupling'):
+            if not getattr(feel, key) > 0.0:
+                raise InvalidInput(key, getattr(feel, key), 'greater than zero')
         self._work = np.zeros(kernels.WORK)
         self.goal, self.force = np.zeros(6), np.zeros(6)
         self.apart = self._work[kernels.APART]
@@ -204,7 +229,7 @@ class VirtualEnvironment:
     def kernel_arguments(self) -> tuple[NDArray[Any], ...]:
         """The compiled objects, in the order in which `goal_of_environment` takes them."""
         return (
-            self._shapes, self._controls, self._frames, self._numbers, self._contact, self._feel,
+            self._shapes, self._controls, self._frames, self._numbers, self._state, self._feel,
             self._neutral,
         )  # fmt: skip
 
@@ -214,10 +239,14 @@ class VirtualEnvironment:
         return self.constrained > 0
 
     def reset(self) -> None:
-        """Forget contacts, as after the loop was stopped."""
-        self._contact[:] = 0.0
+        """Forget contacts and proxies, as after the loop was stopped."""
+        self._state[:] = 0.0
         self.apart[:] = 0.0
         self.constrained = 0
+
+    def forget_sliding(self) -> None:
+        """Let every admittance begin anew at the hand, as where the motors stay on purpose."""
+        self._state[:, kernels.SEEDED :] = 0.0
 
     def update(self, pose: Array, wrench: Array, speed: Array, dt: float) -> int:
         """Find the goal for one sample; the loop's call, unchecked.
@@ -227,7 +256,7 @@ class VirtualEnvironment:
         pose, wrench, speed : ndarray, shapes (4, 4), (6,), (6,)
             Of the hand at the tip, axes of base_link, linear first.
         dt : float
-            Time to the next sample [s].
+            Since the last sample [s].
 
         Returns
         -------
@@ -283,7 +312,9 @@ def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject,
                 )  # fmt: skip
             )
         except InvalidInput as error:
-            raise item.error('size', str(error)) from None
+            field = error.field.partition('[')[0]
+            key = field if field in ('control', 'stiffness', 'damping') else 'size'
+            raise item.error(key, str(error)) from None
     return tuple(objects)
 
 

@@ -22,9 +22,18 @@ HYBRID, ADMITTANCE = 0, 1
 SIZE, STIFFNESS, ROTATIONAL, DAMPING = 0, 3, 4, 5
 NUMBERS = 6
 
-# Entries of `feel`: how contact begins and ends, and the damping of an admittance without one.
+# Entries of `feel`: how contact begins and ends, and how an admittance slides.
 LINEAR_MARGIN, ANGULAR_MARGIN, RELEASE_FORCE, RELEASE_TORQUE, DEFAULT_DAMPING = 0, 1, 2, 3, 4
-FEEL = 5
+LONGEST_LEAD, COUPLING = 5, 6
+FEEL = 7
+
+# Columns of `state`, one row per object: touched sides of three axes; where the proxies of two
+# directions of sliding are [m], and whether they are anywhere yet.
+CONTACT, PROXY, SEEDED = 0, 3, 5
+STATE = 7
+
+# rad: the goal on a circle is never farther round it than this, also on a small one.
+LONGEST_TURN = 0.5
 
 WORK = 92  # length of the scratch of goal_of_environment
 APART = slice(90, 92)  # where it leaves how far hand and goal are apart, sliding aside [m, rad]
@@ -116,28 +125,50 @@ def _hold_rotation(frame, number, turn, wrench, rows, targets, forces, count, wo
 
 
 @kernel
-def _slide(frame, axis, number, control, wrench, speed, dt, feel, rows, targets, forces, count,
-           free, sliding, work):  # fmt: skip
-    """Let the hand move along an axis: pushed (admittance), or freely against damping (hybrid)."""
+def _resist(frame, axis, number, speed, free, work):
+    """Let the hand move freely along an axis, against damping (hybrid)."""
     _direction(frame, axis, False, work)
-    force = _along(work, wrench)
-    damping = number[DAMPING]
-    if control == ADMITTANCE:
-        if damping == 0.0:
-            damping = feel[DEFAULT_DAMPING]
-        before = count
-        count = _add(rows, targets, forces, count, work, force * dt / damping, force)
-        if count > before:
-            sliding[before] = 1.0
-        return count
-    pull = damping * _along(work, speed)
+    pull = number[DAMPING] * _along(work, speed)
     for k in range(6):
         free[k] += pull * work[k]
+
+
+@kernel
+def _lead(place, push, number, dt, feel, longest, state, slot):
+    """Move a proxy by the push over the damping; return how far the goal is ahead of the hand.
+
+    The proxy is kept between calls, so that what the motors still lag behind is not lost. The
+    hand hangs on it by a spring, the coupling: the goal is where that spring holds the push.
+    """
+    damping = number[DAMPING] if number[DAMPING] > 0.0 else feel[DEFAULT_DAMPING]
+    stretch = push / feel[COUPLING]
+    if state[SEEDED + slot] == 0.0:
+        state[SEEDED + slot] = 1.0
+        state[PROXY + slot] = place - stretch
+    lead = state[PROXY + slot] + push * dt / damping + stretch - place
+    lead = min(max(lead, -longest), longest)
+    state[PROXY + slot] = place + lead - stretch
+    return lead
+
+
+@kernel
+def _advance(frame, axis, place, number, wrench, dt, feel, state, slot, rows, targets, forces,
+             count, aside, work):  # fmt: skip
+    """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
+    _direction(frame, axis, False, work)
+    push = _along(work, wrench)
+    lead = _lead(place, push, number, dt, feel, feel[LONGEST_LEAD], state, slot)
+    before = count
+    count = _add(rows, targets, forces, count, work, lead, push)
+    if count > before:
+        aside[before] = targets[before]
+    else:
+        state[SEEDED + slot] = 0.0  # an earlier object has this direction
     return count
 
 
 @kernel
-def _surface(frame, axis, side, depth, angular, number, contact, slot, wrench, speed, feel, rows,
+def _surface(frame, axis, side, depth, angular, number, state, slot, wrench, speed, feel, rows,
              targets, forces, count, work):  # fmt: skip
     """Add the row of a one-sided surface while it is touched; `side` points out of the wall."""
     _direction(frame, axis, angular, work)
@@ -146,12 +177,12 @@ def _surface(frame, axis, side, depth, angular, number, contact, slot, wrench, s
     force = _along(work, wrench)
     margin = feel[ANGULAR_MARGIN if angular else LINEAR_MARGIN]
     release = feel[RELEASE_TORQUE if angular else RELEASE_FORCE]
-    was = contact[slot] == side
+    was = state[CONTACT + slot] == side
     if not _touching(was, depth, -force, margin, release):
         if was:
-            contact[slot] = 0.0
+            state[CONTACT + slot] = 0.0
         return count
-    contact[slot] = side
+    state[CONTACT + slot] = side
     stiffness = number[ROTATIONAL if angular else STIFFNESS]
     drag = 0.0 if angular else number[DAMPING] * _along(work, speed)
     if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
@@ -171,8 +202,8 @@ def _fixed_axis(frame, axis, position, number, wrench, speed, rows, targets, for
 
 
 @kernel
-def _circle(frame, local, number, control, wrench, speed, dt, feel, rows, targets, forces, count,
-            free, sliding, work, polar):  # fmt: skip
+def _circle(frame, local, number, control, wrench, speed, dt, feel, state, rows, targets, forces,
+            count, free, aside, work, polar):  # fmt: skip
     """Add radial and axial rows of a circle, and let the hand slide round it."""
     radius, distance = number[SIZE], math.hypot(local[0], local[1])
     cosine, sine = 1.0, 0.0
@@ -185,25 +216,32 @@ def _circle(frame, local, number, control, wrench, speed, dt, feel, rows, target
     count = _fixed_axis(
         polar, 2, local[2], number, wrench, speed, rows, targets, forces, count, work
     )
-    offset = distance - radius
+    offset, inward = distance - radius, 0.0
     if control == HYBRID:
-        count = _fixed_axis(
-            polar, 0, offset, number, wrench, speed, rows, targets, forces, count, work
-        )
-        return _slide(
-            polar, 1, number, control, wrench, speed, dt, feel, rows, targets, forces, count, free,
-            sliding, work,
-        )  # fmt: skip
-    damping = number[DAMPING] if number[DAMPING] > 0.0 else feel[DEFAULT_DAMPING]
-    _direction(polar, 1, False, work)
-    push = _along(work, wrench)
-    angle = push * dt / (damping * radius)
+        _resist(polar, 1, number, speed, free, work)
+    else:
+        _direction(polar, 1, False, work)
+        push = _along(work, wrench)
+        longest = min(feel[LONGEST_LEAD], LONGEST_TURN * radius)
+        round_it = 2.0 * math.pi * radius
+        place = radius * math.atan2(sine, cosine)
+        # The proxy counts turns, so the hand is where it is nearest to it.
+        place += round_it * math.floor((state[PROXY] - place) / round_it + 0.5)
+        angle = _lead(place, push, number, dt, feel, longest, state, 0) / radius
+        before = count
+        count = _add(rows, targets, forces, count, work, radius * math.sin(angle), push)
+        if count > before:
+            aside[before] = targets[before]
+            inward = radius * (1.0 - math.cos(angle))  # the goal stays on the circle
+        else:
+            state[SEEDED] = 0.0
     before = count
-    count = _add(rows, targets, forces, count, work, radius * math.sin(angle), push)
+    count = _fixed_axis(
+        polar, 0, offset + inward, number, wrench, speed, rows, targets, forces, count, work
+    )
     if count > before:
-        sliding[before] = 1.0
-    offset += radius * (1.0 - math.cos(angle))  # the goal stays on the circle
-    return _fixed_axis(polar, 0, offset, number, wrench, speed, rows, targets, forces, count, work)
+        aside[before] = -inward
+    return count
 
 
 @kernel
@@ -225,7 +263,7 @@ def twist_angle(frame, neutral, pose):
 
 
 @kernel
-def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutral, pose, wrench,
+def goal_of_environment(shapes, controls, frames, numbers, state, feel, neutral, pose, wrench,
                         speed, dt, goal, force, work):  # fmt: skip
     """Find what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
 
@@ -233,14 +271,17 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
     ----------
     shapes, controls : (n,) int64; frames : (n, 4, 4); numbers : (n, NUMBERS)
         The objects.
-    contact : (n, 3)
-        State of one-sided surfaces, kept between calls: 0 or the touched side.
+    state : (n, STATE)
+        Kept between calls: touched sides of one-sided surfaces (0 or the side), proxies of what
+        slides.
     feel : (FEEL,)
     neutral : (4, 4)
         Orientation from which ANGLE_LIMIT measures, and which objects other than HOLD hold where
         they have a rotational stiffness.
     pose : (4, 4), wrench : (6,), speed : (6,)
         Of the hand at the tip, axes of base_link.
+    dt : float
+        Since the last call.
     goal : (6,), force : (6,)
         Results: twist from the hand to the goal, and the goal force.
     work : (workspace,)
@@ -254,10 +295,10 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
     targets, forces, free, vector = work[36:42], work[42:48], work[48:54], work[54:60]
     local, turn = work[60:63], work[63:66]
     polar, relative = work[66:75].reshape((3, 3)), work[75:84].reshape((3, 3))
-    sliding, apart = work[84:90], work[APART]
+    aside, apart = work[84:90], work[APART]
     count = 0
     for k in range(6):
-        free[k], sliding[k] = 0.0, 0.0
+        free[k], aside[k] = 0.0, 0.0
     for n in range(shapes.shape[0]):
         shape, control, frame, number = shapes[n], controls[n], frames[n], numbers[n]
         for i in range(3):
@@ -270,21 +311,23 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
                     frame, axis, local[axis], number, wrench, speed, rows, targets, forces, count,
                     vector,
                 )  # fmt: skip
-            if shape == LINE:
-                count = _slide(
-                    frame, 2, number, control, wrench, speed, dt, feel, rows, targets, forces,
-                    count, free, sliding, vector,
+            if shape == LINE and control == ADMITTANCE:
+                count = _advance(
+                    frame, 2, local[2], number, wrench, dt, feel, state[n], 0, rows, targets,
+                    forces, count, aside, vector,
                 )  # fmt: skip
+            elif shape == LINE:
+                _resist(frame, 2, number, speed, free, vector)
         elif shape == CIRCLE:
             count = _circle(
-                frame, local, number, control, wrench, speed, dt, feel, rows, targets, forces,
-                count, free, sliding, vector, polar,
+                frame, local, number, control, wrench, speed, dt, feel, state[n], rows, targets,
+                forces, count, free, aside, vector, polar,
             )  # fmt: skip
         elif shape == ANGLE_LIMIT:
             angle = twist_angle(frame, neutral, pose)
             side = -1.0 if angle > 0.0 else 1.0
             count = _surface(
-                frame, 2, side, abs(angle) - number[SIZE + 2], True, number, contact[n], 0, wrench,
+                frame, 2, side, abs(angle) - number[SIZE + 2], True, number, state[n], 0, wrench,
                 speed, feel, rows, targets, forces, count, vector,
             )  # fmt: skip
         else:
@@ -296,15 +339,19 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
                     depth = abs(local[axis]) - 0.5 * number[SIZE + axis]
                 before = count
                 count = _surface(
-                    frame, axis, side, depth, False, number, contact[n], axis, wrench, speed, feel,
+                    frame, axis, side, depth, False, number, state[n], axis, wrench, speed, feel,
                     rows, targets, forces, count, vector,
                 )  # fmt: skip
-                if shape == WALL and count > before and control == ADMITTANCE:
+                if shape == WALL and control == ADMITTANCE:
+                    touched = count > before
                     for other in range(2):
-                        count = _slide(
-                            frame, other, number, control, wrench, speed, dt, feel, rows, targets,
-                            forces, count, free, sliding, vector,
-                        )  # fmt: skip
+                        if touched:
+                            count = _advance(
+                                frame, other, local[other], number, wrench, dt, feel, state[n],
+                                other, rows, targets, forces, count, aside, vector,
+                            )  # fmt: skip
+                        else:
+                            state[n, SEEDED + other] = 0.0
         if shape != ANGLE_LIMIT and number[ROTATIONAL] > 0.0:
             held = frame if shape == HOLD else neutral
             for i in range(3):
@@ -317,7 +364,7 @@ def goal_of_environment(shapes, controls, frames, numbers, contact, feel, neutra
                 held, number, turn, wrench, rows, targets, forces, count, vector
             )
     _assemble(rows, targets, forces, count, free, goal, force)
-    _measure(rows, targets, count, sliding, apart)
+    _measure(rows, targets, count, aside, apart)
     return count
 
 
@@ -337,14 +384,14 @@ def _assemble(rows, targets, forces, count, free, goal, force):
 
 
 @kernel
-def _measure(rows, targets, count, sliding, apart):
-    """Write how far hand and goal are apart along the rows that hold, linear and angular."""
+def _measure(rows, targets, count, aside, apart):
+    """Write how far hand and goal are apart, linear and angular, what slides left aside."""
     apart[:] = 0.0
     for i in range(count):
-        if sliding[i] == 0.0:
-            share = rows[i, 0] ** 2 + rows[i, 1] ** 2 + rows[i, 2] ** 2
-            apart[0] += share * targets[i] ** 2
-            apart[1] += (1.0 - share) * targets[i] ** 2
+        held = targets[i] - aside[i]
+        share = rows[i, 0] ** 2 + rows[i, 1] ** 2 + rows[i, 2] ** 2
+        apart[0] += share * held**2
+        apart[1] += (1.0 - share) * held**2
     apart[0], apart[1] = math.sqrt(apart[0]), math.sqrt(max(apart[1], 0.0))
 
 

@@ -9,11 +9,12 @@ import pytest
 from scipy.optimize import linprog
 from soro_mechanics.condensed_ports import condensed_ports
 from soro_mechanics.errors import InvalidInput
-from soro_mechanics.linear_device import random_ports
+from soro_mechanics.linear_device import random_ports, SpringDevice
 from soro_mechanics.polytope import (
     disc_grid,
     effort_map,
     FORCE,
+    holding_torque,
     isotropic_effort,
     MotorLimits,
     symmetric_limits,
@@ -210,6 +211,42 @@ def test_a_state_on_a_limit_is_within_it():
         stop = ports.angle - beyond
         assert within_limits(ports, MotorLimits(-wide, wide, -wide, stop)) is held
         assert within_limits(ports, MotorLimits(-wide, ports.torque - beyond, -wide, wide)) is held
+
+
+def test_a_pose_counts_as_held_where_another_pattern_of_the_motors_is_within_the_limits():
+    """A pattern that moves the motors only is known, so how far it helps is known too."""
+    device, none = SpringDevice(), np.zeros(5)
+    torque = 1e-3 * np.array([1.0, -2.0, 0.5, 1.5, -1.0, 2.0])
+    pattern = np.linalg.svd(device.state(torque, none).ea)[2][-1]
+    shares = np.linspace(-0.05, 0.05, 200001)
+    least = np.abs(torque + shares[:, None] * pattern).max(axis=1).min()
+    ports = device.state(torque + 0.02 * pattern, none)
+    np.testing.assert_allclose(ports.pose, device.state(torque, none).pose, atol=1e-12)
+    far = np.full(6, np.inf)
+    for share, held in ((1.01, True), (0.99, False)):
+        limits = symmetric_limits(far, share * least)
+        assert not within_limits(ports, limits)
+        found = holding_torque(ports, limits)
+        assert (found is not None) is held
+        radius = effort_map(lambda goal: ports, [np.eye(4)], limits, FORCE)[0]
+        assert np.isfinite(radius) == held
+        if found is not None:
+            assert np.abs(found).max() <= share * least * (1.0 + 1e-6)
+            np.testing.assert_allclose(ports.ea @ (found - ports.torque), 0.0, atol=1e-12)
+            wanted = isotropic_effort(device.state(torque, none), limits, FORCE).radius
+            assert radius == pytest.approx(wanted, rel=1e-6)
+    # The nearest way, and none where the state is within the limits as it is.
+    roomy = symmetric_limits(far, 0.1)
+    np.testing.assert_array_equal(holding_torque(ports, roomy), ports.torque)
+    # The pattern turns the motors: their range limits it too.
+    turned = np.abs(ports.aa @ (0.01 * pattern)).max()
+    assert holding_torque(ports, symmetric_limits(np.full(6, turned), None)) is not None
+
+
+def test_as_many_motors_as_motions_hold_a_pose_in_one_way():
+    ports = random_ports(4, na=5)
+    limits = symmetric_limits(np.full(5, np.inf), 0.9 * np.abs(ports.torque).max())
+    assert holding_torque(ports, limits) is None
 
 
 def test_disc_grid():

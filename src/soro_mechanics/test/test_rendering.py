@@ -30,7 +30,7 @@ from soro_mechanics.virtual_environment import (
 DT = 0.002
 WIDE = symmetric_limits(np.full(6, 3.0), 2.0)
 ENCODER, SENSOR = 1.6e-4, 2e-6
-SETTLE = 1.0 - np.exp(-DT / (0.022 / 4.0))  # first-order motor that settles in 22 ms
+MOTOR_LAG = 0.022 / 4.0  # s, first-order motor that settles in 22 ms
 
 
 def setup(limits=WIDE, **options):
@@ -143,12 +143,14 @@ def test_contradicting_limits_are_an_outcome_and_leave_the_angle():
 class Bench:
     """The loop on a simulated device: motors lag, commands take effect one tick later."""
 
-    def __init__(self, objects=(), delay=1, **options):
+    def __init__(self, objects=(), delay=1, period=DT, **options):
         self.device = SpringDevice()
         self.angle = np.zeros(6)
         self.state = self.device.held(self.angle, np.zeros(5))
         sensing = Sensing(self.state, sensing_setup(self.state, ENCODER, SENSOR))
-        self.law = HapticLaw(sensing, setup(**options), VirtualEnvironment(objects))
+        rendering = rendering_setup(period, WIDE, 20.0, **options)
+        self.settle = 1.0 - np.exp(-period / MOTOR_LAG)
+        self.law = HapticLaw(sensing, rendering, VirtualEnvironment(objects))
         self.queue = [self.angle.copy()] * delay
 
     def step(self, force=None, place=None):
@@ -160,7 +162,7 @@ class Bench:
         code = self.law.tick(self.state.angle, self.state.sensor)
         assert code is Code.NONE
         self.queue.append(self.law.command.copy())
-        self.angle = self.angle + SETTLE * (self.queue.pop(0) - self.angle)
+        self.angle = self.angle + self.settle * (self.queue.pop(0) - self.angle)
         return self.state
 
     def grasp(self, hand, stiffness):
@@ -251,6 +253,45 @@ def test_circle_of_three_centimetres_with_mean_error_below_a_millimetre(control)
         angles.append(np.arctan2(state.pose[1, 3], state.pose[0, 3]))
     assert np.mean(errors[500:]) < 1e-3
     assert np.ptp(np.unwrap(angles)) > 5.5
+
+
+@pytest.mark.parametrize('period', [0.001, 0.002, 0.004])
+def test_an_admittance_is_felt_as_asked_through_the_whole_law(period):
+    """Sensed, rendered, smoothed and late: a steady push still moves at force over damping."""
+    line = VirtualObject('l', Shape.LINE, Control.ADMITTANCE, damping=8.0)
+    bench, force = Bench([line], period=period), np.zeros(5)
+    force[2] = 0.4
+    run(bench, round(0.2 / period), force=force)
+    start = bench.state.pose[2, 3]
+    ticks = round(0.2 / period)
+    end = run(bench, ticks, force=force).pose[2, 3]
+    assert 0.4 * ticks * period / (end - start) == pytest.approx(8.0, rel=0.02)
+
+
+def test_slots_that_were_missed_do_not_slow_an_admittance():
+    line = VirtualObject('l', Shape.LINE, Control.ADMITTANCE, damping=8.0)
+    leads = []
+    for missed in (1, 3):
+        bench = Bench([line])
+        force = np.array([0.0, 0.0, 0.4, 0.0, 0.0])
+        state = bench.device.held(bench.angle, force)
+        for _ in range(4):
+            assert bench.law.tick(state.angle, state.sensor, missed) is Code.NONE
+        leads.append(bench.law.environment.goal[2])
+    assert leads[0] == pytest.approx(4 * 0.4 * DT / 8.0, rel=0.01)
+    assert leads[1] == pytest.approx(3.0 * leads[0], rel=0.01)
+
+
+def test_an_environment_begins_without_the_contacts_of_before():
+    ring = VirtualObject('c', Shape.LINE, Control.ADMITTANCE)
+    environment = VirtualEnvironment([ring])
+    push = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    for _ in range(50):
+        environment.update(np.eye(4), push, np.zeros(6), DT)
+    bench = Bench()
+    bench.law.replace_environment(environment)
+    environment.update(np.eye(4), push, np.zeros(6), DT)
+    assert environment.goal[2] == pytest.approx(DT / 5.0)
 
 
 def test_speed_limit_keeps_the_direction():

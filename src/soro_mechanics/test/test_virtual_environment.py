@@ -11,12 +11,14 @@ from soro_mechanics.lie import so3_exp
 from soro_mechanics.section import Section
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import (
+    ContactFeel,
     Control,
     frame_at,
     PRESETS,
     published_environment,
     read_objects,
     Shape,
+    SLIDING,
     VirtualEnvironment,
     VirtualObject,
 )
@@ -301,6 +303,189 @@ def test_admittance_wall_slides_while_touched():
     np.testing.assert_allclose(environment.goal[:3], [DT / 10.0, 0.0, 0.001], atol=1e-15)
 
 
+class Slide:
+    """A handle that slides on something: legs, motors that lag, a command one tick late.
+
+    One direction, no mass. What the hand pushes goes through the legs to their far end, which
+    the motors move; `way` gives the pose of a hand that is some metres along, and the direction.
+    """
+
+    NATURAL = 240.0  # N/m, of the legs
+    MOTOR, SMOOTHING = 0.022 / 4.0, 0.006  # s
+
+    def __init__(self, objects, way, rate, blocked=False):
+        self.environment, self.way, self.dt = VirtualEnvironment(objects), way, 1.0 / rate
+        self.far, self.filtered, self.command = 0.0, 0.0, 0.0
+        self.blocked = blocked
+
+    def step(self, push, beside=(0.0, 0.0, 0.0)):
+        """Push for one tick; returns how far along the hand is."""
+        if not self.blocked:
+            share = 1.0 - math.exp(-self.dt / self.MOTOR)
+            self.far += share * (self.command - self.far)
+        place = self.far + push / self.NATURAL
+        pose, direction = self.way(place)
+        wrench = np.concatenate([push * direction + beside, np.zeros(3)])
+        self.environment.update(pose, wrench, STILL, self.dt)
+        self.command = self.filtered
+        goal = self.far + self.environment.goal[:3] @ direction
+        self.filtered += self.dt / (self.dt + self.SMOOTHING) * (goal - self.filtered)
+        return place
+
+    def run(self, push, seconds, beside=(0.0, 0.0, 0.0)):
+        return np.array([self.step(push, beside) for _ in range(round(seconds / self.dt))])
+
+
+def along_z(place):
+    return at(np.eye(4), 0.0, 0.0, place), np.eye(3)[2]
+
+
+def along_wall(place):
+    return at(np.eye(4), 0.0, place, -1e-3), np.eye(3)[1]
+
+
+def round_circle(place):
+    angle = place / 0.03
+    direction = np.array([-math.sin(angle), math.cos(angle), 0.0])
+    return at(np.eye(4), 0.03 * math.cos(angle), 0.03 * math.sin(angle), 0.0), direction
+
+
+RING = np.array([0.03, 0.0, 0.0])
+# Shape, size, way, and what else the hand pushes: on the wall, outwards of the circle.
+WAYS = [
+    (Shape.LINE, np.zeros(3), along_z, (0.3, 0.0, 0.0)),
+    (Shape.WALL, np.zeros(3), along_wall, (0.0, 0.0, -1.0)),
+    (Shape.CIRCLE, RING, round_circle, (0.0, 0.0, 0.2)),
+]
+
+
+@pytest.mark.parametrize('rate', [250.0, 500.0, 1000.0])
+@pytest.mark.parametrize('damping', [2.0, 20.0])
+@pytest.mark.parametrize(('shape', 'size', 'way', 'beside'), WAYS)
+def test_an_admittance_is_felt_with_the_damping_asked_at_every_rate(
+    shape, size, way, beside, damping, rate
+):
+    thing = VirtualObject('o', shape, Control.ADMITTANCE, size=size, damping=damping)
+    slide = Slide([thing], way, rate)
+    push = 0.05 * damping  # 50 mm/s
+    slide.run(push, 0.3, beside)
+    place = slide.run(push, 0.2, beside)
+    speed = (place[-1] - place[0]) * rate / (len(place) - 1)
+    assert push / speed == pytest.approx(damping, rel=1e-3)
+
+
+def test_an_admittance_without_a_damping_has_the_default_one():
+    slide = Slide([VirtualObject('l', Shape.LINE, Control.ADMITTANCE)], along_z, 500.0)
+    slide.run(0.25, 0.3)
+    place = slide.run(0.25, 0.2)
+    felt = 0.25 * DT * (len(place) - 1) / (place[-1] - place[0])
+    assert felt == pytest.approx(ContactFeel().default_damping, rel=1e-3)
+
+
+def test_a_hand_goes_round_a_circle_many_times():
+    ring = VirtualObject('c', Shape.CIRCLE, Control.ADMITTANCE, size=RING, damping=2.0)
+    slide = Slide([ring], round_circle, 500.0)
+    there = slide.run(0.4, 4.0)[-1]
+    assert there / (2.0 * math.pi * 0.03) == pytest.approx(0.2 * 4.0 / (2 * math.pi * 0.03), 0.02)
+    assert slide.run(-0.4, 4.0)[-1] == pytest.approx(0.0, abs=0.01)
+
+
+@pytest.mark.parametrize('damping', [2.0, 5.0, 40.0])
+@pytest.mark.parametrize('hand', [50.0, 400.0, 2000.0])
+def test_a_hand_that_stops_is_not_carried_on(damping, hand):
+    """A hand that is a spring to a place comes to rest there: the proxy does not ring."""
+    line = VirtualObject('l', Shape.LINE, Control.ADMITTANCE, damping=damping)
+    slide, pushes = Slide([line], along_z, 500.0), []
+    settled = 0.5 + 6.0 * damping * (1.0 / hand + 1.0 / ContactFeel().coupling)
+    for _ in range(round(settled / DT)):
+        # Spring and legs in balance, at 10 mm.
+        push = (0.01 - slide.far) / (1.0 / hand + 1.0 / slide.NATURAL)
+        place = slide.step(push)
+        pushes.append(push)
+    tail = np.array(pushes[-100:])
+    assert place == pytest.approx(0.01, abs=1e-4)
+    assert np.abs(tail).max() < 0.02 * max(pushes)
+
+
+@pytest.mark.parametrize(('shape', 'size', 'way', 'beside'), WAYS)
+def test_a_handle_that_cannot_follow_does_not_wind_the_proxy_up(shape, size, way, beside):
+    thing = VirtualObject('o', shape, Control.ADMITTANCE, size=size, damping=5.0)
+    slide = Slide([thing], way, 500.0, blocked=True)
+    slide.run(2.0, 3.0, beside)
+    lead = ContactFeel().longest_lead
+    _, direction = way(2.0 / slide.NATURAL)
+    assert slide.environment.goal[:3] @ direction == pytest.approx(lead, rel=0.02)
+    slide.blocked = False
+    before = slide.far
+    freed = slide.run(0.0, 0.5, beside)
+    assert freed[-1] - before <= lead * 1.001
+    assert np.ptp(freed[-50:]) < 1e-5, 'and there it stays'
+
+
+def test_a_small_circle_keeps_the_goal_near():
+    ring = VirtualObject('c', Shape.CIRCLE, Control.ADMITTANCE, size=[0.004, 0, 0], damping=1.0)
+    environment = VirtualEnvironment([ring])
+    hand = at(np.eye(4), 0.004, 0.0, 0.0)
+    for _ in range(200):
+        environment.update(hand, push(np.eye(4), 0.0, 1.0, 0.0), STILL, DT)
+    goal = goal_pose(environment, hand)[:3, 3]
+    assert math.atan2(goal[1], goal[0]) == pytest.approx(0.5)
+    assert np.hypot(*goal[:2]) == pytest.approx(0.004)
+    np.testing.assert_allclose(environment.apart, 0.0, atol=1e-12)
+
+
+def test_proxies_are_forgotten_with_the_contact_and_on_reset():
+    wall = VirtualObject('w', Shape.WALL, Control.ADMITTANCE, damping=10.0)
+    environment = VirtualEnvironment([wall])
+    inside, outside = (at(np.eye(4), 0.0, 0.0, z) for z in (-0.001, 0.003))
+    force = push(np.eye(4), 1.0, 0.0, -1.0)
+    ways = {
+        'contact': lambda: environment.update(outside, STILL, STILL, DT),
+        'reset': environment.reset,
+        'sliding': environment.forget_sliding,
+    }
+    for forget in ways.values():
+        for _ in range(5):
+            environment.update(inside, force, STILL, DT)
+        assert environment.goal[0] == pytest.approx(5.0 * DT / 10.0)
+        forget()
+    environment.update(inside, force, STILL, DT)
+    assert environment.goal[0] == pytest.approx(DT / 10.0)
+
+
+def test_sliding_is_forgotten_alone_where_the_motors_stay():
+    wall = VirtualObject('w', Shape.WALL)
+    environment = VirtualEnvironment([wall])
+    environment.update(at(np.eye(4), 0.0, 0.0, -1e-6), push(np.eye(4), 0, 0, -1.0), STILL, DT)
+    environment.forget_sliding()
+    near = at(np.eye(4), 0.0, 0.0, 0.0004)
+    assert environment.update(near, push(np.eye(4), 0, 0, -1.0), STILL, DT) == 1
+
+
+def test_an_earlier_object_keeps_its_direction_from_an_admittance():
+    hold = VirtualObject('h', Shape.HOLD)
+    line = VirtualObject('l', Shape.LINE, Control.ADMITTANCE)
+    environment = VirtualEnvironment([hold, line])
+    for _ in range(20):
+        assert environment.update(np.eye(4), push(np.eye(4), 0, 0, 2.0), STILL, DT) == 3
+    np.testing.assert_allclose(environment.goal, 0.0, atol=1e-15)
+    np.testing.assert_array_equal(environment.apart, 0.0)
+
+
+@pytest.mark.parametrize('shape', [shape for shape in Shape if shape not in SLIDING])
+def test_an_admittance_is_refused_where_nothing_slides(shape):
+    with pytest.raises(InvalidInput, match='control = 1.*HYBRID.*WALL, LINE, CIRCLE') as refused:
+        VirtualObject('a', shape, Control.ADMITTANCE, size=np.full(3, 0.1))
+    assert refused.value.field == 'control' and refused.value.code is Code.OUT_OF_RANGE
+    VirtualObject('a', shape, Control.HYBRID, size=np.full(3, 0.1))
+
+
+def test_a_feel_that_divides_by_zero_is_refused():
+    for key in ('default_damping', 'longest_lead', 'coupling'):
+        with pytest.raises(InvalidInput, match=key):
+            VirtualEnvironment(feel=ContactFeel(**{key: 0.0}))
+
+
 @pytest.mark.parametrize('name', PRESETS)
 def test_published_environments(name):
     centre = random_pose(5)
@@ -336,6 +521,8 @@ def test_read_from_yaml():
         ('{name: a, shape: wall, stifness: 1 N/m}', 'stifness'),
         ('{name: a, shape: wall, z_axis: 0 0 0}', 'z_axis'),
         ('{name: a, shape: angle_limit}', 'half_angle'),
+        ('{name: a, shape: hold, control: admittance}', r'objects\[0\]\.control.*HYBRID'),
+        ('{name: a, shape: wall, stiffness: 1e12 N/m}', r'objects\[0\]\.stiffness'),
     ],
 )
 def test_bad_yaml(line, where):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from scipy.integrate import trapezoid
 from soro_mechanics.rendering import natural_stiffness
 from soro_mechanics.virtual_environment import frame_at, Shape, VirtualObject
 
@@ -120,7 +121,7 @@ def swing(
     place, force = trace.place[last, 0], trace.force[last, 0]
     wave = np.exp(-1j * phase[last])[1:]
     moved, pressed = 2.0 * wave @ place[1:] / len(wave), 2.0 * wave @ force[1:] / len(wave)
-    lost = float(np.trapezoid(force, place)) / CYCLES
+    lost = float(trapezoid(force, place)) / CYCLES
     return Cycled(stiffness, damping, pressed / moved, computed, abs(moved), lost, rate)
 
 

@@ -129,15 +129,16 @@ class MovingBench(VirtualBench):
         speed = (end - start) / duration
         for i in range(steps):
             middle = target + half * (self.angle - target)
-            elastic = p.force + k @ (self.x - at - jacobian @ (middle - angle0))
+            elastic = p.force + k @ (self.x - at - jacobian @ (middle + self.zero - angle0))
             wanted = start + (i + 0.5) * h * speed
             force = grip.stiffness * (wanted - self.x) + grip.damping * speed + push
             middle_speed = solve @ (2.0 / h * (mass @ self.v) + force - elastic)
             self.x = self.x + h * middle_speed
             self.v = 2.0 * middle_speed - self.v
             self.angle = target + half * (middle - target)
-        self.force = p.force + k @ (self.x - at - jacobian @ (self.angle - angle0))
-        self.plant.update(self.angle, self.force)
+        turned = self.angle + self.zero - angle0
+        self.force = p.force + k @ (self.x - at - jacobian @ turned)
+        self.plant.update(self.angle + self.zero, self.force)
 
     def stiffness(self) -> Array:
         """Return the stiffness of the legs with the motors held, shape (5, 5)."""

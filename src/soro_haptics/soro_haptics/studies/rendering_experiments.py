@@ -126,6 +126,25 @@ def line(make: MakeBench, control: Control) -> Followed:
     )  # fmt: skip
 
 
+def felt_damping(make: MakeBench, damping: float, rate: float) -> float:
+    """Return force over speed of a hand that pushes steadily along a line [N s/m].
+
+    An admittance, after the motors have come to where the line wants them; 50 mm/s.
+    """
+    thing = published_environment('line', np.eye(4))[0]
+    setup = BenchSetup(rate=rate, grip=np.zeros((5, 5)))
+    bench, still = make([replace(thing, damping=damping)], setup), np.zeros(5)
+    push = np.array([-0.05 * damping, 0.0, 0.0, 0.0, 0.0])
+    for _ in range(round(0.5 * rate)):
+        bench.step(still)
+    places = []
+    for _ in range(round(0.3 * rate)):
+        bench.step(still, push)
+        places.append(bench.place[0])
+    half = len(places) // 2
+    return float(push[0] * half / rate / (places[-1] - places[-1 - half]))
+
+
 def circle(make: MakeBench, control: Control) -> Followed:
     """Lead the handle round the published circle, the hand 1 mm outside."""
     thing = published_environment('circle', np.eye(4))[0]

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 from soro_mechanics.configuration import Array
@@ -14,8 +15,16 @@ from soro_haptics.studies.virtual_bench import BenchSetup, VirtualBench
 
 DIRECTIONS = ('x', 'y', 'z', 'turn 1', 'turn 2')
 REACH = np.array([0.015, 0.015, 0.015, 0.15, 0.15])  # m, rad: half the workspace used
-PUSH = np.array([2.0, 2.0, 2.0, 0.05, 0.05])  # N, N m
-GRIP_FREE = np.diag([400.0, 400.0, 400.0, 1.5, 1.5])
+# N, N m: moves the handle as far where the motors are held.
+PUSH = np.array([3.6, 3.6, 2.0, 0.19, 0.19])
+
+
+class Motors(Enum):
+    """What the motors do while the hand is sensed."""
+
+    OFF = 'motors off'  # no torque: free to turn, as in Fig. 8
+    FREE_SPACE = 'free space'  # rendered: they give way to the sensed force
+    HELD = 'motors held'  # as in Fig. 9
 
 
 @dataclass(frozen=True)
@@ -30,15 +39,20 @@ class SensingErrors:
 
 
 def sensing_errors(
-    make: Callable[..., VirtualBench], held: bool, ticks: int = 1500
+    make: Callable[..., VirtualBench],
+    motors: Motors,
+    ticks: int = 1500,
+    setup: BenchSetup | None = None,
 ) -> SensingErrors:
-    """Move the hand in all five directions, motors free or held, and compare with the truth.
+    """Move the hand in all five directions and compare what is sensed with the truth.
 
-    With the motors held the hand presses, with the motors in free space it moves, back and forth
-    in `ticks` for every direction.
+    With the motors held the hand presses, otherwise it moves, back and forth in `ticks` for every
+    direction.
     """
-    bench = make((), BenchSetup(grip=np.zeros((5, 5))) if held else BenchSetup(grip=GRIP_FREE))
-    bench.held = held
+    held = motors is Motors.HELD
+    setup = BenchSetup() if setup is None else setup
+    bench = make((), replace(setup, grip=np.zeros((5, 5))) if held else setup)
+    bench.held, bench.off = held, motors is Motors.OFF
     rows = []
     for direction in range(5):
         for tick in range(ticks):
@@ -54,8 +68,8 @@ def sensing_errors(
     wrong_place = np.abs(sensed_place - place).mean(axis=0)
     wrong_force = np.abs(sensed_force - force).mean(axis=0)
     return SensingErrors(
-        'motors held' if held else 'motors free', wrong_place,
-        wrong_place / np.ptp(place, axis=0), wrong_force, wrong_force / (2.0 * PUSH),
+        motors.value, wrong_place, wrong_place / np.ptp(place, axis=0), wrong_force,
+        wrong_force / (2.0 * PUSH),
     )  # fmt: skip
 
 

@@ -4,7 +4,8 @@
 
 No wire and no clock, so that a study gives the same numbers on every computer. The plant differs
 from the model as the emulated one does: softer material, motors that lag, encoder steps, sensors
-with noise behind a 12-bit converter, and a calibration made from what they read.
+with noise behind a 12-bit converter, and a calibration made from what they read. Shape and mesh
+are the model's own unless `BenchSetup.errors` says otherwise.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from soro_mechanics.sensing import sensing_setup
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import VirtualEnvironment, VirtualObject
 
+from soro_haptics.studies.as_built import as_built, PlantErrors, Play
+from soro_haptics.studies.multirate import SlowModel
+
 MOTOR_LAG = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
 STEP = math.radians(0.1) / 6.42  # rad, one encoder step at the output
 SPEED = math.radians(1000.0)  # rad/s of the outputs
@@ -58,6 +62,10 @@ class BenchSetup:
     grip : ndarray, shape (5, 5)
         Stiffness of the hand.
     seed : int
+    model_ticks : int
+        Of the loop for one solution of the model; more than one: the paper's two rates.
+    errors : PlantErrors, optional
+        How the plant differs from the model beside its material.
     """
 
     rate: float = 500.0
@@ -65,6 +73,8 @@ class BenchSetup:
     energy: float = 0.3
     grip: Array = field(default_factory=lambda: GRIP.copy())
     seed: int = 1
+    model_ticks: int = 1
+    errors: PlantErrors | None = None
 
 
 def bench_signals(count: int, seed: int = 2) -> tuple[FlexSignal, ...]:
@@ -79,12 +89,26 @@ def bench_signals(count: int, seed: int = 2) -> tuple[FlexSignal, ...]:
     )  # fmt: skip
 
 
+def make_plant(robot: Robot, errors: PlantErrors | None) -> tuple[HapticDevice, Array, Play]:
+    """Return the device on the bench, its motors where their encoders read zero, its strips."""
+    soft = softened(robot, SOFTER)
+    if errors is None:
+        return HapticDevice(soft), np.zeros(len(robot.actuators)), Play(0.0)
+    built, zero = as_built(soft, errors)
+    return HapticDevice(built), zero, Play(errors.play)
+
+
 def calibrated_report(
-    robot: Robot, signals: Sequence[FlexSignal], amplitude: float = 0.7, method: str = 'exact'
+    robot: Robot,
+    signals: Sequence[FlexSignal],
+    amplitude: float = 0.7,
+    method: str = 'exact',
+    errors: PlantErrors | None = None,
 ) -> CalibrationReport:
     """Move the plant through the extremes of its motors, record, and fit with the model."""
     random = np.random.default_rng(5)
-    plant, model = HapticDevice(softened(robot, SOFTER)), HapticDevice(robot)
+    model = HapticDevice(robot)
+    plant, zero, play = make_plant(robot, errors)
     limits = amplitude * robot.limits
     path = extreme_trajectory(limits[:, 0], limits[:, 1], 0.9, 0.05, random)
     names = tuple(strip.name for strip in model.spec.strips)
@@ -92,13 +116,12 @@ def calibrated_report(
     counts = []
     free = np.zeros(5)
     for angle in path:
-        plant.update(angle, free)
+        plant.update(angle + zero, free)
         model.update(STEP * np.round(angle / STEP), free)
         for i, name in enumerate(names):
             rotations[i].append(model.node_rotations(name))
-        counts.append(
-            [s.counts(e, 0.0, random) for s, e in zip(signals, plant.ports.sensor, strict=True)]
-        )
+        slid = play.follow(plant.ports.sensor.copy())
+        counts.append([s.counts(e, 0.0, random) for s, e in zip(signals, slid, strict=True)])
     recording = FlexRecording(names, tuple(np.array(r) for r in rotations), np.array(counts))
     return calibrate(robot.name, recording, model.spec.distance, method)
 
@@ -126,7 +149,7 @@ class VirtualBench:
         self.setup = BenchSetup() if setup is None else setup
         self.signals = tuple(signals)
         self.dt = 1.0 / self.setup.rate
-        self.plant = HapticDevice(softened(robot, SOFTER))
+        self.plant, self.zero, self._play = make_plant(robot, self.setup.errors)
         model = HapticDevice(robot, calibration)
         names = [strip.name for strip in model.spec.strips]
         fits = [calibration.sensor(name) for name in names]
@@ -136,16 +159,22 @@ class VirtualBench:
             model.ports, DEVIATION, np.array([f.deviation for f in fits]), FORCES
         )
         rendering = rendering_setup(self.dt, model.motor_limits(), SPEED, energy=self.setup.energy)
-        self.loop = HapticLoop(model, sensing, rendering, VirtualEnvironment(objects))
+        environment = VirtualEnvironment(objects)
+        self.loop = (
+            HapticLoop(model, sensing, rendering, environment)
+            if self.setup.model_ticks == 1
+            else SlowModel(model, sensing, rendering, environment, self.setup.model_ticks)
+        )
         self.random = np.random.default_rng(self.setup.seed)
         self.angle = np.zeros(len(robot.actuators))
         self.force = np.zeros(5)
-        self.plant.update(self.angle, self.force)
+        self.plant.update(self.angle + self.zero, self.force)
         self.loop.start(self.angle)
         # What the motors will get, oldest first.
         self._queue = deque([self.angle.copy()] * self.setup.delay)
         self._settle = 1.0 - math.exp(-self.dt / MOTOR_LAG)
-        self.held = False
+        self.held = False  # the motors stay at zero
+        self.off = False  # nothing turns the motors but the legs
         self.failures = 0
 
     @property
@@ -175,17 +204,23 @@ class VirtualBench:
         press : ndarray, shape (5,), optional [N, N m]
         """
         target = self._queue.popleft()
-        self.angle = self.angle + self._settle * (target - self.angle)
         p, grip = self.plant.ports, self.setup.grip
         # The hand's spring and the device in balance, by one linearised step of the plant.
-        jacobian = p.ea @ np.linalg.inv(p.aa)
-        compliance = p.ee - jacobian @ p.ae
-        ahead = self.place + jacobian @ (self.angle - p.angle)
-        pull = grip @ (hand - ahead + compliance @ p.force)
+        if self.off:
+            compliance, moved = p.ee, -p.ea @ p.torque  # no torque is left after the step
+        else:
+            self.angle = self.angle + self._settle * (target - self.angle)
+            jacobian = p.ea @ np.linalg.inv(p.aa)
+            compliance = p.ee - jacobian @ p.ae
+            moved = jacobian @ (self.angle + self.zero - p.angle)
+        pull = grip @ (hand - self.place - moved + compliance @ p.force)
         if press is not None:
             pull = pull + press
         self.force = np.linalg.solve(np.eye(5) + grip @ compliance, pull)
-        self.plant.update(self.angle, self.force)
+        if self.off:
+            turned = p.ae @ (self.force - p.force) - p.aa @ p.torque
+            self.angle = p.angle + turned - self.zero
+        self.plant.update(self.angle + self.zero, self.force)
         self._sense()
 
     def _sense(self) -> None:
@@ -198,7 +233,8 @@ class VirtualBench:
 
     def counts(self) -> Array:
         """Return what the converter reads."""
-        strips = zip(self.signals, self.plant.ports.sensor, strict=True)
+        slid = self._play.follow(self.plant.ports.sensor.copy())
+        strips = zip(self.signals, slid, strict=True)
         return np.array([float(s.counts(e, 0.0, self.random)) for s, e in strips])
 
     def along(self, points: Sequence[Sequence[float]], seconds: float) -> Trace:

@@ -17,7 +17,6 @@ from soro_mechanics.polytope import (
     isotropic_effort,
     IsotropicEffort,
     TORQUE,
-    within_limits,
 )
 from soro_mechanics.robot import Robot
 
@@ -78,21 +77,29 @@ def workspace_maps(robot: Robot, spacing: float) -> list[WorkspaceMap]:
         bound = device.motor_limits(np.inf)
         states = []
         for point in points:
-            goal = np.eye(4)
-            goal[:3, 3] = point
             device.restart(np.zeros(len(robot.actuators)))
-            states.append(device.reach(goal, limits=bound))
-        for torque in TORQUES:
+            states.append(device.reach(_upright(point), limits=bound))
+        for torque in TORQUES:  # falling: what is not held by more is not held by less
             limits = device.motor_limits(torque)
             values = np.full((len(points), 2), np.nan)
-            for k, ports in enumerate(states):
-                if ports is not None and within_limits(ports, limits):
+            for k, (point, found) in enumerate(zip(points, states, strict=True)):
+                if found is None:
+                    continue
+                # Six motors hold five motions in many ways: the nearest one within the limits.
+                ports = states[k] = device.hold_within(_upright(point), found, limits)
+                if ports is not None:
                     efforts: list[IsotropicEffort] = [
                         isotropic_effort(ports, limits, which) for which in (FORCE, TORQUE)
                     ]
                     values[k] = [e.radius for e in efforts]
             maps.append(WorkspaceMap(material, torque, points, values[:, 0], values[:, 1]))
     return maps
+
+
+def _upright(point: Array) -> Array:
+    pose = np.eye(4)
+    pose[:3, 3] = point
+    return pose
 
 
 def draw_maps(maps: list[WorkspaceMap], path: Path) -> None:

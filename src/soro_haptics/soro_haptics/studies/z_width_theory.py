@@ -100,6 +100,37 @@ def spectral_radius(device: OneDirection, stiffness: float, period: float, delay
     return float(np.abs(np.linalg.eigvals(loop)).max())
 
 
+def sliding_radius(
+    device: OneDirection, damping: float, coupling: float, period: float, delay: int
+) -> float:
+    """Return the largest modulus of the poles where the hand slides by an admittance.
+
+    A proxy moves by force over `damping` [N s/m]; the hand hangs on it by `coupling` [N/m]. One
+    pole is 1 where no hand pulls the handle back: it may rest anywhere.
+    """
+    d = device
+    flow = np.array([
+        [0.0, 1.0, 0.0, 0.0],
+        [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
+        [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
+        [0.0, 0.0, 0.0, 0.0],
+    ])  # fmt: skip
+    sampled = expm(flow * period)[:3]
+    share = period / (period + d.smoothing)
+    size = 5 + delay  # x, v, far end, proxy, low-pass, commands on their way (newest first)
+    loop = np.zeros((size, size))
+    loop[:3, :3] = sampled[:, :3]
+    loop[:3, size - 1] = sampled[:, 3]
+    force = d.natural * (loop[0] - loop[2])  # of the hand, as sensed after this sample
+    loop[3] = force * period / damping
+    loop[3, 3] += 1.0
+    loop[4] = share * (loop[3] + force / coupling - force / d.natural)
+    loop[4, 4] += 1.0 - share
+    for k in range(5, size):
+        loop[k, k - 1] = 1.0
+    return float(np.abs(np.linalg.eigvals(loop)).max())
+
+
 def admittance_limit(device: OneDirection, period: float, delay: int) -> float:
     """Return the stiffest spring that is stable, and every one from the natural stiffness to it.
 
