@@ -35,7 +35,11 @@ def run_action(
     client = ActionClient(session.node, kind, name)
     try:
         if not session.spin_until(client.server_is_ready, DISCOVERY):
-            raise CliError(f'nobody serves the action {name} on this robot', TIMED_OUT)
+            raise CliError(
+                f'nobody serves the action {name}; its node has ended, is still starting or is '
+                'not part of this launch',
+                TIMED_OUT,
+            )
         sent = client.send_goal_async(goal, lambda message: on_feedback(message.feedback))
         if not session.spin_until(sent.done, DISCOVERY):
             raise CliError(f'{name} did not answer the goal', TIMED_OUT)

@@ -22,6 +22,8 @@ import struct
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from soro_mechanics.missing_package import import_package
+
 from soro_cli.recording.bag_metadata import read_files
 from soro_cli.recording.mcap_format import BadRecord
 from soro_cli.recording.mcap_scan import ChunkPlace, messages, NotABag, Scan, scan
@@ -288,6 +290,7 @@ class _Types:
             raise BadRecord(f'a message is no {kind}: {error}') from None
 
     def _learn(self, kind: str) -> None:
+        import_package('rosbags', 'rosbags')
         from rosbags.typesys import get_types_from_idl, get_types_from_msg, get_typestore, Stores
         from rosbags.typesys.base import TypesysError
 

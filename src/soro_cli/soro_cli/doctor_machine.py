@@ -14,6 +14,8 @@ import subprocess
 import sys
 import sysconfig
 
+from soro_mechanics.missing_package import how_to_install
+
 from soro_cli.findings import fail, Finding, ok, warn
 
 OLDEST_PYTHON = (3, 10)
@@ -195,7 +197,7 @@ def ni_driver() -> Iterator[Finding]:
     from ctypes.util import find_library
 
     if find_spec('nidaqmx') is None:
-        yield warn('nidaqmx', 'the Python client is missing', "pip install 'nidaqmx[grpc]'")
+        yield warn('nidaqmx', 'the Python client is missing', how_to_install('nidaqmx[grpc]'))
     elif find_library('nidaqmx'):
         yield ok('nidaqmx', 'client and driver present')
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from soro_mechanics.catalogue import find_robot_file
@@ -17,6 +18,9 @@ from soro_mechanics.status import Code
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_cli.people_units import shown
+
+if TYPE_CHECKING:
+    from soro_driver.settings import DriverSettings
 
 # Smallest and largest values [SI] such robots have; outside a unit was probably mistaken.
 PLAUSIBLE = {
@@ -117,7 +121,28 @@ def hardware(robot: RobotDescription) -> Iterator[Finding]:
         yield fail('driver', str(error), 'install it; docs/hardware.md')
         return
     yield ok('driver', f'{settings.device} at {settings.rate:g} Hz')
+    if settings.device != SIMULATED and all(a.quantity == 'pressure' for a in robot.actuators):
+        yield from unguarded(settings)
     yield from emulation(robot, settings.device)
+
+
+def unguarded(settings: DriverSettings) -> Iterator[Finding]:
+    """Name what a driver of pressures would not notice, as its section is written."""
+    limits = settings.plausibility
+    for key, time, unnoticed, proposed in (
+        ('follow_time_constant', limits.follow_time_constant, 'a burst line', '100 ms'),
+        ('frozen_for', limits.frozen_for, 'a frozen sensor', '1 s'),
+    ):
+        if time == 0.0:
+            yield warn(
+                f'driver.supervision.{key}', f'0 s: {unnoticed} is not noticed',
+                f'write {proposed}; docs/hardware.md',
+            )  # fmt: skip
+    if settings.device == 'nidaq' and 'heartbeat' not in settings.section:
+        yield warn(
+            'driver.nidaq.heartbeat', 'none: nothing vents when the computer stops',
+            'wire the relay; docs/hardware.md',
+        )  # fmt: skip
 
 
 def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:

@@ -22,8 +22,8 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
+from soro_mechanics.missing_package import import_package
 from soro_node.parent_death import die_with_parent
-from websockets.sync.client import ClientConnection, connect
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 START = 60.0  # s, for the browser
@@ -85,7 +85,7 @@ class Page:
         self._number = 0
         self.requests: list[str] = []
         self.problems: list[str] = []
-        self._socket: ClientConnection | None = None
+        self._socket: Any = None
         try:
             self._open(address, size)
         except BaseException:
@@ -99,6 +99,7 @@ class Page:
         self.close()
 
     def _open(self, address: str, size: tuple[int, int]) -> None:
+        connect = import_package('websockets.sync.client', 'websockets').connect
         self._socket = connect(self._page_socket(), max_size=None)
         for domain in ('Page', 'Runtime', 'Network', 'Log'):
             self.call(f'{domain}.enable')

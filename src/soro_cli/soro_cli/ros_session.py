@@ -109,8 +109,8 @@ class RosSession(AbstractContextManager['RosSession']):
         client = self._clients[name]
         if not self.spin_until(client.service_is_ready, DISCOVERY):
             raise CliError(
-                f'there is no service {name}; the node has ended or is still starting (the very '
-                'first start compiles for a minute)',
+                f'there is no service {name}; the node has ended, is still starting (the very '
+                'first start compiles for a minute) or is not part of this launch',
                 TIMED_OUT,
             )
         future = client.call_async(request)

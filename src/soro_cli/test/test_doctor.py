@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 from pathlib import Path
+import re
 
 import pytest
 from soro_cli.findings import Level
@@ -12,6 +13,8 @@ from soro_mechanics.status import Code
 import yaml
 
 from soro_cli import doctor_machine, doctor_robot
+
+PAGES = Path(__file__).resolve().parents[3] / 'docs'
 
 
 def only(findings):
@@ -108,6 +111,36 @@ def test_an_unknown_robot_is_reported():
 def test_the_hardware_of_the_catalogue_is_well_described(name):
     found = list(doctor_robot.hardware(read_robot_file(find_robot_file(name))))
     assert [(f.subject, f.level) for f in found] == [('driver', Level.OK), ('emulator', Level.OK)]
+
+
+def test_the_bench_of_the_page_is_complete(tmp_path):
+    text = (PAGES / 'describe_your_own_robot.md').read_text(encoding='utf-8')
+    blocks = re.findall(r'^```yaml\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+    (driver,) = (block for block in blocks if block.startswith('driver:'))
+    file = tmp_path / 'my_robot.yaml'
+    file.write_text(blocks[0] + driver)
+    found = list(doctor_robot.hardware(read_robot_file(file)))
+    assert {f.level for f in found} == {Level.OK}, found
+
+
+@pytest.mark.parametrize(
+    ('key', 'line', 'said'),
+    [
+        ('supervision.follow_time_constant', '    follow_time_constant:', 'a burst line'),
+        ('supervision.frozen_for', '    frozen_for:', 'a frozen sensor'),
+        ('nidaq.heartbeat', '    heartbeat:', 'nothing vents when the computer stops'),
+    ],
+)
+def test_protection_that_is_left_out_is_named(tmp_path, key, line, said):
+    lines = find_robot_file('spatial_cc').read_text().splitlines()
+    assert any(text.startswith(line) for text in lines)
+    file = tmp_path / 'unguarded.yaml'
+    file.write_text('\n'.join(text for text in lines if not text.startswith(line)))
+    found = [
+        f for f in doctor_robot.hardware(read_robot_file(file)) if f.subject == f'driver.{key}'
+    ]
+    assert only(found).level is Level.WARN
+    assert said in found[0].text
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class DspaceEmulator(DeviceEmulator):
         self._names = tuple(a.name for a in by_channel)
         span = np.array([a.maximum - a.minimum for a in by_channel])
         self._bench = PneumaticBench(
-            self._names, span, SCALE, bench, context.seed, context.log, now
+            self._names, span, (SCALE, 0.0), bench, context.seed, context.log, now
         )
         self._random = np.random.default_rng(context.seed)
         self._board = DspaceBoard(self._bench, self._new_boot_id(), serial, context.log, now)

@@ -8,17 +8,25 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.errors import InvalidInput, MissingPackage, UnknownName
+from soro_mechanics.missing_package import how_to_install
 from soro_nidaq_driver.wiring import read_wiring, Wiring
 
 from soro_emulation.analog_input import read_analog
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite
 from soro_emulation.nidaq_card import Cards
-from soro_emulation.nidaq_server import NidaqServer, NidaqService
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
 from soro_emulation.regulator import read_regulator
 from soro_emulation.safety_relay import read_relay
+
+try:
+    from soro_emulation.nidaq_server import NidaqServer, NidaqService
+except ImportError as error:
+    hint = how_to_install('nidaqmx[grpc]')
+    raise MissingPackage(
+        f"the emulated NI card needs NI-DAQmx's client: {error}; {hint}"
+    ) from None
 
 FAULTS = (
     'none', 'leak', 'blocked', 'stuck_open', 'supply', 'sensor', 'sensor_frozen', 'error',
@@ -56,7 +64,7 @@ class NidaqEmulator(DeviceEmulator):
         span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
         names = tuple(c.actuator for c in wiring.channels)
         bench = PneumaticBench(
-            names, span, wiring.feedback_scale, properties, context.seed, context.log, now
+            names, span, wiring.monitors, properties, context.seed, context.log, now
         )
         return cls(wiring, bench, context.endpoint.port, context)
 
@@ -130,8 +138,9 @@ class NidaqEmulator(DeviceEmulator):
 
     def _output(self, counter: str, duty: float) -> None:
         if counter in self._counters:
-            pressure = duty * self._wiring.full_voltage * self._wiring.command_scale
-            self._bench.command(self._counters[counter], pressure, time.monotonic())
+            index = self._counters[counter]
+            pressure = self._wiring.pressures_of_duties(np.full(len(self._counters), duty))[index]
+            self._bench.command(index, float(pressure), time.monotonic())
 
     def _line(self, name: str, level: bool) -> None:
         if name == self._wiring.heartbeat and level != self._level:

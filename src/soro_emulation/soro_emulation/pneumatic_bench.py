@@ -35,8 +35,9 @@ class PneumaticBench:
         Actuators.
     span : ndarray, shape (m,)
         Range of each pressure [Pa], for the log.
-    monitor_scale : float
-        Pressure per volt of the monitors [Pa/V].
+    monitors : (scale, zero)
+        Pressure per volt of the monitors [Pa/V] and their voltages without pressure [V]; numbers
+        or arrays of shape (m,).
     properties : BenchProperties
     seed : int
     log : EventLog
@@ -48,7 +49,7 @@ class PneumaticBench:
         self,
         names: tuple[str, ...],
         span: Array,
-        monitor_scale: float,
+        monitors: tuple[Array | float, Array | float],
         properties: BenchProperties,
         seed: int,
         log: EventLog,
@@ -60,7 +61,7 @@ class PneumaticBench:
         self.regulators = RegulatorBank(count, properties.regulator, generator)
         self.inputs = AnalogInputs(count, properties.analog, generator)
         self._relay = None if properties.relay is None else SafetyRelay(properties.relay)
-        self._scale = monitor_scale
+        self._scale, self._zero = monitors
         self._span = np.asarray(span, dtype=float)
         self._log = log
         self._setpoint = np.zeros(count)
@@ -109,7 +110,7 @@ class PneumaticBench:
         """Convert every monitor [V]."""
         with self._lock:
             self.advance(now)
-            return self.inputs.convert(self.regulators.pressure / self._scale)
+            return self.inputs.convert(self.regulators.pressure / self._scale + self._zero)
 
     def pressures(self, now: float) -> Array:
         """Return the true pressures [Pa]."""

@@ -39,7 +39,7 @@ class Host:
         self.now = 100.0
         names = ('a', 'b', 'c')
         self.bench = PneumaticBench(
-            names, np.full(3, 1.8e5), SCALE, properties, 1, EventLog(''), self.now
+            names, np.full(3, 1.8e5), (SCALE, 0.0), properties, 1, EventLog(''), self.now
         )
         self.board = DspaceBoard(self.bench, 77, 5, EventLog(''), self.now)
         self.seq, self.maximum = 0, maximum

@@ -152,7 +152,7 @@ def test_hysteresis_does_not_depend_on_speed(path, parts):
 def test_bench_drops_the_relay_at_the_right_time_even_when_it_looks_late(tmp_path):
     log = EventLog(str(tmp_path / 'log'))
     properties = BenchProperties(IDEAL, AnalogProperties(), RelayProperties(0.2, 2))
-    bench = PneumaticBench(('a',), np.array([BAR]), 3e4, properties, 1, log, 10.0)
+    bench = PneumaticBench(('a',), np.array([BAR]), (3e4, 0.0), properties, 1, log, 10.0)
     for t in (10.0, 10.1, 10.2):
         bench.heartbeat(t)
     bench.command(0, BAR, 10.2)

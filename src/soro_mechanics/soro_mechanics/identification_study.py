@@ -1,17 +1,13 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Does identification find what is known? Robots with drawn numbers, noise, many seeds.
+"""Does identification find what is known? One robot with drawn numbers, measured with noise.
 
-    python -m soro_mechanics.identification_study             # 20 seeds of every study
-    python -m soro_mechanics.identification_study stiff_flop --seeds 5
-
-A seed draws factors on the robot file's numbers, postures and noise. It counts as recovered when
-every true factor lies in its interval.
+A seed draws factors on the robot file's numbers, postures and noise.
+`soro_system_tests.identification_study` counts over many seeds.
 """
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,12 +33,6 @@ class Study:
     robot: str
     model: str
     reach: float
-
-
-STUDIES = (
-    Study('stiff_flop', 'ncm', 0.6),
-    Study('soft_parallel', 'ancf', 0.8), Study('spatial_cc', 'constant_curvature', 0.8),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,31 +77,3 @@ def measured(robot: Robot, random: np.random.Generator, reach: float, count: int
     for pose in poses:
         pose[:3, :3] = pose[:3, :3] @ so3_exp(TURN_NOISE * random.standard_normal(3))
     return Observations(clean.actuation, poses, clean.wrenches)
-
-
-def main() -> int:
-    """Run the studies and print how often the truth lay inside; 1 below 19 of 20."""
-    parser = argparse.ArgumentParser(description='Identification against known truth.')
-    parser.add_argument('robots', nargs='*', help='default: every study')
-    parser.add_argument('--seeds', type=int, default=20)
-    arguments = parser.parse_args()
-    bad = 0
-    for study in STUDIES:
-        if arguments.robots and study.robot not in arguments.robots:
-            continue
-        draws = [draw(study, seed) for seed in range(arguments.seeds)]
-        good = sum(bool(d.inside.all()) for d in draws)
-        bad += good < 0.95 * len(draws)
-        first = draws[0].found
-        print(f'{study.robot} {study.model}: {good} of {len(draws)} seeds', flush=True)
-        for i, name in enumerate(first.names):
-            width = np.median([d.found.high[i] - d.found.factors[i] for d in draws])
-            off = np.sqrt(np.mean([(d.found.factors[i] - d.truth[i]) ** 2 for d in draws]))
-            print(f'  {name:<20} interval +-{width:6.2%}   error (rms) {off:6.2%}', flush=True)
-        times = np.median([d.found.time for d in draws])
-        print(f'  {times:.2f} s per fit (median)', flush=True)
-    return int(bad > 0)
-
-
-if __name__ == '__main__':
-    raise SystemExit(main())

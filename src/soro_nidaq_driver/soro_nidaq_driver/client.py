@@ -13,10 +13,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+from soro_mechanics.missing_package import how_to_install
 
 from soro_nidaq_driver.wiring import LOCAL
 
-INSTALL = "pip install 'nidaqmx[grpc]==1.7.0'"
+INSTALL = how_to_install('nidaqmx[grpc]==1.7.0')
 # Errors after which the card or the link has to be opened again, rather than a wrong set-up.
 TIMEOUT_CODES = frozenset(
     (

@@ -37,13 +37,8 @@ def place_of(address: str) -> str:
 
 def duty_of(pressure: Array, wiring: Wiring) -> Array:
     """Return the duty cycles for pressures [Pa], in [0, MAXIMUM_DUTY]; 0: no pulses, line low."""
-    duty = pressure / (wiring.command_scale * wiring.full_voltage)
+    duty = wiring.duties_of_pressures(pressure)
     return np.where(duty < MINIMUM_DUTY, 0.0, np.minimum(duty, MAXIMUM_DUTY))
-
-
-def pressure_of_duty(duty: Array, wiring: Wiring) -> Array:
-    """Return the pressures [Pa] that duty cycles ask for."""
-    return duty * wiring.full_voltage * wiring.command_scale
 
 
 class NidaqTransport:
@@ -82,7 +77,7 @@ class NidaqTransport:
 
         NaN after a call that failed: it may have been carried out, and only its answer was lost.
         """
-        return pressure_of_duty(self._duty, self.wiring)
+        return self.wiring.pressures_of_duties(self._duty)
 
     def open(self, idle: Callable[[], bool] = lambda: False) -> Identity:
         """Connect, identify every card, reset it (all outputs idle) and prepare the tasks.
@@ -128,7 +123,7 @@ class NidaqTransport:
         valid = (self._volts >= self.wiring.sensor_minimum) & (
             self._volts <= self.wiring.sensor_maximum
         )
-        return time.monotonic(), self._volts * self.wiring.feedback_scale, valid
+        return time.monotonic(), self.wiring.pressures_of_monitors(self._volts), valid
 
     def write(self, pressure: Array) -> None:
         """Write set-points [Pa], shape (m,)."""

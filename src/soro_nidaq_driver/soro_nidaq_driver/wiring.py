@@ -5,8 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 import re
+from typing import Any
 
+import numpy as np
+from soro_mechanics.configuration import Array
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
@@ -14,27 +18,43 @@ LOCAL = 'local'
 _FEEDBACK = re.compile(r'([A-Za-z][\w-]*)/ai\d+')
 _COMMAND = re.compile(r'([A-Za-z][\w-]*)/ctr\d+')
 _LINE = re.compile(r'([A-Za-z][\w-]*)/port\d+/line\d+')
+SCALES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ('feedback_scale', 'Pa/V', {'positive': True}),
+    ('command_scale', 'Pa/V', {'positive': True}),
+    ('feedback_zero', 'V', {'minimum': 0.0}),
+    ('command_zero', 'V', {'minimum': 0.0}),
+)
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One regulator: the analog input of its monitor, the counter of its command."""
+    """One regulator: the analog input of its monitor, the counter of its command.
+
+    Attributes
+    ----------
+    feedback_scale, command_scale : float
+        Pressure per volt at the monitor and at the command input [Pa/V].
+    feedback_zero, command_zero : float
+        Voltage that stands for zero pressure [V].
+    """
 
     actuator: str
     feedback: str
     command: str
+    feedback_scale: float
+    command_scale: float
+    feedback_zero: float
+    command_zero: float
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """Cards, channels and scales.
+    """Cards and channels.
 
     Attributes
     ----------
     address : str
         'local', or host:port of a gRPC device server.
-    feedback_scale, command_scale : float
-        Pressure per volt at the monitor and at the command input [Pa/V].
     full_voltage : float
         Command voltage at a duty cycle of one, behind the low-pass filter [V].
     pwm_frequency : float
@@ -50,8 +70,6 @@ class Wiring:
     """
 
     address: str
-    feedback_scale: float
-    command_scale: float
     full_voltage: float
     pwm_frequency: float
     sensor_minimum: float
@@ -68,6 +86,35 @@ class Wiring:
         names += [self.heartbeat.split('/')[0]] if self.heartbeat else []
         return tuple(dict.fromkeys(names))
 
+    def pressures_of_monitors(self, volts: Array) -> Array:
+        """Return what the monitors' voltages (m,) [V] stand for [Pa]."""
+        scale, zero = self.monitors
+        return (volts - zero) * scale
+
+    def duties_of_pressures(self, pressures: Array) -> Array:
+        """Return the duty cycles (m,) for pressures [Pa]."""
+        scale, zero = self.commands
+        return (pressures / scale + zero) / self.full_voltage
+
+    def pressures_of_duties(self, duties: Array) -> Array:
+        """Return the pressures (m,) [Pa] for duty cycles; below the command's zero none."""
+        scale, zero = self.commands
+        return np.maximum((duties * self.full_voltage - zero) * scale, 0.0)
+
+    @cached_property
+    def monitors(self) -> tuple[Array, Array]:
+        """Scales [Pa/V] and zeros [V] of all monitors, shapes (m,)."""
+        channels = self.channels
+        scales = np.array([c.feedback_scale for c in channels])
+        return scales, np.array([c.feedback_zero for c in channels])
+
+    @cached_property
+    def commands(self) -> tuple[Array, Array]:
+        """Scales [Pa/V] and zeros [V] of all command inputs, shapes (m,)."""
+        channels = self.channels
+        scales = np.array([c.command_scale for c in channels])
+        return scales, np.array([c.command_zero for c in channels])
+
 
 def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
     """Read and check the section.
@@ -81,8 +128,6 @@ def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
         address = section.text('address', LOCAL)
         if address != LOCAL and not re.fullmatch(r'[^\s:]+:\d+', address):
             raise section.error('address', "write 'local' or host:port of a gRPC device server")
-        feedback_scale = section.quantity('feedback_scale', 'Pa/V', positive=True)
-        command_scale = section.quantity('command_scale', 'Pa/V', positive=True)
         full_voltage = section.quantity('full_voltage', 'V', 10.0, positive=True)
         frequency = section.quantity('pwm_frequency', '1/s', 2000.0, minimum=100.0, maximum=1e5)
         low = section.quantity('sensor_minimum', 'V', -0.1)
@@ -94,24 +139,24 @@ def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
             raise section.error('heartbeat', 'write a digital line, for example Dev1/port0/line0')
         period = section.quantity('heartbeat_period', 's', 0.05, minimum=0.005, maximum=1.0)
         channels = _read_channels(section, robot)
-        for actuator in robot.actuators:
+        for actuator, channel in zip(robot.actuators, channels, strict=True):
             if actuator.quantity != 'pressure':
                 raise section.error('channels', f'{actuator.name} is no pressure: not for nidaq')
-            if actuator.maximum > command_scale * full_voltage:
+            most = (full_voltage - channel.command_zero) * channel.command_scale
+            if actuator.maximum > most:
                 raise section.error(
                     'command_scale',
-                    f'{full_voltage:g} V give {command_scale * full_voltage:g} Pa, less than the '
-                    f'maximum of {actuator.name} ({actuator.maximum:g} Pa)',
+                    f'{full_voltage:g} V give {most:g} Pa, less than the maximum of '
+                    f'{actuator.name} ({actuator.maximum:g} Pa)',
                 )
-    return Wiring(
-        address, feedback_scale, command_scale, full_voltage, frequency, low, high, heartbeat,
-        period, channels,
-    )  # fmt: skip
+    return Wiring(address, full_voltage, frequency, low, high, heartbeat, period, channels)
 
 
 def _read_channels(section: Section, robot: RobotDescription) -> tuple[Channel, ...]:
+    """Read the channels; their scales and zeros where they differ from those of the section."""
     channels: list[Channel] = []
     used: dict[str, str] = {}
+    common = {'feedback_zero': 0.0, 'command_zero': 0.0, **_read_scales(section, None)}
     with section.section('channels') as table:
         for actuator in robot.actuators:
             with table.section(actuator.name) as item:
@@ -125,5 +170,17 @@ def _read_channels(section: Section, robot: RobotDescription) -> tuple[Channel, 
                     if terminal in used:
                         raise item.error(key, f'already used by {used[terminal]}')
                     used[terminal] = actuator.name
-            channels.append(Channel(actuator.name, feedback, command))
+                scales = _read_scales(item, common)
+            channels.append(Channel(actuator.name, feedback, command, **scales))
     return tuple(channels)
+
+
+def _read_scales(section: Section, common: dict[str, float] | None) -> dict[str, float]:
+    """Return scales and zeros; of the section itself (no `common`) those that it has."""
+    scales = {}
+    for key, unit, bounds in SCALES:
+        if key in section or (common is not None and key not in common):
+            scales[key] = section.quantity(key, unit, **bounds)
+        elif common is not None:
+            scales[key] = common[key]
+    return scales

@@ -10,9 +10,12 @@ import time
 
 import numpy as np
 import pytest
+from recording_card import GOOD, Regulated
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag
+from soro_mechanics.section import Section
 from soro_nidaq_driver.device import NidaqDevice
-from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of, pressure_of_duty
+from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of
+from soro_nidaq_driver.wiring import read_wiring
 
 from soro_nidaq_driver import client
 from soro_nidaq_driver import transport as module
@@ -40,12 +43,14 @@ def transport(card, wiring):
     ],
 )
 def test_duty_cycles(wiring, pressure, duty):
-    assert duty_of(np.array([pressure]), wiring)[0] == pytest.approx(duty)
+    assert duty_of(np.array([pressure, 0.0, 0.0]), wiring)[0] == pytest.approx(duty)
 
 
 def test_duty_and_back(wiring):
-    pressures = np.linspace(0.01, 2.9, 50) * BAR
-    assert pressure_of_duty(duty_of(pressures, wiring), wiring) == pytest.approx(pressures)
+    for pressure in np.linspace(0.02, 2.9, 50) * BAR:
+        pressures = np.array([0.5, 1.0, 0.9]) * pressure
+        duty = duty_of(pressures, wiring)
+        assert wiring.pressures_of_duties(duty) == pytest.approx(pressures)
 
 
 def test_opening_identifies_resets_and_starts_nothing(card, transport):
@@ -75,6 +80,24 @@ def test_reading_scales_and_orders_by_actuator(card, transport):
     assert valid.all()
     card.volts = {'Dev1/ai0': -0.11, 'Dev2/ai3': 10.19, 'Dev1/ai2': 10.21}
     assert transport.read()[2].tolist() == [False, True, False]
+
+
+def test_scales_and_zeros_of_one_channel(card):
+    b = {'feedback_scale': '0.75 bar/V', 'feedback_zero': '1 V', 'command_zero': '2 V',
+         'command_scale': '0.4 bar/V', **GOOD['channels']['b']}  # fmt: skip
+    good = GOOD | {'channels': GOOD['channels'] | {'b': b}}
+    wiring = read_wiring(Section(good, 'driver.nidaq'), Regulated())
+    transport = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 2.0)
+    transport.open()
+    card.volts = {'Dev1/ai0': 1.0, 'Dev2/ai3': 3.0, 'Dev1/ai2': 5.0}
+    # 1 to 5 V for 0 to 3 bar; the others 0 to 10 V.
+    assert transport.read()[1] == pytest.approx([0.3 * BAR, 1.5 * BAR, 1.5 * BAR])
+    transport.write(np.array([1.5 * BAR, 1.6 * BAR, 0.0]))
+    assert [r.value for r in card.named('SetChanAttributeDouble')] == pytest.approx([0.5, 0.6])
+    assert transport.applied == pytest.approx([1.5 * BAR, 1.6 * BAR, 0.0])
+    transport.stop_outputs()  # 0 V: below the zero of the command, no pressure
+    assert transport.applied.tolist() == [0.0, 0.0, 0.0]
+    transport.close()
 
 
 def test_writing_starts_changes_and_stops_counters(card, transport):

@@ -13,7 +13,7 @@ from soro_nidaq_driver.wiring import read_wiring
 
 def test_wiring(wiring):
     assert wiring.cards == ('Dev1', 'Dev2')
-    assert wiring.feedback_scale == pytest.approx(3e4)
+    assert [c.feedback_scale for c in wiring.channels] == pytest.approx([3e4] * 3)
     assert [c.command for c in wiring.channels] == ['Dev1/ctr0', 'Dev2/ctr1', 'Dev1/ctr2']
     assert wiring.address == 'local'
 
@@ -31,6 +31,9 @@ def channel(**change):
         ({'feedback_scale': '0.3 bar'}, 'driver.nidaq.feedback_scale'),
         ({'feedback_scale': '-1 bar/V'}, 'driver.nidaq.feedback_scale'),
         ({'command_scale': '0.1 bar/V'}, 'driver.nidaq.command_scale'),
+        ({'command_zero': '6 V'}, 'driver.nidaq.command_scale'),
+        (channel(command_zero='-1 V'), 'driver.nidaq.channels.b.command_zero'),
+        (channel(feedback_scale='3 V'), 'driver.nidaq.channels.b.feedback_scale'),
         ({'pwm_frequency': '10 Hz'}, 'driver.nidaq.pwm_frequency'),
         ({'sensor_minimum': '11 V'}, 'driver.nidaq.sensor_maximum'),
         ({'heartbeat': 'Dev1/ai0'}, 'driver.nidaq.heartbeat'),

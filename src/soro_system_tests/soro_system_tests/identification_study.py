@@ -25,13 +25,19 @@ from soro_cli.recording.identify_postures import postures
 from soro_mechanics.identification import Identification, identify
 from soro_mechanics.identification_offsets import Offsets
 from soro_mechanics.identification_parameters import ParameterSpace
-from soro_mechanics.identification_study import draw, space_of, SPREAD, Study
+from soro_mechanics.identification_study import (
+    draw,
+    POSITION_NOISE,
+    space_of,
+    SPREAD,
+    Study,
+    TURN_NOISE,
+)
 from soro_mechanics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
 
 from soro_system_tests.emulated_recording import record
-from soro_system_tests.recording_load import machine
-from soro_system_tests.soft_parallel_real_time import replace_section
+from soro_system_tests.measured_section import machine, replace_section
 
 OFFSET = 0.2, 0.5  # of the offsets' scales, a tenth of the range or of the length each
 HYSTERESIS = 0.0  # no robot file has a number for it, so there is none to be found
@@ -193,8 +199,7 @@ def section(seeds: int, noisy: Sequence[Row], recorded: Sequence[Row]) -> str:
         'A seed counts where all true numbers and offsets lie inside their intervals and '
         'held-out postures are met better than before. Intervals are the median of the seeds; '
         "those of offsets are shares of the actuator's range or of the body's length.", '',
-        'Postures with noise of 0.2 mm and 3 mrad, `python -m '
-        'soro_mechanics.identification_study`:', '',
+        f'Postures with noise of {1e3 * POSITION_NOISE:g} mm and {1e3 * TURN_NOISE:g} mrad:', '',
         *head, *(f'| {" | ".join(row.cells())} |' for row in noisy), '',
         'Recordings of emulated robots: regulators with lag and gain errors, noisy monitors, '
         'postures approached slowly and held, hysteresis off; offsets of 2 to 5 % of range and '

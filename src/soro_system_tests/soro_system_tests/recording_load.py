@@ -18,7 +18,6 @@ from datetime import date
 import json
 import os
 from pathlib import Path
-import platform
 import subprocess
 import sys
 import tempfile
@@ -31,7 +30,7 @@ from soro_node.parent_death import die_with_parent
 from soro_node.process_table import ProcessTable
 
 from soro_system_tests.launched_robot import launched_robot
-from soro_system_tests.soft_parallel_real_time import replace_section
+from soro_system_tests.measured_section import machine, replace_section
 
 ROBOT, SPACE = 'haptic_5dof', 'recorded'
 STATE, REPORTS = f'/{SPACE}/actuator_state', '/diagnostics'
@@ -199,19 +198,6 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
         passed, work, start_work, answer['counts'], answer['size'], answer['lost'],
         answer['dropped'], ticks, haptics,
     )  # fmt: skip
-
-
-def machine() -> str:
-    """Name the processor, its cores in use, the system and Python."""
-    model = platform.machine()
-    for line in Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
-        if line.startswith('model name'):
-            model = line.partition(':')[2].strip()
-            break
-    cores = len(os.sched_getaffinity(0))
-    return (
-        f'{model}, {cores} cores, Linux {platform.release()}, Python {platform.python_version()}'
-    )
 
 
 def section(load: Load, minutes: float) -> str:

@@ -32,6 +32,7 @@ import yaml
 
 from soro_msgs.action import TrackTrajectory
 from soro_system_tests.launched_robot import launched_robot, LaunchedRobot
+from soro_system_tests.measured_section import replace_section
 from soro_system_tests.soft_parallel_tracking import (
     CENTRE,
     CURVES,
@@ -204,19 +205,6 @@ def section(runs: dict[tuple[str, float], list[Run]], lines: list[str], fast: bo
 def _row(name: str, speed: float, cells: tuple[Run, ...]) -> str:
     shares = ' | '.join(f'{100 * c.relative:.2f} %' for c in cells)
     return f'| {name} | {100 * speed:g} cm/s | {shares} | {1e3 * cells[-1].error:.2f} |'
-
-
-def replace_section(page: Path, text: str) -> None:
-    """Put a section into a page, in the place of the one with the same heading or at its end."""
-    heading = text.partition('\n')[0]
-    parts = page.read_text(encoding='utf-8').rstrip('\n').split('\n\n## ')
-    kept = [parts[0], *(f'## {p}' for p in parts[1:])]
-    same = [i for i, part in enumerate(kept) if part.startswith(heading)]
-    if same:
-        kept[same[0]] = text.rstrip('\n')
-    else:
-        kept.append(text.rstrip('\n'))
-    page.write_text('\n\n'.join(kept) + '\n', encoding='utf-8')
 
 
 def main() -> None:

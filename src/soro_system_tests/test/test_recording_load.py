@@ -10,6 +10,7 @@ from rclpy.serialization import serialize_message
 from soro_cli.bag_reader import BagReader
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.message_definitions import full_definition
+from soro_system_tests.measured_section import replace_section
 from soro_system_tests.recording_load import (
     BOUNDARY,
     count_ticks,
@@ -21,7 +22,6 @@ from soro_system_tests.recording_load import (
     STATE,
     Ticks,
 )
-from soro_system_tests.soft_parallel_real_time import replace_section
 
 from soro_msgs.msg import ActuatorState
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 import zlib
 
+from soro_mechanics.missing_package import import_package
+
 from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import BadRecord, Fields
 
@@ -295,14 +297,14 @@ def _unpacked(data: bytes, place: ChunkPlace) -> bytes:
         raise BadRecord(f'the chunk at byte {place.offset} claims to hold {place.size} bytes')
     # Never more than the chunk says: some kilobytes can be made to unpack to any size.
     if place.compression == 'lz4':
-        from lz4.frame import LZ4FrameDecompressor  # only for bags that others compressed
+        lz4 = import_package('lz4.frame', 'lz4')  # only for bags that others compressed
 
         try:
-            return LZ4FrameDecompressor().decompress(data, max_length=place.size)
+            return lz4.LZ4FrameDecompressor().decompress(data, max_length=place.size)
         except RuntimeError as error:
             raise BadRecord(f'the chunk at byte {place.offset}: {error}') from None
     if place.compression == 'zstd':
-        import zstandard
+        zstandard = import_package('zstandard', 'zstandard')
 
         try:
             return zstandard.ZstdDecompressor().stream_reader(data).read(place.size)
