@@ -1,12 +1,14 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for package.xml: valid, format 3, this project's licence, dependencies that exist."""
+"""Rules for package.xml: valid, format 3, this project's licence, what is imported declared."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 import re
+import sys
 
 from catkin_pkg.package import InvalidPackage, parse_package
 
@@ -21,7 +23,6 @@ ROSDEP_KEYS = {
     'python3-grpcio',
     'python3-hypothesis',
     'python3-matplotlib',
-    'python3-mcap-pip',
     'python3-numba',
     'python3-numpy',
     'python3-pil',
@@ -35,6 +36,21 @@ ROSDEP_KEYS = {
     'python3-transforms3d',
     'python3-yaml',
 }
+# Where the name that is imported is not that of its key.
+KEYS = {
+    'PIL': 'python3-pil',
+    'can': 'python3-can',
+    'cantools': 'python3-cantools-pip',
+    'cvxpy': 'python3-cvxpy-pip',
+    'google': 'python3-protobuf',
+    'grpc': 'python3-grpcio',
+    'rosbags': 'python3-rosbags-pip',
+}
+# No key of rosdep brings these; whoever needs one says where it comes from.
+PIP_ONLY = {
+    'elastica', 'exudyn', 'lz4', 'mcap', 'msgspec', 'nidaqmx', 'session_pb2', 'trimesh', 'viser',
+    'websockets', 'zstandard',
+}  # fmt: skip
 # ROS packages that soro may depend on; released in Jazzy and newer.
 ROS_PACKAGES = {
     'action_msgs',
@@ -43,6 +59,7 @@ ROS_PACKAGES = {
     'builtin_interfaces',
     'diagnostic_msgs',
     'geometry_msgs',
+    'interactive_markers',
     'launch',
     'launch_ros',
     'launch_xml',
@@ -93,9 +110,28 @@ def check(files: list[Path]) -> Iterator[str]:
         }
         for name in sorted(used - own - ROS_PACKAGES - ROSDEP_KEYS):
             yield f'{where}: {name} is no package here, no known ROS package or rosdep key'
+        needed = {d.name for d in (*package.exec_depends, *package.build_export_depends)}
+        for kind, folder, declared in (('exec', package.name, needed), ('test', 'test', used)):
+            for name in sorted(_imported(file.parent / folder, own) - declared - {package.name}):
+                yield f'{where}: {name} is imported and no {kind}_depend'
         if package.name == 'soro_bringup':
             for name in sorted(_launched(files) & own - used - {'soro_cli'}):  # it depends on us
                 yield f'{where}: {name} is started by a launch file and no exec_depend'
+
+
+def _imported(folder: Path, own: set[str]) -> set[str]:
+    """Return the packages and keys of what the modules in a folder import."""
+    modules: set[str] = set()
+    beside = {file.stem for file in folder.rglob('*.py')}
+    for file in folder.rglob('*.py'):
+        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition('.')[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                modules.add((node.module or '').partition('.')[0])
+    modules -= sys.stdlib_module_names | PIP_ONLY | (beside - own)
+    known = {name: name for name in own | ROS_PACKAGES} | KEYS
+    return {known.get(name, f'python3-{name.replace("_", "-")}') for name in modules}
 
 
 def _launched(files: list[Path]) -> set[str]:

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+from soro_mechanics.missing_package import how_to_install
 
 from soro_can_driver.wiring import CanWiring
 
-INSTALL = 'pip install python-can==4.6.1'
+INSTALL = how_to_install('python-can==4.6.1')
 MOST_PENDING = 4096  # frames taken at once: a babbling bus must not hold the loop
 
 Raw = tuple[int, bytes]

@@ -8,8 +8,10 @@
 """
 
 from soro_mechanics.kernel_cache import use_kernel_cache
+from soro_mechanics.missing_package import require_numba
 
 use_kernel_cache()
+require_numba()
 
 from soro_mechanics.configuration import (  # noqa: E402 - the cache folder comes first
     Configuration,

@@ -18,6 +18,10 @@ class SoroError(Exception):
     code = Code.UNKNOWN
 
 
+class MissingPackage(SoroError, ImportError):
+    """A package is not installed; the message says where it comes from."""
+
+
 class InvalidInput(SoroError, ValueError):
     """An argument was refused.
 

@@ -167,7 +167,7 @@ class Lane:
 
     async def _run(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a call returns, or raise what it raises, without holding the executor up."""
-        future: Future = Future()
+        future: Future = Future(executor=self._node.executor)
         self._enter()
         try:
             self._submit(self._execute, future, call, arguments)

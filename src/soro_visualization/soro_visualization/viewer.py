@@ -13,6 +13,7 @@ from typing import Any
 import zlib
 
 import numpy as np
+from soro_mechanics.missing_package import import_package
 from soro_mechanics.robot_file import RobotDescription
 
 from soro_visualization.controls import Controls, TASKS
@@ -59,7 +60,7 @@ class Viewer:
         self, description: RobotDescription, host: str = LOOPBACK, port: int = 0,
         controls: Controls | None = None, parts: RigidParts | None = None, history: float = 30.0,
     ) -> None:  # fmt: skip
-        import viser
+        viser = import_package('viser', 'viser')
 
         # Viser prints a banner; the address is ours to say.
         with only_own_page(), contextlib.redirect_stdout(io.StringIO()):
