@@ -9,18 +9,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
+from soro_mechanics.validation.stewart_gough import pose_of, POSES
 
 from soro_mechanics import load_robot
 
 FILE = Path(__file__).resolve().parents[1] / 'docs' / 'img' / 'stewart_gough.png'
-FORCES = {'elongated': 25.0, 'translated': 6.0, 'bent': 6.0}  # N: size of each ellipsoid
-
-
-def level(position: list[float]) -> np.ndarray:
-    """Return an untilted pose."""
-    pose = np.eye(4)
-    pose[:3, 3] = position
-    return pose
+SHOWN = {'elongated': 'at 0.49 m', 'translated': 'translated', 'bent': 'bent'}
+FORCES = {'elongated': 25.0, 'translated': 6.0, 'bent': 3.0}  # N: size of each ellipsoid
 
 
 def ellipsoid(block: np.ndarray, centre: np.ndarray, sides: int = 24) -> np.ndarray:
@@ -33,14 +28,9 @@ def ellipsoid(block: np.ndarray, centre: np.ndarray, sides: int = 24) -> np.ndar
 def draw_stewart_gough(file: Path) -> None:
     """Solve and draw."""
     robot = load_robot('stewart_gough')
-    targets = {
-        'elongated': level([0.0, 0.0, 0.49]),
-        'translated': level([0.1, 0.0, 0.4]),
-        'bent': [0.1, 0.0, 0.4],
-    }
     figure = Figure(figsize=(10.0, 4.2), layout='constrained')
-    for i, (name, target) in enumerate(targets.items()):
-        q = robot.inverse(target).configuration
+    for i, (name, pose) in enumerate(SHOWN.items()):
+        q = robot.inverse(pose_of(*POSES[pose])).configuration
         block = robot.compliance(q)[:3, :3]
         axes = figure.add_subplot(1, 3, i + 1, projection='3d')
         for backbone in q.backbones:

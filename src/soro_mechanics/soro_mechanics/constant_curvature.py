@@ -9,6 +9,7 @@ l_i = s - offset * theta cos(phi - alpha_i). See `constant_curvature_published` 
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -117,9 +118,9 @@ class ConstantCurvature(Model):
             code, message = Code.NOT_CONVERGED, 'no equilibrium was found under this load'
         elif stability is Stability.UNSTABLE:
             code, message = Code.UNSTABLE, 'the arm would leave this equilibrium'
-        elif not self._lengths_fit(self.to_lengths @ x):
-            code = Code.OUT_OF_RANGE
-            message = 'an actuator is shorter or longer than the arm allows'
+        else:
+            message = self._excluded(x)
+            code = Code.OUT_OF_RANGE if message else Code.NONE
         status = SolverStatus(
             code, message, iterations, residual, _TOLERANCE, time.perf_counter() - start,
             stability, eigenvalue,
@@ -180,20 +181,37 @@ class ConstantCurvature(Model):
                 hint = self._configuration(actuation, x, wrench, loads, gravity, SolverStatus())
                 q = self.forward(actuation, wrench, loads, gravity, hint)
                 turn = _orientation_error(q.tip, target, task)
-                if q.status.code is Code.NONE and turn <= tolerances[1]:
+                # Only one arc ends there: where geometry excludes it, no search finds another.
+                if q.status.code in (Code.NONE, Code.OUT_OF_RANGE) and turn <= tolerances[1]:
                     error = float(np.linalg.norm(q.tip[:3, 3] - point))
                     status = SolverStatus(
-                        Code.NONE, '', q.status.iterations, q.status.residual, _TOLERANCE,
-                        time.perf_counter() - start, q.status.stability,
-                        q.status.smallest_eigenvalue,
+                        q.status.code, q.status.message, q.status.iterations,
+                        q.status.residual, _TOLERANCE, time.perf_counter() - start,
+                        q.status.stability, q.status.smallest_eigenvalue,
                     )  # fmt: skip
                     return InverseSolution(actuation, q, error, turn, (), status)
         return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
 
     # ---- inside ------------------------------------------------------------------------------
 
-    def _lengths_fit(self, lengths: Array) -> bool:
-        return bool(np.all((lengths > self.arm.shortest) & (lengths < self.arm.longest)))
+    def _excluded(self, x: Array) -> str:
+        """Return why no arm can be like this (Akbari 2021, section 4), empty where one can."""
+        lengths = self.to_lengths @ x
+        if not np.all((lengths > self.arm.shortest) & (lengths < self.arm.longest)):
+            return 'an actuator is shorter or longer than the arm allows'
+        u, v, s = x.tolist()
+        theta = math.hypot(u, v)
+        if theta >= math.pi:
+            return (
+                f'the arm is bent by {math.degrees(theta):.0f} deg: from half a turn on, its tip '
+                'plate would pass through the base'
+            )
+        if s <= self.arm.radius * theta:
+            return (
+                f'the arm folds: its radius of curvature, {1e3 * s / theta:.1f} mm, is no longer '
+                f'larger than its own radius, {1e3 * self.arm.radius:.1f} mm'
+            )
+        return ''
 
     def _applied(
         self, wrench: Array, loads: tuple[Load, ...], gravity: Array

@@ -22,7 +22,8 @@ class LengthWorkspace:
     Attributes
     ----------
     lengths : ndarray, shape (n, 3) [m]
-        Every sample of the open cube of allowed lengths.
+        Every sample of the open cube of allowed lengths, then its eight corners: they are its
+        limits, which the arm comes near to as it likes, and random samples do not.
     points : ndarray, shape (n, 3) [m]
         Tip positions of the samples.
     folded : ndarray of bool, shape (n,)
@@ -50,7 +51,7 @@ def length_workspace(
     samples: int,
     seed: int = 0,
 ) -> LengthWorkspace:
-    """Sample lengths uniformly in (l0 / 2, 3 l0 / 2), eq (4), and test the geometry.
+    """Sample lengths uniformly in (l0 / 2, 3 l0 / 2), eq (4), its corners too; test the geometry.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def length_workspace(
     radius : float [m]
         Outer radius of the arm and of its tip plate.
     samples : int
-        How many.
+        How many, without the corners.
     seed : int
         Of the random generator.
 
@@ -75,12 +76,13 @@ def length_workspace(
     if samples < 1:
         raise InvalidInput('samples', samples, 'at least 1')
     generator = np.random.default_rng(seed)
-    lengths = rest_length * (0.5 + generator.random((samples, 3)))
+    corners = np.stack(np.meshgrid(*[[0.5, 1.5]] * 3), axis=-1).reshape(-1, 3)
+    lengths = rest_length * np.vstack([0.5 + generator.random((samples, 3)), corners])
     to_lengths = np.column_stack([-offset * np.cos(angles), -offset * np.sin(angles), np.ones(3)])
     to_arc = np.linalg.inv(to_lengths)
     arcs = lengths @ to_arc.T
     theta = np.hypot(arcs[:, 0], arcs[:, 1])
-    poses = np.empty((samples, 4, 4))
+    poses = np.empty((len(lengths), 4, 4))
     kernels.forward_batch(lengths, to_arc, poses)
     return LengthWorkspace(
         lengths, poses[:, :3, 3].copy(), arcs[:, 2] <= radius * theta, theta >= np.pi

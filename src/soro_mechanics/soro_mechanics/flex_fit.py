@@ -13,15 +13,14 @@ Two ways to choose the nodes, both limited to an offset and two nodes:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.flex_signal import FULL_SCALE
+from soro_mechanics.missing_package import import_package
 from soro_mechanics.status import Code
 
 METHODS = ('exact', 'published')
@@ -196,7 +195,7 @@ def exact_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
 
 def published_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
     """Return the nodes by the sparsity patterns of (14) over a range of gamma."""
-    cvxpy: Any = import_module('cvxpy')  # slow to load, and only a calibration needs it
+    cvxpy = import_package('cvxpy', 'cvxpy==1.7.5')  # slow to load: only calibrations need it
     if not np.any(counts):
         return ()
     matrix = np.column_stack([np.ones(len(counts)), rotations])

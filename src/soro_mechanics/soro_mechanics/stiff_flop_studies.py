@@ -59,6 +59,11 @@ def elongation(robot: Robot, bar: Array) -> float:
     return 100.0 * (length - REST_LENGTH)
 
 
+def tip(robot: Robot, bar: Array) -> Array:
+    """Return the position of the tip, shape (3,) [cm]."""
+    return 100.0 * robot.forward(np.asarray(bar) * BAR).tip[:3, 3]
+
+
 def frobenius(robot: Robot, bar: Array) -> float:
     """Return the Frobenius norm of the translational compliance at the tip [cm/N]."""
     q = robot.forward(np.asarray(bar) * BAR)
@@ -88,23 +93,25 @@ def per_tenth(values: Array, ratios: Array) -> float:
     return float(0.1 * (values @ ratios) / (ratios @ ratios))
 
 
-def deflection_gap(robot: Robot, bar: Array, forces: Array) -> Array:
-    """Return |tip by compliance - tip by the nonlinear solve| per axis [cm].
+def deflection_gap(robot: Robot, bar: Array, forces: Array) -> tuple[Array, Array]:
+    """Return |tip by compliance - tip by the nonlinear solve|, forces along the base axes [cm].
 
-    forces : [N]. Result (3, len(forces)): the greatest component of the difference, for a force
-    along each base axis (Shi 2023, (19) against (35), Figure 7).
+    forces : [N]. Both results (3, len(forces)), a row per direction of the force: the greatest
+    component of the difference, and the component along the force (Shi 2023, (19) against (35),
+    Figure 7; the paper does not say which of them it draws).
     """
     q = robot.forward(np.asarray(bar) * BAR)
     matrix = robot.compliance(q, method='integral')
-    gaps = np.empty((3, len(forces)))
+    greatest, along = np.empty((2, 3, len(forces)))
     for axis in range(3):
         for k, force in enumerate(forces):
             wrench = np.zeros(6)
             wrench[axis] = force
             exact = robot.forward(q.actuation, wrench, q)
             linear = stiffness.deflection(matrix, _rigid(q.tip), wrench)
-            gaps[axis, k] = 100.0 * np.abs(linear - exact.tip)[:3, 3].max()
-    return gaps
+            gap = 100.0 * np.abs(linear - exact.tip)[:3, 3]
+            greatest[axis, k], along[axis, k] = gap.max(), gap[axis]
+    return greatest, along
 
 
 def _rigid(tip: Array) -> Array:

@@ -10,6 +10,7 @@ from scipy.linalg import expm
 from soro_mechanics.configuration import LoadAxes, Task
 from soro_mechanics.constant_curvature import ConstantCurvature
 from soro_mechanics.constant_curvature_workspace import length_workspace
+from soro_mechanics.workspace import sample_workspace
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, Robot, RobotFileError, Stability
 from soro_mechanics import constant_curvature_kernels as kernels
@@ -276,11 +277,13 @@ def test_without_stiffness_loads_and_compliance_are_refused(robot):
 def test_workspace_of_the_paper():
     angles = np.radians([90.0, 210.0, 330.0])
     study = length_workspace(0.2, 0.038, angles, 0.05, 20000)
-    assert study.points.shape == (20000, 3)
-    assert np.all((study.lengths > 0.1) & (study.lengths < 0.3))
+    assert study.points.shape == (20008, 3)
+    assert np.all((study.lengths[:-8] > 0.1) & (study.lengths[:-8] < 0.3))
+    assert len(np.unique(study.lengths[-8:], axis=0)) == 8
+    np.testing.assert_allclose(np.ptp(study.lengths[-8:], axis=0), 0.2)
     reached = study.points[study.feasible]
     # the straight extremes bound the height, and three-fold symmetry holds
-    assert 0.26 < reached[:, 2].max() < 0.3
+    assert reached[:, 2].max() == pytest.approx(0.3, abs=1e-12)
     turned = study.lengths[:, [2, 0, 1]]
     again = ConstantCurvature(load_robot('spatial_cc').description).poses(turned)[:, :3, 3]
     np.testing.assert_allclose(again[:, 2], study.points[:, 2], atol=1e-12)
@@ -291,6 +294,47 @@ def test_workspace_of_the_paper():
     assert bends[study.feasible].max() < np.pi
     with pytest.raises(InvalidInput):
         length_workspace(0.2, 0.038, angles, 0.05, 0)
+
+
+@pytest.fixture(scope='module')
+def by_length(robot):
+    """Return an arm of the paper's workspace study, lengths in (100, 300) mm, but thicker."""
+    description = robot.description
+    arm = replace(
+        description.structure['constant_curvature'], rest_length=0.2, shortest=0.1, longest=0.3,
+        pressure_map=None, radius=0.06,
+    )  # fmt: skip
+    actuators = tuple(
+        replace(a, quantity='length', minimum=0.1, maximum=0.3, rest=0.2)
+        for a in description.actuators
+    )
+    structure = {'constant_curvature': arm}
+    return Robot(replace(description, structure=structure, actuators=actuators))
+
+
+@pytest.mark.parametrize(('lengths', 'why'), [
+    ([0.299, 0.101, 0.101], 'bent by 199 deg'), ([0.101, 0.299, 0.299], 'half a turn'),
+    ([0.101, 0.101, 0.260], 'radius of curvature, 55.2 mm'),
+])  # fmt: skip
+def test_an_arm_that_geometry_excludes_is_out_of_range(by_length, lengths, why):
+    q = by_length.forward(lengths)
+    assert q.status.code is Code.OUT_OF_RANGE and why in q.status.message
+    assert np.all(np.isfinite(q.tip))
+    s = by_length.inverse(q.tip[:3, 3])
+    assert s.status.code is Code.OUT_OF_RANGE and why in s.status.message
+    found = sample_workspace(by_length, [lengths, [0.2, 0.2, 0.2]])
+    assert list(found.codes) == [int(Code.OUT_OF_RANGE), int(Code.NONE)]
+    np.testing.assert_array_equal(found.solved, [False, True])
+
+
+def test_forward_and_the_study_of_the_workspace_exclude_the_same_arms(by_length):
+    arm = by_length.description.structure['constant_curvature']
+    study = length_workspace(0.2, arm.offset, arm.angles, arm.radius, 2000, seed=5)
+    inside = slice(0, 2000)  # the corners are no actuator's length: the cube is open
+    codes = sample_workspace(by_length, study.lengths[inside]).codes
+    np.testing.assert_array_equal(codes == int(Code.NONE), study.feasible[inside])
+    assert 0 < np.count_nonzero(codes) < 2000
+    assert 0 < np.count_nonzero(study.folded[inside] & ~study.struck[inside])
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,18 @@ from dataclasses import replace
 from kirchhoff_cases import CALM, changed, pose_at
 import numpy as np
 import pytest
-from scipy.integrate import solve_bvp
+from scipy.integrate import cumulative_trapezoid, solve_bvp, trapezoid
+from scipy.optimize import fsolve
 from soro_mechanics.actuators import CoupledLimit
-from soro_mechanics.kirchhoff import Kirchhoff
+from soro_mechanics.kirchhoff import Kirchhoff, KirchhoffPublished
 from soro_mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
+from soro_mechanics.kirchhoff_reach import Reach
 from soro_mechanics.kirchhoff_reach_kernels import make_rod_work
 from soro_mechanics.kirchhoff_rod_kernels import rod_system
 from soro_mechanics.robot import Robot
 from soro_mechanics.workspace import sample_actuations
 
-from soro_mechanics import Code, InvalidInput, load_robot, Stability, Task
+from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stability, Task
 
 
 @pytest.fixture(scope='module')
@@ -215,6 +217,77 @@ def test_published_moduli_make_a_chain(robot):
     assert (default / 4.0) ** (1 / 3) == pytest.approx(0.310, abs=1e-3)
     found = model.reach(pose_at([0.3, 0.0, 0.8]), Task.POSITION, np.zeros(6), (), printed.gravity)
     assert found.status.code is Code.NONE
+
+
+def _hanging_elastica(bending, weight, side, down):
+    """Solve a planar hanging rod through a point by solve_bvp, starting from the catenary.
+
+    Rows: angle from the vertical, its derivative, place across and down; p: the reaction.
+    """
+
+    def hanging(p):
+        arc = np.linspace(0.0, 1.0, 2001)
+        pull = np.array([p[0] + 0.0 * arc, p[1] + weight * (1.0 - arc)])
+        return trapezoid(pull / np.hypot(*pull), arc, axis=1) - [side, down]
+
+    def rates(s, y, p):
+        turn = (p[1] + weight * (1.0 - s)) * np.sin(y[0]) - p[0] * np.cos(y[0])
+        return np.vstack([y[1], turn / bending, np.sin(y[0]), np.cos(y[0])])
+
+    def ends(a, b, p):
+        return np.array([a[0], a[2], a[3], b[1], b[2] - side, b[3] - down])
+
+    chain = fsolve(hanging, [0.5, -1.0])
+    s = np.unique(np.concatenate([np.linspace(0.0, 0.05, 400), np.linspace(0.0, 1.0, 1200)]))
+    angle = np.arctan2(chain[0], chain[1] + weight * (1.0 - s)) * (1.0 - np.exp(-s / 2e-3))
+    first = [angle, np.gradient(angle, s), *cumulative_trapezoid(
+        [np.sin(angle), np.cos(angle)], s, initial=0.0
+    )]  # fmt: skip
+    found = solve_bvp(rates, ends, s, np.vstack(first), p=chain, tol=1e-9, max_nodes=100_000)
+    assert found.success
+    return found
+
+
+def test_published_moduli_need_thousands_of_elements():
+    """The rod turns out of its clamped end within 2 mm: coarser elements gain nothing."""
+    printed = load_robot('pam_continuum', model='kirchhoff_published')
+    backbone = printed.description.structure['kirchhoff']
+    bending = printed._model.backbone.stiffness[0]
+    truth = _hanging_elastica(bending, backbone.mass * 9.81, 0.25, 0.8)
+    angles, reactions = {}, {}
+    for elements in (200, 800, 3200, 6400):
+        body = replace(backbone, elements=elements, stations_per_module=1)
+        model = KirchhoffPublished(replace(printed.description, structure={'kirchhoff': body}))
+        half = 0.5 * truth.sol(np.linspace(0.0, 1.0, elements + 1))[0]
+        shape = np.column_stack([np.cos(half), 0.0 * half, np.sin(half), 0.0 * half])
+        start = Reach(
+            shape, np.zeros((10, 3)), np.array([truth.p[0], 0.0, truth.p[1]]), 0.0, True,
+            SolverStatus(),
+        )  # fmt: skip
+        found = model.reach(
+            pose_at([0.25, 0.0, 0.8]), Task.POSITION, np.zeros(6), (), printed.gravity, start
+        )
+        assert found.status.code is Code.NONE and found.minimum
+        turn = 2.0 * np.arctan2(found.quaternions[:, 2], found.quaternions[:, 0])
+        angles[elements] = np.abs(turn - 2.0 * half).max()
+        reactions[elements] = np.abs(found.reaction - start.reaction).max()
+    assert reactions[200] < 1e-4
+    assert 5e-4 < angles[200] < 2.0 * angles[800]
+    assert angles[3200] / angles[6400] == pytest.approx(4.0, rel=0.2)
+    assert reactions[3200] / reactions[6400] == pytest.approx(4.0, rel=0.1)
+
+
+def test_with_published_moduli_the_muscles_hold_no_shape():
+    """The status must say so: what is found is unstable, and other lengths lead elsewhere."""
+    printed = load_robot('pam_continuum', model='kirchhoff_published')
+    target = np.array([0.25, 0.0, 0.8])
+    s = printed.inverse(target, elsewhere=False)
+    assert s.status.code is Code.UNSTABLE and s.position_error < 1e-6
+    found = printed._model.reach(pose_at(target), Task.POSITION, np.zeros(6), (), printed.gravity)
+    assert found.status.code is Code.NONE
+    q = printed.forward(found.lengths.reshape(-1))
+    assert q.status.code is Code.UNSTABLE
+    assert np.linalg.norm(q.tip[:3, 3] - target) > 0.1
 
 
 def test_least_squares_with_reaction_finds_the_same_rod(model, robot):

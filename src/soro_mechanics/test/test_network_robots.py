@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from soro_mechanics.robot import Robot
 
 from soro_mechanics import Code, InvalidInput, lie, Load, load_robot, Stability, Task
@@ -206,7 +207,7 @@ def test_redundant_inverse_takes_the_least_energy(stewart):
         density = 0.5 * np.sum(shape.wrench**2 / k, axis=1)
         total = 0.0
         for r, arc in enumerate(q.arc_lengths):
-            total += np.trapezoid(density[shape.first[r] : shape.first[r + 1]], arc)
+            total += trapezoid(density[shape.first[r] : shape.first[r + 1]], arc)
         return total
 
     least = energy(s.actuation)
@@ -227,6 +228,16 @@ def test_unreachable_target_says_so_and_goes_near(stewart):
     assert np.all(s.actuation <= stewart.limits[:, 1] + 1e-9)
     assert s.configuration.status.converged
     assert 'misses by' in s.status.message
+
+
+def test_a_search_whose_numbers_grow_beyond_all_bounds_goes_on(stewart):
+    """From rest the step of such a search was made of infinite numbers, and refused the target."""
+    lengths = [0.59666376, 0.4191032, 0.55930779, 0.49889643, 0.43065002, 0.47730086]
+    q = stewart.forward(lengths)
+    assert q.status.code is Code.NONE
+    found = stewart.inverse(q.tip[:3, 3], elsewhere=False)
+    assert found.status.code in (Code.NONE, Code.UNREACHABLE, Code.AT_LIMIT), found.status
+    assert np.isfinite(found.actuation).all()
 
 
 def test_task_with_axis_only(stewart):

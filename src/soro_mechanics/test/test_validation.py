@@ -2,15 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the verdicts of the validation table, the registry, and that the fit is frozen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from soro_mechanics.robot import Robot
 from soro_mechanics.stiff_flop_identification import fit, markdown, parameters_of, robot_with
-from soro_mechanics.validation import boundary, Kind, number, Row, statement, Verdict
+from soro_mechanics.validation import (
+    boundary,
+    Kind,
+    model_checks,
+    number,
+    Row,
+    statement,
+    stiff_flop,
+    Verdict,
+)
 from soro_mechanics.validation.model_checks import check_model
 from soro_mechanics.validation.registry import ROBOTS
 from soro_mechanics.validation.report import rows_of, write_report
 
-from soro_mechanics import load_robot, UnknownName
+from soro_mechanics import lie, load_robot, UnknownName
+from soro_mechanics import stiff_flop_studies as studies
 
 
 def test_a_number_is_met_near_or_not():
@@ -26,6 +39,7 @@ def test_a_boundary_is_met_near_or_not():
     verdicts = [boundary('x', '', v, '', 2.0, 3.0, note='why').verdict for v in values]
     assert verdicts == [Verdict.MET, Verdict.NEAR, Verdict.NOT_MET, Verdict.NOT_MET]
     assert boundary('x', '', 2.0, 'm', 2.0, 3.0).within == '2 to 3 m'
+    assert boundary('x', '', 2.0, 'm', 1.0, np.inf).within == 'at least 1 m'
 
 
 def test_a_row_that_is_not_met_must_be_explained():
@@ -87,9 +101,65 @@ def test_the_turning_point_is_judged_by_its_number():
     assert rows['x stiffness over one pair'].verdict is Verdict.MET
 
 
+def test_every_printed_error_of_the_four_models_has_a_row():
+    rows = {r.quantity: r for r in rows_of('stiff_flop')}
+    for name, paper in (('ncm', '1.21 - 0.28'), ('npcc', '1.21 - 0.47'), ('lcm', '1.21 - 0.05'),
+                        ('lpcc', '1.21 - 0.42')):  # fmt: skip
+        row = rows[f'x stiffness of {name} at full bend, by its printed error']
+        assert row.paper == f'{paper} N/cm' and row.kind is Kind.PREDICTED
+    for bar, error in (('one pair at 1.5 bar', '0.08'), ('two pairs at 1.2 bar', '0.16')):
+        row = rows[f'y stiffness, largest error of a linear model, {bar}']
+        assert row.paper == f'{error} N/cm' and row.verdict is Verdict.MET
+    places = [r for name, r in rows.items() if name.startswith('largest error')]
+    assert len(places) == 5 and all(r.kind is Kind.YARDSTICK for r in places)
+
+
+def test_the_direction_of_bending_is_computed():
+    robot = load_robot('stiff_flop')
+    chain = robot.description.structure['segments']
+    assert stiff_flop.direction(robot).verdict is Verdict.MET
+    segments = tuple(
+        replace(s, chambers=tuple(replace(c, angle=c.angle + 0.1) for c in s.chambers))
+        for s in chain.segments
+    )
+    structure = {'segments': replace(chain, segments=segments)}
+    row = stiff_flop.direction(Robot(replace(robot.description, structure=structure), 'ncm'))
+    assert row.verdict is Verdict.NOT_MET and '5.73 deg from -x' in row.ours
+
+
+def test_the_gap_of_a_deflection_is_that_of_the_two_solutions():
+    robot = load_robot('stiff_flop')
+    pattern = studies.BAR * studies.TWO_PAIRS
+    greatest, along = studies.deflection_gap(robot, studies.TWO_PAIRS, np.array([0.1, 0.2]))
+    assert np.all(along <= greatest) and np.any(along < 0.9 * greatest)
+    here = robot.forward(pattern)
+    moved = robot.forward(pattern, [0.2, 0.0, 0.0, 0.0, 0.0, 0.0]).tip[:3, 3] - here.tip[:3, 3]
+    twist = 0.2 * robot.compliance(here, method='integral')[:, 0]
+    gap = 100.0 * np.abs(lie.se3_exp(twist)[:3, 3] - moved)
+    assert along[0, 1] == pytest.approx(gap[0], abs=1e-9)
+    assert greatest[0, 1] == pytest.approx(gap.max(), abs=1e-9)
+
+
+def test_models_are_compared_over_all_that_the_limits_allow():
+    robot = load_robot('stiff_flop')
+    actuations, _ = model_checks._samples(robot, 20)
+    assert actuations.max() > 0.8 * robot.limits[:, 1].max()
+    for limit in robot.description.coupled_limits:
+        assert np.all(actuations @ limit.coefficients <= limit.maximum)
+    assert check_model(robot, samples=1).share == 1.0
+    assert model_checks._share(load_robot('stewart_gough')) < 1.0
+
+
+def test_what_symmetry_gives_is_no_prediction():
+    rows = {r.quantity: r for r in rows_of('stewart_gough')}
+    assert rows['x and y, elongated'].kind is Kind.CHECK
+    assert rows['compliance, elongated (0.49 m), translated, bent'].verdict is Verdict.MET
+    assert rows['x over y, bent'].verdict is Verdict.MET
+
+
 def test_no_fitted_row_is_missed():
     rows = [r for r in rows_of('stiff_flop') if r.kind is Kind.FITTED]
-    assert len(rows) == 7 + 3
+    assert len(rows) == 7 + 3 + 3
     assert all(r.verdict is Verdict.MET for r in rows[:7])
 
 
@@ -99,6 +169,9 @@ def test_what_follows_from_fitted_rows_is_not_predicted():
         ('tip, growth of the greatest compliance, six 0 to 0.9 bar', 'ratio of two rows'),
         ('bending with the published increments, n = 6', 'fitted to the same number'),
         ('elongation with the published increments, n = 6', 'fitted to the same number'),
+        ('y stiffness at rest', 'one over the greatest compliance'),
+        ('z stiffness at rest', 'one over the least compliance'),
+        ('direction of bending', 'chosen for it'),
     ):
         assert rows[name].kind is Kind.FITTED and why in rows[name].note
 

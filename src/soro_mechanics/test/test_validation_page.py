@@ -6,9 +6,21 @@ import numpy as np
 import pytest
 from soro_mechanics.validation import measured_page, provenance, Verdict
 from soro_mechanics.validation.__main__ import default_target
-from soro_mechanics.validation.measured_page import measured, measured_statement, span
+from soro_mechanics.validation.measured_page import (
+    benchmarked,
+    measured,
+    measured_statement,
+    PAGES,
+    span,
+)
 from soro_mechanics.validation.page_tables import NotOnPage
-from soro_mechanics.validation.provenance import recorded_digests, robot_digests, source_digest
+from soro_mechanics.validation.provenance import (
+    page_digests,
+    recorded_digests,
+    recorded_page_digests,
+    robot_digests,
+    source_digest,
+)
 from soro_mechanics.validation.registry import ROBOTS
 from soro_mechanics.validation.report import rows_of
 
@@ -43,6 +55,45 @@ def test_the_page_is_as_new_as_the_robot_files(monkeypatch):
     now = robot_digests()
     changed = sorted({name for name, _ in set(now.items()) ^ set(recorded.items())})
     assert not changed, f'docs/validation.md is older than {", ".join(changed)}: make validate'
+
+
+def test_the_page_is_as_new_as_the_pages_that_it_reads():
+    recorded = recorded_page_digests(default_target().read_text(encoding='utf-8'))
+    now = page_digests(PAGES)
+    assert set(now) == set(PAGES)
+    changed = sorted({name for name, _ in set(now.items()) ^ set(recorded.items())})
+    assert not changed, f'docs/validation.md is older than {", ".join(changed)}: make validate'
+
+
+def test_the_digest_of_a_page_follows_what_is_read_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, 'workspace', lambda: tmp_path)
+    names, found = ('page.md', 'page.md#bench_one', 'gone.md'), []
+    for one, two in (('1 us', '2 us'), ('1 us', '3 us'), ('4 us', '3 us')):
+        text = f'## bench_one.py\n\n{one}\n\n## bench_two.py\n\n{two}\n'
+        (tmp_path / 'page.md').write_text(text, encoding='utf-8')
+        digests = page_digests(names)
+        report = '\n'.join(provenance.provenance(names))
+        assert recorded_page_digests(report) == digests and set(digests) == set(names[:2])
+        found.append(digests)
+    assert len({digests['page.md'] for digests in found}) == 3
+    whole = [digests['page.md#bench_one'] for digests in found]
+    assert whole[0] == whole[1] != whole[2]
+
+
+def test_a_benchmark_is_read_with_its_unit(tmp_path, monkeypatch):
+    monkeypatch.setattr(measured_page, 'workspace', lambda: tmp_path)
+    (tmp_path / 'docs').mkdir()
+    page = tmp_path / 'docs' / 'performance.md'
+    rows = 'median  p99\nA: one    104 us   150 us\nA: one more   2 s   3 s\nnothing   -\n'
+    page.write_text(f'## src/bench_a.py\n\n```\n{rows}```\n', encoding='utf-8')
+    assert benchmarked('bench_a', 'A: one') == ['0.104 ms']
+    assert benchmarked('bench_a', 'A: one more') == ['2000 ms']
+    for place in (('bench_b', 'A: one'), ('bench_a', 'A'), ('bench_a', 'nothing')):
+        with pytest.raises(NotOnPage, match='performance.md'):
+            benchmarked(*place)
+    page.unlink()
+    with pytest.raises(NotOnPage, match='performance.md'):
+        benchmarked('bench_a', 'A: one')
 
 
 def test_a_digest_follows_the_file(tmp_path, monkeypatch):

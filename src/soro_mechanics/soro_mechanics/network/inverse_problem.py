@@ -245,7 +245,10 @@ class InverseProblem:
         evaluate(s, x, at.state, self.work, True, False, LANES)
         if condense(s, x, at.state, self.work, True, False) == SINGULAR:
             return None
-        jacobian, missing, _ = self._task(at, self.lacking(at.state, target))
+        try:
+            jacobian, missing, _ = self._task(at, self.lacking(at.state, target))
+        except np.linalg.LinAlgError:
+            return None
         scale = float(np.trace(jacobian.T @ jacobian))
         h = jacobian.T @ jacobian + damping * scale * np.eye(len(self.range))
         c, low, high = self.bounds(at.driven)
@@ -298,9 +301,9 @@ class InverseProblem:
             jacobian, missing, follow = self._task(at, lacking)
             if not self.redundant:
                 return np.linalg.solve(jacobian, missing) * self.range
-        except np.linalg.LinAlgError:
+            hessian, slope = self._energy(at, follow, x)
+        except np.linalg.LinAlgError:  # also of numbers that have grown beyond all bounds
             return None
-        hessian, slope = self._energy(at, follow, x)
         y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
         return None if y is None else y * self.range
 

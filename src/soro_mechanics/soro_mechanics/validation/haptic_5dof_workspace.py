@@ -17,7 +17,6 @@ from soro_mechanics.polytope import (
     FORCE,
     isotropic_effort,
     TORQUE,
-    within_limits,
 )
 from soro_mechanics.robot import Robot
 from soro_mechanics.validation.row import Row, statement, yardstick
@@ -147,7 +146,9 @@ def _held(device: HapticDevice, goals: Iterable[Array]) -> dict[float, int]:
     for goal in goals:
         device.restart(np.zeros(len(free.angle_minimum)))
         ports = device.reach(goal, limits=free)
-        for torque in held:
-            if ports is not None and within_limits(ports, device.motor_limits(torque)):
-                held[torque] += 1
+        for torque in held:  # falling: what is not held by more is not held by less
+            # The least energy may be beyond a limit where another way to hold the pose is not.
+            if ports is not None:
+                ports = device.hold_within(goal, ports, device.motor_limits(torque))
+            held[torque] += ports is not None
     return held

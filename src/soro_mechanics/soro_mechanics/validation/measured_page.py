@@ -22,7 +22,13 @@ HAPTIC_STUDIES = 'docs/robots/haptic_5dof_rendering.md'
 HAPTIC_LOOP = 'docs/robots/haptic_5dof_loop.md'
 PARALLEL_TRACKING = 'docs/robots/soft_parallel_tracking.md'
 MUSCLE_TRACKING = 'docs/robots/pam_continuum_tracking.md'
-PAGES = (HAPTIC_STUDIES, HAPTIC_LOOP, PARALLEL_TRACKING, MUSCLE_TRACKING)
+PERFORMANCE, PARALLEL_BENCHMARK = 'docs/performance.md', 'bench_ancf'
+PAGES = (
+    HAPTIC_STUDIES, HAPTIC_LOOP, PARALLEL_TRACKING, MUSCLE_TRACKING,
+    f'{PERFORMANCE}#{PARALLEL_BENCHMARK}',
+)  # fmt: skip
+DURATION = re.compile(r'([\d.]+) (ns|us|ms|s)\b')
+MILLISECONDS = {'ns': 1e-6, 'us': 1e-3, 'ms': 1.0, 's': 1e3}
 
 
 def measured(page: str, heading: str, label: str, column: str) -> list[str]:
@@ -63,6 +69,29 @@ def measured(page: str, heading: str, label: str, column: str) -> list[str]:
     if not cells:
         raise NotOnPage(f'{page}: {heading}: no row {label!r} with a column {column!r}')
     return cells
+
+
+def benchmarked(benchmark: str, label: str) -> list[str]:
+    """Return the median of a benchmark's row, as `make bench` wrote it, in ms.
+
+    Raises
+    ------
+    NotOnPage
+        The workspace has no such section or row.
+    """
+    root = workspace()
+    if root is None:
+        return []
+    try:
+        below = section((root / PERFORMANCE).read_text(encoding='utf-8'), benchmark)[1]
+    except (FileNotFoundError, NotOnPage) as error:
+        raise NotOnPage(f'{PERFORMANCE}: {benchmark}: {error}') from None
+    row = re.search(rf'^{re.escape(label)} +(\S.*)$', below, re.MULTILINE)
+    durations = DURATION.findall(row[1]) if row else []
+    if not durations:
+        raise NotOnPage(f'{PERFORMANCE}: {benchmark}: no row {label!r} with a time')
+    value, unit = durations[0]
+    return [f'{float(value) * MILLISECONDS[unit]:.4g} ms']
 
 
 def numbers(cells: list[str]) -> list[float]:

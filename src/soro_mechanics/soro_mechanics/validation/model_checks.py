@@ -17,16 +17,18 @@ from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.workspace import sample_actuations
 
 SAMPLES = 4
+COMPARED = 20  # where models are held beside each other
 MANY = 10  # actuators: each sample is expensive, one must do
 SEED = 7
-# Of the way from rest to a random actuation. Lengths of rods and muscles are not independent of
-# each other: far from rest most combinations cannot be assembled.
+# Of the way from rest to a random actuation within the limits; all of it where nothing is said.
+# Lengths of rods and muscles are not independent of each other: far from rest most combinations
+# cannot be assembled.
 SHARE = {'stewart_gough': 0.05, 'pam_continuum': 0.2}
-COMMON = 0.5
 # The same theory with other numbers: nothing new to check, and no comparison of theories.
 OTHER_NUMBERS = ('kirchhoff_published',)
 DEFLECTION = 0.02  # of the robot's size, under the load
-STEP = 1e-3  # of the load and of the actuators' range, for differences
+STEP = 1e-3  # of the load, for differences
+TURN = 5e-4  # of the actuators' range, likewise; at most STEP of the share of it that is sampled
 SIDE = 8  # intervals along each side of the closed path of loads (even: Simpson's rule)
 
 
@@ -37,6 +39,8 @@ class ModelCheck:
     Attributes
     ----------
     robot, model : str
+    share : float
+        Of the way from rest to a random actuation.
     asymmetry : float
         Of the compliance (3, 3) under load, relative: zero where loads have a potential.
     least : float
@@ -50,6 +54,7 @@ class ModelCheck:
 
     robot: str
     model: str
+    share: float
     asymmetry: float
     least: float
     compliance: float
@@ -64,6 +69,8 @@ class Spread:
     Attributes
     ----------
     robot, first, model : str
+    share : float
+        Of the way from rest to a random actuation.
     size : float
         Largest distance of a backbone's point from the base at rest [m].
     unloaded, loaded : tuple of float
@@ -73,6 +80,7 @@ class Spread:
     robot: str
     first: str
     model: str
+    share: float
     size: float
     unloaded: tuple[float, float]
     loaded: tuple[float, float]
@@ -105,8 +113,8 @@ def check_model(robot: Robot, samples: int = SAMPLES) -> ModelCheck:
         ])  # fmt: skip
     worst = np.max(found, axis=0)
     return ModelCheck(
-        robot.name, robot.model, float(worst[0]), -float(worst[1]), float(worst[2]),
-        float(worst[3]), float(worst[4]),
+        robot.name, robot.model, _share(robot), float(worst[0]), -float(worst[1]),
+        float(worst[2]), float(worst[3]), float(worst[4]),
     )  # fmt: skip
 
 
@@ -114,7 +122,7 @@ def _apart(one: Array, other: Array) -> float:
     return float(np.linalg.norm(one - other) / np.linalg.norm(other))
 
 
-def compare_models(samples: int = 20) -> list[Spread]:
+def compare_models(samples: int = COMPARED) -> list[Spread]:
     """Compare the models of every robot that has several."""
     found = []
     for name in robot_files():
@@ -135,6 +143,7 @@ def _compare(robot: Robot, samples: int) -> list[Spread]:
     forces = [_force(first, q, d) for q, d in zip(alone, directions, strict=True)]
     loaded = [_solved(first, a, f, None) for a, f in zip(actuations, forces, strict=True)]
     zero = [np.zeros(3)] * len(alone)
+    rest = _solved(first, np.array([a.rest for a in first.actuators]), np.zeros(3), None)
     spreads = []
     for model in others:
         pairs = []
@@ -144,9 +153,10 @@ def _compare(robot: Robot, samples: int) -> list[Spread]:
                 for a, f, q in zip(actuations, loads, known, strict=True)
             ]
             pairs.append((float(np.median(apart)), float(np.max(apart))))
-        spreads.append(
-            Spread(robot.name, first.model, model.model, _size(alone[0]), pairs[0], pairs[1])
-        )
+        spreads.append(Spread(
+            robot.name, first.model, model.model, _share(robot), _size(rest), pairs[0],
+            pairs[1],
+        ))  # fmt: skip
     return spreads
 
 
@@ -154,11 +164,14 @@ def _theories(robot: Robot) -> list[str]:
     return [m for m in robot.models if m not in OTHER_NUMBERS]
 
 
+def _share(robot: Robot) -> float:
+    return SHARE.get(robot.name, 1.0)
+
+
 def _samples(robot: Robot, count: int) -> tuple[Array, Array]:
     """Return actuations (n, m) and unit directions (n, 3)."""
     rest = np.array([a.rest for a in robot.actuators])
-    share = SHARE.get(robot.name, COMMON)
-    actuations = rest + share * (sample_actuations(robot, count, SEED) - rest)
+    actuations = rest + _share(robot) * (sample_actuations(robot, count, SEED) - rest)
     directions = np.random.default_rng(SEED).normal(size=(count, 3))
     return actuations, directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
@@ -194,9 +207,8 @@ def _by_force(robot: Robot, q: Configuration, force: Array) -> Array:
 
 
 def _by_actuation(robot: Robot, q: Configuration, force: Array) -> Array:
-    steps = STEP * SHARE.get(robot.name, COMMON) * np.array(
-        [a.maximum - a.minimum for a in robot.actuators]
-    )  # fmt: skip
+    ranges = np.array([a.maximum - a.minimum for a in robot.actuators])
+    steps = min(TURN, STEP * _share(robot)) * ranges
     columns = []
     for i, step in enumerate(steps):
         change = np.where(np.arange(len(steps)) == i, step, 0.0)
@@ -234,32 +246,38 @@ def markdown() -> list[str]:
     """Return both tables as sections of the validation report."""
     lines = [
         '## Every model without any paper', '',
-        f'At {SAMPLES} random actuations (one, where there are more than {MANY} actuators) under '
-        'forces that bend the robot by about '
+        f'At {SAMPLES} random actuations (one, where there are more than {MANY} actuators), '
+        '*share* of the way from rest to anywhere within the limits, under forces that bend the '
+        'robot by about '
         f'{100 * DEFLECTION:g} % of its size; the worst of them. *Asymmetry* of the compliance '
         'and *work around a closed path* of loads vanish where the model is the equilibrium of '
         'an energy. The other columns compare the tangent with central differences of the whole '
         'solution. Where rods are integrated (`network` but for `haptic_5dof`), the tangent is '
         'that of the continuous rod: it differs from the discrete one by the fourth power of the '
         'step, as the solution does.', '',
-        '| Robot | Model | Asymmetry | Least eigenvalue / largest | Compliance, differences '
-        '| Jacobian, differences | Work around a closed path |',
-        '|---|---|---|---|---|---|---|',
+        '| Robot | Model | Share | Asymmetry | Least eigenvalue / largest '
+        '| Compliance, differences | Jacobian, differences | Work around a closed path |',
+        '|---|---|---|---|---|---|---|---|',
     ]  # fmt: skip
     lines += [
-        f'| {c.robot} | {c.model} | {c.asymmetry:.1e} | {c.least:.3g} | {c.compliance:.1e} '
-        f'| {c.jacobian:.1e} | {c.loop:.1e} |'
+        f'| {c.robot} | {c.model} | {c.share:.0%} | {c.asymmetry:.1e} | {c.least:.3g} '
+        f'| {c.compliance:.1e} | {c.jacobian:.1e} | {c.loop:.1e} |'
         for c in check_models()
     ]
     lines += [
         '', '## The models of a robot beside each other', '',
-        'Distance between the tips at the same 20 actuations, without load and under the same '
-        'force: median and largest. Different theories of the same body, so these are no errors '
-        'of the computation; they say what a simpler model costs.', '',
-        '| Robot | Models | Size | Without load, median | largest | Loaded, median | largest |',
-        '|---|---|---|---|---|---|---|',
+        f'Distance between the tips at the same {COMPARED} actuations (*share* as above), without '
+        'load and under the same force: median and largest. Different theories of the same body, '
+        'so these are no errors of the computation; they say what a simpler model costs within '
+        'that share.', '',
+        '| Robot | Models | Share | Size | Without load, median | largest | Loaded, median '
+        '| largest |',
+        '|---|---|---|---|---|---|---|---|',
     ]  # fmt: skip
     for s in compare_models():
         values = ' | '.join(f'{1e3 * v:.3g} mm' for v in (*s.unloaded, *s.loaded))
-        lines.append(f'| {s.robot} | {s.model} to {s.first} | {1e3 * s.size:.0f} mm | {values} |')
+        lines.append(
+            f'| {s.robot} | {s.model} to {s.first} | {s.share:.0%} | {1e3 * s.size:.0f} mm '
+            f'| {values} |'
+        )
     return [*lines, '']

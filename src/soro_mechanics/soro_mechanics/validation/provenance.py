@@ -11,6 +11,7 @@ from pathlib import Path
 import re
 
 from soro_mechanics.catalogue import robot_files
+from soro_mechanics.validation.page_tables import section
 
 PACKAGE = Path(__file__).resolve().parents[1]
 DIGITS = 12  # of a digest: enough to tell versions apart
@@ -35,6 +36,27 @@ def source_digest() -> str:
     return _digest(b''.join(parts))
 
 
+def page_digests(pages: Iterable[str]) -> dict[str, str]:
+    """Return the digests of pages that others wrote, by name; those that are not there left out.
+
+    Parameters
+    ----------
+    pages : iterable of str
+        Relative to the workspace. 'page#words' stands for the section whose heading has these
+        words, of a page that others write to as well.
+    """
+    root, found = workspace(), {}
+    for page in pages:
+        path, _, heading = page.partition('#')
+        if root is None or not (root / path).is_file():
+            continue
+        content = (root / path).read_bytes()
+        if heading:
+            content = section(content.decode('utf-8'), heading)[1].encode('utf-8')
+        found[page] = _digest(content)
+    return found
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:DIGITS]
 
@@ -42,13 +64,10 @@ def _digest(content: bytes) -> str:
 def provenance(pages: Iterable[str] = ()) -> list[str]:
     """Return the lines that say what a report was computed with, and which pages it reads."""
     root = workspace()
-    read = [] if root is None else [root / page for page in pages if (root / page).is_file()]
     digests = robot_digests()
     rows = [(_place(file, root), digests[name]) for name, file in robot_files().items()]
     rows.append((f'{_place(PACKAGE, root)}, all `.py` files', source_digest()))
-    rows += [
-        (f'{_place(file, root)}, measured before', _digest(file.read_bytes())) for file in read
-    ]
+    rows += [(f'{page}, measured before', d) for page, d in page_digests(pages).items()]
     return [
         '| Computed with | SHA-256, first digits |', '|---|---|',
         *(f'| {what} | `{digest}` |' for what, digest in rows), '',
@@ -66,3 +85,9 @@ def recorded_digests(report: str) -> dict[str, str]:
     """Return the digests of the robot files that stand on a report, by robot."""
     rows = re.findall(r'^\| (\S+)\.yaml \| `([0-9a-f]+)` \|$', report, flags=re.MULTILINE)
     return {Path(place).name: digest for place, digest in rows}
+
+
+def recorded_page_digests(report: str) -> dict[str, str]:
+    """Return the digests of the pages that a report says it has read, by name."""
+    pattern = r'^\| (\S+), measured before \| `([0-9a-f]+)` \|$'
+    return dict(re.findall(pattern, report, flags=re.MULTILINE))

@@ -40,7 +40,9 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
     'stewart_gough': (
         'Continuum Stewart-Gough robot (Shi 2023, Appendix E)',
         'soro_mechanics.validation.stewart_gough:rows',
-        'Model `network`. Nothing in the robot file was fitted; one row chose its height.',
+        'Model `network`. Nothing in the robot file was fitted; one row chose its height, two '
+        'their pose. Every compliance is the tangent with the lengths held; the paper applies '
+        'its integral (4), which leaves out what the rods already carry.',
     ),
     'haptic_5dof': (
         'Haptic device (Koehler 2023)',

@@ -111,7 +111,7 @@ def boundary(
 ) -> Row:
     """Make the row of a number that the paper only bounds (``paper`` says how).
 
-    Outside by no more than a tenth of the nearest bound the row is near.
+    Outside by no more than a tenth of the nearest bound the row is near. `high` may be infinite.
     """
     inside = low <= ours <= high  # false for NaN
     nearest = low if ours < low else high
@@ -121,9 +121,10 @@ def boundary(
     elif abs(ours - nearest) <= 0.1 * abs(nearest):
         verdict = Verdict.NEAR
     difference = 'inside' if inside else f'{ours - nearest:+.{digits}g}'
+    within = f'at least {low:g}' if math.isinf(high) else f'{low:g} to {high:g}'
     return Row(
         quantity, paper, f'{ours:.{digits}g} {unit}'.rstrip(), difference, verdict, kind, note,
-        f'{low:g} to {high:g} {unit}'.rstrip(),
+        f'{within} {unit}'.rstrip(),
     )  # fmt: skip
 
 
