@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
+import traceback
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -19,6 +21,7 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from soro_mechanics.configuration import Configuration
 from soro_mechanics.errors import SoroError
+from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
@@ -128,6 +131,7 @@ class KinematicsSolver(RobotNode):
         for name, kind in SERVICES.items():
             answer = functools.partial(self._answer, name)
             self._offered.append(self._requests.create_service(kind, f'~/{name}', answer))
+        self._prepare_inverse(robot)
         self.diagnostics.report('solver', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -172,6 +176,18 @@ class KinematicsSolver(RobotNode):
         """Track with the new model."""
         robot = self._binding.robot
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
+        self._prepare_inverse(robot)
+
+    def _prepare_inverse(self, robot: Robot) -> None:
+        """Begin what takes seconds for some robots, so that no request has to wait for it."""
+
+        def prepare() -> None:
+            try:
+                robot.prepare_inverse()
+            except Exception:  # noqa: BLE001 - the first request meets it again, and answers it
+                self.get_logger().warning(f'postures to search from:\n{traceback.format_exc()}')
+
+        threading.Thread(target=prepare, name='postures', daemon=True).start()
 
     def _follow(self, feedback: ActuatorFeedback) -> None:
         """Solve the configuration of a state and publish its tip."""

@@ -354,3 +354,8 @@ def test_a_stream_without_solutions_is_an_error_until_it_has_some_again():
         tips.clear()
         wait_until(lambda: tips and scene.status('solver') == (0, 'solved'))
         scene.silence()
+
+
+def test_what_a_search_begins_from_is_solved_before_anybody_asks(scene):
+    others = scene.solver._binding.robot._others
+    wait_until(lambda: others._known is not None)

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 import math
+import threading
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -80,10 +81,30 @@ class Postures:
 
 
 class OtherStarts:
-    """The further searches of one robot; its postures are solved when they are needed first."""
+    """The further searches of one robot; its postures are solved when they are needed first.
+
+    Threads may ask at the same time: whoever comes while they are being solved waits for them.
+    """
 
     def __init__(self) -> None:
         self._known: tuple[Array, Postures] | None = None  # under which gravity
+        self._solving = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process without the lock."""
+        return {'_known': self._known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Come from another process."""
+        self._known, self._solving = state['_known'], threading.Lock()
+
+    def postures(self, robot: Robot) -> Postures:
+        """Return the postures under the robot's gravity, solved where they are not known yet."""
+        with self._solving:
+            known, gravity = self._known, robot.gravity
+            if known is None or not np.array_equal(known[0], gravity):
+                self._known = known = gravity, postures_of(robot)
+            return known[1]
 
     def improved(
         self,
@@ -119,9 +140,7 @@ class OtherStarts:
         return _timed(best, first.status.solve_time + time.perf_counter() - began)
 
     def _starts(self, robot: Robot, target: Array, task: Task) -> Iterator[Configuration]:
-        if self._known is None or not np.array_equal(self._known[0], robot.gravity):
-            self._known = robot.gravity, postures_of(robot)
-        for actuation in self._known[1].near(target, task):
+        for actuation in self.postures(robot).near(target, task):
             q = robot.forward(actuation)
             if q.status.code is Code.NONE:
                 yield q

@@ -185,7 +185,8 @@ class Robot:
         elsewhere : bool, optional
             Whether to begin again from other postures, where the search from the guess ends short
             of the target; what is found then may be far from the guess. Default: where no guess
-            is given. The first time it takes as long as 128 forward solves more.
+            is given. The first time it takes as long as 128 forward solves more, unless
+            `prepare_inverse` has been called.
 
         Returns
         -------
@@ -206,6 +207,10 @@ class Robot:
         if guess is None if elsewhere is None else elsewhere:
             return self._others.improved(self, first, search, pose, task, tolerances)
         return first
+
+    def prepare_inverse(self) -> None:
+        """Solve now what `inverse` needs when it begins again `elsewhere` for the first time."""
+        self._others.postures(self)
 
     def _searched(
         self,

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets within the workspace that a search from the actuators' rest does not find."""
 
+from concurrent.futures import ThreadPoolExecutor
+import pickle
+import threading
+
 import numpy as np
 import pytest
 from soro_mechanics.configuration import Task
@@ -9,7 +13,7 @@ from soro_mechanics.other_starts import Postures, postures_of
 from soro_mechanics.status import Code
 from soro_mechanics.workspace import sample_actuations
 
-from soro_mechanics import load_robot
+from soro_mechanics import load_robot, other_starts
 
 LINE = np.zeros((5, 4, 4)) + np.eye(4)
 LINE[:, 0, 3] = [0.0, 0.1, 0.2, 0.3, 0.4]
@@ -77,3 +81,39 @@ def test_postures_are_those_of_the_robot_as_it_is_mounted():
     assert np.abs(upright.tip - turned.tip).max() > 1e-4
     for actuation, tip in zip(turned.actuation[:3], turned.tip[:3], strict=True):
         np.testing.assert_allclose(robot.forward(actuation).tip, tip, atol=1e-9)
+
+
+def test_whoever_comes_while_the_postures_are_solved_waits_for_them(monkeypatch):
+    robot, begun, go_on, solved = (
+        load_robot('spatial_cc'),
+        threading.Event(),
+        threading.Event(),
+        [],
+    )
+
+    def slow(solving):
+        begun.set()
+        assert go_on.wait(60.0)
+        solved.append(postures_of(solving))
+        return solved[-1]
+
+    monkeypatch.setattr(other_starts, 'postures_of', slow)
+    with ThreadPoolExecutor(2) as pool:
+        prepared = pool.submit(robot.prepare_inverse)
+        assert begun.wait(60.0)
+        found = pool.submit(robot.inverse, [0.0, 0.0, 5.0])  # begins again elsewhere
+        assert not found.done()
+        go_on.set()
+        prepared.result(60.0)
+        assert found.result(60.0).status.code is not Code.NONE
+    assert len(solved) == 1
+    robot.gravity = [0.0, 0.0, 9.81]
+    robot.prepare_inverse()
+    assert len(solved) == 2
+
+
+def test_what_is_known_goes_to_another_process():
+    starts = other_starts.OtherStarts()
+    known = starts.postures(load_robot('spatial_cc'))
+    there = pickle.loads(pickle.dumps(starts))  # noqa: S301 - our own
+    np.testing.assert_array_equal(there.postures(load_robot('spatial_cc')).tip, known.tip)
