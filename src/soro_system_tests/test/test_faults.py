@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -159,6 +161,12 @@ def test_an_emergency_stop_is_latched(tmp_path):
         estop.publish(Bool(data=True))
         robot.wait(lambda: robot.state() == ActuatorState.ESTOP, NOTICED, 'emergency stop')
         robot.wait(lambda: max(robot.watch.measured) < 5e3, 2.0, 'venting')
+        moved = subprocess.run(  # it is at rest, and nobody obeys
+            [sys.executable, '-m', 'soro_cli.main', 'move', '--rest'], capture_output=True,
+            text=True, timeout=60.0,
+        )  # fmt: skip
+        assert moved.returncode == 1, moved.stdout
+        assert 'not moved: refused' in moved.stderr and 'soro estop --release' in moved.stderr
         estop.publish(Bool(data=False))
         robot.spin(0.5)
         robot.send(TARGET)

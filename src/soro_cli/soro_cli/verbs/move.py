@@ -143,8 +143,13 @@ def _send(
     import time
 
     from soro_cli.errors import CliError
-    from soro_cli.motion import MotionWatch
+    from soro_cli.motion import ACTIVE, MotionWatch
     from soro_cli.ros_session import DISCOVERY, TIMED_OUT
+
+    def there() -> bool:
+        """Whether the driver obeys and the robot is there; it may be there and refuse."""
+        obeys = watch.state is not None and watch.state.device_state == ACTIVE
+        return obeys and near(watch)
 
     session = robot.session
     publisher = session.node.create_publisher(kind, f'{robot.namespace}/{topic}', 1)
@@ -162,10 +167,10 @@ def _send(
         return 0
     # A refusal that still stands after diagnostics were due is about this target.
     first = min(arguments.timeout, REFUSAL)
-    arrived = watch.wait(lambda: near(watch), first)
+    arrived = watch.wait(there, first)
     if not arrived and watch.refusal:
         raise CliError(f'not moved: {watch.refusal}')
-    arrived = arrived or watch.wait(lambda: near(watch), arguments.timeout - first)
+    arrived = arrived or watch.wait(there, arguments.timeout - first)
     seconds = time.monotonic() - start
     _report(robot, arguments, watch, arrived, seconds)
     if not arrived:
