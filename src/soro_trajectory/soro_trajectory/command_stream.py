@@ -265,8 +265,7 @@ class CommandStream:
     def release(self) -> None:
         """Send nothing any more; the driver takes its safe action after its command timeout."""
         with self._lock:
-            self._era += 1
-            self._deaf = True
+            self._end_requests()
             self._enter(Phase.IDLE, self._since)
             self._setpoint = self._target = self._schedule = None
             self._stopped = None
@@ -278,8 +277,7 @@ class CommandStream:
                 self.release()
                 self._stopped = StreamError(code, reason)
             else:
-                self._era += 1
-                self._deaf = True
+                self._end_requests()
 
     def tick(self, feedback: ActuatorFeedback | None, now: float) -> Array | None:
         """Return what to send now, shape (m,), or None.
@@ -327,6 +325,11 @@ class CommandStream:
             self.stop(*_STOPPED)
         elif left:
             self.stop(*_of_state(state))
+
+    def _end_requests(self) -> None:
+        """End what was requested before, and every stream of targets that is under way."""
+        self._era += 1
+        self._deaf = True
 
     def _enter(self, phase: Phase, now: float) -> None:
         self._phase, self._since = phase, now

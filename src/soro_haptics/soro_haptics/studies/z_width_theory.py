@@ -63,6 +63,21 @@ def colgate_limit(
     return max(0.0, damping - abs(rendered)) / (0.5 * period + delay)
 
 
+def _sampled(d: OneDirection, period: float) -> Array:
+    """Return the motion over a sample, shape (3, 4).
+
+    Of place and speed of the handle and of the far end of the legs, whose target (the last
+    column) is held.
+    """
+    flow = np.array([
+        [0.0, 1.0, 0.0, 0.0],
+        [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
+        [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
+        [0.0, 0.0, 0.0, 0.0],
+    ])  # fmt: skip
+    return np.asarray(expm(flow * period)[:3])
+
+
 def spectral_radius(device: OneDirection, stiffness: float, period: float, delay: int) -> float:
     """Return the largest modulus of the closed loop's poles: below one is stable.
 
@@ -77,14 +92,7 @@ def spectral_radius(device: OneDirection, stiffness: float, period: float, delay
         Samples from a measurement to the motors' answer to it; 0: at once.
     """
     d = device
-    # x, v, far end of the legs; its target is held over a sample.
-    flow = np.array([
-        [0.0, 1.0, 0.0, 0.0],
-        [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
-        [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
-        [0.0, 0.0, 0.0, 0.0],
-    ])  # fmt: skip
-    sampled = expm(flow * period)[:3]
+    sampled = _sampled(d, period)
     share = period / (period + d.smoothing)
     wanted = (1.0 / stiffness - 1.0 / d.natural) * d.natural  # of x less the far end
     size = 4 + delay  # x, v, far end, low-pass, commands on their way (newest first)
@@ -109,13 +117,7 @@ def sliding_radius(
     pole is 1 where no hand pulls the handle back: it may rest anywhere.
     """
     d = device
-    flow = np.array([
-        [0.0, 1.0, 0.0, 0.0],
-        [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
-        [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
-        [0.0, 0.0, 0.0, 0.0],
-    ])  # fmt: skip
-    sampled = expm(flow * period)[:3]
+    sampled = _sampled(d, period)
     share = period / (period + d.smoothing)
     size = 5 + delay  # x, v, far end, proxy, low-pass, commands on their way (newest first)
     loop = np.zeros((size, size))
