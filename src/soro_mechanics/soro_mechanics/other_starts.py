@@ -10,7 +10,7 @@ workspace, solved once per robot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 import math
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 POSTURES = 128
 TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
+PATIENCE = 4.0  # s: no further search begins later, so that who asked has an answer within 10 s
 # What an inverse says of a target it has not reached, or not so that the robot could stay there.
 SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
 BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of the workspace
@@ -83,7 +84,8 @@ class Postures:
 class OtherStarts:
     """The further searches of one robot; its postures are solved when they are needed first.
 
-    Threads may ask at the same time: whoever comes while they are being solved waits for them.
+    Threads may ask at the same time: whoever comes while they are being solved waits for them, a
+    search no longer than its patience.
     """
 
     def __init__(self) -> None:
@@ -117,6 +119,9 @@ class OtherStarts:
     ) -> InverseSolution:
         """Return a solution that meets the target, else the one that comes nearest.
 
+        On a computer so busy that this takes longer than `PATIENCE`, what has been found until
+        then; its message says what was left out.
+
         Parameters
         ----------
         first : InverseSolution
@@ -129,21 +134,34 @@ class OtherStarts:
         """
         if first.status.code not in SHORT:
             return first
-        began, best = time.perf_counter(), first
-        for start in self._starts(robot, target, task):
+        began, spent = time.perf_counter(), first.status.solve_time
+        if not self._nobody_solves(PATIENCE - spent):
+            left_out = 'the postures to begin from elsewhere are still being solved: ask again'
+            return _timed(first, spent + time.perf_counter() - began, left_out)
+        starts = self.postures(robot).near(target, task)
+        left_out, best, searching = '', first, time.perf_counter()
+        for tried, actuation in enumerate(starts):
+            if spent + time.perf_counter() - searching > PATIENCE:
+                rest = f'{len(starts) - tried} of {len(starts)}'
+                left_out = f'{rest} searches from elsewhere left out: {PATIENCE:g} s are over'
+                break
+            start = robot.forward(actuation)
+            if start.status.code is not Code.NONE:
+                continue
             found = search(start)
             if _usable(found):
                 best = found
                 break
             if _nearer(found, best, tolerances):
                 best = found
-        return _timed(best, first.status.solve_time + time.perf_counter() - began)
+        return _timed(best, spent + time.perf_counter() - began, left_out)
 
-    def _starts(self, robot: Robot, target: Array, task: Task) -> Iterator[Configuration]:
-        for actuation in self.postures(robot).near(target, task):
-            q = robot.forward(actuation)
-            if q.status.code is Code.NONE:
-                yield q
+    def _nobody_solves(self, timeout: float) -> bool:
+        """Wait until no other thread solves the postures; whether that is so within [s]."""
+        if not self._solving.acquire(timeout=max(0.0, timeout)):
+            return False
+        self._solving.release()
+        return True
 
 
 def postures_of(robot: Robot) -> Postures:
@@ -176,10 +194,11 @@ def _nearer(
     return miss[0] < miss[1]
 
 
-def _timed(solution: InverseSolution, seconds: float) -> InverseSolution:
-    """Return a solution with the time of all searches [s]."""
+def _timed(solution: InverseSolution, seconds: float, left_out: str) -> InverseSolution:
+    """Return a solution with the time of all searches [s], and what was not searched."""
     q = solution.configuration
+    message = '; '.join(part for part in (solution.status.message, left_out) if part)
     return replace(
-        solution, status=replace(solution.status, solve_time=seconds),
+        solution, status=replace(solution.status, solve_time=seconds, message=message),
         configuration=replace(q, status=replace(q.status, solve_time=seconds)),
     )  # fmt: skip

@@ -186,7 +186,8 @@ class Robot:
             Whether to begin again from other postures, where the search from the guess ends short
             of the target; what is found then may be far from the guess. Default: where no guess
             is given. The first time it takes as long as 128 forward solves more, unless
-            `prepare_inverse` has been called.
+            `prepare_inverse` has been called. No further search begins after 4 s: the message
+            says what was left out.
 
         Returns
         -------

@@ -112,6 +112,38 @@ def test_whoever_comes_while_the_postures_are_solved_waits_for_them(monkeypatch)
     assert len(solved) == 2
 
 
+def test_a_search_does_not_wait_for_ever_while_the_postures_are_solved(monkeypatch):
+    robot, go_on, begun = load_robot('spatial_cc'), threading.Event(), threading.Event()
+
+    def slow(solving):
+        begun.set()
+        assert go_on.wait(60.0)
+        return postures_of(solving)
+
+    monkeypatch.setattr(other_starts, 'postures_of', slow)
+    monkeypatch.setattr(other_starts, 'PATIENCE', 0.05)
+    with ThreadPoolExecutor(1) as pool:
+        prepared = pool.submit(robot.prepare_inverse)
+        assert begun.wait(60.0)
+        found = robot.inverse([0.0, 0.0, 5.0])
+        go_on.set()
+        prepared.result(60.0)
+    assert found.status.code is not Code.NONE
+    assert found.status.message.endswith('still being solved: ask again')
+    assert found.status.solve_time >= 0.04
+
+
+def test_searches_end_when_patience_does_and_say_what_is_left_out(stewart_gough, monkeypatch):
+    robot = stewart_gough
+    target = robot.forward(sample_actuations(robot, 33)[32]).tip[:3, 3]
+    assert robot.inverse(target).status.code is Code.NONE
+    monkeypatch.setattr(other_starts, 'PATIENCE', 0.0)
+    s = robot.inverse(target)
+    assert s.status.code in (Code.AT_LIMIT, Code.UNREACHABLE)
+    assert s.status.message.endswith('4 of 4 searches from elsewhere left out: 0 s are over')
+    np.testing.assert_array_equal(s.actuation, robot.inverse(target, elsewhere=False).actuation)
+
+
 def test_what_is_known_goes_to_another_process():
     starts = other_starts.OtherStarts()
     known = starts.postures(load_robot('spatial_cc'))

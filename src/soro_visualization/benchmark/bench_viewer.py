@@ -46,7 +46,7 @@ class Robot:
         self.robot = load_robot(name)
         low, high = self.robot.limits.T
         rest = np.array([a.rest for a in self.robot.actuators])
-        self._node, self._count = node, 0
+        self._node, self.published = node, 0
         self._shapes = []
         for i in range(60):  # solved before, so that solving is not measured
             swing = 0.15 * np.sin(2 * np.pi * i / 60)
@@ -67,9 +67,9 @@ class Robot:
         node.create_timer(ROBOTS[name], lambda: self._state.publish(self._message))
 
     def _on_shape(self) -> None:
-        self._count += 1
-        self._shape.publish(self._shapes[self._count % 60])
-        self._ghost.publish(self._shapes[(self._count + 5) % 60])
+        self.published += 1
+        self._shape.publish(self._shapes[self.published % 60])
+        self._ghost.publish(self._shapes[(self.published + 5) % 60])
 
 
 def processor_time(pid: int) -> float:
@@ -108,11 +108,14 @@ def bench(name: str, domain: int) -> bool:
             )
             alone = measured(process.pid, time.sleep)
             with PageClient(found.group(1)) as page:
-                page.wait(lambda: '/robot' in page.scene, 60.0, 'robot')
-                pictures = page.pictures
+                page.wait(lambda: page.pictures, 60.0, 'picture')
+                first, since, size = page.pictures, page.picture_at, page.bytes
+                published = robot.published
                 seen = measured(process.pid, page.receive)
-                rate = (page.pictures - pictures) / (WARM + DURATION)
-                kilobytes = page.bytes / (WARM + DURATION) / 1e3
+                duration = page.picture_at - since  # from picture to picture
+                rate = (page.pictures - first) / duration
+                offered = (robot.published - published) / (WARM + DURATION)
+                kilobytes = (page.bytes - size) / duration / 1e3
                 node.create_subscription(MarkerArray, 'markers', lambda _: None, 5)
                 both = measured(process.pid, page.receive)
         finally:
@@ -130,7 +133,8 @@ def bench(name: str, domain: int) -> bool:
     print(f'  share of a core, nobody looks      {100 * alone:5.1f} %')
     print(f'  share of a core, one page          {100 * seen:5.1f} %   (allowed {ALLOWED:.0%})')
     print(f'  share of a core, page and markers  {100 * both:5.1f} %')
-    print(f'  pictures on the page               {rate:5.1f} /s, {kilobytes:.0f} kB/s')
+    of = f'of {offered:.1f} shapes/s, {kilobytes:.0f} kB/s'
+    print(f'  pictures on the page               {rate:5.1f} /s {of}')
     at_full_rate = seen * RATE / rate
     print(f'  at {RATE:g} pictures/s that would be     {100 * at_full_rate:5.1f} %')
     print(f'  (measured in {time.monotonic() - begin:.0f} s)')

@@ -42,6 +42,8 @@ class PageClient:
         Properties of every element of the panel by its label (HTML: by its number).
     bytes, pictures : int
         Received so far; how often the robot has moved.
+    picture_at : float
+        When it moved last [s, monotonic clock].
     """
 
     def __init__(self, address: str) -> None:
@@ -50,6 +52,7 @@ class PageClient:
         self.gui: dict[str, dict[str, Any]] = {}
         self._by_uuid: dict[str, dict[str, Any]] = {}
         self.bytes = self.pictures = 0
+        self.picture_at = 0.0
         self._socket = connect(
             address.replace('http', 'ws', 1), max_size=None, ping_interval=None,
             subprotocols=[f'viser-v{viser.__version__}'],  # type: ignore[list-item]
@@ -141,7 +144,9 @@ class PageClient:
     def _apply(self, message: dict[str, Any], arrays: list[bytes]) -> None:
         kind, name = message['type'], message.get('name', '')
         if kind == 'SceneNodeUpdateMessage':
-            self.pictures += name == '/robot' and 'batched_positions' in message['updates']
+            if name == '/robot' and 'batched_positions' in message['updates']:
+                self.pictures += 1
+                self.picture_at = time.monotonic()
             self.scene.setdefault(name, {}).update(_filled(message['updates'], arrays))
         elif kind in ('SetPositionMessage', 'SetOrientationMessage'):
             key = 'position' if kind == 'SetPositionMessage' else 'wxyz'

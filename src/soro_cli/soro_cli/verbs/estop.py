@@ -20,7 +20,6 @@ confirmed. This is a convenience, not a safety function: use the emergency stop 
 that.
 """
 ANSWER = 10.0  # s
-UNSURE = 'device lost, outputs not confirmed safe'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,10 +114,14 @@ class _Button:
     def _word(self, space: str) -> str:
         if self._pressed:
             return 'emergency stop'
-        return f'released; {UNSURE if self._lost(space) else "outputs stay safe until cleared"}'
+        from soro_driver.driver_report import LOST
+
+        return f'released; {LOST if self._lost(space) else "outputs stay safe until cleared"}'
 
     def _doubts(self) -> dict[str, str]:
         """Return the robots of which it is not confirmed, and what their drivers say."""
+        from soro_driver.driver_report import LOST
+
         from soro_msgs.msg import ActuatorState
 
         found = {}
@@ -128,7 +131,7 @@ class _Button:
             if state is None or (self._pressed and state.device_state != ActuatorState.ESTOP):
                 found[space] = ''
             elif self._pressed and self._lost(space):
-                found[space] = f' (latched; {UNSURE})'
+                found[space] = f' (latched; {LOST})'
         return found
 
     def _lost(self, space: str) -> bool:

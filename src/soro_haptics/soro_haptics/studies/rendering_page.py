@@ -40,8 +40,10 @@ from soro_haptics.studies.sensing_experiments import (
     force_ellipsoid,
     ForceEllipsoid,
     Motors,
+    REACH,
     sensing_errors,
     SensingErrors,
+    workspace,
 )
 from soro_haptics.studies.two_rates_section import (
     compare_rates,
@@ -112,7 +114,7 @@ def write_rendering_page(robot: Robot, page: Path, picture: Path) -> None:
         _head(robot, page, picture), _calibration(found.report), _stiffness(found.curves),
         compliant_section(found.walls), _followed(found.followed), _sliding(found.sliding),
         _contacts(found.contacts), _energy(found),
-        _errors(found.errors), _ellipsoid(found.ellipsoid),
+        _errors(found.errors, workspace(robot)), _ellipsoid(found.ellipsoid),
         f'{TWO_RATES_TEXT}\n\n{_table(TWO_RATES_HEAD, two_rates_rows(found.rates))}',
         as_built_text(found.built), _fitted_as_built(found.built), _sensed_as_built(found.built),
     ])  # fmt: skip
@@ -234,14 +236,21 @@ def _energy(found: Findings) -> str:
     )
 
 
-def _errors(errors: list[SensingErrors]) -> str:
+def _extent(reached: Array) -> str:
+    places = ', '.join(f'{1e3 * x:.0f} mm' for x in reached[:3])
+    return f'{places}, {" and ".join(f"{x:.2f} rad" for x in reached[3:])}'
+
+
+def _errors(errors: list[SensingErrors], reached: Array) -> str:
     return (
         '## Place and force of the hand, five directions\n\nMean absolute errors against the '
-        'truth, on the ideal device. Motors off: without torque, as in Fig. 8, the hand moves 15 '
-        'mm and 0.15 rad and turns them through the legs. Free space: the same motion, the motors '
-        'give way to the sensed force. Motors held: the hand presses, with 3.6 N across, 2 N '
-        'along the handle and 0.19 N m, which moves it as far; errors of the force are of these, '
-        f'in all rows. Published: 2 to 5.5 % of the workspace.\n\n{_sensed(errors)}'
+        'truth, on the ideal device. Motors off: without torque, as in Fig. 8, the hand moves '
+        f'{REACH:.0%} of the workspace in every direction and turns them through the legs. Free '
+        'space: the same motion, the motors give way to the sensed force. Motors held: the hand '
+        'presses, with 3.6 N across, 2 N along the handle and 0.19 N m; errors of the force are '
+        'of these, in all rows. Workspace: all that the motors reach without a hand, '
+        f'{_extent(reached)} from one end to the other (their travel is assumed). Published: 2 to '
+        f'5.5 % of the workspace.\n\n{_sensed(errors)}'
     )
 
 
@@ -253,8 +262,11 @@ def _sensed(errors: list[SensingErrors]) -> str:
             force = f'{1e3 * e.force[i]:.1f} {"mN" if i < 3 else "mN m"}'
             place = f'{size * e.place[i]:.3f} {unit}'
             shares = f'{e.place_share[i]:.1%}', f'{e.force_share[i]:.1%}'
-            rows.append([e.name, name, place, shares[0], force, shares[1]])
-    head = ('', 'direction', 'place', 'of the range', 'force', 'of what is pressed')
+            moved = f'{size * e.moved[i]:.0f} {unit}'
+            rows.append([e.name, name, moved, place, shares[0], force, shares[1]])
+    head = (
+        '', 'direction', 'moves by', 'place', 'of the workspace', 'force', 'of what is pressed',
+    )  # fmt: skip
     return _table(head, rows)
 
 

@@ -7,16 +7,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from soro_mechanics.configuration import Array
+from soro_mechanics.errors import SoroError
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.robot import Robot
+from soro_mechanics.status import Code
 
-from soro_haptics.studies.virtual_bench import BenchSetup, VirtualBench
+from soro_haptics.studies.virtual_bench import BenchSetup, place_of, VirtualBench
 
 DIRECTIONS = ('x', 'y', 'z', 'turn 1', 'turn 2')
-REACH = np.array([0.015, 0.015, 0.015, 0.15, 0.15])  # m, rad: half the workspace used
-# N, N m: moves the handle as far where the motors are held.
+REACH = 0.6  # of the workspace, that a hand moves through
+# N, N m: moves the handle 15 mm and 0.15 rad where the motors are held.
 PUSH = np.array([3.6, 3.6, 2.0, 0.19, 0.19])
+STEPS = 4  # from rest to a corner of the motors' travel
 
 
 class Motors(Enum):
@@ -29,13 +36,50 @@ class Motors(Enum):
 
 @dataclass(frozen=True)
 class SensingErrors:
-    """Mean absolute errors, per direction; shares are of the range that was used."""
+    """Mean absolute errors, per direction: x, y, z, two rotations.
+
+    Attributes
+    ----------
+    name : str
+        Of what the motors do.
+    moved : ndarray, shape (5,) [m, rad]
+        How far the handle went, from one end to the other.
+    place, force : ndarray, shape (5,) [m, rad], [N, N m]
+        Errors.
+    place_share : ndarray, shape (5,)
+        Of the whole workspace, as published.
+    force_share : ndarray, shape (5,)
+        Of what is pressed, from one end to the other.
+    """
 
     name: str
+    moved: Array
     place: Array
     place_share: Array
     force: Array
     force_share: Array
+
+
+@lru_cache(maxsize=8)
+def workspace(robot: Robot) -> Array:
+    """Return how far the handle gets in every direction, from one end to the other.
+
+    All that motors within their travel reach without a hand (Koehler 2023, section V-A); the ends
+    are at corners of the travel.
+
+    Returns
+    -------
+    ndarray, shape (5,) [m, rad]
+    """
+    device, free = HapticDevice(robot), np.zeros(5)
+    places = []
+    for corner in product(*robot.limits):
+        for step in range(1, STEPS + 1):
+            code = device.update(step / STEPS * np.array(corner), free)
+        if code is not Code.NONE:
+            raise SoroError(f'no pose of the handle with the motors at {corner} rad')
+        places.append(place_of(device.ports))
+    return np.ptp(places, axis=0)
 
 
 def sensing_errors(
@@ -53,6 +97,7 @@ def sensing_errors(
     setup = BenchSetup() if setup is None else setup
     bench = make((), replace(setup, grip=np.zeros((5, 5))) if held else setup)
     bench.held, bench.off = held, motors is Motors.OFF
+    whole = workspace(bench.robot)
     rows = []
     for direction in range(5):
         for tick in range(ticks):
@@ -61,14 +106,14 @@ def sensing_errors(
             if held:
                 bench.step(np.zeros(5), share * PUSH * unit)
             else:
-                bench.step(share * REACH * unit)
+                bench.step(0.5 * share * REACH * whole * unit)
             rows.append([bench.place, bench.plant.ports.force.copy(), bench.sensed_place,
                          bench.sensed_force])  # fmt: skip
     place, force, sensed_place, sensed_force = (np.array(part) for part in zip(*rows, strict=True))
     wrong_place = np.abs(sensed_place - place).mean(axis=0)
     wrong_force = np.abs(sensed_force - force).mean(axis=0)
     return SensingErrors(
-        motors.value, wrong_place, wrong_place / np.ptp(place, axis=0), wrong_force,
+        motors.value, np.ptp(place, axis=0), wrong_place, wrong_place / whole, wrong_force,
         wrong_force / (2.0 * PUSH),
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ class Rate:
     deepest, settled : float
         Beyond the wall, in the impact and at rest [m].
     place, force : float
-        Worst mean error of sensing in free space, of the range.
+        Worst mean error of sensing in free space, of the workspace.
     lowest_energy : float
         [J]
     """
@@ -87,5 +87,5 @@ TWO_RATES_TEXT = (
     '## Model in every tick, and at 20 Hz\n\nThe paper solves its model at 20 Hz and runs sensing '
     'and rendering on that linearisation at 500 Hz. The same here: what a solution gives comes 25 '
     'ticks after the measurement it began with. Circle: mean error; wall: the hand runs in at '
-    f'{1e3 * SPEED:.0f} mm/s; sensing in free space: worst direction, of the range.'
+    f'{1e3 * SPEED:.0f} mm/s; sensing in free space: worst direction, of the workspace.'
 )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import math
 
 import numpy as np
+from soro_mechanics.condensed_ports import CondensedPorts
 from soro_mechanics.configuration import Array
 from soro_mechanics.flex_calibration import (
     calibrate,
@@ -126,6 +127,15 @@ def calibrated_report(
     return calibrate(robot.name, recording, model.spec.distance, method)
 
 
+def place_of(ports: CondensedPorts, pose: Array | None = None) -> Array:
+    """Return where a handle is, shape (5,): x, y, z, two rotations across it [m, rad].
+
+    `pose` is another one than that of the ports.
+    """
+    at = ports.pose if pose is None else pose
+    return ports.axes.T @ np.concatenate([at[:3, 3], so3_log(at[:3, :3])])
+
+
 class VirtualBench:
     """One device under one environment.
 
@@ -146,6 +156,7 @@ class VirtualBench:
         objects: Sequence[VirtualObject] = (),
         setup: BenchSetup | None = None,
     ) -> None:
+        self.robot = robot
         self.setup = BenchSetup() if setup is None else setup
         self.signals = tuple(signals)
         self.dt = 1.0 / self.setup.rate
@@ -180,14 +191,13 @@ class VirtualBench:
     @property
     def place(self) -> Array:
         """Where the handle truly is, shape (5,): x, y, z, two rotations across it."""
-        p = self.plant.ports
-        return p.axes.T @ np.concatenate([p.pose[:3, 3], so3_log(p.pose[:3, :3])])
+        return place_of(self.plant.ports)
 
     @property
     def sensed_place(self) -> Array:
         """Where sensing puts it, shape (5,)."""
         s = self.loop.law.sensing
-        return s.ports.axes.T @ np.concatenate([s.pose[:3, 3], so3_log(s.pose[:3, :3])])
+        return place_of(s.ports, s.pose)
 
     @property
     def sensed_force(self) -> Array:

@@ -139,7 +139,9 @@ def _calibration(column: str) -> list[str]:
 
 def _yardsticks() -> list[Row]:
     off, held = (
-        span(measured(HAPTIC_STUDIES, 'As built: the sensed', f'motors {state}', 'of the range'))
+        span(
+            measured(HAPTIC_STUDIES, 'As built: the sensed', f'motors {state}', 'of the workspace')
+        )  # fmt: skip
         for state in ('off', 'held')
     )
     ideal = span(measured(HAPTIC_STUDIES, 'Calibration', '*', 'of the range'))
