@@ -8,8 +8,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from draw_eigenstiffness import draw_eigenstiffness
 import draw_recordings
+from draw_soft_parallel import draw_soft_parallel
+from draw_spatial_cc import draw_spatial_cc
 from draw_stewart_gough import draw_stewart_gough
+from draw_tracking import draw_curves, draw_muscles
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 import numpy as np
@@ -85,6 +89,11 @@ ROBOTS = (
 )  # fmt: skip
 PICTURES = {
     'stiff_flop.png': draw_stiff_flop,
+    'stiff_flop_eigenstiffness.png': draw_eigenstiffness,
+    'soft_parallel_stiffness.png': draw_soft_parallel,
+    'spatial_cc_workspace.png': draw_spatial_cc,
+    'pam_continuum_tracking.png': draw_muscles,
+    'soft_parallel_tracking.png': draw_curves,
     'stewart_gough.png': draw_stewart_gough,
     **{f'viewer_{robot}.png': draw_viewer for robot in ROBOTS},
     **dict.fromkeys(draw_recordings.FIGURES, draw_recordings.draw),

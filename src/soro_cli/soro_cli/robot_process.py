@@ -15,11 +15,13 @@ import sys
 from types import TracebackType
 
 from soro_node.parent_death import own_group_until_parent_dies
+from std_srvs.srv import Trigger
 
 from soro_cli.errors import CliError
 from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.ros_session import RosSession
+from soro_msgs.srv import ComputeCompliance, ComputeJacobian, SolveForward, SolveInverse
 
 # How the own runner and ROS 2 launch say that a node has ended.
 ENDED = re.compile(
@@ -136,11 +138,12 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
 
 def serves(session: RosSession, robot: RunningRobot) -> bool:
     """Whether the services of a robot's nodes are there."""
-    known = {name for name, _ in session.node.get_service_names_and_types()}
-    return {f'{robot.namespace}/{name}' for name in SERVICES} <= known
+    return all(session.serves(kind, f'{robot.namespace}/{name}') for name, kind in SERVICES)
 
 
 SERVICES = (
-    'kinematics_solver/solve_forward', 'kinematics_solver/solve_inverse',
-    'kinematics_solver/compute_jacobian', 'compliance/compute_compliance', 'driver/stop',
+    ('kinematics_solver/solve_forward', SolveForward),
+    ('kinematics_solver/solve_inverse', SolveInverse),
+    ('kinematics_solver/compute_jacobian', ComputeJacobian),
+    ('compliance/compute_compliance', ComputeCompliance), ('driver/stop', Trigger),
 )  # fmt: skip

@@ -96,6 +96,18 @@ class RosSession(AbstractContextManager['RosSession']):
             self._executor.spin_once(timeout_sec=SLICE)
         return sorted(found)
 
+    def serves(self, kind: Any, name: str) -> bool:
+        """Whether a service is there, and its answers would arrive.
+
+        Its name alone is known earlier: server and client find each other's two topics one by one.
+        """
+        return bool(self._client(kind, name).service_is_ready())
+
+    def _client(self, kind: Any, name: str) -> Any:
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        return self._clients[name]
+
     def call(self, kind: Any, name: str, request: Any, timeout: float = 10.0) -> Any:
         """Call a service.
 
@@ -104,9 +116,7 @@ class RosSession(AbstractContextManager['RosSession']):
         CliError
             It is not there, or does not answer in time.
         """
-        if name not in self._clients:
-            self._clients[name] = self.node.create_client(kind, name)
-        client = self._clients[name]
+        client = self._client(kind, name)
         if not self.spin_until(client.service_is_ready, DISCOVERY):
             raise CliError(
                 f'there is no service {name}; the node has ended, is still starting (the very '

@@ -52,6 +52,7 @@ class TrackingRow:
         Root mean square error of the muscles.
     seconds : float
         Duration.
+    wanted, tips : ndarray, shape (points, 3) [m]
     """
 
     name: str
@@ -61,6 +62,8 @@ class TrackingRow:
     valves: float
     lengths: float
     seconds: float
+    wanted: Array
+    tips: Array
 
 
 class MuscleTracking:
@@ -90,7 +93,7 @@ class MuscleTracking:
         wrench = np.array([0.0, 0.0, load, 0.0, 0.0, 0.0])
         player = Player(self._description)
         near, q, own = None, self._start, None
-        errors, valves, lengths = [], [], []
+        tips, valves, lengths = [], [], []
         for point in points:
             near = self._solver.inverse(point, wrench, guess=near)
             player.go(near.actuation)
@@ -101,14 +104,15 @@ class MuscleTracking:
                 raise RuntimeError(
                     f'{name} at {load:g} N: {q.status.message or own.status.message}'
                 )
-            errors.append(float(np.linalg.norm(q.tip[:3, 3] - point)))
+            tips.append(q.tip[:3, 3])
             valves.append(float(np.linalg.norm(own.tip[:3, 3] - point)))
             lengths.append(true - near.actuation)
         whole = self._description.structure['kirchhoff'].length
+        errors = np.linalg.norm(np.array(tips) - points, axis=1) / whole
         return TrackingRow(
-            name, load, float(np.mean(errors)) / whole, max(errors) / whole,
+            name, load, float(errors.mean()), float(errors.max()),
             float(np.mean(valves)) / whole, float(np.sqrt(np.mean(np.square(lengths)))),
-            player.rig.clock.time - player.began,
+            player.rig.clock.time - player.began, np.array(points), np.array(tips),
         )  # fmt: skip
 
 

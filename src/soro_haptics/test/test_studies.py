@@ -17,7 +17,7 @@ from soro_haptics.studies.rendering_experiments import (
 )
 from soro_haptics.studies.sensing_experiments import force_ellipsoid, Motors, sensing_errors
 from soro_haptics.studies.virtual_bench import BenchSetup, SOFTER, VirtualBench
-from soro_haptics.studies.workspace_maps import MATERIALS, TORQUES, workspace_maps
+from soro_haptics.studies.workspace_maps import MATERIALS, tilt_maps, TORQUES, workspace_maps
 from soro_mechanics.virtual_environment import Control
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
@@ -150,4 +150,16 @@ def test_maps_have_the_published_ordering(robot):
     # Under torque limits the stiff device loses its workspace, the soft one keeps it.
     assert maps[stiff, some].held < 0.5 * maps[stiff, free].held
     assert maps[soft, some].held == maps[soft, free].held
+    assert maps[soft, little].held >= maps[stiff, little].held
+
+
+def test_tilts_have_the_published_ordering(robot):
+    maps = {(m.material, m.torque): m for m in tilt_maps(robot, 0.15)}
+    stiff, soft = MATERIALS
+    free, some, little = TORQUES
+    # As through the places: the middle is the same state.
+    assert maps[stiff, free].at_centre()[1] > 3.0 * maps[soft, free].at_centre()[1]
+    assert maps[stiff, free].held >= maps[soft, free].held
+    assert maps[stiff, some].held < 0.5 * maps[stiff, free].held
+    assert maps[soft, some].held > maps[stiff, some].held
     assert maps[soft, little].held >= maps[stiff, little].held

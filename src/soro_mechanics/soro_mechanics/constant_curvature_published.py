@@ -64,36 +64,60 @@ def velocity_jacobian(phi: float, theta: float, radius: float) -> Array:
     )
 
 
-def serial_jacobian(phi: float, theta: float, travel: float) -> Array:
-    """Return the (6, 3) Jacobian of eq (3), of the four-joint serial analogue.
+def serial_chain(phi: float, theta: float, travel: float) -> Array:
+    """Return the frames of the four-joint serial analogue, (5, 4, 4): base, then all joints.
 
     Joints: revolute phi about z, prismatic `travel` along the base tangent, revolute theta about
-    the bending axis, prismatic `travel` along the tip tangent. The two prismatic joints move
-    together, so that their columns add.
+    the bending axis, prismatic `travel` along the tip tangent. The axis of joint i is z of frame
+    i - 1 (Denavit and Hartenberg; the rows, which the paper only draws, are
+
+        phi, 0, 0, 0;   0, travel, 0, -pi/2;   theta, 0, 0, pi/2;   0, travel, 0, 0
+
+    of joint angle, offset, link length, twist). The last frame is T of eq (1).
 
     Parameters
     ----------
     travel : float [m]
         d = r tan(theta / 2), where the tangents at both ends of the arc meet.
+    """
+    rows = (
+        (phi, 0.0, 0.0), (0.0, travel, -0.5 * math.pi), (theta, 0.0, 0.5 * math.pi),
+        (0.0, travel, 0.0),
+    )  # fmt: skip
+    frames = [np.eye(4)]
+    for angle, offset, twist in rows:
+        ca, sa, ct, st = math.cos(angle), math.sin(angle), math.cos(twist), math.sin(twist)
+        step = np.array(
+            [
+                [ca, -sa * ct, sa * st, 0.0],
+                [sa, ca * ct, -ca * st, 0.0],
+                [0.0, st, ct, offset],
+                [0.0, 0.0, 0.0, 1.0],
+            ]
+        )
+        frames.append(frames[-1] @ step)
+    return np.array(frames)
+
+
+def serial_jacobian(phi: float, theta: float, travel: float) -> Array:
+    """Return the (6, 3) Jacobian of eq (3), read off the frames of `serial_chain`.
+
+    The two prismatic joints move together, so that their columns add.
 
     Returns
     -------
     ndarray
         Maps (phi', theta', d') to the same twist as eq (2).
     """
-    z1 = np.array([0.0, 0.0, 1.0])
-    z3 = np.array([-math.sin(phi), math.cos(phi), 0.0])
-    z4 = np.array(
-        [math.cos(phi) * math.sin(theta), math.sin(phi) * math.sin(theta), math.cos(theta)]
-    )
-    o3 = travel * z1
-    tip = o3 + travel * z4
+    frames = serial_chain(phi, theta, travel)
+    z1, z2, z3, z4 = frames[:4, :3, 2]
+    tip = frames[4, :3, 3]
     jacobian = np.zeros((6, 3))
-    jacobian[:3, 0] = np.cross(z1, tip)
+    jacobian[:3, 0] = np.cross(z1, tip - frames[0, :3, 3])
     jacobian[3:, 0] = z1
-    jacobian[:3, 1] = np.cross(z3, tip - o3)
+    jacobian[:3, 1] = np.cross(z3, tip - frames[2, :3, 3])
     jacobian[3:, 1] = z3
-    jacobian[:3, 2] = z1 + z4
+    jacobian[:3, 2] = z2 + z4
     return jacobian
 
 

@@ -87,6 +87,20 @@ def test_both_published_jacobians_agree_and_match_differences(phi, theta, radius
 
 
 @pytest.mark.parametrize(('phi', 'theta', 'radius'), ANGLES)
+def test_the_serial_chain_ends_where_the_arc_does(phi, theta, radius):
+    frames = published.serial_chain(phi, theta, radius * np.tan(theta / 2))
+    scale = max(1.0, radius)
+    np.testing.assert_allclose(
+        frames[-1], published.pose(phi, theta, radius), rtol=1e-12, atol=1e-13 * scale
+    )
+    # the tangents at both ends meet in the middle joint, at right angles to the bending axis
+    middle = frames[2, :3, 3]
+    assert np.linalg.norm(frames[4, :3, 3] - middle) == pytest.approx(np.linalg.norm(middle))
+    assert abs(frames[2, :3, 2] @ frames[1, :3, 2]) < 1e-15
+    assert abs(frames[2, :3, 2] @ frames[3, :3, 2]) < 1e-15
+
+
+@pytest.mark.parametrize(('phi', 'theta', 'radius'), ANGLES)
 def test_regular_jacobian_equals_the_published_one(phi, theta, radius):
     x = np.array([theta * np.cos(phi), theta * np.sin(phi), radius * theta])
     ours = kernels.arc_jacobian(x)

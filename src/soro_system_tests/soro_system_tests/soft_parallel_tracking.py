@@ -90,8 +90,8 @@ def plan(robot: Robot, curve: str, speed: float) -> Schedule:
 
 def follow(
     robot: VirtualRobot, schedule: Schedule, delays: tuple[float, ...]
-) -> tuple[list[float], list[Tick]]:
-    """Follow a schedule; returns the mean error [m] for each assumed delay, and all ticks.
+) -> tuple[list[ErrorRecord], list[Tick]]:
+    """Follow a schedule; returns what was found for each assumed delay, and all ticks.
 
     Sending commands early by the delay and comparing with the path that much later are the same
     motion, so one run serves all delays.
@@ -110,7 +110,7 @@ def follow(
         return schedule.actuation_at(min(time, schedule.duration))
 
     robot.run(schedule.duration + LONGEST_LAG, command, note, ticks.append)
-    return [each.summary()[0] for each in records], ticks
+    return records, ticks
 
 
 def best_lag(ticks: list[Tick]) -> float:
@@ -168,8 +168,8 @@ def study(
         for curve in curves:
             for speed in speeds:
                 found, _ = follow(emulated, plan(robot, curve, speed), (0.0, delay))
-                for compensated, error in zip((False, True), found, strict=True):
-                    errors[(kind, curve, speed, compensated)] = error
+                for compensated, errors_of in zip((False, True), found, strict=True):
+                    errors[(kind, curve, speed, compensated)] = errors_of.summary()[0]
     return StudyResult(errors, extent_of_workspace(nominal), delay, fits, postures)
 
 
@@ -206,6 +206,7 @@ def page(result: StudyResult) -> str:
         lines.append(f'| paper, on hardware | {100 * speed:g} cm/s | {PAPER[speed]} % | | | | |')
     lines += [
         '',
+        '![Wanted and followed curves](../img/soft_parallel_tracking.png)', '',
         f'"Delay": commands are sent {1e3 * result.delay:.0f} ms early (parameter `delay` of '
         'the planner). That is the lag with which the measured pressures follow the commanded '
         'ones best; it needs no camera.', '',

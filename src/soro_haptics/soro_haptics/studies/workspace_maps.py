@@ -1,9 +1,13 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Isotropic force over the workspace, for two materials and three torque limits (Koehler 2023)."""
+"""Isotropic force and torque over the workspace, for two materials and three torque limits.
+
+Koehler 2023, section V-B: places with the handle upright (Fig. 4), tilts in the middle (Fig. 5).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ from typing import Any
 import numpy as np
 from soro_mechanics.configuration import Array
 from soro_mechanics.haptic_device import HapticDevice, softened
+from soro_mechanics.lie import so3_exp
 from soro_mechanics.polytope import (
     disc_grid,
     FORCE,
@@ -24,6 +29,7 @@ MATERIALS = (1.0, 0.2)  # parts of the published modulus
 TORQUES = (np.inf, 0.04, 0.01)  # N m, published
 HEIGHTS = (-0.02, 0.0, 0.02)  # m
 RADIUS = 0.04  # m
+TILT = 0.6  # rad
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,8 @@ class WorkspaceMap:
         Part of the modulus.
     torque : float
         [N m]
-    points : ndarray, shape (n, 3) [m]
+    points : ndarray, shape (n, 3) [m], or (n, 2) [rad]
+        Places, or tilts: rotation vectors along the two axes across the handle.
     force : ndarray, shape (n,) [N]
         NaN where the pose is not held within the limits.
     turning : ndarray, shape (n,) [N m]
@@ -61,7 +68,7 @@ class WorkspaceMap:
 
 
 def workspace_maps(robot: Robot, spacing: float) -> list[WorkspaceMap]:
-    """Compute all six maps; the states are solved once per material.
+    """Compute the six maps over places, the handle upright.
 
     Parameters
     ----------
@@ -70,7 +77,30 @@ def workspace_maps(robot: Robot, spacing: float) -> list[WorkspaceMap]:
         Of the grid in each slice [m].
     """
     disc = disc_grid(RADIUS, spacing)
-    points = np.array([[x, y, z] for z in HEIGHTS for x, y in disc])
+    return _maps(robot, np.array([[x, y, z] for z in HEIGHTS for x, y in disc]), _upright)
+
+
+def tilt_maps(robot: Robot, spacing: float) -> list[WorkspaceMap]:
+    """Compute the six maps over tilts, the handle in the middle.
+
+    Parameters
+    ----------
+    robot : Robot
+    spacing : float
+        Of the grid [rad].
+    """
+    across = HapticDevice(robot).ports.axes[3:, 3:].copy()
+
+    def tilted(turn: Array) -> Array:
+        pose = np.eye(4)
+        pose[:3, :3] = so3_exp(across @ turn)
+        return pose
+
+    return _maps(robot, disc_grid(TILT, spacing), tilted)
+
+
+def _maps(robot: Robot, points: Array, pose_of: Callable[[Array], Array]) -> list[WorkspaceMap]:
+    """Return a map per material and torque limit; states are solved once per material."""
     maps = []
     for material in MATERIALS:
         device = HapticDevice(robot if material == 1.0 else softened(robot, material))
@@ -78,7 +108,7 @@ def workspace_maps(robot: Robot, spacing: float) -> list[WorkspaceMap]:
         states = []
         for point in points:
             device.restart(np.zeros(len(robot.actuators)))
-            states.append(device.reach(_upright(point), limits=bound))
+            states.append(device.reach(pose_of(point), limits=bound))
         for torque in TORQUES:  # falling: what is not held by more is not held by less
             limits = device.motor_limits(torque)
             values = np.full((len(points), 2), np.nan)
@@ -86,7 +116,7 @@ def workspace_maps(robot: Robot, spacing: float) -> list[WorkspaceMap]:
                 if found is None:
                     continue
                 # Six motors hold five motions in many ways: the nearest one within the limits.
-                ports = states[k] = device.hold_within(_upright(point), found, limits)
+                ports = states[k] = device.hold_within(pose_of(point), found, limits)
                 if ports is not None:
                     efforts: list[IsotropicEffort] = [
                         isotropic_effort(ports, limits, which) for which in (FORCE, TORQUE)
@@ -102,32 +132,48 @@ def _upright(point: Array) -> Array:
     return pose
 
 
-def draw_maps(maps: list[WorkspaceMap], path: Path) -> None:
-    """Draw the middle slices, one row per material, one column per torque limit."""
+def draw_maps(places: list[WorkspaceMap], tilts: list[WorkspaceMap], path: Path) -> None:
+    """Draw middle slices of the force beside tilts of the torque, a row per material."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, 5.4), layout='constrained')
+    figure = Figure(figsize=(15.0, 5.4), layout='constrained')
     FigureCanvasAgg(figure)
+    left, right = figure.subfigures(1, 2)
+    slices = [np.nonzero(one.points[:, 2] == 0.0)[0] for one in places]
+    _draw(
+        left, places, [1e3 * m.points[s, :2] for m, s in zip(places, slices, strict=True)],
+        [m.force[s] for m, s in zip(places, slices, strict=True)],
+        ('x [mm]', 'y [mm]', 'isotropic force [N]'),
+    )  # fmt: skip
+    _draw(
+        right, tilts, [m.points for m in tilts], [1e3 * m.turning for m in tilts],
+        ('turn 1 [rad]', 'turn 2 [rad]', 'isotropic torque [mN m]'),
+    )  # fmt: skip
+    figure.savefig(path, dpi=110)
+
+
+def _draw(
+    figure: Any, maps: list[WorkspaceMap], points: list[Array], values: list[Array],
+    labels: tuple[str, str, str],
+) -> None:  # fmt: skip
+    """Draw one row per material, one column per torque limit."""
     axes: Any = figure.subplots(len(MATERIALS), len(TORQUES), sharex=True, sharey=True)
-    for row, material in enumerate(MATERIALS):
-        mine = [m for m in maps if m.material == material]
-        most = max(float(np.nanmax(m.force, initial=0.0)) for m in mine) or 1.0
-        for column, one in enumerate(mine):
-            slice_ = one.points[:, 2] == 0.0
-            x, y, force = 1e3 * one.points[slice_, 0], 1e3 * one.points[slice_, 1], one.force
-            here = axes[row, column]
-            here.scatter(x, y, s=14, c='0.85', marker='s')
-            good = np.isfinite(force[slice_])
+    shown = list(zip(axes.flat, maps, points, values, strict=True))
+    for row in range(len(MATERIALS)):
+        mine = shown[row * len(TORQUES) : (row + 1) * len(TORQUES)]
+        most = max(float(np.nanmax(value, initial=0.0)) for _, _, _, value in mine) or 1.0
+        for here, one, point, value in mine:
+            good = np.isfinite(value)
+            here.scatter(*point.T, s=14, c='0.85', marker='s')
             drawn = here.scatter(
-                x[good], y[good], s=28, marker='s', c=force[slice_][good], vmin=0.0, vmax=most
+                *point[good].T, s=28, marker='s', c=value[good], vmin=0.0, vmax=most
             )
             limit = 'none' if np.isinf(one.torque) else f'{one.torque:g} N m'
-            here.set_title(f'{material:g} E, torque limit {limit}', fontsize=9)
+            here.set_title(f'{one.material:g} E, torque limit {limit}', fontsize=9)
             here.set_aspect('equal')
-        figure.colorbar(drawn, ax=axes[row, :], label='isotropic force [N]')
+        figure.colorbar(drawn, ax=axes[row, :], label=labels[2])
     for here in axes[-1]:
-        here.set_xlabel('x [mm]')
+        here.set_xlabel(labels[0])
     for here in axes[:, 0]:
-        here.set_ylabel('y [mm]')
-    figure.savefig(path, dpi=110)
+        here.set_ylabel(labels[1])

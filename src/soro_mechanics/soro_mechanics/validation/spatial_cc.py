@@ -60,7 +60,7 @@ def _lengths(robot: Robot) -> list[Row]:
 
 def _jacobians() -> list[Row]:
     generator = np.random.default_rng(1)
-    worst_pair, worst_difference = 0.0, 0.0
+    worst_pair, worst_difference, worst_chain = 0.0, 0.0, 0.0
     for _ in range(200):
         phi, theta = generator.uniform(-3.0, 3.0), generator.uniform(0.05, 3.0)
         radius = generator.uniform(0.05, 1.0)
@@ -68,6 +68,8 @@ def _jacobians() -> list[Row]:
         travel = radius * np.tan(0.5 * theta)
         serial = published.serial_jacobian(phi, theta, travel)
         chained = serial @ published.travel_chain_rule(theta, radius)
+        chain = published.serial_chain(phi, theta, travel)[-1] - published.pose(phi, theta, radius)
+        worst_chain = max(worst_chain, float(np.abs(chain).max()))
         worst_pair = max(worst_pair, float(np.abs(direct - chained).max()))
         step = 1e-6
         plus = published.pose(phi, theta + step, radius)[:3, 3]
@@ -75,6 +77,8 @@ def _jacobians() -> list[Row]:
         rate = (plus - minus) / (2.0 * step)
         worst_difference = max(worst_difference, float(np.abs(rate - direct[:3, 1]).max()))
     return [
+        statement('four-joint serial chain and transform (1)', 'equal',
+                  f'equal to {worst_chain:.0e}', worst_chain < 1e-12, kind=Kind.CHECK),
         statement('Jacobians (2) and (3)', 'equal', f'equal to {worst_pair:.0e} after the chain '
                   'rule d = r tan(theta/2)', worst_pair < 1e-11, kind=Kind.CHECK),
         statement('Jacobian (2) against differences of (1)', 'derivative',
