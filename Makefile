@@ -21,9 +21,9 @@ help:  ## this list
 setup:  ## make or refresh the workspace: environment, messages, packages
 	@python3 scripts/setup_workspace.py
 
-run:  ## start a robot on its emulator: make run ROBOT=name-or-file ARGS="namespace:=a"
+run:  ## start a robot on its emulator, with a page to see it: make run ROBOT=name-or-file ARGS="namespace:=a"
 	@python3 scripts/setup_workspace.py --warm '$(ROBOT)'
-	@$(in_workspace) exec soro launch '$(ROBOT)' $(ARGS)
+	@$(in_workspace) exec soro launch '$(ROBOT)' $(if $(findstring viewer:=,$(ARGS)),,viewer:=true) $(ARGS)
 
 demo:  ## a tour of a robot on its emulator, with bag, figures and report in out/demo: make demo ROBOT=name
 	@python3 scripts/setup_workspace.py --warm '$(ROBOT)'

@@ -40,8 +40,8 @@ class MuscleBackbone:
         Number of modules, and of finite differences along the whole backbone.
     muscle_radius : float [m]
         Distance of the muscles' ends from the backbone.
-    radius : float [m]
-        Outer radius, for drawing.
+    muscle_diameter : float [m]
+        For drawing.
     stations_per_module : int
         Poses returned along the backbone.
     """
@@ -54,7 +54,7 @@ class MuscleBackbone:
     modules: int
     elements: int
     muscle_radius: float
-    radius: float
+    muscle_diameter: float
     stations_per_module: int
 
     @property
@@ -64,6 +64,17 @@ class MuscleBackbone:
         fourth = self.rod_diameter**4
         bending = chosen.young * math.pi * fourth / 64.0
         return np.array([bending, bending, chosen.shear * math.pi * fourth / 32.0])
+
+    @property
+    def muscle_angles(self) -> NDArray[np.float64]:
+        """Return where muscles meet the disks at both ends of a module, (modules, 3) [rad].
+
+        120 deg (i - 1) + 60 deg (t mod 2) for muscle i of module t, both counted from 1: every
+        module is turned by 60 deg against the one below.
+        """
+        turn = (np.arange(self.modules) + 1) % 2
+        angle: NDArray[np.float64] = np.radians(120.0 * np.arange(3) + 60.0 * turn[:, None])
+        return angle
 
 
 def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBackbone:
@@ -99,6 +110,6 @@ def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBack
             modules=modules,
             elements=elements,
             muscle_radius=section.quantity('muscle_radius', 'm', positive=True),
-            radius=section.quantity('radius', 'm', positive=True),
+            muscle_diameter=section.quantity('muscle_diameter', 'm', positive=True),
             stations_per_module=stations,
         )

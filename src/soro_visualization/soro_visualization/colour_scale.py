@@ -14,6 +14,7 @@ from soro_visualization.shape import Array
 # Two scales that the colour-blind can read too: one that starts pale, for a surface in the light,
 # and one that grows evenly in lightness, for points.
 BLUE_TO_RED = '74add1 abd9e9 e0f3f8 ffffbf fee090 fdae61 f46d43 d73027'
+RED_TO_BLUE = ' '.join(reversed(BLUE_TO_RED.split()))
 PLASMA = '0d0887 41049d 6a00a8 8f0da4 b12a90 cc4778 e16462 f2844b fca636 fcce25 f0f921'
 
 

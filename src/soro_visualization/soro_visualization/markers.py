@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A shape as a MarkerArray: tubes, ghost, load and ellipsoids for RViz."""
+"""A shape as a MarkerArray: tubes, muscles, ghost, load and ellipsoids for RViz."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
+from soro_visualization.muscles import DrawnMuscles, Muscles
 from soro_visualization.shape import Array, Rod, Shape
 
 TUBE = ColorRGBA(r=0.16, g=0.5, b=0.56, a=1.0)
+MUSCLE = ColorRGBA(r=0.78, g=0.38, b=0.3, a=1.0)
 OLD = ColorRGBA(r=0.55, g=0.55, b=0.55, a=1.0)  # the last shape known, not the present one
 GHOST = ColorRGBA(r=0.47, g=0.55, b=0.67, a=0.3)
 FORCE = ColorRGBA(r=0.8, g=0.15, b=0.15, a=1.0)
@@ -32,10 +34,12 @@ class Markers:
     ----------
     frame_id : str
         base_link of the robot, with its prefix.
+    muscles : Muscles, optional
+        Between disks of the backbone.
     """
 
-    def __init__(self, frame_id: str) -> None:
-        self._frame_id = frame_id
+    def __init__(self, frame_id: str, muscles: Muscles | None = None) -> None:
+        self._frame_id, self._muscles = frame_id, muscles
         self._shown: set[tuple[str, int]] = set()
 
     def message(
@@ -48,6 +52,9 @@ class Markers:
         """
         colour = OLD if silent else TUBE
         markers = [tube(rod, i, 'backbone', colour) for i, rod in enumerate(shape.rods)]
+        drawn = None if self._muscles is None else self._muscles.of(shape)
+        if drawn is not None:
+            markers.append(muscle_lines(drawn, OLD if silent else MUSCLE))
         if ghost is not None:
             markers += [tube(rod, i, 'command', GHOST) for i, rod in enumerate(ghost.rods)]
         if shape.loaded and not silent:
@@ -82,6 +89,15 @@ def tube(rod: Rod, number: int, namespace: str, colour: ColorRGBA) -> Marker:
         marker.type, points = Marker.LINE_STRIP, rod.positions
         marker.scale.x = 2 * radius
     marker.points = [Point(x=x, y=y, z=z) for x, y, z in points.tolist()]
+    return marker
+
+
+def muscle_lines(drawn: DrawnMuscles, colour: ColorRGBA) -> Marker:
+    """Return muscles as one list of lines as thick as they are."""
+    marker = Marker(ns='muscles', type=Marker.LINE_LIST, action=Marker.ADD, color=colour)
+    marker.pose.orientation.w = 1.0
+    marker.scale.x = 2.0 * drawn.radius
+    marker.points = [Point(x=x, y=y, z=z) for x, y, z in drawn.ends.reshape(-1, 3).tolist()]
     return marker
 
 

@@ -33,6 +33,7 @@ from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
 from soro_visualization.interactive_target import interactive_server, InteractiveTarget
 from soro_visualization.link_transforms import link_transforms
 from soro_visualization.markers import Markers
+from soro_visualization.muscles import muscles_of
 from soro_visualization.ownership import Ownership
 from soro_visualization.reading import read_or_warn
 from soro_visualization.readout import (
@@ -123,7 +124,7 @@ class Visualization(GuardedLifecycleNode):
         """Read the robot file and the rigid parts."""
         self._description = read_description(self.table)
         self._frames = frames_for(self.get_namespace(), self.table.frame_prefix)
-        self._markers = Markers(self._frames.base_link)
+        self._markers = Markers(self._frames.base_link, muscles_of(self._description))
         self._parts: RigidParts | None = None
         self._urdf = ''
         file = find_description(self._description.name, self.table.urdf)

@@ -46,6 +46,16 @@ class Primitive:
     origin: Array
     rgba: tuple[float, ...]
 
+    def reach(self, direction: Array) -> float:
+        """Return how far it extends from its centre along a unit vector of the link [m]."""
+        along = np.abs(self.origin[:3, :3].T @ direction)
+        if self.kind == 'box':
+            return float(0.5 * np.asarray(self.size) @ along)
+        if self.kind == 'cylinder':
+            radius, length = self.size
+            return float(0.5 * length * along[2] + radius * math.hypot(along[0], along[1]))
+        return self.size[0]
+
 
 @dataclass(frozen=True)
 class Joint:
@@ -115,14 +125,12 @@ class RigidParts:
         """Every link with solids."""
         return tuple(link for link in self.links if self.solids[link])
 
-    @property
-    def lowest(self) -> float:
-        """Lowest z of the upright solids of the root [m]; zero where there are none."""
+    def lowest(self, up: Array) -> float:
+        """Return the least height [m] of the root's solids along a unit vector; zero without."""
         heights = [
-            solid.origin[2, 3] - (0.5 if solid.kind != 'sphere' else 1.0) * solid.size[-1]
-            for solid in self.solids[self.root]
+            float(solid.origin[:3, 3] @ up) - solid.reach(up) for solid in self.solids[self.root]
         ]
-        return float(min(heights, default=0.0))
+        return min(heights, default=0.0)
 
     @property
     def links(self) -> tuple[str, ...]:

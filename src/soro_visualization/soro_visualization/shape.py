@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class Shape:
     residual : float
     stamp : float
         Seconds of the header's stamp.
+    gravity : ndarray, shape (3,) [m/s^2]
+        In base_link: how the robot is mounted.
     """
 
     rods: tuple[Rod, ...]
@@ -69,6 +71,13 @@ class Shape:
     code: int = 0
     residual: float = 0.0
     stamp: float = 0.0
+    gravity: Array = field(default_factory=lambda: np.zeros(3))
+
+    @property
+    def up(self) -> Array:
+        """Unit vector against gravity, (3,); z of base_link where there is no weight."""
+        size = float(np.linalg.norm(self.gravity))
+        return -self.gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
 
     @property
     def extent(self) -> float:
@@ -124,7 +133,7 @@ def shape_from_message(message: Any) -> Shape | None:
             raise ValueError(f'{names} and {values} have {counts[0]} and {counts[1]} entries')
     _check(message.backbones)
     rods = _rods(message.backbones)
-    f, t = message.wrench.force, message.wrench.torque
+    f, t, g = message.wrench.force, message.wrench.torque, message.gravity
     stamp = message.header.stamp
     shape = Shape(
         rods=rods,
@@ -139,8 +148,9 @@ def shape_from_message(message: Any) -> Shape | None:
         code=int(message.status.code),
         residual=float(message.status.residual),
         stamp=stamp.sec + 1e-9 * stamp.nanosec,
+        gravity=np.array([g.x, g.y, g.z]),
     )
-    numbers = [shape.tip, *shape.bodies.values(), shape.wrench]
+    numbers = [shape.tip, *shape.bodies.values(), shape.wrench, shape.gravity]
     numbers += [a for rod in rods for a in (rod.positions, rod.quaternions, rod.radius)]
     if not all(np.isfinite(a).all() for a in numbers):
         return None

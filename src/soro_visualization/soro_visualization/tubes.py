@@ -73,6 +73,17 @@ def cylinders(rods: Sequence[Rod]) -> Cylinders:
     )
 
 
+def straight_cylinders(ends: Array, radius: float) -> Cylinders:
+    """Return one cylinder [m] between each of the pairs of points `ends`, (n, 2, 3)."""
+    steps = ends[:, 1] - ends[:, 0]
+    length = np.linalg.norm(steps, axis=1)
+    thick = np.full(len(length), radius)
+    return Cylinders(
+        ends.mean(axis=1), quaternions_along(steps / length[:, None]),
+        np.stack([thick, thick, length], axis=1), np.zeros(len(length)),
+    )  # fmt: skip
+
+
 def unit_cylinder(sides: int = 24, caps: bool = True) -> tuple[Array, Array]:
     """Return vertices (v, 3) and faces (f, 3) of a cylinder of radius 1 and length 1 along z."""
     angle = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)

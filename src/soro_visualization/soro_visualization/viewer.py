@@ -18,6 +18,7 @@ from soro_mechanics.robot_file import RobotDescription
 
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
+from soro_visualization.muscles import muscles_of
 from soro_visualization.page_origin import only_own_page
 from soro_visualization.readout import Snapshot
 from soro_visualization.rigid_parts import RigidParts
@@ -69,7 +70,7 @@ class Viewer:
             show_logo=False, show_share_button=False, control_width='large'
         )
         self._controls = controls
-        self.scene = ViewerScene(self.server, parts)
+        self.scene = ViewerScene(self.server, parts, muscles_of(description))
         self.panel = ViewerPanel(
             self.server.gui, description.title, description.actuators,
             description.coupled_limits, controls, self._show_layer,

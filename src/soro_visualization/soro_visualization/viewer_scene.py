@@ -13,11 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from soro_visualization.colour_scale import BLUE_TO_RED, ColourScale, PLASMA, rounded
+from soro_visualization.colour_scale import (
+    BLUE_TO_RED,
+    ColourScale,
+    PLASMA,
+    RED_TO_BLUE,
+    rounded,
+)
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
+from soro_visualization.muscles import Muscles
 from soro_visualization.rigid_parts import Primitive, RigidParts
-from soro_visualization.shape import Array, Shape
-from soro_visualization.tubes import Cylinders, cylinders, unit_box, unit_cylinder, unit_sphere
+from soro_visualization.shape import Array, rotation_matrix, Shape
+from soro_visualization.tubes import (
+    Cylinders,
+    cylinders,
+    quaternions_along,
+    straight_cylinders,
+    unit_box,
+    unit_cylinder,
+    unit_sphere,
+)
 
 GHOST = (120, 140, 170)
 STALE = (165, 165, 165)
@@ -41,11 +56,16 @@ class ViewerScene:
     server : viser.ViserServer
     parts : RigidParts, optional
         Rigid parts to draw; bodies without one are drawn as axes.
+    muscles : Muscles, optional
+        Between disks of the backbone, coloured by their length.
     """
 
-    def __init__(self, server: Any, parts: RigidParts | None = None) -> None:
+    def __init__(
+        self, server: Any, parts: RigidParts | None = None, muscles: Muscles | None = None
+    ) -> None:
         self._scene, self._server, self._parts = server.scene, server, parts
-        self._curvature = ColourScale(BLUE_TO_RED)
+        self._muscles = muscles
+        self._curvature, self._lengths = ColourScale(BLUE_TO_RED), ColourScale(RED_TO_BLUE)
         self._cloud_scale = ColourScale(PLASMA)
         self._handles: dict[str, Any] = {}
         self._solids: dict[str, list[tuple[Any, Primitive]]] = {}
@@ -63,10 +83,15 @@ class ViewerScene:
     def start(self, shape: Shape) -> None:
         """Set scale, light, ground and camera for a robot, once."""
         self.zoom = 1.0 / shape.extent
-        # A robot hangs or stands: the ground lies under the lowest thing drawn.
-        low = min([0.0, *(float(rod.positions[:, 2].min()) for rod in shape.rods)])
+        # A robot stands, hangs or sticks out of a wall: up is against gravity, and the ground
+        # lies under the lowest thing drawn.
+        up = shape.up
+        (quaternion,) = quaternions_along(up[None])
+        turn = rotation_matrix(np.roll(quaternion, -1))  # of a world with z up
+        low = min([0.0, *(float((rod.positions @ up).min()) for rod in shape.rods)])
         if self._parts is not None:
-            low = min(low, self._parts.lowest)
+            low = min(low, self._parts.lowest(up))
+        self._scene.set_up_direction(up)
         points = np.concatenate([rod.positions for rod in shape.rods]) * self.zoom
         centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
         reach = float(np.linalg.norm(points - centre, axis=1).max())
@@ -76,12 +101,12 @@ class ViewerScene:
             '/ground', width=12.0 * cell * self.zoom, height=12.0 * cell * self.zoom,
             cell_size=cell * self.zoom, section_size=4.0 * cell * self.zoom,
             cell_color=(225, 225, 225), section_color=(190, 190, 190), shadow_opacity=0.15,
-            position=(0.0, 0.0, low * self.zoom - 0.02),
+            position=tuple((low * self.zoom - 0.02) * up), wxyz=quaternion,
         )  # fmt: skip
         self._scene.add_frame('/base_link', axes_length=0.15, axes_radius=0.004)
         camera = self._server.initial_camera
-        camera.look_at = tuple(centre + away * ASIDE)
-        camera.position = tuple(centre + away * (ASIDE + CAMERA))
+        camera.look_at = tuple(centre + away * (turn @ ASIDE))
+        camera.position = tuple(centre + away * (turn @ (ASIDE + CAMERA)))
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
@@ -97,6 +122,7 @@ class ViewerScene:
             colours = STALE
             self.legends['curvature'] = '<small>&nbsp; grey: the last shape known</small>'
         self._show_tubes('/robot', tubes, colours, opacity=None)
+        self._show_muscles(shape, stale)
         self._frame('/tip', shape.tip, 0.12)
         self._show_parts(shape, angles or {})
         self._show_load(shape if shape.loaded and not stale else None)
@@ -198,6 +224,21 @@ class ViewerScene:
             'curvature', '0', f'{self.most_curved:.3g} 1/m'
         )
         return self._curvature.colours(tubes.curvature, 0.0, self.most_curved)
+
+    def _show_muscles(self, shape: Shape, stale: bool) -> None:
+        drawn = None if self._muscles is None else self._muscles.of(shape)
+        if self._muscles is None or drawn is None:
+            self._hide('/muscles')
+            return
+        low, high = self._muscles.shortest, self._muscles.longest
+        colours: Any = STALE
+        if not stale:
+            colours = self._lengths.colours(drawn.length, low, high)
+            self.legends['muscles'] = self._lengths.legend(
+                'length of the muscles', f'{1e3 * low:g} mm', f'{1e3 * high:g} mm'
+            )
+        tubes = straight_cylinders(drawn.ends, drawn.radius)
+        self._show_tubes('/muscles', tubes, colours, opacity=None)
 
     def _show_tubes(self, name: str, tubes: Cylinders, colours: Any, opacity: Any) -> None:
         # A rod of a millimetre in a robot of half a metre would be a line of less than a pixel.

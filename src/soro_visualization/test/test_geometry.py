@@ -11,7 +11,7 @@ import pytest
 from soro_visualization.colour_scale import BLUE_TO_RED, ColourScale, rounded
 from soro_visualization.ellipsoids import chosen, ellipsoids, quaternions_wxyz
 from soro_visualization.history import History
-from soro_visualization.rigid_parts import read_urdf, UrdfError
+from soro_visualization.rigid_parts import Primitive, read_urdf, UrdfError
 from soro_visualization.shape import rotation_matrix, shape_from_message
 from soro_visualization.tubes import (
     cylinders,
@@ -25,6 +25,7 @@ from soro_visualization.tubes import (
 from soro_msgs.msg import Backbone, Compliance, Configuration
 
 rng = np.random.default_rng(7)
+UP = np.array([0.48, -0.6, 0.64])
 
 
 def volume(mesh):
@@ -157,6 +158,27 @@ def test_all_rods_are_drawn():
     assert both.positions.shape == (20, 3)
 
 
+@pytest.mark.parametrize(
+    ('kind', 'size'),
+    [('box', (0.2, 0.5, 0.9)), ('cylinder', (0.3, 0.8)), ('sphere', (0.4,))],
+)
+def test_a_solid_reaches_as_far_as_its_points(kind, size):
+    turn = rotation_matrix(np.array([0.1, 0.5, -0.7, 0.5]))
+    origin = np.eye(4)
+    origin[:3, :3] = turn
+    u = np.linspace(0.0, 2.0 * np.pi, 721)
+    if kind == 'box':
+        points = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        points = 0.5 * points * size
+    elif kind == 'cylinder':
+        ring = np.stack([size[0] * np.cos(u), size[0] * np.sin(u)], axis=1)
+        points = np.concatenate([np.column_stack([ring, np.full(721, s)]) for s in (-0.4, 0.4)])
+    else:
+        points = np.array([turn.T @ UP * size[0]])
+    solid = Primitive(kind, size, origin, (1.0, 1.0, 1.0, 1.0))
+    assert solid.reach(UP) == pytest.approx((points @ turn.T @ UP).max(), abs=1e-5)
+
+
 URDF = """<robot name="x"><material name="m"><color rgba="1 0 0 0.5"/></material>
 <link name="p/base_link"><visual><origin xyz="0 0 1" rpy="0 0 1.5707963267948966"/>
 <geometry><box size="1 2 3"/></geometry><material name="m"/></visual></link>
@@ -172,7 +194,9 @@ def test_rigid_parts_follow_their_joints():
     solid = parts.solids['base_link'][0]
     assert (solid.kind, solid.size, solid.rgba) == ('box', (1.0, 2.0, 3.0), (1.0, 0.0, 0.0, 0.5))
     np.testing.assert_allclose(solid.origin @ [1, 0, 0, 1], [0, 1, 1, 1], atol=1e-15)
-    assert parts.lowest == 1.0 - 1.5
+    assert parts.lowest(np.array([0.0, 0.0, 1.0])) == 1.0 - 1.5
+    assert parts.lowest(np.array([0.0, 0.0, -1.0])) == -1.0 - 1.5  # upside down
+    assert parts.lowest(np.array([1.0, 0.0, 0.0])) == pytest.approx(-1.0)  # turned about z: y edge
     pose = parts.pose('crank', {}, {'motor': np.pi / 2})
     np.testing.assert_allclose(pose @ [1, 0, 0, 1], [1, 1, 0, 1], atol=1e-15)
     assert parts.pose('platform', {}, {}) is None

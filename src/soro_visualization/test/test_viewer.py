@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import re
 import socket
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from soro_visualization.ellipsoids import Ellipsoids
 from soro_visualization.page_client import PageClient
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.readout import ActuatorReadout, Snapshot
+from soro_visualization.shape import rotation_matrix
 from soro_visualization.viewer import derived_port, Viewer
 from soro_visualization.viewer_scene import STALE
 from viewer_bench import STATE
@@ -47,6 +49,26 @@ def test_the_robot_is_drawn_in_units_of_its_extent(arm):
     assert np.abs(moved - positions).max() > 0.05
     viewer.show(Snapshot(shape=shape(1.0), actuators=STATE, time=3.0))
     page.wait(lambda: page.scene['/ghost'].get('visible') is False, 5.0, 'end of the ghost')
+
+
+def test_a_hanging_robot_hangs_in_the_page_too():
+    hanging = replace(shape(0.5), gravity=np.array([0.0, 0.0, 9.81]))
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    viewer = Viewer(description, port=derived_port('test_hanging'))
+    try:
+        viewer.show(Snapshot(shape=hanging, time=1.0))
+        with PageClient(viewer.address) as page:
+            page.wait(lambda: '/ground' in page.scene, 10.0, 'ground')
+            below = np.array(page.scene['/ground']['position'])
+    finally:
+        viewer.close()
+    tip = hanging.tip[:3, 3] / hanging.extent
+    assert below[2] > tip[2] > 0.5  # z points down: the ground lies beyond the tip
+    w, x, y, z = viewer.server.scene.get_handle_by_name('/ground').wxyz
+    normal = rotation_matrix(np.array([x, y, z, w]))[:, 2]
+    np.testing.assert_allclose(normal, [0.0, 0.0, -1.0], atol=1e-12)
+    eye = viewer.server.initial_camera.position
+    assert eye[2] < tip[2]  # looked at from above
 
 
 def test_the_panel_says_what_the_device_does(arm):
