@@ -10,7 +10,8 @@ import time
 from soro_driver.device import DeviceLost
 from soro_driver.exclusive import ExclusiveUse, is_loopback
 
-from soro_can_driver.protocol import Frame, ProtocolError, unpack
+from soro_can_driver.frame import Frame, ProtocolError
+from soro_can_driver.protocol import unpack
 from soro_can_driver.python_can_link import PythonCanLink
 from soro_can_driver.socketcand_link import SocketcandLink
 from soro_can_driver.wiring import CanWiring, SERVER_PORT

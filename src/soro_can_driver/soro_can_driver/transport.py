@@ -27,23 +27,22 @@ from soro_can_driver.board import (
     Status,
 )
 from soro_can_driver.bus import CanBus, POLL
-from soro_can_driver.protocol import (
-    BoardHeartbeat,
+from soro_can_driver.cyclic_frames import (
     Command,
     CommandFd,
-    Control,
-    Emergency,
-    EmergencyStop,
     FeedbackFd,
     Flex,
-    Frame,
+    Position,
+    Sync,
+    Velocity,
+)
+from soro_can_driver.frame import Control, Frame, state_of, ttl_code
+from soro_can_driver.protocol import (
+    BoardHeartbeat,
+    Emergency,
+    EmergencyStop,
     HostHeartbeat,
     ParameterFrame,
-    Position,
-    state_of,
-    Sync,
-    ttl_code,
-    Velocity,
 )
 from soro_can_driver.wiring import CanWiring
 

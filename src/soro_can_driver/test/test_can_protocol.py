@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 from soro_can_driver.board import Access, BoardState, CanId, Mode
-from soro_can_driver.protocol import Control, ProtocolError
+from soro_can_driver.frame import Control, ProtocolError, ttl_code
 
 from soro_can_driver import board, protocol
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = Path(__file__).resolve().parents[1]
 DBC = cantools.database.load_file(PACKAGE / 'dbc' / 'motor_board.dbc')
-NAMES = {**vars(board), **vars(protocol)}
+NAMES = {**vars(board), **vars(protocol), 'Control': Control}
 
 u8, i8 = st.integers(0, 255), st.integers(-128, 127)
 u16, i16 = st.integers(0, 0xFFFF), st.integers(-0x8000, 0x7FFF)
@@ -177,9 +177,9 @@ def test_values_that_do_not_fit_are_refused_when_packing():
 
 def test_time_to_live_is_never_longer_than_asked():
     for seconds in (0.004, 0.005, 0.02, 0.0999, 0.2, 5.0):
-        assert board.TTL_MS[protocol.ttl_code(seconds)] * 1e-3 <= seconds
-    assert board.TTL_MS[protocol.ttl_code(0.02)] == 20
-    assert board.TTL_MS[protocol.ttl_code(0.0)] == 4
+        assert board.TTL_MS[ttl_code(seconds)] * 1e-3 <= seconds
+    assert board.TTL_MS[ttl_code(0.02)] == 20
+    assert board.TTL_MS[ttl_code(0.0)] == 4
 
 
 def test_bus_load_of_classic_framing():

@@ -27,23 +27,23 @@ from soro_can_driver.board import (
     Status,
     TTL_MS,
 )
-from soro_can_driver.protocol import (
-    BoardHeartbeat,
+from soro_can_driver.cyclic_frames import (
     Command,
     CommandFd,
-    Control,
-    Emergency,
-    EmergencyStop,
     FeedbackFd,
     Flex,
-    Frame,
+    Position,
+    Sync,
+    Velocity,
+)
+from soro_can_driver.frame import Control, Frame, ProtocolError
+from soro_can_driver.protocol import (
+    BoardHeartbeat,
+    Emergency,
+    EmergencyStop,
     HostHeartbeat,
     ParameterFrame,
-    Position,
-    ProtocolError,
-    Sync,
     unpack,
-    Velocity,
 )
 
 from soro_emulation.emulated_motors import EmulatedMotors

@@ -13,19 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from soro_can_driver.board import Access, BoardState, CanId, Parameter
-from soro_can_driver.protocol import (
-    Command,
-    CommandFd,
-    Control,
-    HostHeartbeat,
-    Mode,
-    ParameterFrame,
-    Position,
-    ProtocolError,
-    Sync,
-    unpack,
-)
+from soro_can_driver.board import Access, BoardState, CanId, Mode, Parameter
+from soro_can_driver.cyclic_frames import Command, CommandFd, Position, Sync
+from soro_can_driver.frame import Control, ProtocolError
+from soro_can_driver.protocol import HostHeartbeat, ParameterFrame, unpack
 from soro_can_driver.socketcand_link import LONGEST, SocketcandLink
 from soro_driver.device import DeviceLost
 from soro_emulation.motor_board import MotorBoard

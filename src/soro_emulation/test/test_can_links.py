@@ -11,8 +11,9 @@ import can
 import numpy as np
 import pytest
 from soro_can_driver.board import CanId
+from soro_can_driver.cyclic_frames import Position, Sync
 from soro_can_driver.device import CanDevice
-from soro_can_driver.protocol import Position, Sync, unpack
+from soro_can_driver.protocol import unpack
 from soro_can_driver.python_can_link import PythonCanLink
 from soro_can_driver.socketcand_link import SocketcandLink
 from soro_can_driver.wiring import CanWiring

@@ -10,8 +10,9 @@ import time
 import numpy as np
 import pytest
 from soro_can_driver.board import BoardState, EmergencyCode
+from soro_can_driver.cyclic_frames import Command, CommandFd, Position
 from soro_can_driver.device import CanDevice
-from soro_can_driver.protocol import Command, CommandFd, Position, unpack
+from soro_can_driver.protocol import unpack
 from soro_can_driver.transport import MOST_BEHIND
 from soro_can_driver.wiring import CanWiring
 from soro_driver.device import DeviceTimeout, Fault

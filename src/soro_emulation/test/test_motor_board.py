@@ -4,16 +4,10 @@
 
 import numpy as np
 import pytest
-from soro_can_driver.board import Access, BoardState, CanId, EmergencyCode, Parameter, Status
-from soro_can_driver.protocol import (
-    Command,
-    Control,
-    EmergencyStop,
-    Mode,
-    ParameterFrame,
-    Sync,
-    unpack,
-)
+from soro_can_driver.board import Access, BoardState, CanId, EmergencyCode, Mode, Parameter, Status
+from soro_can_driver.cyclic_frames import Command, Sync
+from soro_can_driver.frame import Control
+from soro_can_driver.protocol import EmergencyStop, ParameterFrame, unpack
 from soro_emulation.motor_board import MotorBoard
 
 
