@@ -20,6 +20,7 @@ import sys
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from project_files import tree
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / 'docs' / 'dependencies.md'
@@ -218,6 +219,4 @@ as their package.xml files say. Nothing of these packages is copied into this wo
 """
 
 if __name__ == '__main__':
-    from lint import tree
-
     write_table(tree())

@@ -17,21 +17,13 @@ import sys
 
 import dependency_audit
 import house_rules
+import import_circles
 import launch_rules
 import package_rules
+from project_files import tree
 import targets_page
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def tree() -> list[Path]:
-    """Return the files of the project, new ones included, ignored ones not."""
-    command = ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
-    try:
-        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError):
-        sys.exit('lint asks git for the files of the project: this folder is no clone of it')
-    return [p for p in map(ROOT.joinpath, sorted(set(done.stdout.split('\0')))) if p.is_file()]
 
 
 def run(*command: str, **variables: str) -> list[str]:
@@ -91,6 +83,7 @@ CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'ruff format': ruff_format,
     'mypy': types,
     'import contracts': import_contracts,
+    'import circles': import_circles.check,
     'package.xml': package_rules.check,
     'launch files': launch_rules.check,
     'house rules': house_rules.check,

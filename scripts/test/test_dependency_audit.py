@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import dependency_audit  # noqa: E402
-import lint  # noqa: E402
+from project_files import tree  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,7 @@ def copy(tmp_path, monkeypatch):
     (tmp_path / 'docs').mkdir()
     shutil.copy(ROOT / 'docs' / 'dependencies.md', tmp_path / 'docs')
     monkeypatch.setattr(dependency_audit, 'TABLE', tmp_path / 'docs' / 'dependencies.md')
-    files = lint.tree()
+    files = tree()
     monkeypatch.setattr(dependency_audit, '_imported', lambda _: IMPORTED)
     IMPORTED.update(IMPORTED or dependency_audit_imports(files))
     monkeypatch.setattr(dependency_audit, 'ROOT', tmp_path)

@@ -5,6 +5,7 @@
 import xml.etree.ElementTree as ElementTree
 
 import house_rules
+import import_circles
 import launch_rules
 import package_rules
 import pytest
@@ -18,7 +19,7 @@ REGISTRY = 'https://py' + 'pi.org/simple'
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     """Return a function that writes files into a tree of their own and lists them."""
-    for rules in (house_rules, launch_rules, package_rules):
+    for rules in (house_rules, import_circles, launch_rules, package_rules):
         monkeypatch.setattr(rules, 'ROOT', tmp_path)
 
     def write(**texts: str) -> list:
@@ -62,6 +63,39 @@ def test_house_rules_let_good_files_pass(tree):
         src__m__msg__A_DOT_msg='# A thing.\nfloat64 x  # m\n',
     )
     assert list(house_rules.check(files)) == []
+
+
+CIRCLE = {
+    'src__soro_a__soro_a__rod_DOT_py': 'from soro_a.end import Clamp\n',
+    'src__soro_a__soro_a__end_DOT_py': 'def f():\n    from soro_a.load import Load\n',
+    'src__soro_a__soro_a__load_DOT_py': 'from soro_a import rod\n',
+}
+
+
+def test_a_circle_of_imports_is_told_once_and_in_order(tree):
+    (complaint,) = import_circles.check(tree(**CIRCLE))
+    assert complaint == 'soro_a.end imports soro_a.load imports soro_a.rod imports soro_a.end'
+
+
+@pytest.mark.parametrize(
+    'load',
+    [
+        'from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from soro_a import rod\n',
+        'from soro_a.load import Load\n',
+        'import soro_b.rod\n',
+    ],
+)
+def test_what_only_looks_like_a_circle_passes(tree, load):
+    files = tree(**{**CIRCLE, 'src__soro_a__soro_a__load_DOT_py': load})
+    assert list(import_circles.check(files)) == []
+
+
+def test_a_circle_through_a_package_and_a_relative_import_is_found(tree):
+    (rod,) = tree(src__soro_a__soro_a__rod_DOT_py='import os\nfrom soro_a import Rod\n')
+    package = rod.with_name('__init__.py')
+    package.write_text('from .rod import Rod\n')
+    found = list(import_circles.check([rod, package]))
+    assert found == ['soro_a imports soro_a.rod imports soro_a']
 
 
 @pytest.mark.parametrize(

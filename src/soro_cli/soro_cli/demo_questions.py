@@ -6,17 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from soro_mechanics.status import Code
 
+from soro_cli.demo_journal import Say, Tour
 from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_cli.motion import MotionWatch
 from soro_cli.people_units import shown, shown_position
-
-if TYPE_CHECKING:
-    from soro_cli.demo_tour import Say, Tour
 
 COMPILING = 240.0  # s a model is waited for whose kernels are compiled for the first time
 AGAIN = 2.0  # s between two questions to somebody who is busy

@@ -12,7 +12,7 @@ from pathlib import Path
 import subprocess
 import tempfile
 
-from soro_cli.demo_tour import Tour
+from soro_cli.demo_journal import Tour
 from soro_cli.page_driver import find_browser
 
 PICTURE, SHAPE = 'player.png', 'shape'

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 import math
 import os
 from pathlib import Path
@@ -27,6 +26,7 @@ from std_srvs.srv import Trigger
 from soro_cli.action_client import run_action
 from soro_cli.bag_reader import BagReader
 from soro_cli.demo import Player
+from soro_cli.demo_journal import Say, Tour
 from soro_cli.demo_questions import ask_mechanics
 from soro_cli.demo_viewer import photograph_recording, photograph_viewer, viewer_address, WITHOUT
 from soro_cli.errors import CliError
@@ -41,7 +41,6 @@ from soro_cli.ros_session import RosSession
 from soro_msgs.action import TrackTrajectory
 
 Array = NDArray[np.float64]
-Say = Callable[[str], None]
 NAMESPACE = 'demo'
 START_PATIENCE = 300.0  # s: the very first start compiles kernels, on a busy computer too
 MOTION = 30.0  # s: the slowest actuators cross a third of their range in some seconds
@@ -60,34 +59,6 @@ BODY = 'emulator/configuration'  # what the tracking error is measured with
 RECORD_PATIENCE = 40.0  # s
 MARK = 'of_soro_demo.txt'  # in the bag: it may be deleted by the next tour
 VIEW, PICTURE = 'viewer.png', 'picture of the browser viewer'
-
-
-@dataclass
-class Tour:
-    """What happened, line by line, and where the recording is.
-
-    Attributes
-    ----------
-    lines : list of (str, str)
-        What was done, and with which result.
-    bag : path
-    view : path or None
-        Picture of the browser viewer.
-    numbers : dict
-        The same for scripts, SI.
-    """
-
-    robot: RobotDescription
-    bag: Path
-    view: Path | None = None
-    lines: list[tuple[str, str]] = field(default_factory=list)
-    numbers: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, say: Say, what: str, result: str, **numbers: Any) -> None:
-        """Note one step and say it."""
-        self.lines.append((what, result))
-        self.numbers |= numbers
-        say(f'{what}: {result}')
 
 
 def run_tour(robot: str, output: Path, say: Say) -> Tour:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from rclpy.node import Node as RosNode
 from soro_cli.bag_reader import BagReader
+from soro_cli.demo_journal import Tour
 from soro_cli.demo_questions import AGAIN, Patience
 from soro_cli.demo_report import in_order, photograph, write_report
 from soro_cli.demo_tour import (
@@ -26,7 +27,6 @@ from soro_cli.demo_tour import (
     MARK,
     run_tour,
     SHARES,
-    Tour,
 )
 from soro_cli.demo_viewer import (
     photograph_recording,

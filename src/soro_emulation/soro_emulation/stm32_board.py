@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from soro_driver.serial_frame import (
     Ack,
@@ -42,13 +40,14 @@ from soro_stm32_driver.protocol import (
     ValveReason,
     VENT_AFTER,
     VentAll,
-    WATCHDOG,
     WINDOW,
 )
 
 from soro_emulation.event_log import EventLog
 from soro_emulation.muscle_bank import INFLATE, MuscleBank
+from soro_emulation.stm32_properties import BoardProperties
 from soro_emulation.stm32_rules import refusal_of
+from soro_emulation.stm32_session import Session
 from soro_emulation.stm32_valves import Valves
 
 BOOTING = 0.3  # s
@@ -56,50 +55,6 @@ STATUS_PERIOD = 100  # ms
 SUPPLY_FAULT_AFTER = 300  # ms of low supply
 LOW_SUPPLY = 0.6  # of the nominal pressure
 BATTERY = 12000  # mV
-
-
-@dataclass(frozen=True)
-class BoardProperties:
-    """What is burnt into the board.
-
-    Attributes
-    ----------
-    serial : int
-    vent_time : int
-        How long everything is deflated by VENT_ALL [ms].
-    budget : int
-        Net inflation of a muscle, at most [ms].
-    simultaneous : int
-        Muscles inflated at once, at most.
-    sensors : bool
-        Whether it sends LENGTHS.
-    drift : float
-        Of its clock, as a part.
-    first_tick : int
-        Its clock at the start [ms]; near 2^32 it wraps soon.
-    watchdog : int
-        Longest silence of the host [ms].
-    """
-
-    serial: int = 1
-    vent_time: int = 6000
-    budget: int = 6000
-    simultaneous: int = 16
-    sensors: bool = False
-    drift: float = 0.0
-    first_tick: int = 0
-    watchdog: int = WATCHDOG
-
-
-@dataclass
-class Session:
-    """What the board knows of its host."""
-
-    number: int = 0
-    heard: int = 0  # ms, last valid frame
-    done: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    answers: dict[int, Body] = field(default_factory=dict)
-    last_seq: int = 0
 
 
 class Stm32Board:

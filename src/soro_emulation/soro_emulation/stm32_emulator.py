@@ -18,7 +18,8 @@ from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContex
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.muscle_bank import MuscleBank, read_muscles
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
-from soro_emulation.stm32_board import BoardProperties, Stm32Board
+from soro_emulation.stm32_board import Stm32Board
+from soro_emulation.stm32_properties import BoardProperties
 from soro_emulation.stm32_radio import RadioLine
 
 FAULTS = (

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from soro_stm32_driver.protocol import (
     Action,
@@ -19,8 +18,7 @@ from soro_stm32_driver.protocol import (
     Worked,
 )
 
-if TYPE_CHECKING:
-    from soro_emulation.stm32_board import BoardProperties
+from soro_emulation.stm32_properties import BoardProperties
 
 STAGGER = 2  # ms between two relays that pull in
 DEFLATION_WEIGHT = 2  # deflating pays inflation back so much faster

@@ -10,7 +10,7 @@ import numpy as np
 
 from soro_mechanics.actuators import LIMIT_SLACK
 from soro_mechanics.configuration import Array
-from soro_mechanics.model import Model
+from soro_mechanics.robot_file import RobotDescription
 
 TOUCHING = 1e-7  # a limit stops the solution when it is this near, relative to the range
 
@@ -53,13 +53,13 @@ class Limits:
         return tuple(n for n, close in zip(self.names, near, strict=True) if close)
 
 
-def limits_of(model: Model) -> Limits:
-    """Return the limits of a model's robot."""
-    actuators = model.description.actuators
+def limits_of(robot: RobotDescription) -> Limits:
+    """Return the limits of a robot."""
+    actuators = robot.actuators
     low = np.array([a.minimum for a in actuators])
     scale = np.array([a.maximum - a.minimum for a in actuators])
     rest = (np.array([a.rest for a in actuators]) - low) / scale
-    coupled = model.description.coupled_limits
+    coupled = robot.coupled_limits
     rows = [np.eye(len(low))] + [(c.coefficients * scale)[None] for c in coupled]
     high = [c.maximum - float(c.coefficients @ low) for c in coupled]
     names = tuple(a.name for a in actuators) + tuple(c.name for c in coupled)

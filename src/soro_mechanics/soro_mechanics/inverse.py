@@ -3,10 +3,8 @@
 """Inverse kinematics of any model: sequential quadratic programming on its forward and Jacobian.
 
 Unknowns are the actuations in units of their range, limits and coupled limits are rows of every
-quadratic program. Two steps exist. The *landing* step meets the linearised task exactly with the
-least actuator energy; where no such step exists within limits and trust region, the *approach*
-step goes as near as it can. A target that is not met is tried again without limits, which tells
-"reachable only beyond the limits" (AT_LIMIT) from "unreachable" (UNREACHABLE).
+quadratic program (`inverse_steps`). A target that is not met is tried again without limits, which
+tells "reachable only beyond the limits" (AT_LIMIT) from "unreachable" (UNREACHABLE).
 """
 
 from __future__ import annotations
@@ -14,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 import time
+from typing import Protocol
 
 import numpy as np
 
 from soro_mechanics.actuation_limits import Limits, limits_of
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.inverse_steps import approach_step, inside, landing_step, nearest_allowed
 from soro_mechanics.lie_kernels import so3_log
-from soro_mechanics.model import Model
-from soro_mechanics.qp_kernels import OPTIMAL, solve_qp, workspace_size
+from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.search_tolerances import aims_of
 from soro_mechanics.status import Code, SolverStatus
 
@@ -30,9 +29,27 @@ TRUST = 0.5  # first step, in ranges of the actuators
 SMALLEST_TRUST = 1e-11  # below it no step is left to try
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
-DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 REFINING = 8  # iterations at most from the caller's tolerances to the default ones
+
+
+class ForwardKinematics(Protocol):
+    """What the search asks of a model; see `soro_mechanics.model.Model`."""
+
+    description: RobotDescription
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve the equilibrium."""
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, m): tip twist per actuation unit."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,7 @@ def axis_turn(tip: Array, target: Array) -> Array:
 
 
 def solve_inverse(
-    model: Model,
+    model: ForwardKinematics,
     target: Array,
     task: Task,
     wrench: Array,
@@ -126,8 +143,8 @@ def solve_inverse(
 
     Parameters
     ----------
-    model : Model
-        Any model: only its `forward` and `jacobian` are used.
+    model : ForwardKinematics
+        Any model.
     target : ndarray, shape (4, 4)
         In base_link.
     guess : Configuration, optional
@@ -143,7 +160,7 @@ def solve_inverse(
         Tolerances wider than the default ones only judge: the search goes on to the default ones.
     """
     began = time.perf_counter()
-    limits = limits_of(model)
+    limits = limits_of(model.description)
     goal = Goal(target, task, tolerances)
 
     def solve(z: Array, near: Configuration | None) -> Point:
@@ -151,7 +168,8 @@ def solve_inverse(
         residual, distance, angle = goal.residual(q.tip)
         return Point(z, q, residual, distance, angle, False).judged(tolerances)
 
-    start = _project(limits, limits.rest if guess is None else limits.scaled(guess.actuation))
+    wanted = limits.rest if guess is None else limits.scaled(guess.actuation)
+    start = nearest_allowed(limits, wanted)
     if start is None:
         return _no_start(model, limits, solve, began)
     best, settled, count = _search(model, limits, goal, solve, solve(start, guess))
@@ -171,27 +189,12 @@ def solve_inverse(
 
 def _other_starts(limits: Limits) -> list[Array]:
     """Return where else to begin before a target counts as unreachable: the middle of all."""
-    middle = _project(limits, np.full(limits.rest.size, 0.4))
+    middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
     return [] if middle is None else [middle]
 
 
-def _project(limits: Limits, z: Array) -> Array | None:
-    """Return the nearest actuation that keeps every limit, None where there is none."""
-    found, x, _ = _program(np.eye(z.size), -z, limits.rows, limits.low, limits.high)
-    return x if found else None
-
-
-def _program(
-    h: Array, g: Array, rows: Array, low: Array, high: Array
-) -> tuple[bool, Array, Array]:
-    x, multiplier = np.empty(g.size), np.zeros(low.size)
-    work, index = np.zeros(workspace_size(g.size, low.size)), np.zeros(g.size, np.int64)
-    status, _ = solve_qp(h, g, rows, low, high, x, multiplier, work, index)
-    return status == OPTIMAL, x, multiplier
-
-
 def _search(
-    model: Model,
+    model: ForwardKinematics,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -211,10 +214,10 @@ def _search(
             return point, True, count
         if rows is None:
             rows = _task_rows(model, limits, goal, point)
-        step, multiplier = _landing_step(limits, rows, point, trust, curvature)
+        step, multiplier = landing_step(limits, rows, point.z, point.residual, trust, curvature)
         landing = step is not None and redundant
         if step is None:
-            step = _approach_step(limits, rows, point, trust)
+            step = approach_step(limits, rows, point.z, point.residual, trust)
             left = float(np.linalg.norm(point.residual - rows @ step))
             promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
             if promise <= STATIONARY and not exact:
@@ -226,12 +229,12 @@ def _search(
             penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
             if point.met and np.abs(step).max() <= SETTLED:
                 return point, True, count
-        trial = solve(_inside(limits, point.z + step), point.q)
+        trial = solve(inside(limits, point.z + step), point.q)
         worth = penalty if landing else None
         if landing and not _better(trial, point, worth, limits):
             # A long step along the solutions leaves them: come back before judging it.
             back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
-            trial = solve(_inside(limits, trial.z + back), trial.q)
+            trial = solve(inside(limits, trial.z + back), trial.q)
         if _better(trial, point, worth, limits):
             moved = trial.z - point.z
             exact = redundant or trial.size > SECANT_BELOW * point.size
@@ -256,7 +259,7 @@ def _search(
 
 
 def _refined(
-    model: Model,
+    model: ForwardKinematics,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -277,22 +280,13 @@ def _refined(
     return (found if as_good and found.size < best.size else best), used
 
 
-def _task_rows(model: Model, limits: Limits, goal: Goal, point: Point) -> Array:
+def _task_rows(model: ForwardKinematics, limits: Limits, goal: Goal, point: Point) -> Array:
     return goal.rows(model.jacobian(point.q), point.q.tip) * limits.scale
 
 
 def _secant(rows: Array, moved: Array, change: Array) -> Array:
     """Update the task's rows by what a step has shown (Broyden): saves a Jacobian near the end."""
     return rows - np.outer(change + rows @ moved, moved) / (moved @ moved)
-
-
-def _inside(limits: Limits, z: Array) -> Array:
-    """Return the nearest actuation within the limits: z, wherever a step has left none."""
-    clipped = np.clip(z, limits.low[: z.size], limits.high[: z.size])
-    if limits.kept(clipped):
-        return clipped
-    nearest = _project(limits, z)
-    return clipped if nearest is None else nearest
 
 
 def _learn(curvature: Array, moved: Array, turned: Array) -> None:
@@ -317,56 +311,8 @@ def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -
     return energy[0] + penalty * trial.size < energy[1] + penalty * point.size
 
 
-def _landing_step(
-    limits: Limits, rows: Array, point: Point, trust: float, curvature: Array
-) -> tuple[Array | None, Array]:
-    """Return the step of least energy that meets the linearised task, and its multipliers."""
-    size = point.z.size
-    task = rows.shape[0]
-    none = np.zeros(task)
-    if task > size:
-        return None, none
-    value = limits.rows @ point.z
-    c = np.concatenate([rows, limits.rows, np.eye(size)])
-    low = np.concatenate([point.residual, limits.low - value, np.full(size, -trust)])
-    high = np.concatenate([point.residual, limits.high - value, np.full(size, trust)])
-    # Rows in units of their own length: the program then compares their violations fairly. What no
-    # actuator moves (the height of a straight robot's tip) has none, and is met already or never.
-    length = np.linalg.norm(c, axis=1)
-    moved = length > 0.0
-    if np.any(low[~moved] > 0.0) or np.any(high[~moved] < 0.0):
-        return None, none
-    unit = length[moved]
-    found, step, multiplier = _program(
-        curvature, point.z - limits.rest, c[moved] / unit[:, None], low[moved] / unit,
-        high[moved] / unit,
-    )  # fmt: skip
-    if not found:
-        return None, none
-    force = np.zeros(length.size)
-    force[moved] = multiplier / unit
-    return step, force[:task]
-
-
-def _approach_step(limits: Limits, rows: Array, point: Point, trust: float) -> Array:
-    """Return the step within limits and trust region that leaves the least residual."""
-    size = point.z.size
-    gain = rows.T @ rows
-    largest = float(np.diag(gain).max())
-    if not largest > 0.0:
-        return np.zeros(size)
-    value = limits.rows @ point.z
-    c = np.concatenate([limits.rows, np.eye(size)])
-    low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
-    high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
-    found, step, _ = _program(
-        gain / largest + DAMPING * np.eye(size), -(rows.T @ point.residual) / largest, c, low, high
-    )
-    return step if found else np.zeros(size)
-
-
 def _conclude(
-    model: Model,
+    model: ForwardKinematics,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -410,7 +356,7 @@ def _conclude(
 
 
 def _no_start(
-    model: Model,
+    model: ForwardKinematics,
     limits: Limits,
     solve: Callable[[Array, Configuration | None], Point],
     began: float,

@@ -29,10 +29,9 @@ from soro_mechanics.model import Model
 from soro_mechanics.numba_start import load_numba
 from soro_mechanics.other_starts import OtherStarts
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.status import Code
 
-POSITION_TOLERANCE = 1e-6  # m
-ORIENTATION_TOLERANCE = 1e-5  # rad
 POSITIVE = 'a finite number greater than zero'
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
 CONVERGED = 'a converged Configuration'

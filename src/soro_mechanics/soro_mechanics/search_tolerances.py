@@ -1,8 +1,9 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Where a search for an actuation ends, as opposed to what counts as reached."""
+"""What counts as reached unless the caller says otherwise, and where a search ends."""
 
-from soro_mechanics.robot import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
+POSITION_TOLERANCE = 1e-6  # m
+ORIENTATION_TOLERANCE = 1e-5  # rad
 
 
 def aims_of(tolerances: tuple[float, float]) -> tuple[float, float]:

@@ -20,7 +20,8 @@ from soro_mechanics.array_input import finite_array
 from soro_mechanics.configuration import Array, InverseSolution, Load, Task
 from soro_mechanics.curves import Curve
 from soro_mechanics.errors import InvalidInput
-from soro_mechanics.robot import ORIENTATION_TOLERANCE, POSITION_TOLERANCE, Robot
+from soro_mechanics.robot import Robot
+from soro_mechanics.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.status import Code
 
 # A vertex that turns by more is a corner and stays a sample; smooth curves here turn by 0.1 deg.
