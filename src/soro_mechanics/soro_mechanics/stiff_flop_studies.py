@@ -13,6 +13,7 @@ import numpy as np
 
 from soro_mechanics import stiffness
 from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.robot import Robot
 
 BAR = 1e5  # Pa
@@ -41,6 +42,48 @@ def axis_stiffness(robot: Robot, bar: Array, axis: int) -> float:
     q = robot.forward(np.asarray(bar) * BAR)
     matrix = robot.compliance(q, method='integral')
     return stiffness.stiffness_along(matrix, np.eye(3)[axis]) / 100.0
+
+
+def pull_stiffness(
+    robot: Robot, bar: Array, direction: Array, distance: float, tolerance: float = 1e-4
+) -> float:
+    """Return the force over the distance by which a wire moves the tip along itself [N/cm].
+
+    What a rail that pulls by a finite distance measures: the full solve under load, where
+    `axis_stiffness` is the limit of short pulls (of the published integral).
+
+    Parameters
+    ----------
+    direction : ndarray, shape (3,)
+        The wire's, any length; all motions across it are free.
+    distance : float [cm]
+    tolerance : float
+        Of the distance, relative.
+
+    Raises
+    ------
+    InvalidInput
+        No force pulls the tip as far.
+    """
+    unit = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    q = start = robot.forward(np.asarray(bar) * BAR)
+    compliance = float(unit @ robot.compliance(q)[:3, :3] @ unit) * CM_PER_N
+    force = 0.0
+    for _ in range(30):
+        missing = distance - CM_PER_N * float(unit @ (q.tip[:3, 3] - start.tip[:3, 3]))
+        if abs(missing) <= tolerance * abs(distance):
+            return force / distance
+        force += missing / compliance
+        q = robot.forward(start.actuation, [*(force * unit), 0.0, 0.0, 0.0], q)
+        if not q.status.converged:
+            break
+        compliance = float(unit @ robot.compliance(q)[:3, :3] @ unit) * CM_PER_N
+    raise InvalidInput('distance', distance, 'a pull that the robot has an equilibrium for')
+
+
+def along_segment(robot: Robot, bar: Array, stations: tuple[float, ...]) -> Array:
+    """Return least and greatest compliance at stations of the last segment, (n, 2) [cm/N]."""
+    return np.array([compliance_range(robot, bar, station) for station in stations])
 
 
 def bending(robot: Robot, bar: Array) -> float:

@@ -22,7 +22,7 @@ from soro_mechanics.validation.model_checks import check_model
 from soro_mechanics.validation.registry import ROBOTS
 from soro_mechanics.validation.report import rows_of, write_report
 
-from soro_mechanics import lie, load_robot, UnknownName
+from soro_mechanics import InvalidInput, lie, load_robot, UnknownName
 from soro_mechanics import stiff_flop_studies as studies
 
 
@@ -140,6 +140,42 @@ def test_the_gap_of_a_deflection_is_that_of_the_two_solutions():
     assert greatest[0, 1] == pytest.approx(gap.max(), abs=1e-9)
 
 
+def test_a_pull_is_solved_and_short_pulls_meet_the_tangent():
+    robot, bar, way = load_robot('stiff_flop'), 1.3 * studies.ONE_PAIR, np.array([-2.0, 0.0, 0.0])
+    rest = robot.forward(studies.BAR * bar)
+    for distance in (0.25, 0.4):
+        force = distance * studies.pull_stiffness(robot, bar, way, distance)
+        moved = robot.forward(rest.actuation, [-force, 0.0, 0.0, 0.0, 0.0, 0.0], rest)
+        assert 100.0 * (rest.tip - moved.tip)[0, 3] == pytest.approx(distance, rel=2e-4)
+    tangent = 0.01 / robot.compliance(rest)[0, 0]
+    assert studies.pull_stiffness(robot, bar, way, 1e-3) == pytest.approx(tangent, rel=1e-3)
+    # Outward, a wire stretches the bent robot: what section 6.2 measured.
+    longer = [studies.pull_stiffness(robot, bar, way, d) for d in (1e-3, 0.25, 0.4)]
+    assert np.all(np.diff(longer) > 0.0)
+    with pytest.raises(InvalidInput, match='distance'):
+        studies.pull_stiffness(robot, bar, way, 1e3)
+
+
+def test_increments_are_those_of_the_experiment():
+    rows = {r.quantity: r for r in rows_of('stiff_flop')}
+    one = rows['bending with the published increments of 0.15 bar']
+    two = rows['bending of two pairs with the published increments, n = 6']
+    for row, label in ((one, '0.15 bar'), (two, 'n = 6')):
+        assert f'{label}: {row.ours.split()[0]}' in row.note
+
+
+def test_what_section_4_says_in_words_has_rows():
+    rows = {r.quantity: r for r in rows_of('stiff_flop')}
+    assert rows['compliance along the segment and with pressure, Fig. 8'].verdict is Verdict.MET
+    alike = rows['elongation ratio, six at 0.9 bar beside one pair at 1.5 bar']
+    assert alike.verdict is Verdict.NOT_MET and '0.30 to 0.46 beside 0.2' in alike.note
+    turned = rows['compliance norm, P1..P4 and P1, P2, P5, P6 at 0.9 bar']
+    assert turned.kind is Kind.CHECK and turned.verdict is Verdict.MET
+    rows = {r.quantity: r for r in rows_of('stiff_flop_two_segment')}
+    assert rows['compliance along x, y, z, configuration f'].verdict is Verdict.MET
+    assert len([r for r in rows.values() if 'Fig. 9' in r.quantity]) == 2
+
+
 def test_models_are_compared_over_all_that_the_limits_allow():
     robot = load_robot('stiff_flop')
     actuations, _ = model_checks._samples(robot, 20)
@@ -167,7 +203,7 @@ def test_what_follows_from_fitted_rows_is_not_predicted():
     rows = {r.quantity: r for r in rows_of('stiff_flop')}
     for name, why in (
         ('tip, growth of the greatest compliance, six 0 to 0.9 bar', 'ratio of two rows'),
-        ('bending with the published increments, n = 6', 'fitted to the same number'),
+        ('bending with the published increments of 0.15 bar', 'fitted to the same number'),
         ('elongation with the published increments, n = 6', 'fitted to the same number'),
         ('y stiffness at rest', 'one over the greatest compliance'),
         ('z stiffness at rest', 'one over the least compliance'),

@@ -8,8 +8,10 @@ import numpy as np
 
 from soro_mechanics import stiff_flop_studies as studies
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.validation.row import boundary, Row, yardstick
+from soro_mechanics.validation.row import boundary, Row, statement, yardstick
 
+SAME = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])  # P1=P2=P7=P8
+ACROSS = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0])  # P1=P2=P9..P12
 LEVERS = (
     'At the tip it depends on where the two bends point: opposite ones keep the lever arms long, '
     'equal ones fold the second segment back'
@@ -19,14 +21,12 @@ LEVERS = (
 def rows() -> list[Row]:
     """Return every row of the two-segment robot."""
     robot, single = load_robot('stiff_flop_two_segment'), load_robot('stiff_flop')
-    return [*_growth(robot), *_norms(robot, single), *_errors(robot)]
+    return [*_growth(robot), *_variation(robot), *_norms(robot, single), *_errors(robot)]
 
 
 def _growth(robot: Robot) -> list[Row]:
-    same = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    across = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0])
     found = []
-    for name, pattern in (('P1=P2=P7=P8', same), ('P1=P2=P9..P12', across)):
+    for name, pattern in (('P1=P2=P7=P8', SAME), ('P1=P2=P9..P12', ACROSS)):
         tips = np.array([_greatest(robot, bar * pattern) for bar in (0.0, 0.3, 0.6, 0.9, 1.2)])
         ratios = tips[:, 1] / tips[:, 0]
         spread = ', '.join(f'{r:.1f}' for r in ratios)
@@ -42,6 +42,34 @@ def _growth(robot: Robot) -> list[Row]:
                 growth, '%', 90.0, 100.0, note=LEVERS if place == 'tip' else '',
             ))  # fmt: skip
     return found
+
+
+def _variation(robot: Robot) -> list[Row]:
+    """Return what section 4.2 says of how the eigenvalues at both tips vary with pressure."""
+    levels = (0.0, 0.3, 0.6, 0.9, 1.2)
+    # (patterns, levels, places, eigenvalues)
+    values = np.array([[_eigenvalues(robot, bar * p) for bar in levels] for p in (SAME, ACROSS)])
+    spread = np.ptp(values, axis=1)
+    least = values[:, :, 1, 0]
+    listed = ', '.join(f'{at[0]:.2f} to {at[-1]:.2f}' for at in least)
+    first, tip = spread[:, 0, -1], spread[:, 1, -1]
+    every = bool(np.all(spread[:, 1] > spread[:, 0]))
+    less = bool(spread[1, 1, 0] < spread[0, 1, 0])
+    q = robot.forward(_configurations()['f'] * studies.BAR)
+    x, y, z = studies.CM_PER_N * np.diag(robot.compliance(q, method='integral'))[:3]
+    return [
+        statement('least compliance at the tip up to 1.2 bar, Fig. 9(a), (b)',
+                  'varies less in (b)', f'{listed} cm/N', less,
+                  '' if less else 'the other way round here'),
+        statement('variation of the eigenvalues, tip and first segment, Fig. 9',
+                  'greater at the tip', f'greatest ones by {tip[0]:.1f} and {tip[1]:.1f}, there '
+                  f'by {first[0]:.1f} and {first[1]:.1f} cm/N', every,
+                  'in cm/N; for its size the greatest one grows less at the tip in (a): see the '
+                  'rows of growth'),
+        statement('compliance along x, y, z, configuration f', 'z much smaller',
+                  f'{x:.1f}, {y:.1f}, {z:.2f} cm/N', z < 0.1 * min(x, y),
+                  'a tenth is our reading of "much"'),
+    ]  # fmt: skip
 
 
 def _norms(robot: Robot, single: Robot) -> list[Row]:
@@ -70,12 +98,15 @@ def _errors(robot: Robot) -> list[Row]:
 
 
 def _greatest(robot: Robot, bar: np.ndarray) -> tuple[float, float]:
+    first, last = _eigenvalues(robot, bar)
+    return float(first[-1]), float(last[-1])
+
+
+def _eigenvalues(robot: Robot, bar: np.ndarray) -> list[np.ndarray]:
+    """Return the principal compliances at the ends of both segments, ascending [cm/N]."""
     q = robot.forward(bar * studies.BAR)
-    first, last = robot.compliance_along(q, method='integral')
-    at_first, at_last = (
-        float(np.linalg.eigvalsh(c[-1][:3, :3])[-1] * studies.CM_PER_N) for c in (first, last)
-    )
-    return at_first, at_last
+    along = robot.compliance_along(q, method='integral')
+    return [np.linalg.eigvalsh(c[-1][:3, :3]) * studies.CM_PER_N for c in along]
 
 
 def _configurations() -> dict[str, np.ndarray]:
