@@ -14,6 +14,7 @@ import sys
 import pytest
 from soro_cli.main import GROUP
 from soro_cli.verbs.mechanics_options import solved
+from soro_mechanics.robot import load_robot
 
 OFFLINE = ('--offline', '--robot', 'stiff_flop')
 
@@ -105,6 +106,31 @@ def test_compliance_offline_is_what_a_load_does():
         difference, rel=1e-3, abs=1e-6
     )
     assert point['principal_compliance'] == sorted(point['principal_compliance'], reverse=True)
+
+
+def test_pulls_on_a_robot_are_held_against_its_model(tmp_path):
+    table = tmp_path / 'pulls.csv'
+    lines = ['fx [N],fy [N],fz [N],x [mm],y [mm],z [mm]']
+    robot = load_robot('stiff_flop')
+    for force in ([0, 0, 0], [1e-3, 0, 0], [0, 1e-3, 0], [0, 0, 1e-3], [0, 0, -1e-3]):
+        place = robot.forward([9e4, 9e4, 0.0], [*force, 0, 0, 0]).tip[:3, 3]
+        lines.append(','.join(map(str, (*force, *(1e3 * place)))))
+    table.write_text('\n'.join(lines), encoding='utf-8')
+    words = ('compliance', '0.9bar', '0.9bar', '0', '--measured', str(table), *OFFLINE)
+    done = soro(*words, '--json')
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer['measured']['pulls'] == 4
+    assert abs(answer['measured']['norm_error']) < 1e-3
+    assert answer['measured']['difference'] < 2e-3
+    shown = soro(*words, '--model', 'lcm').stdout
+    assert float(shown.split('error of the norm')[1].split('%')[0]) < -30.0
+    refused = soro(*words, '--along')
+    assert refused.returncode == 1 and 'leave out --along' in refused.stderr
+    table.write_text(lines[0], encoding='utf-8')
+    refused = soro(*words)
+    assert refused.returncode == 1 and 'at least one row' in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
 
 
 def test_tables_are_for_people_and_carry_units():

@@ -5,8 +5,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
+
+if TYPE_CHECKING:
+    from soro_mechanics.measured_compliance import MeasuredCompliance
 
 SUMMARY = 'how much the tip, or every point of the backbone, gives way under load'
 EPILOG = """\
@@ -14,6 +18,10 @@ examples:
   soro compliance                     at the present actuation
   soro compliance 0.9bar 0 0 --along
   soro compliance --wrench 0 0 -0.5N --method integral
+  soro compliance 0.9bar 0.9bar 0 --measured pulls.csv
+
+pulls.csv: fx [N], fy [N], fz [N], x [mm], y [mm], z [mm] of the tip, axes of base_link; a row
+without force says where it rests.
 """
 ROWS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
@@ -28,14 +36,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--method', choices=('tangent', 'integral'), default='tangent',
         help='exact tangent of the loaded equilibrium, or the published integral',
     )  # fmt: skip
+    parser.add_argument(
+        '--measured', metavar='PULLS.csv',
+        help='the tip only: hold the model against pulls on the robot, recorded in a table',
+    )  # fmt: skip
     add_mechanics_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli import people_units
+    from soro_cli.errors import CliError
     from soro_cli.verbs.mechanics_options import finish, mechanics, solved
 
+    if arguments.measured and arguments.along:
+        raise CliError('--measured is of the tip: leave out --along')
+    measured = _measured(arguments.measured) if arguments.measured else None
     wrench = people_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
         words = arguments.actuation
@@ -51,8 +67,53 @@ def run(arguments: argparse.Namespace) -> int:
             _show_along(answer.points)
         elif answer.points:
             _show_point(answer.points[0], answer.model)
+            if measured is not None:
+                _show_measured(measured, answer.points[0].matrix)
 
-    return finish(answer, arguments.json, show)
+    beside = None
+    if measured is not None and answer.points:
+        beside = {'measured': _as_json(measured, answer.points[0].matrix)}
+    return finish(answer, arguments.json, show, beside)
+
+
+def _measured(file: str) -> MeasuredCompliance:
+    from soro_mechanics.measured_compliance import fit_compliance, read_pulls
+
+    return fit_compliance(*read_pulls(file))
+
+
+def _as_json(measured: MeasuredCompliance, model: list[list[float]]) -> dict[str, object]:
+    return {
+        'matrix': measured.matrix.tolist(), 'deviation': measured.deviation.tolist(),
+        'pulls': measured.pulls, 'residual': measured.residual, 'asymmetry': measured.asymmetry,
+        'norm_error': measured.norm_error(model), 'difference': measured.difference(model),
+    }  # fmt: skip
+
+
+def _show_measured(measured: MeasuredCompliance, model: list[list[float]]) -> None:
+    import numpy as np
+
+    from soro_cli.people_units import shown
+    from soro_cli.tables import print_table
+
+    rows = [
+        (axis, *(f'{1e3 * c:+.4g} +- {1e3 * s:.2g}' for c, s in zip(*line, strict=True)))
+        for axis, *line in zip('xyz', measured.matrix, measured.deviation, strict=True)
+    ]
+    title = f'measured by {measured.pulls} pulls [mm/N], standard deviation by their scatter'
+    print_table(title, ('', 'fx', 'fy', 'fz'), rows)
+    computed = np.array(model)[:3, :3]
+    sizes = [np.linalg.eigvalsh(0.5 * (c + c.T))[::-1] for c in (measured.matrix, computed)]
+    rows = [
+        ('principal compliances', *(', '.join(f'{1e3 * v:.4g}' for v in s) for s in sizes)),
+        ('Frobenius norm',
+         *(f'{1e3 * np.linalg.norm(c):.4g}' for c in (measured.matrix, computed))),
+        ('error of the norm', '', f'{measured.norm_error(computed):+.1%}'),
+        ('norm of the difference', '', f'{measured.difference(computed):.1%}'),
+        ('residual of the pulls', shown(measured.residual, 'm'), ''),
+        ('skew part of a fit without symmetry', f'{measured.asymmetry:.1%}', ''),
+    ]  # fmt: skip
+    print_table('model beside it [mm/N]', ('', 'measured', 'model'), rows)
 
 
 def _show_point(point: object, model: str) -> None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -49,14 +49,23 @@ def mechanics(arguments: argparse.Namespace) -> Iterator[OnlineMechanics | Offli
         yield OnlineMechanics(robot)
 
 
-def finish(answer: object, as_json: bool, show: Callable[[], None]) -> int:
-    """Print an answer, or say why there is none; return the exit code."""
+def finish(
+    answer: object,
+    as_json: bool,
+    show: Callable[[], None],
+    beside: Mapping[str, object] | None = None,
+) -> int:
+    """Print an answer, or say why there is none; return the exit code.
+
+    beside : mapping, optional
+        What stands in the JSON after the answer's own fields.
+    """
     from soro_cli.answers import as_json as as_dictionary
     from soro_cli.tables import note, print_json
 
     code, message = answer.error_code, answer.error_message
     if as_json:
-        print_json(as_dictionary(answer))
+        print_json({**as_dictionary(answer), **(beside or {})})
     else:
         show()
     if code != 0:
