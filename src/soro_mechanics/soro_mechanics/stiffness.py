@@ -105,9 +105,7 @@ def eigenscrews(compliance: Any) -> Eigenscrews:
 def asymmetry(compliance: Any) -> float:
     """Return the norm of the skew part over the norm, lengths in units of the compliance's own."""
     matrix = finite_array('compliance', compliance, (6, 6))
-    linear, angular = abs(np.trace(matrix[:3, :3])), abs(np.trace(matrix[3:, 3:]))
-    length = np.sqrt(linear / angular) if linear > 0.0 and angular > 0.0 else 1.0
-    unit = np.repeat([1.0, length], 3)
+    unit = _comparable(matrix)
     return _skew_part(matrix * np.outer(unit, unit))
 
 
@@ -139,10 +137,11 @@ def stiffness_along(compliance: Any, direction: Any, others: str = 'free') -> fl
     if others == 'free':
         return float(1.0 / (unit @ matrix @ unit))
     if others == 'held':
-        try:
-            return float(unit @ np.linalg.solve(matrix, unit))
-        except np.linalg.LinAlgError:
-            raise InvalidInput('compliance', matrix, REGULAR) from None
+        scale = _comparable(matrix)
+        sizes = np.linalg.svd(matrix * np.outer(scale, scale), compute_uv=False)
+        if sizes[-1] <= ROUND_OFF * sizes[0]:
+            raise InvalidInput('compliance', matrix, REGULAR)
+        return float(unit @ np.linalg.solve(matrix, unit))
     raise InvalidInput('others', others, "'free' or 'held'")
 
 
@@ -197,12 +196,23 @@ def deflection(compliance: Any, pose: Any, wrench: Any) -> Array:
 
 
 def _cholesky(symmetric: Array) -> Array:
-    try:
+    """Return the Cholesky factor of a matrix that is regular beyond round-off.
+
+    The factor alone may pass a matrix without full rank, as round-off has it.
+    """
+    unit = _comparable(symmetric)
+    values = np.linalg.eigvalsh(symmetric * np.outer(unit, unit))
+    if values[0] > ROUND_OFF * values[-1]:
         return np.asarray(np.linalg.cholesky(symmetric), dtype=float)
-    except np.linalg.LinAlgError:
-        values = np.linalg.eigvalsh(symmetric)
-        stable = bool(values[0] > -ROUND_OFF * values[-1])
-        raise InvalidInput('compliance', symmetric, REGULAR if stable else DEFINITE) from None
+    stable = bool(values[0] > -ROUND_OFF * values[-1])
+    raise InvalidInput('compliance', symmetric, REGULAR if stable else DEFINITE)
+
+
+def _comparable(matrix: Array) -> Array:
+    """Return factors (6,) that give rows and columns of a compliance comparable units."""
+    linear, angular = abs(np.trace(matrix[:3, :3])), abs(np.trace(matrix[3:, 3:]))
+    length = np.sqrt(linear / angular) if linear > 0.0 and angular > 0.0 else 1.0
+    return np.repeat([1.0, length], 3)
 
 
 def _ellipsoid(block: Array) -> Ellipsoid:

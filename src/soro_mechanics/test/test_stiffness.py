@@ -126,6 +126,27 @@ def test_a_clamped_place_has_no_asymmetry():
         assert stiffness.asymmetry(np.zeros((6, 6))) == 0.0
 
 
+def test_round_off_gives_a_rigid_direction_no_stiffness():
+    """A factor of Cholesky exists now and then; the numbers that follow from it are noise."""
+    arm = load_robot('spatial_cc')
+    passed = 0
+    for actuation in np.random.default_rng(1).uniform(*arm.limits.T, (100, 3)):
+        matrix = arm.compliance(arm.forward(actuation))
+        try:
+            np.linalg.cholesky(0.5 * (matrix + matrix.T))
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            passed += 1
+        for read in (
+            stiffness.eigenscrews, stiffness.stiffness_of,
+            lambda m: stiffness.stiffness_along(m, [0.0, 0.0, 1.0], 'held'),
+        ):  # fmt: skip
+            with pytest.raises(InvalidInput, match='rigid in some direction'):
+                read(matrix)
+    assert passed  # else this tests nothing
+
+
 def test_a_robot_that_is_rigid_in_some_direction_is_not_called_unstable():
     robot = load_robot('spatial_cc')  # three numbers shape it: its compliance has rank three
     compliance = robot.compliance(robot.forward([2e4, 4e4, 3e4]))
