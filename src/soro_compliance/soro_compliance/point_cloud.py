@@ -12,11 +12,15 @@ from soro_compliance.workspace_analysis import WorkspaceCloud
 
 
 def point_cloud(cloud: WorkspaceCloud, frame_id: str, stamp: Time) -> PointCloud2:
-    """Return the tips of the solved samples, with their compliances where these are known."""
+    """Return the tips of the solved samples, with how soft they are where that is known."""
     columns, names = [cloud.points], ['x', 'y', 'z']
     if len(cloud.compliance):
         columns.append(cloud.compliance[cloud.solved])
         names += ['min_compliance', 'max_compliance']
+        screws = cloud.eigenstiffness[cloud.solved]
+        if np.isfinite(screws).all():  # not of a model that is rigid in some direction
+            columns.append(screws)
+            names += ['min_eigenstiffness', 'max_eigenstiffness']
     data = np.ascontiguousarray(np.column_stack(columns), dtype='<f4')
     message = PointCloud2(
         height=1, width=len(data), is_bigendian=False, is_dense=True,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 import json
 import math
@@ -21,7 +22,7 @@ from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.model import Batch
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
-from soro_mechanics.stiffness import ellipsoids
+from soro_mechanics.stiffness import eigenscrews, ellipsoids
 from soro_mechanics.whole_file import write_whole
 from soro_node.requests import forward_from, quick_start_of
 
@@ -48,12 +49,16 @@ class WorkspaceCloud:
     codes : ndarray of int, shape (n,)
     compliance : ndarray, shape (n, 2) [m/N]
         Smallest and largest principal compliance; shape (0, 2) when it was not asked for.
+    eigenstiffness : ndarray, shape (n, 2) [N]
+        Least positive and greatest one, as Shi's Figure 10 maps them; like `compliance`, NaN where
+        a model has less than six elastic freedoms.
     """
 
     actuation: Array
     tip: Array
     codes: NDArray[np.int64]
     compliance: Array
+    eigenstiffness: Array
 
     @property
     def solved(self) -> NDArray[np.bool_]:
@@ -196,12 +201,13 @@ def analyze(
         np.concatenate([p[0] for p in parts]),
         np.concatenate([p[1] for p in parts]),
         np.concatenate([p[2] for p in parts]),
+        np.concatenate([p[3] for p in parts]),
     )
 
 
 def _solve(
     robot: Robot, actuations: Array, wrench: Array, with_compliance: bool, batch: Batch | None
-) -> tuple[Array, NDArray[np.int64], Array]:
+) -> tuple[Array, NDArray[np.int64], Array, Array]:
     count = len(actuations)
     tips = np.full((count, 4, 4), np.nan)
     codes = np.full(count, int(Code.NONE), dtype=np.int64)
@@ -209,7 +215,7 @@ def _solve(
     if batch is not None:
         tips, solved = batch.solve(actuations)
         left = np.flatnonzero(~solved)
-    principal = np.full((count if with_compliance else 0, 2), np.nan)
+    principal, screws = np.full((2, count if with_compliance else 0, 2), np.nan)
     near: Configuration | None = None
     for i in left:
         q = forward_from(robot, actuations[i], wrench, (), quick_start_of(robot, near))
@@ -218,9 +224,13 @@ def _solve(
             continue
         near, tips[i] = q, q.tip
         if with_compliance:
-            values = ellipsoids(robot.compliance(q))[0].values
+            matrix = robot.compliance(q)
+            values = ellipsoids(matrix)[0].values
             principal[i] = values[-1], values[0]
-    return tips, codes, principal
+            with suppress(InvalidInput):  # rigid in some direction: it has none
+                found = eigenscrews(matrix).values
+                screws[i] = found[2], found[0]
+    return tips, codes, principal, screws
 
 
 def _hull(points: Array) -> Any:
@@ -325,7 +335,8 @@ def _save_npz(
 ) -> None:
     np.savez_compressed(
         file, actuator_name=names, actuation=cloud.actuation, tip=cloud.tip, code=cloud.codes,
-        principal_compliance=cloud.compliance, origin=json.dumps(dict(origin)),
+        principal_compliance=cloud.compliance, eigenstiffness=cloud.eigenstiffness,
+        origin=json.dumps(dict(origin)),
     )  # fmt: skip
 
 
@@ -336,6 +347,7 @@ def _save_csv(
     columns = [cloud.actuation, cloud.tip[:, :3, 3], cloud.codes[:, None].astype(float)]
     header = [*names, 'x [m]', 'y [m]', 'z [m]', 'code']
     if len(cloud.compliance):
-        columns.append(cloud.compliance)
+        columns += [cloud.compliance, cloud.eigenstiffness]
         header += ['min_compliance [m/N]', 'max_compliance [m/N]']
+        header += ['min_eigenstiffness [N]', 'max_eigenstiffness [N]']
     np.savetxt(file, np.column_stack(columns), '%.9g', ',', header=','.join(header), comments='')

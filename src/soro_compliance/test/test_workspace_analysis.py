@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import csv
 import json
 
+from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
+from soro_compliance.point_cloud import point_cloud
 from soro_mechanics.errors import InvalidInput
 
 from soro_compliance import workspace_analysis as analysis
@@ -78,6 +80,30 @@ def test_batch_equals_single_solves(robot):
         assert cloud.tip[i] == pytest.approx(q.tip, abs=1e-9)
         values = np.linalg.eigvalsh(robot.compliance(q)[:3, :3])
         assert cloud.compliance[i] == pytest.approx([values[0], values[-1]], rel=1e-6)
+
+
+def test_eigenstiffness_is_that_of_the_published_decomposition(coupled):
+    samples = analysis.grid_samples(coupled, *coupled.limits.T, 8)
+    cloud = run(coupled, samples, compliance=True)
+    swap = np.roll(np.eye(6), 3, axis=0)
+    for actuation, found in zip(samples, cloud.eigenstiffness, strict=True):
+        # K Delta x = tau x, by another solver.
+        compliance = coupled.compliance(coupled.forward(actuation))
+        values = np.linalg.eigvals(np.linalg.solve(compliance, swap)).real
+        positive = values[values > 0.0]
+        assert found == pytest.approx([positive.min(), positive.max()], rel=1e-6)
+    message = point_cloud(cloud, 'base_link', Time())
+    assert [f.name for f in message.fields][5:] == ['min_eigenstiffness', 'max_eigenstiffness']
+    table = np.frombuffer(bytes(message.data), '<f4').reshape(-1, 7)
+    np.testing.assert_allclose(table[:, 5:], cloud.eigenstiffness, rtol=1e-6)
+
+
+def test_a_model_that_is_rigid_somewhere_has_no_eigenstiffness(robot):
+    samples = analysis.random_samples(robot, *robot.limits.T, 5, seed=1)
+    cloud = run(robot, samples, compliance=True)
+    assert np.isfinite(cloud.compliance).all() and np.isnan(cloud.eigenstiffness).all()
+    fields = [f.name for f in point_cloud(cloud, 'base_link', Time()).fields]
+    assert fields == ['x', 'y', 'z', 'min_compliance', 'max_compliance']
 
 
 def test_cancelling_stops_early(robot):

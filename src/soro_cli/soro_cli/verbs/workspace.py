@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='random instead of a regular grid; always with more than 12 actuators',
     )  # fmt: skip
     parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--compliance', action='store_true', help='principal compliances too')
+    parser.add_argument(
+        '--compliance', action='store_true', help='principal compliances and eigenstiffness too'
+    )
     parser.add_argument('--save', default='', help='.npz or .csv, on the machine of the node')
     parser.add_argument('--model', default='', help="default: the node's")
     parser.add_argument('--wrench', nargs='+', metavar='F', help='load at the tip')
