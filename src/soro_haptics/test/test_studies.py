@@ -15,7 +15,14 @@ from soro_haptics.studies.rendering_experiments import (
     line,
     stiffness_curves,
 )
-from soro_haptics.studies.sensing_experiments import force_ellipsoid, Motors, sensing_errors
+from soro_haptics.studies.sensing_experiments import (
+    _hold_aside,
+    ASIDE,
+    force_ellipsoid,
+    Motors,
+    sensing_errors,
+)
+from soro_haptics.studies.three_cases import three_cases, turn_against_wall
 from soro_haptics.studies.virtual_bench import BenchSetup, SOFTER, VirtualBench
 from soro_haptics.studies.workspace_maps import MATERIALS, tilt_maps, TORQUES, workspace_maps
 from soro_mechanics.virtual_environment import Control
@@ -38,6 +45,32 @@ def test_springs_below_and_above_the_natural_stiffness_are_felt_as_asked(make):
     for curve in (soft, stiff):
         assert curve.felt == pytest.approx(SOFTER * curve.asked, rel=0.02)
         assert curve.lowest_energy > -0.3
+
+
+def test_the_three_published_cases_are_ordered_in_translation_and_rotation(make):
+    found = {(c.direction, c.name): c for c in three_cases(make)}
+    for direction in ('x', 'turn 1'):
+        free, held, stiff = (
+            found[direction, name] for name in ('free space', 'motors held', 'position control')
+        )
+        assert free.felt < 0.3 * held.felt and stiff.felt > 3.0 * held.felt
+        assert held.felt == pytest.approx(held.natural, rel=0.15)
+        assert min(c.lowest_energy for c in (free, stiff)) > -0.3
+
+
+def test_a_turn_against_the_wall_is_light_until_it_and_heavy_there(make):
+    turn = turn_against_wall(make)
+    assert 0.0 < turn.towards < 0.2 * turn.at_wall
+    assert turn.back < 0.1 * turn.at_wall
+
+
+def test_motors_that_are_held_aside_hold_the_handle_there(make):
+    errors = sensing_errors(make, Motors.HELD_ASIDE, 100)
+    assert np.all(errors.place_share < 0.055)
+    bench = make((), BenchSetup(grip=np.zeros((5, 5))))
+    bench.held = True
+    _hold_aside(bench)
+    np.testing.assert_allclose(bench.place[:3], ASIDE, atol=3e-4)
 
 
 def test_the_circle_is_held_to_a_millimetre_and_the_hand_gets_no_energy(make):

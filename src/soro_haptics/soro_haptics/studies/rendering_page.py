@@ -36,6 +36,7 @@ from soro_haptics.studies.rendering_experiments import (
     stiffness_curves,
 )
 from soro_haptics.studies.sensing_experiments import (
+    ASIDE,
     DIRECTIONS,
     force_ellipsoid,
     ForceEllipsoid,
@@ -44,6 +45,13 @@ from soro_haptics.studies.sensing_experiments import (
     sensing_errors,
     SensingErrors,
     workspace,
+)
+from soro_haptics.studies.three_cases import (
+    Case,
+    three_cases,
+    three_cases_text,
+    turn_against_wall,
+    TurnAgainstWall,
 )
 from soro_haptics.studies.two_rates_section import (
     compare_rates,
@@ -71,6 +79,8 @@ class Findings:
 
     report: CalibrationReport
     curves: list[Rendered]
+    cases: list[Case]
+    turn: TurnAgainstWall
     walls: CompliantWalls
     followed: list[Followed]
     sliding: list[list[float]]
@@ -97,7 +107,8 @@ def run_experiments(robot: Robot) -> Findings:
 
     paths = [f(make, c) for f in (line, circle) for c in Control]
     return Findings(
-        report, stiffness_curves(make, SPRINGS), press_compliant_walls(make, make_moving),
+        report, stiffness_curves(make, SPRINGS), three_cases(make), turn_against_wall(make),
+        press_compliant_walls(make, make_moving),
         [angle_limit(make), box(make), *paths],
         [[felt_damping(make, b, rate) for rate in RATES] for b in DAMPINGS],
         [contact(make, speed) for speed in SPEEDS],
@@ -112,8 +123,9 @@ def write_rendering_page(robot: Robot, page: Path, picture: Path) -> None:
     draw(found, picture)
     text = '\n\n'.join([
         _head(robot, page, picture), _calibration(found.report), _stiffness(found.curves),
-        compliant_section(found.walls), _followed(found.followed), _sliding(found.sliding),
-        _contacts(found.contacts), _energy(found),
+        three_cases_text(found.cases, found.turn), compliant_section(found.walls),
+        _followed(found.followed), _sliding(found.sliding), _contacts(found.contacts),
+        _energy(found),
         _errors(found.errors, workspace(robot)), _ellipsoid(found.ellipsoid),
         f'{TWO_RATES_TEXT}\n\n{_table(TWO_RATES_HEAD, two_rates_rows(found.rates))}',
         as_built_text(found.built), _fitted_as_built(found.built), _sensed_as_built(found.built),
@@ -228,7 +240,7 @@ def _contacts(contacts: list[Contact]) -> str:
 
 
 def _energy(found: Findings) -> str:
-    every = [c.lowest_energy for c in found.curves]
+    every = [c.lowest_energy for c in (*found.curves, *found.cases)]
     every += [f.lowest_energy for f in found.followed] + [c.lowest_energy for c in found.contacts]
     return (
         '## Energy monitor\n\nThe hand may get 0.300 J more than it gave. Least balance in all '
@@ -248,7 +260,8 @@ def _errors(errors: list[SensingErrors], reached: Array) -> str:
         f'{REACH:.0%} of the workspace in every direction and turns them through the legs. Free '
         'space: the same motion, the motors give way to the sensed force. Motors held: the hand '
         'presses, with 3.6 N across, 2 N along the handle and 0.19 N m; errors of the force are '
-        'of these, in all rows. Workspace: all that the motors reach without a hand, '
+        f'of these, in all rows. Aside: they hold the handle {1e3 * ASIDE[0]:.0f} mm along x. '
+        'Workspace: all that the motors reach without a hand, '
         f'{_extent(reached)} from one end to the other (their travel is assumed). Published: 2 to '
         f'5.5 % of the workspace.\n\n{_sensed(errors)}'
     )

@@ -23,6 +23,7 @@ DIRECTIONS = ('x', 'y', 'z', 'turn 1', 'turn 2')
 REACH = 0.6  # of the workspace, that a hand moves through
 # N, N m: moves the handle 15 mm and 0.15 rad where the motors are held.
 PUSH = np.array([3.6, 3.6, 2.0, 0.19, 0.19])
+ASIDE = np.array([0.015, 0.0, 0.0])  # m, where motors that are held aside hold the handle
 STEPS = 4  # from rest to a corner of the motors' travel
 
 
@@ -32,6 +33,7 @@ class Motors(Enum):
     OFF = 'motors off'  # no torque: free to turn, as in Fig. 8
     FREE_SPACE = 'free space'  # rendered: they give way to the sensed force
     HELD = 'motors held'  # as in Fig. 9
+    HELD_ASIDE = 'motors held aside'  # where they hold the handle at an offset, as there
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,12 @@ def sensing_errors(
     With the motors held the hand presses, otherwise it moves, back and forth in `ticks` for every
     direction.
     """
-    held = motors is Motors.HELD
+    held = motors in (Motors.HELD, Motors.HELD_ASIDE)
     setup = BenchSetup() if setup is None else setup
     bench = make((), replace(setup, grip=np.zeros((5, 5))) if held else setup)
     bench.held, bench.off = held, motors is Motors.OFF
+    if motors is Motors.HELD_ASIDE:
+        _hold_aside(bench)
     whole = workspace(bench.robot)
     rows = []
     for direction in range(5):
@@ -116,6 +120,19 @@ def sensing_errors(
         motors.value, np.ptp(place, axis=0), wrong_place, wrong_place / whole, wrong_force,
         wrong_force / (2.0 * PUSH),
     )  # fmt: skip
+
+
+def _hold_aside(bench: VirtualBench, seconds: float = 0.5) -> None:
+    """Move the motors to where they hold the handle aside, as the model has it, and wait."""
+    pose = np.eye(4)
+    pose[:3, 3] = ASIDE
+    ports = HapticDevice(bench.robot).reach(pose)
+    if ports is None:
+        raise SoroError(f'the motors do not hold the handle at {ASIDE} m')
+    ticks = round(seconds * bench.setup.rate)
+    for tick in range(2 * ticks):
+        bench.held_at = min(1.0, (tick + 1) / ticks) * ports.angle
+        bench.step(np.zeros(5))
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,8 @@ class VirtualBench:
         # What the motors will get, oldest first.
         self._queue = deque([self.angle.copy()] * self.setup.delay)
         self._settle = 1.0 - math.exp(-self.dt / MOTOR_LAG)
-        self.held = False  # the motors stay at zero
+        self.held = False  # the motors stay at `held_at`
+        self.held_at = np.zeros_like(self.angle)  # rad
         self.off = False  # nothing turns the motors but the legs
         self.failures = 0
 
@@ -237,7 +238,7 @@ class VirtualBench:
         elongation = self._gain * (self.counts() - self._offset)
         code = self.loop.tick(STEP * np.round(self.angle / STEP), elongation)
         self.failures += code is not Code.NONE
-        command = np.zeros_like(self.angle) if self.held else self.loop.law.command.copy()
+        command = (self.held_at if self.held else self.loop.law.command).copy()
         self._queue.append(command)
         self.failures += self.loop.advance() is Code.UNSTABLE
 

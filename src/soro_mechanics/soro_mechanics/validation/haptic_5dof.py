@@ -13,6 +13,7 @@ from soro_mechanics.lie import so3_log
 from soro_mechanics.rendering import rendering_setup
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.sensing import sensing_setup
+from soro_mechanics.stiffness import stiffness_along
 from soro_mechanics.validation import haptic_5dof_workspace
 from soro_mechanics.validation.measured_page import (
     HAPTIC_LOOP,
@@ -21,7 +22,7 @@ from soro_mechanics.validation.measured_page import (
     measured_statement,
     span,
 )
-from soro_mechanics.validation.row import Kind, number, Row, yardstick
+from soro_mechanics.validation.row import Kind, number, Row, statement, yardstick
 from soro_mechanics.virtual_environment import (
     published_environment,
     VirtualEnvironment,
@@ -39,7 +40,10 @@ LOOP = (HAPTIC_LOOP, '500 Hz, classic CAN')
 def rows() -> list[Row]:
     """Return every row of the robot."""
     robot = load_robot('haptic_5dof')
-    return [*haptic_5dof_workspace.rows(robot), *_rendering(robot), *_studied(), *_yardsticks()]
+    return [
+        *_structure(robot), *haptic_5dof_workspace.rows(robot), *_rendering(robot), *_studied(),
+        *_yardsticks(),
+    ]  # fmt: skip
 
 
 class _Bench:
@@ -77,6 +81,23 @@ class _Bench:
         self.command = self.loop.law.command.copy()
         self.loop.advance()
         return self.place()
+
+
+def _structure(robot: Robot) -> list[Row]:
+    """Return what the paper says of mesh and structure."""
+    rods = robot.description.structure['network'].rods
+    elements = [len(rod.fractions) - 1 for rod in rods]
+    frames = sum(elements) + 1  # the last of a rod is the handle's
+    compliance = robot.compliance(robot.forward(np.zeros(len(robot.actuators))))
+    x, y, z = (stiffness_along(compliance, [0.0, 0.0, 0.0, *axis]) for axis in np.eye(3))
+    return [
+        statement('coordinates of the model', '84 nodes and the handle, 510',
+                  f'{frames - 1} nodes and the handle, {6 * frames}', 6 * frames == 510,
+                  'the published mesh, 14 elements per leg, is in the robot file', Kind.FITTED),
+        yardstick('stiffness about the axis of the handle, motors held', 'very stiff',
+                  f'{z:.2f} N m/rad, {x:.2f} and {y:.2f} N m/rad across it, '
+                  f'{z / max(x, y):.1f} times', 'the paper does not say in numbers what very is'),
+    ]  # fmt: skip
 
 
 def _rendering(robot: Robot) -> list[Row]:
@@ -119,6 +140,7 @@ def _studied() -> list[Row]:
             'simulated device; motors held first, then springs of rising stiffness '
             f'({HAPTIC_STUDIES})',
         ),
+        *(_three_cases(direction, figure) for direction, figure in (('x', 14), ('turn 1', 15))),
         yardstick(
             'coefficients of a flex sensor', '3 or fewer',
             span([f'{1 + len(cell.split())}' for cell in _calibration('nodes')]),
@@ -133,8 +155,43 @@ def _studied() -> list[Row]:
     ]  # fmt: skip
 
 
+def _three_cases(direction: str, figure: int) -> Row:
+    """Return the row of the stiffness in the three cases of a figure."""
+    felt = [
+        cell for case in ('free space', 'motors held', 'position control')
+        for cell in measured(HAPTIC_STUDIES, 'Motors held, free space', f'{case} | {direction}',
+                             'of the natural stiffness')
+    ]  # fmt: skip
+    return measured_statement(
+        f'stiffness in free space, motors held, position control, {direction}, Fig. {figure}',
+        'lower and higher than with motors held', felt, '{} of the natural one',
+        lambda shares: shares[0] < 0.9 * shares[1] and shares[2] > 1.1 * shares[1],
+        f'largest force over largest displacement, simulated device ({HAPTIC_STUDIES})',
+    )  # fmt: skip
+
+
 def _calibration(column: str) -> list[str]:
     return measured(HAPTIC_STUDIES, 'As built: fit of the sensors', '*', column)
+
+
+def _force(state: str) -> str:
+    return span(
+        measured(HAPTIC_STUDIES, 'As built: the sensed', state, 'of what is pressed')
+    )  # fmt: skip
+
+
+def _aside() -> Row:
+    """Return how the hand is sensed about the middle and about an offset (Fig. 9)."""
+    middle, aside = (
+        span(measured(HAPTIC_STUDIES, 'As built: the sensed', state, 'of the workspace'))
+        for state in ('motors held', 'motors held aside')
+    )
+    return yardstick(
+        'sensed pose, motors held in the middle and aside, Fig. 9', 'more accurate in the middle',
+        f'{middle} in the middle, {aside} aside, of the workspace',
+        'theirs is against motion capture, at an offset that is not printed; ours on the plant '
+        f'and sensors of the row above, whose errors are assumed ({HAPTIC_STUDIES})',
+    )  # fmt: skip
 
 
 def _yardsticks() -> list[Row]:
@@ -159,6 +216,14 @@ def _yardsticks() -> list[Row]:
             f'{off} motors off, {held} held',
             'theirs is against motion capture; ours in simulation, on the plant and sensors of '
             f'the row above ({HAPTIC_STUDIES})',
+        ),
+        _aside(),
+        yardstick(
+            'sensed force of the hand, Fig. 11', 'a figure, no number',
+            f'{_force("motors held")} of what is pressed, motors held, {_force("free space")} '
+            'in free space',
+            'theirs is against a force sensor, along and about one axis; ours in simulation, in '
+            f'five directions, on the plant and sensors of the rows above ({HAPTIC_STUDIES})',
         ),
         yardstick(
             'forward model against motion capture', '0.15 cm, 0.015 rad', '',
