@@ -35,7 +35,7 @@ def rows() -> list[Row]:
     """Return every row of the robot."""
     robot = load_robot('soft_parallel', model='ancf')
     return [
-        *_mesh(robot), *_workspace(robot), *_design(robot), _round_trip(robot),
+        *_mesh(robot), *_workspace(robot), _one_leg(robot), *_design(robot), _round_trip(robot),
         *_times(), *_errors(),
     ]  # fmt: skip
 
@@ -83,6 +83,22 @@ def _workspace(robot: Robot) -> list[Row]:
                   f'{turn[2]:.1f} deg against {turn[0]:.0f} and {turn[1]:.0f} deg about x and y',
                   turn[2] < 0.1 * min(turn[0], turn[1])),
     ]  # fmt: skip
+
+
+def _one_leg(robot: Robot) -> Row:
+    """Return where one leg alone moves the platform (Fig. 10, 11: without numbers)."""
+    top = robot.limits[0, 1]
+    tips = [100.0 * robot.forward([p, 0.0, 0.0]).tip[:3, 3] for p in np.linspace(0.0, top, 4)]
+    moved = '; '.join(
+        f'{1e-3 * share * top / 3:.0f} kPa ' + ', '.join(f'{x:.1f}' for x in tip - tips[0] + 0.0)
+        for share, tip in enumerate(tips) if share
+    )  # fmt: skip
+    return yardstick(
+        'displacement of the platform by one leg, Fig. 11', 'a figure, no number',
+        f'x, y, z at {moved} cm',
+        'the paper draws measurement, finite elements and its model; the curves lambda(P) behind '
+        'it are drawn too',
+    )  # fmt: skip
 
 
 def _design(robot: Robot) -> list[Row]:
