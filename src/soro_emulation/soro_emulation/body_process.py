@@ -1,11 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The body of the emulated robot in a process of its own.
-
-Loading, compiling and solving a model holds the interpreter for tens or hundreds of milliseconds;
-a device that does not answer for so long counts as lost. So the device and its time run in the
-emulator, and the shape is asked of this process, one request at a time.
-"""
+"""The body of the emulated robot in a process of its own, asked one request at a time."""
 
 from __future__ import annotations
 
@@ -13,22 +8,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
 import os
-import signal
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 from soro_mechanics.configuration import Configuration
-from soro_mechanics.errors import SoroError
-from soro_node.parent_death import OWN_GROUP
 
+from soro_emulation.asked_process import answer, AskedProcess
 from soro_emulation.device_emulator import Array
 
 NICE = 5  # the device comes first on a busy computer
 
 
-class BodyProcess:
+class BodyProcess(AskedProcess):
     """The emulator's side.
 
     Parameters
@@ -46,19 +37,7 @@ class BodyProcess:
     def __init__(self, robot_file: str, device: str) -> None:
         self.error = ''
         self._asked: Any = 'loading'
-        ours, theirs = os.pipe(), os.pipe()
-        environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
-        arguments = [robot_file, device, str(theirs[0]), str(ours[1])]
-        self._process = subprocess.Popen(
-            [sys.executable, '-m', 'soro_emulation.body_process', *arguments],
-            env=environment,
-            pass_fds=(theirs[0], ours[1]),
-            **OWN_GROUP,  # Ctrl-C is for the emulator, which ends this process
-        )
-        os.close(theirs[0])
-        os.close(ours[1])
-        self._answers = Connection(ours[0], writable=False)
-        self._questions = Connection(theirs[1], readable=False)
+        super().__init__('soro_emulation.body_process', robot_file, device)
 
     def ask(self, actuation: Array, wrench: Array, tag: Any) -> bool:
         """Ask for the shape, unless an answer is due; whether it was asked.
@@ -97,13 +76,6 @@ class BodyProcess:
             return None
         return None if result is None else (tag, result)
 
-    def stop(self) -> None:
-        """End the process."""
-        self._questions.close()
-        self._answers.close()
-        self._process.terminate()
-        self._process.wait()
-
 
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the body, say so, and answer until the emulator is gone."""
@@ -126,17 +98,8 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the process: robot file, device, two file descriptors."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)
-    robot_file, device, read_from, write_to = arguments or sys.argv[1:]
-    questions = Connection(int(read_from), writable=False)
-    answers = Connection(int(write_to), readable=False)
-    try:
-        serve(robot_file, device, questions, answers)
-    except (EOFError, BrokenPipeError):
-        pass  # the emulator has ended
-    except SoroError as error:
-        answers.send(str(error))
+    answer(serve, arguments)
 
 
 if __name__ == '__main__':

@@ -18,13 +18,12 @@ from soro_emulation.creep import Creep, read_creep
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.dspace_board import DspaceBoard, SCALE
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
-from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
+from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
 from soro_emulation.regulator import read_regulator
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 
-BENCH_FAULTS = ('leak', 'blocked', 'stuck_open', 'sensor', 'sensor_frozen')
 BOARD_FAULTS = ('supply', 'reboot', 'repeat', 'protocol', 'channels')
-FAULTS = ('none', *BENCH_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
+FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
 
 
 class DspaceEmulator(DeviceEmulator):
@@ -87,8 +86,8 @@ class DspaceEmulator(DeviceEmulator):
         with self._lock:
             if fault == 'none':
                 self._repair()
-            elif fault in BENCH_FAULTS:
-                self._break_channel(fault, actuator_index(values, self._names), values)
+            elif fault in CHANNEL_FAULTS:
+                self._break_channel(fault, values)
             elif fault in BOARD_FAULTS:
                 self._break_board(fault, values)
 
@@ -112,19 +111,11 @@ class DspaceEmulator(DeviceEmulator):
         board = self._board
         board.repeats, board.major, board.channels = False, 1, CHANNELS
 
-    def _break_channel(self, fault: str, index: int, values: dict[str, Any]) -> None:
-        regulators, inputs = self._bench.regulators, self._bench.inputs
-        if fault == 'leak':
-            regulators.leak[index] = finite(values, 'rate', 20.0)
-        elif fault == 'blocked':
-            regulators.blocked[index] = True
-        elif fault == 'stuck_open':
-            regulators.stuck_open[index] = True
-        elif fault == 'sensor':
-            inputs.forced[index] = finite(values, 'voltage', -0.5)
-        else:
-            for each in range(CHANNELS) if values.get('all') else (index,):
-                inputs.freeze(each)
+    def _break_channel(self, fault: str, values: dict[str, Any]) -> None:
+        index = actuator_index(values, self._names)
+        everywhere = fault == 'sensor_frozen' and values.get('all')
+        for each in range(CHANNELS) if everywhere else (index,):
+            self._bench.break_channel(fault, each, values)
 
     def _break_board(self, fault: str, values: dict[str, Any]) -> None:
         board = self._board

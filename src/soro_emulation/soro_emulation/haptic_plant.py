@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The body of an emulated haptic device with a hand on it, in a process of its own.
 
-Motor angles and what the hand does go in, elongations of the flex strips come back. As for
-`body_process`: compiling and solving the model must not hold up the device's wire.
+Motor angles and what the hand does go in, elongations of the flex strips come back.
 
 With ``emulator.can.dynamics`` in the robot file handle and legs have mass and damping
 (`soro_mechanics.handle_dynamics`) and move in real time; without it hand and device are in balance
@@ -16,17 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 import gc
 from multiprocessing.connection import Connection
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.errors import SoroError
 from soro_mechanics.section import Section
-from soro_node.parent_death import OWN_GROUP
+
+from soro_emulation.asked_process import answer, AskedProcess
 
 Array = NDArray[np.float64]
 
@@ -181,7 +176,7 @@ def read_damping_ratio(device: Section) -> float | None:
         return float(item.number('damping_ratio', minimum=0.0, maximum=1.0))
 
 
-class HapticPlantProcess:
+class HapticPlantProcess(AskedProcess):
     """The emulator's side; `error` says why there is no plant, empty while there is one."""
 
     def __init__(self, robot_file: str, device: str, sensors: int) -> None:
@@ -190,17 +185,7 @@ class HapticPlantProcess:
         self.ready = False
         self._lock = threading.Lock()
         self._waiting = True  # for the plant to say that it is loaded
-        ours, theirs = os.pipe(), os.pipe()
-        environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
-        self._process = subprocess.Popen(
-            [sys.executable, '-m', 'soro_emulation.haptic_plant', robot_file, device,
-             str(theirs[0]), str(ours[1])],
-            env=environment, pass_fds=(theirs[0], ours[1]), **OWN_GROUP,
-        )  # fmt: skip
-        os.close(theirs[0])
-        os.close(ours[1])
-        self._answers = Connection(ours[0], writable=False)
-        self._questions = Connection(theirs[1], readable=False)
+        super().__init__('soro_emulation.haptic_plant', robot_file, device)
 
     def update(self, angle: Array, hand: Hand, wrench: Array, now: float) -> bool:
         """Take an answer that has come, and ask again; never waits. Safe from any thread.
@@ -235,13 +220,6 @@ class HapticPlantProcess:
             self._waiting = True
         return new
 
-    def stop(self) -> None:
-        """End the process."""
-        self._questions.close()
-        self._answers.close()
-        self._process.terminate()
-        self._process.wait()
-
 
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the plant, answer once for the rest shape, then whatever is asked."""
@@ -260,16 +238,7 @@ def _parts(state: PlantState) -> tuple[Array, Array, Array]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the process: robot file, device, two file descriptors."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    robot_file, device, read_from, write_to = arguments or sys.argv[1:]
-    questions = Connection(int(read_from), writable=False)
-    answers = Connection(int(write_to), readable=False)
-    try:
-        serve(robot_file, device, questions, answers)
-    except (EOFError, BrokenPipeError):
-        pass  # the emulator has ended
-    except SoroError as error:
-        answers.send(str(error))
+    answer(serve, arguments)
 
 
 if __name__ == '__main__':

@@ -103,7 +103,8 @@ class NidaqEmulator(DeviceEmulator):
         elif fault == 'supply':
             self._bench.regulators.supply = finite(values, 'pressure', 0.0)
         else:
-            self._break_channel(fault, actuator_index(values, self._bench.names), values)
+            index = actuator_index(values, self._bench.names)
+            self._bench.break_channel(fault, index, values)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -117,19 +118,6 @@ class NidaqEmulator(DeviceEmulator):
     def stop(self) -> None:
         """Stop listening."""
         self._server.stop()
-
-    def _break_channel(self, fault: str, index: int, values: dict[str, Any]) -> None:
-        regulators, inputs = self._bench.regulators, self._bench.inputs
-        if fault == 'leak':
-            regulators.leak[index] = finite(values, 'rate', 20.0)
-        elif fault == 'blocked':
-            regulators.blocked[index] = True
-        elif fault == 'stuck_open':
-            regulators.stuck_open[index] = True
-        elif fault == 'sensor':
-            inputs.forced[index] = finite(values, 'voltage', -0.5)
-        else:
-            inputs.freeze(index)
 
     def _volts(self, terminals: list[str]) -> list[float]:
         all_volts = self._bench.monitors(time.monotonic())

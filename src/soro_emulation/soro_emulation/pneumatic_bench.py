@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import threading
+from typing import Any
 
 import numpy as np
 
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties, Array
 from soro_emulation.event_log import EventLog
+from soro_emulation.injected_fault import finite
 from soro_emulation.regulator import RegulatorBank, RegulatorProperties
 from soro_emulation.safety_relay import RelayProperties, SafetyRelay
 
+CHANNEL_FAULTS = ('leak', 'blocked', 'stuck_open', 'sensor', 'sensor_frozen')
 VENTED, PRESSURISED = 0.02, 0.05  # of the range: reported in the log with a gap in between
 
 
@@ -105,6 +108,19 @@ class PneumaticBench:
             self.advance(now)
             if self.regulators.supplied == opened:
                 self._switch(not opened, now)
+
+    def break_channel(self, fault: str, index: int, values: dict[str, Any]) -> None:
+        """Inject one of `CHANNEL_FAULTS` into a regulator or the monitor beside it."""
+        if fault == 'leak':
+            self.regulators.leak[index] = finite(values, 'rate', 20.0)
+        elif fault == 'blocked':
+            self.regulators.blocked[index] = True
+        elif fault == 'stuck_open':
+            self.regulators.stuck_open[index] = True
+        elif fault == 'sensor':
+            self.inputs.forced[index] = finite(values, 'voltage', -0.5)
+        else:
+            self.inputs.freeze(index)
 
     def monitors(self, now: float) -> Array:
         """Convert every monitor [V]."""

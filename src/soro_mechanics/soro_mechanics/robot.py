@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 import os
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from soro_mechanics import registry
 from soro_mechanics.actuators import Actuator, limit_violations
-from soro_mechanics.array_input import all_finite, finite_array, has_shape, pose_array
+from soro_mechanics.array_input import all_finite, finite_array
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.conditioning import Conditioning, conditioning
 from soro_mechanics.configuration import (
@@ -21,7 +20,6 @@ from soro_mechanics.configuration import (
     Configuration,
     InverseSolution,
     Load,
-    LoadAxes,
     Task,
 )
 from soro_mechanics.errors import InvalidInput, UnknownName
@@ -29,13 +27,19 @@ from soro_mechanics.model import Model
 from soro_mechanics.numba_start import load_numba
 from soro_mechanics.other_starts import OtherStarts
 from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.robot_input import (
+    load_tuple,
+    method_name,
+    pose_and_task,
+    positive,
+    whole,
+    wrench_array,
+)
 from soro_mechanics.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.status import Code
 
-POSITIVE = 'a finite number greater than zero'
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
 CONVERGED = 'a converged Configuration'
-Kind = TypeVar('Kind', bound=Enum)
 
 
 def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot:
@@ -148,7 +152,7 @@ class Robot:
             Not finite, of another size, or so large that the result is not finite.
         """
         values = finite_array('actuation', actuation, (len(self.actuators),))
-        load, further = self._wrench(wrench), self._loads(loads)
+        load, further = wrench_array(wrench), load_tuple(loads, self._model)
         try:
             q = self._model.forward(values, load, further, self._gravity, self._guess(guess))
             # What was not solved holds no numbers and says so in its status.
@@ -193,12 +197,12 @@ class Robot:
         InverseSolution
             Its status says when the target is unreachable, stopped by a limit or not converged.
         """
-        pose, task = self._target(target, task)
+        pose, task = pose_and_task(target, task)
         tolerances = (
-            _positive('position_tolerance', position_tolerance),
-            _positive('orientation_tolerance', orientation_tolerance),
+            positive('position_tolerance', position_tolerance),
+            positive('orientation_tolerance', orientation_tolerance),
         )
-        load, further = self._wrench(wrench), self._loads(loads)
+        load, further = wrench_array(wrench), load_tuple(loads, self._model)
 
         def search(start: Configuration | None) -> InverseSolution:
             return self._searched(pose, task, load, further, start, tolerances)
@@ -256,7 +260,7 @@ class Robot:
             The exact tangent of the loaded equilibrium (what a finite difference of `forward`
             gives), or the published integral that neglects the load's geometric term.
         """
-        method, q = self._method(method), self._at_wrench(self._own(q), wrench)
+        method, q = method_name(method), self._at_wrench(self._own(q), wrench)
         if not q.status.converged:
             return np.full((6, 6), np.nan)
         return self._model.compliance(q, method)
@@ -265,7 +269,7 @@ class Robot:
         self, q: Configuration, wrench: Any = None, method: str = 'tangent'
     ) -> tuple[Array, ...]:
         """Return, per backbone, the compliance (n, 6, 6) at every station of `q.backbones`."""
-        method, q = self._method(method), self._at_wrench(self._own(q), wrench)
+        method, q = method_name(method), self._at_wrench(self._own(q), wrench)
         if not q.status.converged:
             return tuple(np.full((len(arc), 6, 6), np.nan) for arc in q.arc_lengths)
         return self._model.compliance_along(q, method)
@@ -282,7 +286,7 @@ class Robot:
         Every start goes to a random actuation and tip load, and comes back (model network). A
         branch that was not found may still exist. Unstable ones carry their status.
         """
-        return self._model.solutions(self._solved(q), _count('starts', starts), seed)
+        return self._model.solutions(self._solved(q), whole('starts', starts), seed)
 
     def limit_distance(self, q: Configuration, actuation: Any = None, wrench: Any = None) -> float:
         """Return how far along a straight path stability lasts (model network).
@@ -302,18 +306,18 @@ class Robot:
         """
         m = len(self.actuators)
         change = np.zeros(m) if actuation is None else finite_array('actuation', actuation, (m,))
-        return self._model.limit_distance(self._solved(q), change, self._wrench(wrench))
+        return self._model.limit_distance(self._solved(q), change, wrench_array(wrench))
 
     def conditioning(self, q: Configuration, length: float) -> Conditioning:
         """Return how evenly the actuators move the tip, rotations times `length` [m]."""
-        scale, jacobian = _positive('length', length), self.jacobian(q)
+        scale, jacobian = positive('length', length), self.jacobian(q)
         if not all_finite(jacobian):
             raise InvalidInput('q', q.status.code.name, CONVERGED)
         return conditioning(jacobian, scale)
 
     def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
         """Return the lowest natural frequencies (count,) [Hz], actuators held (model network)."""
-        return self._model.natural_frequencies(self._solved(q), _count('count', count))
+        return self._model.natural_frequencies(self._solved(q), whole('count', count))
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine (model network)."""
@@ -343,27 +347,6 @@ class Robot:
         """
         return self._model.sensitivity(self._own(q), parameters, compliance)
 
-    def _wrench(self, wrench: Any) -> Array:
-        return np.zeros(6) if wrench is None else finite_array('wrench', wrench, (6,))
-
-    def _loads(self, loads: Sequence[Load]) -> tuple[Load, ...]:
-        if not isinstance(loads, Sequence) or not all(isinstance(x, Load) for x in loads):
-            raise InvalidInput('loads', loads, 'a sequence of Load')
-        return tuple(self._load(f'loads[{i}]', load) for i, load in enumerate(loads))
-
-    def _load(self, field: str, load: Load) -> Load:
-        start = float(finite_array(f'{field}.arc_length', load.arc_length, ()))
-        until = load.until
-        if until is not None:
-            until = float(finite_array(f'{field}.until', until, ()))
-            if not self._model.spreads_loads:
-                raise self._model.unsupported(f'{field}.until', until, 'a load at a point')
-            if not until > start:
-                raise InvalidInput(f'{field}.until', until, f'beyond arc_length ({start:g} m)')
-        wrench = finite_array(f'{field}.wrench', load.wrench, (6,))
-        axes = _member(f'{field}.axes', load.axes, LoadAxes)
-        return Load(wrench, load.on, start, axes, until)
-
     def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
         q = guess.configuration if isinstance(guess, InverseSolution) else guess
         if q is None or not self._own(q, 'guess').status.converged:
@@ -387,47 +370,7 @@ class Robot:
     def _at_wrench(self, q: Configuration, wrench: Any) -> Configuration:
         if wrench is None:
             return q
-        load = self._wrench(wrench)
+        load = wrench_array(wrench)
         return self._model.forward(
             q.actuation, load, q.loads, q.gravity, q if q.status.converged else None
         )
-
-    def _target(self, target: Any, task: Task | None) -> tuple[Array, Task]:
-        if task is not None:
-            task = _member('task', task, Task)
-        if has_shape(target, (3,)):
-            if task not in (None, Task.POSITION):
-                raise InvalidInput('target', target, f'a (4, 4) pose for task {task!r}')
-            pose = np.eye(4)
-            pose[:3, 3] = finite_array('target', target, (3,))
-            return pose, Task.POSITION
-        if not has_shape(target, (4, 4)):
-            expected = 'a (3,) position or a (4, 4) pose'
-            raise InvalidInput('target', target, expected, Code.INVALID_SIZE)
-        return pose_array('target', target), Task.POSE if task is None else task
-
-    def _method(self, method: str) -> str:
-        if method not in ('tangent', 'integral'):
-            raise UnknownName('method', method, ('tangent', 'integral'))
-        return method
-
-
-def _positive(field: str, value: float) -> float:
-    number = float(finite_array(field, value, ()))
-    if not number > 0.0:
-        raise InvalidInput(field, value, POSITIVE)
-    return number
-
-
-def _member(field: str, value: object, kind: type[Kind]) -> Kind:
-    try:
-        return kind(value)
-    except ValueError:
-        names = ', '.join(f'{kind.__name__}.{one.name}' for one in kind)
-        raise InvalidInput(field, value, f'one of {names}') from None
-
-
-def _count(field: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(field, value, 'a whole number of at least 1')
-    return value

@@ -30,13 +30,14 @@ import threading
 
 import numpy as np
 from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
 from soro_mechanics.trajectory import Schedule
 from soro_node.actuator_feedback import ActuatorFeedback
 
 from soro_msgs.msg import ActuatorState
+from soro_trajectory.stream_error import meaning_of, STOPPED, StreamError
 
 # A stalled loop may catch up by this many periods at once, no further.
 MOST_PERIODS = 3.0
@@ -44,27 +45,6 @@ ROUNDING = 1e-6  # schedules go at the very rate that is allowed
 LEAST_TRY = 0.1  # s, before a new target begins the takeover anew
 SILENCE = 0.5  # s, without targets: those of a stream that was ended are over
 ENDED = -1  # era of what belongs to such a stream
-
-EMERGENCY_STOP = (
-    Code.DEVICE_FAULT, 'emergency stop: `soro estop --release`, then `soro stop --clear`',
-)  # fmt: skip
-_STOPPED = Code.NOT_ACTIVE, 'the driver was stopped'
-_STATES = {
-    ActuatorState.UNCONFIGURED: (
-        Code.NOT_ACTIVE, 'the driver has no communication: check cable and power',
-    ),
-    ActuatorState.INACTIVE: (
-        Code.NOT_ACTIVE,
-        'the driver is not active: `soro stop --clear` after a fault or a lost device; after '
-        'autostart:=false activate it',
-    ),
-    ActuatorState.SAFE: (Code.NOT_ACTIVE, 'the driver went to its safe state'),
-    ActuatorState.FAULT: (
-        Code.DEVICE_FAULT,
-        'the driver has a latched fault: find the cause, then `soro stop --clear`',
-    ),
-    ActuatorState.ESTOP: EMERGENCY_STOP,
-}  # fmt: skip
 
 
 class Phase(Enum):
@@ -75,14 +55,6 @@ class Phase(Enum):
     RAMP = 'moving'
     HOLD = 'holding'
     FOLLOW = 'tracking'
-
-
-class StreamError(SoroError):
-    """A target cannot be accepted now, or the stream was stopped; with the code of why."""
-
-    def __init__(self, code: Code, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class CommandStream:
@@ -322,9 +294,9 @@ class CommandStream:
         left = state not in (ActuatorState.ACTIVE, before.device_state)
         if stopped:
             self._spoke = now  # the driver counts the pause from here on
-            self.stop(*_STOPPED)
+            self.stop(*STOPPED)
         elif left:
-            self.stop(*_of_state(state))
+            self.stop(*meaning_of(state))
 
     def _end_requests(self) -> None:
         """End what was requested before, and every stream of targets that is under way."""
@@ -351,7 +323,7 @@ class CommandStream:
         if not feedback.known:
             raise StreamError(Code.NO_STATE, 'the driver does not know where the actuators are')
         if feedback.device_state not in (ActuatorState.ACTIVE, ActuatorState.SAFE):
-            raise StreamError(*_of_state(feedback.device_state))
+            raise StreamError(*meaning_of(feedback.device_state))
         if feedback.command_source not in ('', self._source):
             raise StreamError(Code.NOT_IN_CONTROL, f'{feedback.command_source} is in control')
 
@@ -362,13 +334,13 @@ class CommandStream:
         state = feedback.device_state
         if self._phase is not Phase.TAKEOVER:
             if state != ActuatorState.ACTIVE:
-                return _of_state(state)
+                return meaning_of(state)
             if feedback.command_source != self._source:
                 owner = feedback.command_source or 'nobody'
                 return Code.NOT_IN_CONTROL, f'lost control: {owner} commands the driver'
             return None
         if state not in (ActuatorState.ACTIVE, ActuatorState.SAFE):
-            return _of_state(state)
+            return meaning_of(state)
         return None if self._obeys(feedback) else self._judge_takeover(feedback, now)
 
     def _judge_takeover(self, feedback: ActuatorFeedback, now: float) -> tuple[Code, str] | None:
@@ -418,10 +390,6 @@ class CommandStream:
             return True
         self._setpoint = self._setpoint + step * (dt / time_left)
         return False
-
-
-def _of_state(state: int) -> tuple[Code, str]:
-    return _STATES.get(state, (Code.NOT_ACTIVE, f'the driver is in the unknown state {state}'))
 
 
 def nearest_feasible(robot: Robot, actuation: Array) -> Array:

@@ -33,8 +33,9 @@ from std_srvs.srv import Trigger
 
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand
-from soro_trajectory.command_stream import CommandStream, EMERGENCY_STOP, Phase, StreamError
+from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import actuation_for_pose, actuation_of_command
 from soro_trajectory.track_action import TrackAction

@@ -22,9 +22,10 @@ from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding
 
 from soro_msgs.action import TrackTrajectory
-from soro_trajectory.command_stream import CommandStream, Phase, StreamError
+from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, Plan, PlanningLimits
+from soro_trajectory.stream_error import StreamError
 from soro_trajectory.targets import extent_of_workspace
 from soro_trajectory.track_topics import duration_message, TrackTopics, trajectory_message
 

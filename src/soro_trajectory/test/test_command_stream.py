@@ -18,9 +18,9 @@ from soro_trajectory.command_stream import (
     nearest_feasible,
     Phase,
     SILENCE,
-    StreamError,
 )
 from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.stream_error import StreamError
 
 from soro_mechanics import load_robot
 from soro_msgs.msg import ActuatorState

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from soro_mechanics.status import Code
 from soro_mechanics.trajectory import SampledPath, schedule
-from soro_trajectory.command_stream import StreamError
 from soro_trajectory.error_record import ErrorRecord
+from soro_trajectory.stream_error import StreamError
 from soro_trajectory.targets import extent_of_workspace
 from soro_trajectory.track_action import TrackAction
 

@@ -261,41 +261,59 @@ def _report(
     arguments: argparse.Namespace, space: Any, found: Any, observations: Any, gravity: Any,
     actuation: Any, picture: Path,
 ) -> None:  # fmt: skip
-    from dataclasses import asdict
-
-    from soro_cli.people_units import shown
-    from soro_cli.tables import note, print_json, print_table
+    from soro_cli.tables import note, print_json
 
     worse = 'postures that the fit had not seen are met worse than before: nothing is written'
     if not found.better:
         note(f'soro: {worse}')
     if arguments.json:
-        errors = ('before', 'after', 'held_before', 'held_after', 'noise')
         print_json({
-            'parameters': {
-                name: {'factor': f, 'low': low, 'high': high}
-                for name, f, low, high in zip(
-                    found.names, found.factors.tolist(), found.low.tolist(), found.high.tolist(),
-                    strict=True,
-                )
-            },
-            'offsets': {
-                o.name: {'value': o.value, 'low': o.low, 'high': o.high} for o in found.offsets
-            },
-            'level': found.level, 'postures': len(observations), 'better': found.better,
-            'oriented': observations.oriented, 'gravity': gravity.tolist(),
-            'correlation': found.correlation.tolist(), 'picture': str(picture),
-            'actuation': {
-                name: {'source': 'measured' if sensed else 'applied', 'unmeasured': share}
-                for (name, share), sensed in zip(
-                    actuation.unmeasured.items(), actuation.sensed, strict=True
-                )
-            },
-            **{name: asdict(getattr(found, name)) for name in errors},
+            **_result(found, actuation),
+            'postures': len(observations), 'oriented': observations.oriented,
+            'gravity': gravity.tolist(), 'picture': str(picture),
             # In the one line there is, as any other refusal says it.
             **({} if found.better else {'error_code': 402, 'error_message': worse}),
         })  # fmt: skip
         return
+    _print_result(space, found)
+    print(picture)
+    if arguments.write and found.better and found.names:
+        print(arguments.write)
+
+
+def _result(found: Any, actuation: Any) -> dict[str, Any]:
+    """Return what was found, for scripts."""
+    from dataclasses import asdict
+
+    intervals = zip(
+        found.names, found.factors.tolist(), found.low.tolist(), found.high.tolist(), strict=True
+    )
+    sources = zip(actuation.unmeasured.items(), actuation.sensed, strict=True)
+    return {
+        'parameters': {
+            name: {'factor': f, 'low': low, 'high': high} for name, f, low, high in intervals
+        },
+        'offsets': {
+            o.name: {'value': o.value, 'low': o.low, 'high': o.high} for o in found.offsets
+        },
+        'level': found.level, 'better': found.better,
+        'correlation': found.correlation.tolist(),
+        'actuation': {
+            name: {'source': 'measured' if sensed else 'applied', 'unmeasured': share}
+            for (name, share), sensed in sources
+        },
+        **{
+            name: asdict(getattr(found, name))
+            for name in ('before', 'after', 'held_before', 'held_after', 'noise')
+        },
+    }  # fmt: skip
+
+
+def _print_result(space: Any, found: Any) -> None:
+    """Print what was found, for a person."""
+    from soro_cli.people_units import shown
+    from soro_cli.tables import print_table
+
     rows = [
         (name, space.shown(i, 1.0), space.shown(i, found.factors[i]), f'{found.factors[i]:.4f}',
          f'{found.low[i]:.4f} to {found.high[i]:.4f}')
@@ -318,9 +336,6 @@ def _report(
         )
     ]
     print_table('error of the tip (RMS)', ('', 'before', 'after'), rows)
-    print(picture)
-    if arguments.write and found.better and found.names:
-        print(arguments.write)
 
 
 def _of_table(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,79 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A module of this package in a process of its own, which is asked through two pipes.
+
+Loading, compiling and solving a model holds the interpreter for tens or hundreds of milliseconds;
+a device that does not answer for so long counts as lost. So the device and its time run in the
+emulator, and what needs a model is asked of such a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+import os
+import signal
+import subprocess
+import sys
+
+from soro_mechanics.errors import SoroError
+from soro_node.parent_death import OWN_GROUP
+
+
+class AskedProcess:
+    """The emulator's side.
+
+    Parameters
+    ----------
+    module : str
+        Full name; its `main` calls `answer`.
+    robot_file, device : str
+        For the other side.
+    """
+
+    def __init__(self, module: str, robot_file: str, device: str) -> None:
+        ours, theirs = os.pipe(), os.pipe()
+        environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
+        arguments = [robot_file, device, str(theirs[0]), str(ours[1])]
+        self._process = subprocess.Popen(
+            [sys.executable, '-m', module, *arguments],
+            env=environment,
+            pass_fds=(theirs[0], ours[1]),
+            **OWN_GROUP,  # Ctrl-C is for the emulator, which ends this process
+        )
+        os.close(theirs[0])
+        os.close(ours[1])
+        self._answers = Connection(ours[0], writable=False)
+        self._questions = Connection(theirs[1], readable=False)
+
+    def stop(self) -> None:
+        """End the process."""
+        self._questions.close()
+        self._answers.close()
+        self._process.terminate()
+        self._process.wait()
+
+
+def answer(
+    serve: Callable[[str, str, Connection, Connection], None],
+    arguments: Sequence[str] | None = None,
+) -> None:
+    """Be the other side: serve until the emulator is gone; an error is the last answer.
+
+    Parameters
+    ----------
+    serve : callable
+        Gets robot file, device, questions and answers.
+    arguments : sequence of str
+        Robot file, device, two file descriptors; those of the process by default.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    robot_file, device, read_from, write_to = arguments or sys.argv[1:]
+    questions = Connection(int(read_from), writable=False)
+    answers = Connection(int(write_to), readable=False)
+    try:
+        serve(robot_file, device, questions, answers)
+    except (EOFError, BrokenPipeError):
+        pass  # the emulator has ended
+    except SoroError as error:
+        answers.send(str(error))
