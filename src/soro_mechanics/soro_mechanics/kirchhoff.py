@@ -216,8 +216,8 @@ class Kirchhoff(Model):
             model=self.name, actuation=actuation.copy(), wrench=wrench, loads=loads,
             gravity=gravity.copy(), tip=poses[-1].copy(), backbones=(poses,),
             backbone_names=(BACKBONE,), arc_lengths=(self.rod.arc[:: self.rod.every].copy(),),
-            radii=(np.full(len(nodes), 0.5 * self.backbone.rod_diameter),), status=status, bodies=bodies,
-            state=state,
+            radii=(np.full(len(nodes), 0.5 * self.backbone.rod_diameter),),
+            status=status, bodies=bodies, state=state,
         )  # fmt: skip
 
 
