@@ -29,6 +29,7 @@ PLAUSIBLE = {
     'angle': (1e-3, 4.0 * math.pi),
     'stretch': (1e-3, 4.0),
     'curvature': (1e-2, 1e3),
+    'force': (1e-2, 1e3),
 }
 EARTH = 9.81  # m/s^2
 SLOWEST, FASTEST = 120.0, 0.01  # s for the whole range; outside a rate was probably mistaken

@@ -23,6 +23,7 @@ SHOWN: dict[str, tuple[str, float]] = {
     'rad': ('deg', math.pi / 180.0),
     '1': ('', 1.0),
     '1/m': ('1/m', 1.0),
+    'N': ('N', 1.0),
     's': ('ms', 1e-3),
 }
 ROUND_OFF = 1e-9  # of the unit shown: what a solver leaves of a zero

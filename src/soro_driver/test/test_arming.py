@@ -26,7 +26,7 @@ def of_quantity(quantity):
     return CommandGate([Actuator(name, quantity, -1.0, 1.0, RATE, 0.0) for name in 'abc'])
 
 
-@pytest.mark.parametrize('quantity', ['angle', 'length', 'stretch', 'curvature'])
+@pytest.mark.parametrize('quantity', ['angle', 'length', 'stretch', 'curvature', 'force'])
 @pytest.mark.parametrize('here', [-0.15, 0.05, 0.7])
 def test_arming_moves_nothing_that_is_held_away_from_rest(make_rig, quantity, here):
     # 0.15 lies within the band for first commands, a tenth of the range of 2.

@@ -21,6 +21,7 @@ QUANTITIES: dict[str, tuple[int, str, str]] = {
     'angle': (3, 'rad', 'rad/s'),
     'stretch': (4, '1', '1/s'),
     'curvature': (5, '1/m', '1/m/s'),
+    'force': (6, 'N', 'N/s'),
 }
 
 

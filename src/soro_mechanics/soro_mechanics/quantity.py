@@ -30,6 +30,7 @@ UNITS: dict[str, tuple[str, float]] = {
     'kg/m^3': ('kg/m^3', 1.0), 'g/cm^3': ('kg/m^3', 1e3),
     'kg m^2': ('kg m^2', 1.0), 'g mm^2': ('kg m^2', 1e-9),
     'N': ('N', 1.0), 'mN': ('N', 1e-3), 'kN': ('N', 1e3),
+    'N/s': ('N/s', 1.0),
     'N m': ('N m', 1.0), 'mN m': ('N m', 1e-3), 'N mm': ('N m', 1e-3),
     'N m^2': ('N m^2', 1.0), 'N mm^2': ('N m^2', 1e-6),
     'N/m': ('N/m', 1.0), 'N/cm': ('N/m', 1e2), 'N/mm': ('N/m', 1e3),

@@ -15,6 +15,7 @@ SHOWN: dict[str, tuple[str, float, int]] = {
     'rad': ('deg', math.pi / 180.0, 2),
     '1': ('', 1.0, 4),
     '1/m': ('1/m', 1.0, 3),
+    'N': ('N', 1.0, 2),
 }
 
 
