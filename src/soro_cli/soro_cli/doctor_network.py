@@ -142,6 +142,8 @@ def _rest(model: Robot) -> Iterator[Finding]:
 
 def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding]:
     """Actuators that leave the tip where it is, and directions that several have in common."""
+    from soro_mechanics.network.spec import TENDONS  # tendons only pull: more than directions
+
     text = f'condition {model.conditioning(q, length).condition:.3g} at a length of {length:.3g} m'
     moved = model.jacobian(q) * np.ptp(model.limits, axis=1)  # by the whole range of each
     moved[3:] *= length
@@ -152,6 +154,8 @@ def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding
     if idle:
         remedy = f'{", ".join(idle)} cannot move the tip from rest: do they drive the right rods?'
         yield warn('jacobian', text, remedy)
+    elif rank < len(values) and all(d.kind in TENDONS for d in model.engine.spec.drives):
+        yield ok('jacobian', f'{text}: {len(size)} tendons move the tip in {rank} directions')
     elif rank < len(values):
         remedy = f'{len(size)} actuators move the tip from rest in {rank} directions only'
         yield warn('jacobian', text, remedy)

@@ -41,6 +41,13 @@ def test_a_sound_network_has_nothing_to_complain_of(tmp_path):
     assert f'{2 * 70e9 * 0.012 * 0.001**3 / 12 / 0.25**2:.3g} N' in force
 
 
+def test_tendons_are_more_than_the_directions_in_which_they_move():
+    file = find_robot_file('config/robots/examples/tendon_arm.yaml')
+    found = list(check_network(read_robot_file(file)))
+    assert [f for f in found if f.level is not Level.OK] == []
+    assert any('6 tendons move the tip in 4 directions' in f.text for f in found)
+
+
 @pytest.mark.parametrize(
     ('changes', 'level', 'words'),
     [

@@ -6,7 +6,7 @@ import numpy as np
 from soro_mechanics.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.network.spec import BodySpec, DriveSpec, EndSpec, NetworkSpec, RodSpec
 
 LENGTH = 0.4
 BENDING = 0.03  # N m^2
@@ -83,3 +83,19 @@ def solve(spec, actuators=0, rest=(), **what):
     solver = Equilibrium(build_layout(spec, actuators))
     outcome = solver.solve(problem(**what), np.array(rest, dtype=float), None)
     return solver, outcome
+
+
+TENDON_ROD = np.array([300.0, 300.0, 900.0, 5e-3, 5e-3, 4e-3])  # stiffness
+TENDON_LENGTH = 0.2
+
+
+def tendon_rod(places, macro=True, mesh=16, kind='tension', soft=0.0, mass=0.0):
+    """A soft cantilever with tendons at places (x, y [m], end as a fraction of the length)."""
+    k = TENDON_ROD
+    of = section(mass, shear=k[0], axial=k[2], bending=(k[3], k[4]), torsion=k[5])
+    drives = tuple(
+        DriveSpec(i, 0, kind, hole=np.array([x, y]), span=(0.0, end), soft=soft)
+        for i, (x, y, end) in enumerate(places)
+    )
+    arm = rod(length=TENDON_LENGTH, of=of, macro=macro, pieces=1 if macro else mesh)
+    return NetworkSpec((ground(), body('tip')), (arm,), drives, 'tip', np.eye(4), mesh)

@@ -126,6 +126,59 @@ def test_no_rod_is_driven_to_nothing(kind, curve):
     assert read_network(Section({'network': data}), inside).drives
 
 
+PULLS = (
+    Actuator('pull', 'force', 0.0, 10.0, 1.0, 0.0),
+    Actuator('push', 'force', -1.0, 10.0, 1.0, 0.0),
+    Actuator('spool', 'length', -0.02, 0.02, 0.01, 0.0),
+)
+HOLE = {'rods': ['leg'], 'position': '8 0 mm'}
+
+
+def tendons(*entries):
+    data = copy.deepcopy(GOOD)
+    data['rods'].append({**data['rods'][0], 'name': 'second'})
+    whole = [HOLE | entry for entry in entries]
+    data['actuation'] = [{k: v for k, v in e.items() if v is not None} for e in whole]
+    used = {e['actuator'] for e in entries}
+    actuators = tuple(a for a in PULLS if a.name in used)
+    return read_network(Section({'network': data}), actuators).drives
+
+
+def test_a_tendon_runs_where_the_file_says():
+    (first,) = tendons({'actuator': 'pull', 'drives': 'tension', 'from': '50 mm', 'to': '150 mm'})
+    assert first.kind == 'tension'
+    np.testing.assert_allclose([*first.hole, *first.span], [8e-3, 0.0, 0.25, 0.75])
+    both = tendons({
+        'actuator': 'spool', 'drives': 'tendon', 'rods': ['leg', 'second'], 'stiffness': '2 N/mm',
+        'position': None, 'polar': {'radius': '8 mm', 'angle': '90 deg'},
+    })  # fmt: skip
+    assert [d.rod for d in both] == [0, 1]
+    for d in both:
+        np.testing.assert_allclose([*d.hole, *d.span, d.soft], [0, 8e-3, 0, 1, 5e-4], atol=1e-12)
+
+
+@pytest.mark.parametrize(('entries', 'field', 'words'), [
+    ([{'actuator': 'push', 'drives': 'tension'}], '[0].actuator', 'below 0 N'),
+    ([{'actuator': 'pull', 'drives': 'tendon'}], '[0].drives', 'pull is a force'),
+    ([{'actuator': 'pull', 'drives': 'tension', 'to': '0 mm'}], '[0].to', 'beyond from'),
+    ([{'actuator': 'pull', 'drives': 'tension', 'to': '1 m'}], '[0].to', 'at most'),
+    ([{'actuator': 'pull', 'drives': 'tension', 'rods': ['leg', 'second'], 'to': '0.1 m'}],
+     '[0].to', 'one rod, or whole rods'),
+    ([{'actuator': 'pull', 'drives': 'tension', 'polar': {'radius': '1 mm', 'angle': '0 deg'}}],
+     '[0].position', 'not both'),
+    ([{'actuator': 'spool', 'drives': 'tendon'}, {'actuator': 'spool', 'drives': 'tendon',
+      'rods': ['second'], 'stiffness': '1 N/mm'}], '', 'same stiffness'),
+    ([{'actuator': 'spool', 'drives': 'tendon'}, {'actuator': 'spool', 'drives': 'length',
+      'rods': ['second'], 'curve': [{'at': '-1 m', 'value': '0.1 m'}, {'at': '1 m',
+      'value': '0.2 m'}], 'position': None}], '', 'nothing else'),
+    ([{'actuator': 'pull', 'drives': 'tension'}] * 17, '[16].rods', '17 tendons; at most 16'),
+])  # fmt: skip
+def test_what_no_tendon_can_do_is_refused(entries, field, words):
+    with pytest.raises(RobotFileError, match=words) as refused:
+        tendons(*entries)
+    assert refused.value.path == f'network.actuation{field}'
+
+
 def test_an_end_without_a_motor_is_not_turned():
     data = changed(('rods', 0, 'from', 'motor'), None)
     with pytest.raises(RobotFileError, match=r'leg has no motor there.*motor: \{axis: .*from'):

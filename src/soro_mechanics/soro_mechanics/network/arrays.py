@@ -20,14 +20,15 @@ from soro_mechanics.network.lane_kernels import LANES, LOAD, TABLE, work_size
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Slots of the parameters of one rod: length, rest strains, then the motors of both ends.
+# Slots of the parameters of one rod: length, rest strains, tensions, the motors of both ends. In
+# the shapes below `slots` counts rest strains and tensions.
 LENGTH = 0
 
 
 class Structure(NamedTuple):
     """What a robot is made of."""
 
-    counts: Integers  # bodies, rods, nodes, pieces, steps, shifts, maps, batches
+    counts: Integers  # bodies, rods, nodes, pieces, steps, slots, maps, batches
     rod_node: Integers  # (rods + 1,)
     rod_piece: Integers  # (rods + 1,)
     rod_body: Integers  # (rods, 2)
@@ -39,8 +40,9 @@ class Structure(NamedTuple):
     joint_axes: Floats  # (rods, 2, 2, 3)
     share: Floats  # (pieces,) length of the piece / length of its rod
     lane: Integers  # (pieces,) index among the integrated pieces, or -1
-    shift: Floats  # (pieces, shifts, 6) rest strain per parameter
-    drive: Floats  # (9 + shifts, 9) columns of the variation: W0, weight, rest strains
+    shift: Floats  # (pieces, strains, 6) rest strain per parameter
+    tendon: Floats  # (pieces, tensions, 3) x, y in the section, 1 where it runs; or (0, 0, 3)
+    drive: Floats  # (9 + strains, 9) columns of the variation: W0, weight, rest strains
     lane_shift: Floats  # (batches, columns * 6 * LANES) their rest strains
     light_drive: Floats  # the same without the columns of the weight
     light_shift: Floats
@@ -58,6 +60,8 @@ class Inputs(NamedTuple):
     table: Floats  # (batches, 2 steps + 1, TABLE * LANES) sections of integrated pieces
     section: Floats  # (pieces, TABLE) sections of two-node elements
     theta: Floats  # (rods, 2) motor angles
+    tension: Floats  # (pieces, tensions) of driven tendons [N]
+    pull: Floats  # (h, 2) of tendons whose length is held [m], slope by the actuator; -inf: loose
     map_gain: Floats  # (maps,) d slot / d actuator
     gravity: Floats  # (3,)
     dead: Floats  # (bodies, 6) wrench at the body's origin, base axes
@@ -77,6 +81,7 @@ class State(NamedTuple):
     wrench: Floats  # (pieces, 6) at the first end of integrated pieces; stress of elements
     joint: Floats  # (rods, 2, 3) angles
     spin: Floats  # (rods, 2, 3, 3) rotations of spherical joints
+    tension: Floats  # (pieces, tensions) of tendons whose length is held
 
 
 class Work(NamedTuple):
@@ -89,7 +94,8 @@ class Work(NamedTuple):
     raw: Floats  # (pieces, 12) forces on the end frames
     force: Floats  # (pieces, 12) the same with the closure's correction
     tangent: Floats  # (pieces, 12, 12)
-    params: Floats  # (pieces, 12, 1 + shifts)
+    params: Floats  # (pieces, 12, 1 + slots)
+    pull: Floats  # (pieces, 6, 12 + tensions) what tendons added to the first end; or (0, 6, 12)
     twist: Floats  # (pieces, 6) log of the relative pose of two-node elements
     strain: Floats  # (pieces, 6, 12) and its derivative B
     eight: ElementLanes
@@ -97,11 +103,11 @@ class Work(NamedTuple):
     end: Floats  # (rods, 2, 4, 4)
     basis: Floats  # (rods, 2, 6, 10)
     pivot: Floats  # (6, 8) scratch of the elimination without responses
-    chain: Floats  # (nodes, 6, 14 + shifts rounded up to whole lanes) eliminated nodes
+    chain: Floats  # (nodes, 6, 14 + slots rounded up to whole lanes) eliminated nodes
     factor: Floats  # (nodes, 6, 8) their blocks L U and (column 6) the order of its rows
-    super: Floats  # (rods, 12, 14 + shifts)
-    joints: Floats  # (rods, 6, 16 + shifts) eliminated joint angles
-    rod: Floats  # (rods, 14, 16 + shifts) in (body a, motor a, body b, motor b)
+    super: Floats  # (rods, 12, 14 + slots)
+    joints: Floats  # (rods, 6, 16 + slots) eliminated joint angles
+    rod: Floats  # (rods, 14, 16 + slots) in (body a, motor a, body b, motor b)
     matrix: Floats  # (n, n), n = 6 (bodies - 1)
     vector: Floats  # (n,)
     columns: Floats  # (n, actuators)
@@ -112,27 +118,28 @@ class Work(NamedTuple):
     step_wrench: Floats  # (pieces, 6)
     dense: Floats  # (n, 2 n + actuators + 1) scratch of the top system
     balance: Floats  # (bodies, 6) internal minus applied wrench on every body, its own axes
-    slots: Floats  # (rods, 3 + shifts) change of every slot
+    slots: Floats  # (rods, 3 + slots) change of every slot
     row: Integers  # (bodies,) where a body stands in the top system
     no_path: Floats  # (steps + 1, 0)
-    scratch: Floats  # (64, 32)
+    scratch: Floats  # (64, 48)
     signs: Integers  # (pieces,) sign of det Phi
 
 
 def new_work(s: Structure, actuators: int) -> Work:
     """Allocate the scratch of one thread."""
-    bodies, rods, nodes, pieces, steps, shifts, _, batches = (int(x) for x in s.counts)
+    bodies, rods, nodes, pieces, steps, slots, _, batches = (int(x) for x in s.counts)
     n = 6 * (bodies - 1)
     zeros = np.zeros
     return Work(
-        lanes=zeros((batches, 4, work_size(9 + shifts))),
+        lanes=zeros((batches, 4, work_size(9 + s.shift.shape[1]))),
         load=zeros((batches, LOAD * LANES)),
         h=zeros((pieces, 4, 4)),
         closure=zeros((pieces, 6)),
         raw=zeros((pieces, 12)),
         force=zeros((pieces, 12)),
         tangent=zeros((pieces, 12, 12)),
-        params=zeros((pieces, 12, 1 + shifts)),
+        params=zeros((pieces, 12, 1 + slots)),
+        pull=zeros((s.tendon.shape[0], 6, 12 + s.tendon.shape[1])),
         twist=zeros((pieces, 6)),
         strain=zeros((pieces, 6, 12)),
         eight=new_element_lanes(),
@@ -140,11 +147,11 @@ def new_work(s: Structure, actuators: int) -> Work:
         end=zeros((rods, 2, 4, 4)),
         basis=zeros((rods, 2, 6, 10)),
         pivot=zeros((6, LANES)),
-        chain=zeros((nodes, 6, -(-(14 + shifts) // LANES) * LANES)),
+        chain=zeros((nodes, 6, -(-(14 + slots) // LANES) * LANES)),
         factor=zeros((nodes, 6, LANES)),
-        super=zeros((rods, 12, 14 + shifts)),
-        joints=zeros((rods, 6, 16 + shifts)),
-        rod=zeros((rods, 14, 16 + shifts)),
+        super=zeros((rods, 12, 14 + slots)),
+        joints=zeros((rods, 6, 16 + slots)),
+        rod=zeros((rods, 14, 16 + slots)),
         matrix=zeros((n, n)),
         vector=zeros(n),
         columns=zeros((n, actuators)),
@@ -155,10 +162,10 @@ def new_work(s: Structure, actuators: int) -> Work:
         step_wrench=zeros((pieces, 6)),
         dense=zeros((n, 2 * n + actuators + 1)),
         balance=zeros((bodies, 6)),
-        slots=zeros((rods, 3 + shifts)),
+        slots=zeros((rods, 3 + slots)),
         row=np.zeros(bodies, dtype=np.int64),
         no_path=zeros((steps + 1, 0)),
-        scratch=zeros((64, 32)),
+        scratch=zeros((64, 48)),
         signs=np.ones(pieces, dtype=np.int64),
     )
 
@@ -172,6 +179,7 @@ def new_state(s: Structure) -> State:
         np.zeros((pieces, 6)),
         np.zeros((rods, 2, 3)),
         np.tile(np.eye(3), (rods, 2, 1, 1)),
+        np.zeros(s.tendon.shape[:2]),
     )
 
 

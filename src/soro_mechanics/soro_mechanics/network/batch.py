@@ -29,6 +29,7 @@ from soro_mechanics.network.batch_kernels import (
     DRIVEN_ANGLE,
     DRIVEN_LENGTH,
     DRIVEN_STRAIN,
+    DRIVEN_TENSION,
     solve_samples,
 )
 from soro_mechanics.network.drive_values import driven_many
@@ -36,6 +37,8 @@ from soro_mechanics.network.end_kernels import SPHERICAL
 from soro_mechanics.network.equilibrium import Equilibrium, PATH_STEPS, Problem
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.linearisation import Shape, trace_shape
+from soro_mechanics.network.spec import TENDONS
+from soro_mechanics.network.tendon_layout import cut_fractions
 
 MOST_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
 MOST_DEGREE = 6
@@ -101,9 +104,8 @@ class Batch:
         driven, values = driven_many(self.layout, actuations)
         tips = np.full((len(actuations), 4, 4), np.nan)
         solved = np.zeros(len(actuations), dtype=bool)
-        x = self.rest._replace(
-            **{k: getattr(self.rest, k).copy() for k in ('length', 'theta', 'table', 'section')}
-        )
+        own = ('length', 'theta', 'table', 'section', 'tension')
+        x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
         solve_samples(
             s, self.base, x, self.rest, self.drives, values, self.fit.predict(driven),
             self.layout.tip_body, np.array([self.tolerance, NEAR, POLISH]), MOST_STEPS,
@@ -140,9 +142,11 @@ def make_batch(
     """
     assembled = equilibrium.assembled(at_rest)
     low, high = (np.array([getattr(a, k) for a in actuators]) for k in ('minimum', 'maximum'))
+    layout = equilibrium.layout
     if not (assembled.converged and len(low) and np.isfinite(high - low).all()):
         return None
-    layout = equilibrium.layout
+    if layout.tendons.held.any():  # where one goes slack the state has a kink
+        return None
     fine, parts = divided(layout)
     ends, _ = driven_many(fine, np.array([low, high]))
     half = 0.5 * np.abs(ends[1] - ends[0])
@@ -245,7 +249,7 @@ def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
         return layout, 1
     parts = max(fitting)
     rods = tuple(
-        replace(r, fractions=lay.cut_fractions(r.fractions, parts)) if r.macro else r
+        replace(r, fractions=cut_fractions(r.fractions, parts)) if r.macro else r
         for r in spec.rods
     )
     fine = replace(spec, rods=rods, steps=spec.steps // parts)
@@ -290,11 +294,14 @@ def move_between(layout: lay.Layout, a: State, b: State) -> Array:
 def drive_table(layout: lay.Layout) -> Integers:
     """Return the drives (k, 3) as the kernel takes them."""
     rows = []
+    strains = layout.structure.shift.shape[1]
     for d, slot in zip(layout.spec.drives, layout.slots, strict=True):
         if d.kind == 'length':
             rows.append((DRIVEN_LENGTH, d.rod, 0))
         elif d.kind == 'angle':
             rows.append((DRIVEN_ANGLE, d.rod, d.end))
+        elif d.kind in TENDONS:
+            rows.append((DRIVEN_TENSION, d.rod, slot - 1 - strains))
         else:
             rows.append((DRIVEN_STRAIN, d.rod, slot - 1))
     return np.array(rows, dtype=np.int64).reshape(-1, 3)

@@ -18,11 +18,12 @@ from soro_mechanics.network.system_kernels import (
 DRIVEN_LENGTH = 0
 DRIVEN_ANGLE = 1
 DRIVEN_STRAIN = 2
+DRIVEN_TENSION = 3
 
 
 @merged_kernel
 def _drive(s, x, rest, drives, value):
-    """Put every drive to its value; drives (k, 3): kind, rod, end or row of s.shift."""
+    """Put every drive to its value; drives (k, 3): kind, rod, end or row (s.shift, s.tendon)."""
     for b in range(x.table.shape[0]):
         for i in range(x.table.shape[1]):
             for j in range(x.table.shape[2]):
@@ -36,6 +37,9 @@ def _drive(s, x, rest, drives, value):
             x.length[r] = value[k]
         elif drives[k, 0] == DRIVEN_ANGLE:
             x.theta[r, drives[k, 2]] = value[k]
+        elif drives[k, 0] == DRIVEN_TENSION:
+            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+                x.tension[p, drives[k, 2]] = value[k] * s.tendon[p, drives[k, 2], 2]
         else:
             for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
                 shift = s.shift[p, drives[k, 2]]

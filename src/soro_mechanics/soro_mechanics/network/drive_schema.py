@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+import math
+
 import numpy as np
 
 from soro_mechanics.actuators import Actuator, QUANTITIES
 from soro_mechanics.configuration import Array
 from soro_mechanics.network.drive_values import curve_at
-from soro_mechanics.network.spec import DRIVES, DriveSpec, ENDS, RodSpec, STRAINS
+from soro_mechanics.network.spec import DRIVES, DriveSpec, ENDS, RodSpec, STRAINS, TENDONS
 from soro_mechanics.section import Section
 
 MOST_STRAINS = 10  # that the kernels' scratch has room for, per rod
+MOST_TENDONS = 16  # the same
 
 
 def read_drives(
@@ -47,6 +51,8 @@ def _read_drive(
     for name in chosen:
         if name not in known:
             raise item.error('rods', f'{name!r} is not a rod; expected some of {known}')
+    if kind in TENDONS:
+        return _read_tendon(item, DriveSpec(index, 0, kind, curve=curve), actuators[index], rods)
     end, offset, shift = 0, 0.0, np.zeros(6)
     if kind == 'angle':
         place = item.text('end', 'from', choices=ENDS)
@@ -72,10 +78,50 @@ def _read_drive(
     ]
 
 
+def _read_tendon(
+    item: Section, drive: DriveSpec, actuator: Actuator, rods: list[RodSpec]
+) -> list[DriveSpec]:
+    """Read where a tendon runs: place in the section, and part of one rod or whole rods."""
+    if drive.kind == 'tendon':
+        if 'stiffness' in item:
+            drive = replace(drive, soft=1.0 / item.quantity('stiffness', 'N/m', positive=True))
+    elif _least(actuator, drive.curve) < 0.0:
+        remedy = 'lets the tension fall below 0 N; a tendon pulls only, change the limits'
+        raise item.error('actuator', f'{actuator.name} {remedy}')
+    hole = _read_hole(item)
+    chosen = item.texts('rods')
+    names = [r.name for r in rods]
+    whole = 'from' not in item and 'to' not in item
+    if not whole and len(chosen) != 1:
+        raise item.error('from' if 'from' in item else 'to', 'write one rod, or whole rods')
+    found = []
+    for name in chosen:
+        r = names.index(name)
+        length = rods[r].length
+        start = item.quantity('from', 'm', 0.0, minimum=0.0, maximum=length)
+        end = item.quantity('to', 'm', length, minimum=0.0, maximum=length)
+        if not end > start:
+            raise item.error('to', 'must lie beyond from')
+        span = (start / length, end / length)
+        found.append(replace(drive, rod=r, hole=hole, span=span))
+    return found
+
+
+def _read_hole(item: Section) -> Array:
+    """Read a place in the section (2,) [m]: position, or polar from local x about local z."""
+    if 'polar' not in item:
+        return item.vector('position', 'm', 2)
+    if 'position' in item:
+        raise item.error('position', 'write position or polar, not both')
+    with item.section('polar') as polar:
+        radius = polar.quantity('radius', 'm', minimum=0.0)
+        angle = polar.quantity('angle', 'rad')
+    return radius * np.array([math.cos(angle), math.sin(angle)])
+
+
 def _check_positive(item: Section, actuator: Actuator, kind: str, curve: Array | None) -> None:
     """Refuse a rod of no length: at a limit, as values and curves are monotone."""
-    limits = actuator.minimum, actuator.maximum
-    least = min(x if curve is None else curve_at(curve, x)[0] for x in limits)
+    least = _least(actuator, curve)
     if not least > 0.0:
         unit = '' if kind == 'stretch' else ' m'
         raise item.error(
@@ -83,6 +129,12 @@ def _check_positive(item: Section, actuator: Actuator, kind: str, curve: Array |
             f'{actuator.name} brings the {kind} down to {least:g}{unit}; it must stay above zero '
             '(stretch 1 is unstretched): change the limits, or write a curve',
         )
+
+
+def _least(actuator: Actuator, curve: Array | None) -> float:
+    """Return the least value of what an actuator drives."""
+    limits = actuator.minimum, actuator.maximum
+    return min(x if curve is None else curve_at(curve, x)[0] for x in limits)
 
 
 def _pressure_wrench(item: Section) -> Array:
@@ -121,9 +173,13 @@ def _check_strains(
 ) -> None:
     """Refuse pressure along a taper, and more rest strains of one rod than there is room for."""
     for d in fresh:
+        rod = rods[d.rod]
+        if d.kind in TENDONS:
+            count = sum(o.rod == d.rod and o.kind in TENDONS for o in [*drives, *fresh])
+            if count > MOST_TENDONS:
+                raise item.error('rods', f'{rod.name} has {count} tendons; at most {MOST_TENDONS}')
         if d.kind not in STRAINS:
             continue
-        rod = rods[d.rod]
         if d.kind == 'pressure' and rod.macro and rod.section_end is not None:
             # one integrated piece has one rest strain, a taper's changes along it
             remedy = f'pressure drives {rod.name}, which tapers; write formulation: elements there'
@@ -151,6 +207,13 @@ def _read_curve(item: Section, unit: str, driven: str) -> Array:
 
 
 def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuator, ...]) -> None:
+    tendons = {d.actuator: d for d in drives if d.kind == 'tendon'}
+    for d in drives:
+        first_part = tendons.get(d.actuator, d)
+        if (d.kind, d.soft) != (first_part.kind, first_part.soft):
+            name = actuators[d.actuator].name
+            remedy = 'pulls one tendon: the same stiffness in all its parts, and nothing else'
+            raise top.error('actuation', f'{name} {remedy}')
     curves: dict[int, Array | None] = {}
     for d in drives:
         first = curves.setdefault(d.actuator, d.curve)

@@ -259,7 +259,7 @@ def _to_coordinates(s, w, r, params, m):
     """
     z = w.super[r]
     begin = 0 if keeps_first(s, r, params) else 1
-    half = w.scratch[20:32, 0:32]  # the (12, ...) system with its columns transformed
+    half = w.scratch[20:32, 0:48]  # the (12, ...) system with its columns transformed
     for i in range(6 * begin, 12):
         for j in range(12, 13 + params):
             half[i, 8 + j] = z[i, j]
@@ -312,7 +312,7 @@ def eliminate_joints(s, w, r, params, inspect):
     if size == 0 and params == 0 and not keeps_first(s, r, params):
         _bring_to_body(w.super[r], w.basis[r, 1], w.rod[r])
         return 0
-    m = w.scratch[32:52, 0:32]
+    m = w.scratch[32:52, 0:48]
     _to_coordinates(s, w, r, params, m)
     a = w.scratch[0:6, 0:6]
     b = w.joints[r]

@@ -19,6 +19,7 @@ from soro_mechanics.network.newton_kernels import CONVERGED, solve_held
 from soro_mechanics.network.relaxation import relax
 from soro_mechanics.network.rod_kernels import place_ends
 from soro_mechanics.network.system_kernels import condense, evaluate
+from soro_mechanics.network.tendon_equilibrium import solve_held_tendons
 
 TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements
 MOST_STEPS = 25
@@ -37,7 +38,7 @@ class Problem:
     wrench: Array
     loads: tuple[Load, ...]
     gravity: Array
-    permanent: float = 1.0  # part of the robot file's own loads
+    permanent: float = 1.0  # part of the robot file's own loads, and of all tensions
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,9 @@ class Equilibrium:
         """Solve from a start; the actuators are held."""
         wanted = self.tolerance if tolerance is None else tolerance
         work, old = self.scratch
+        if np.isfinite(x.pull[:, 0]).any():
+            found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
+            return Outcome(*found)
         state = copy_state(start)
         outcome, steps, error = solve_held(
             self.layout.structure, x, state, old, work, self._no_params, wanted, most, LANES,
@@ -117,7 +121,7 @@ class Equilibrium:
             part *= 0.5
             if part >= SHORTEST_PART:
                 continue
-            if snaps == 0:
+            if snaps == 0 or len(self._rest.pull):  # a snap lets no tendon keep its length
                 return Outcome(False, state, iterations, last.residual)
             snaps -= 1
             last, goal = self._snap(inputs_at, at, state)
@@ -186,7 +190,8 @@ class Equilibrium:
         """Return whether states of another network fit this one."""
         a, b = self.layout.structure, other.layout.structure
         alike = ('counts', 'rod_node', 'rod_piece', 'rod_body', 'rod_macro', 'joint_kind')
-        return all(np.array_equal(getattr(a, k), getattr(b, k)) for k in alike)
+        same = all(np.array_equal(getattr(a, k), getattr(b, k)) for k in alike)
+        return same and a.tendon.shape == b.tendon.shape
 
     def adopt(self, problem: Problem, other: Inputs, state: State) -> State:
         """Return a start from a state of a robot with other rods: the strain is kept.
@@ -234,6 +239,8 @@ class Equilibrium:
         buckles into a branch that nobody wants.
         """
         x = lay.actuate(self.layout, self._rest, rest)
+        loose = np.tile([-np.inf, 0.0], (len(x.pull), 1))
+        x = x._replace(tension=np.zeros_like(x.tension), pull=loose)
         state, gap = self._rest_shape(x)
         twist = np.zeros((gap.shape[0], 6))
         for r in range(gap.shape[0]):

@@ -123,19 +123,23 @@ class _Masses:
         """Return K^-1 f."""
         s = self.linear.layout.structure
         top, low = f[: self.bodies], f[self.bodies :]
-        body = self.linear.inverse @ (top + self.response.T @ low)
+        body = self.linear.free_inverse @ (top + self.response.T @ low)
         node = (self.response @ body).reshape(self.nodes, 6, -1)
         many = f.shape[1]
         for r in range(int(s.counts[1])):
             own = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
-            columns = np.ascontiguousarray(low.reshape(self.nodes, 6, many)[own])
+            columns = low.reshape(self.nodes, 6, many)[own].copy()  # overwritten by the motion
             work = self.linear.work
             room = np.zeros((6, 6 + many))
             with self.linear.lock:
                 side_stiffness(s, work, r, self._sides[0], self._sides[1])
                 inner_columns(s, work, r, self._sides[0], self._sides[1], columns, room)
             node[own] += columns
-        return np.concatenate([body, node.reshape(-1, many)])
+        free = np.concatenate([body, node.reshape(-1, many)])
+        if self.linear.taut is None:
+            return free
+        motion, lengths = self.linear.taut.sides
+        return np.asarray(free - motion @ (lengths @ f))
 
 
 def point_inertia(mass: float, centre: Array) -> Array:

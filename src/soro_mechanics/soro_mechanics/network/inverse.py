@@ -17,9 +17,9 @@ import numpy as np
 
 from soro_mechanics import lie
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
-from soro_mechanics.network.drive_values import driven_ranges
-from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.network.equilibrium import Problem
 from soro_mechanics.network.inverse_problem import InverseProblem, Reach
+from soro_mechanics.network.tendon_inverse import TendonInverse
 from soro_mechanics.search_tolerances import aims_of
 from soro_mechanics.status import Code
 
@@ -42,24 +42,25 @@ def solve_inverse(
     """Find the actuation for a target; see `Model.inverse`."""
     start_time = time.perf_counter()
     equilibrium = model.equilibrium(loads)
-    problem = InverseProblem(model, equilibrium, (wrench, loads, gravity), task, tolerances)
-    best = _start(model, equilibrium, problem, (wrench, loads, gravity), guess)
+    loading = (wrench, loads, gravity)
+    kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
+    problem = kind(model, equilibrium, loading, task, tolerances)
+    best = problem.start(model, guess)
     beyond: Reach | None = None
     spent = 0
-    if math.isfinite(best.residual) and problem.within(best.driven):
+    if math.isfinite(best.residual) and problem.within(best):
         best, spent = _approach(problem, best, target)
         if not problem.reached(best):
             beyond, more = _approach(problem.without_limits(), best, target)
             spent += more
-            if problem.reached(beyond) and problem.within(beyond.driven):
+            if problem.reached(beyond) and problem.within(beyond):
                 best = beyond
     if guess is not None and not math.isfinite(best.residual):  # led astray
         return solve_inverse(model, target, task, wrench, loads, gravity, None, tolerances)
 
     def configuration(at: Reach) -> Configuration:
-        held = Problem(problem.actuation(at.driven), wrench, loads, gravity)
-        solved = at.residual <= equilibrium.tolerance
-        outcome = Outcome(solved, at.state, spent + at.steps, at.residual)
+        actuation, outcome = problem.outcome(at, target, spent)
+        held = Problem(actuation, wrench, loads, gravity)
         return model.configuration(equilibrium, held, outcome, start_time)
 
     found = _refined(problem, best, target)
@@ -77,10 +78,10 @@ def _refined(problem: InverseProblem, best: Reach, target: Array) -> Reach:
     if finer.reached(best):
         return best
     found = finer.solve(best, target)
-    if not finer.reached(found) or not problem.within(found.driven):
+    if not finer.reached(found) or not problem.within(found):
         found = problem.nearest(replace(best), target)
     found.steps += best.steps
-    kept = problem.reached(found) and problem.within(found.driven)
+    kept = problem.reached(found) and problem.within(found)
     return found if kept else best
 
 
@@ -88,7 +89,7 @@ def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Rea
     """Go to the target at once, else step by step, else to the nearest pose."""
     found = problem.solve(start, target)
     spent = found.steps
-    if problem.reached(found) and problem.within(found.driven):
+    if problem.reached(found) and problem.within(found):
         return found, spent
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
@@ -98,7 +99,7 @@ def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Rea
         pose = target if goal == 1.0 else tip @ lie.se3_exp(goal * way)
         found = problem.solve(good, pose)
         spent += found.steps
-        if problem.reached(found) and problem.within(found.driven):
+        if problem.reached(found) and problem.within(found):
             good, at = found, goal
             part *= 2.0
         else:
@@ -109,29 +110,6 @@ def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Rea
     return found, spent + found.steps
 
 
-def _start(
-    model: Network,
-    equilibrium: Equilibrium,
-    problem: InverseProblem,
-    loading: tuple[Array, tuple[Load, ...], Array],
-    guess: Configuration | None,
-) -> Reach:
-    """Return the guess or the rest, moved onto the limits where these can be kept."""
-    actuation = model.rest if guess is None else guess.actuation
-    driven = driven_ranges(equilibrium.layout, actuation)
-    kept = problem.within(driven)
-    near = None
-    if guess is not None and guess.state.equilibrium is equilibrium:
-        if kept:
-            return Reach(driven, guess.state.state, guess.status.residual)
-        near = (guess.state.problem, guess.state.state)
-    moved = None if kept else problem.projected(driven)
-    if moved is not None:
-        driven, actuation = moved, problem.actuation(moved)
-    outcome = equilibrium.solve(Problem(actuation, *loading), model.rest, near)
-    return Reach(driven, outcome.state, outcome.residual if outcome.converged else math.inf)
-
-
 def _describe(
     problem: InverseProblem, q: Configuration, best: Reach, beyond: Reach | None, start: float
 ) -> InverseSolution:
@@ -140,15 +118,15 @@ def _describe(
     code, message = q.status.code, q.status.message
     if not q.status.converged or not math.isfinite(best.residual):
         code, message = Code.NOT_CONVERGED, 'no equilibrium found on the way to the target'
-        at_limit = problem.touched(best.driven)
-    elif beyond is None and not problem.within(best.driven):
+        at_limit = problem.touched(best)
+    elif beyond is None and not problem.within(best):
         code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
-        at_limit = problem.touched(best.driven)
+        at_limit = problem.touched(best)
     elif not problem.reached(best):
-        at_limit = problem.touched(best.driven)
+        at_limit = problem.touched(best)
         code, why = Code.UNREACHABLE, 'no actuation near reaches it, limits or not'
         if beyond is not None and problem.reached(beyond):
-            at_limit = at_limit or problem.touched(beyond.driven)
+            at_limit = at_limit or problem.touched(beyond)
             code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
         message = (
             f'{why}; the nearest pose misses by {best.lacking[0] * 1e3:.3g} mm, '

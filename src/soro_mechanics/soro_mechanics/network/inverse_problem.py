@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soro_mechanics import lie, lie_kernels
-from soro_mechanics.configuration import Array, Load, Task
+from soro_mechanics.configuration import Array, Configuration, Load, Task
 from soro_mechanics.inverse import axis_turn
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.arrays import copy_state, Inputs, State
 from soro_mechanics.network.drive_values import actuation_of, driven_ranges, driven_slopes
-from soro_mechanics.network.equilibrium import Equilibrium
+from soro_mechanics.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
 from soro_mechanics.network.system_kernels import (
@@ -93,15 +93,39 @@ class InverseProblem:
         self.range = self.high - self.low
         slack = LIMIT_SLACK * self.range
         self.least, self.most = self.low - slack, self.high + slack
+        # where redundant actuation tends to: tendons to the least tension
         self.middle = 0.5 * (self.low + self.high)
+        tendons = self.layout.tendons.actuators
+        self.pulling = np.isin(np.arange(len(self.low)), tendons)
+        self.middle[self.pulling] = self.low[self.pulling]
         self.coupled = list(description.coupled_limits)
+        self.limited = True
         self.work, self.old = equilibrium.scratch
+        self.loading = loading
+
+    def start(self, model: Network, guess: Configuration | None) -> Reach:
+        """Return the guess or the rest, moved onto the limits where these can be kept."""
+        actuation = model.rest if guess is None else guess.actuation
+        driven = driven_ranges(self.layout, actuation)
+        kept = self.allowed(driven)
+        near = None
+        if guess is not None and guess.state.equilibrium is self.equilibrium:
+            if kept:
+                return Reach(driven, guess.state.state, guess.status.residual)
+            near = (guess.state.problem, guess.state.state)
+        moved = None if kept else self.projected(driven)
+        if moved is not None:
+            driven, actuation = moved, actuation_of(self.layout, moved, self.limits)
+        outcome = self.equilibrium.solve(Problem(actuation, *self.loading), model.rest, near)
+        return Reach(driven, outcome.state, outcome.residual if outcome.converged else math.inf)
 
     def without_limits(self) -> InverseProblem:
         """Return the same problem for actuators that have no limits."""
         free = copy.copy(self)
-        free.low, free.high = np.full_like(self.low, -np.inf), np.full_like(self.high, np.inf)
-        free.least, free.most = free.low, free.high
+        free.low = np.where(self.pulling, 0.0, -np.inf)  # no tendon pushes
+        free.high = np.full_like(self.high, np.inf)
+        free.least, free.most = free.low + (self.least - self.low), free.high
+        free.limited = False
         free.coupled = []
         return free
 
@@ -111,9 +135,14 @@ class InverseProblem:
         finer.tolerances = aims_of(self.tolerances)
         return finer
 
-    def actuation(self, driven: Array) -> Array:
+    def actuation(self, at: Reach) -> Array:
         """Return the actuation (m,) of driven values within the limits."""
-        return actuation_of(self.layout, driven, self.limits)
+        return actuation_of(self.layout, at.driven, self.limits)
+
+    def outcome(self, at: Reach, target: Array, spent: int) -> tuple[Array, Outcome]:
+        """Return actuation and solution of a point that is in balance."""
+        solved = at.residual <= self.equilibrium.tolerance
+        return self.actuation(at), Outcome(solved, at.state, spent + at.steps, at.residual)
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""
@@ -185,7 +214,7 @@ class InverseProblem:
             if wanted is None:
                 return at
             da = wanted
-            self._follow(x, at.state, da, params, 1.0)
+            self.follow(x, at.state, da, params, 1.0)
             turn, shift = largest_step(s, self.work)
             part = min(1.0, STEP_TURN / max(turn, TINY))
             part = min(part, STEP_MOVE * s.scale[0] / max(shift, TINY))
@@ -247,6 +276,7 @@ class InverseProblem:
             return None
         try:
             jacobian, missing, _ = self._task(at, self.lacking(at.state, target))
+            self.measure(at, x)
         except np.linalg.LinAlgError:
             return None
         scale = float(np.trace(jacobian.T @ jacobian))
@@ -275,7 +305,10 @@ class InverseProblem:
         met = at.lacking[0] <= self.tolerances[0] and at.lacking[1] <= self.tolerances[1]
         return at.residual <= self.equilibrium.tolerance and met
 
-    def _follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
+    def measure(self, at: Reach, x: Inputs) -> None:
+        """Prepare `bounds` for what limits depend on beside the driven values."""
+
+    def follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
         """Write the step of every unknown for a step of the actuators."""
         s = self.layout.structure
         rhs = self.work.vector * one + self.work.columns @ da
@@ -302,6 +335,7 @@ class InverseProblem:
             if not self.redundant:
                 return np.linalg.solve(jacobian, missing) * self.range
             hessian, slope = self._energy(at, follow, x)
+            self.measure(at, x)
         except np.linalg.LinAlgError:  # also of numbers that have grown beyond all bounds
             return None
         y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
@@ -345,7 +379,7 @@ class InverseProblem:
         for a in range(m):
             unit = np.zeros(m)
             unit[a] = 1.0
-            self._follow(x, at.state, unit, 1 + int(s.counts[5]), 0.0)
+            self.follow(x, at.state, unit, 1 + int(s.counts[5]), 0.0)
             change = -np.einsum('ri,ri->r', strain, self.work.step_wrench[first])
             for actuator, rod, _ in s.map_index:
                 hessian[actuator, a] += change[rod]
@@ -360,7 +394,7 @@ class InverseProblem:
         c = [np.eye(m)]
         low, high = [(self.low - driven) / self.range], [(self.high - driven) / self.range]
         if self.coupled:
-            actuation = self.actuation(driven)
+            actuation = actuation_of(self.layout, driven, self.limits)
             ranges = self.range / driven_slopes(self.layout, actuation)
         for limit in self.coupled:
             weights = limit.coefficients * ranges
@@ -370,7 +404,11 @@ class InverseProblem:
             high.append(np.array([(limit.maximum - limit.coefficients @ actuation) / size]))
         return np.concatenate(c), np.concatenate(low), np.concatenate(high)
 
-    def within(self, driven: Array) -> bool:
+    def within(self, at: Reach) -> bool:
+        """Whether a point keeps every limit."""
+        return self.allowed(at.driven)
+
+    def allowed(self, driven: Array) -> bool:
         """Whether driven values keep every limit."""
         if not ((driven >= self.least).all() and (driven <= self.most).all()):
             return False
@@ -391,13 +429,13 @@ class InverseProblem:
             driven = driven + found.x * self.range
         return None
 
-    def touched(self, driven: Array) -> tuple[str, ...]:
-        """Name the limits that driven values have reached or passed."""
-        slack = TOUCHING * self.range
+    def touched(self, at: Reach) -> tuple[str, ...]:
+        """Name the limits that a point has reached or passed."""
+        driven, slack = at.driven, TOUCHING * self.range
         near = (driven <= self.low + slack) | (driven >= self.high - slack)
         actuators = self.description.actuators
         names = [a.name for a, close in zip(actuators, near, strict=True) if close]
-        actuation, ranges = self.actuation(driven), self.limits[:, 1] - self.limits[:, 0]
+        actuation, ranges = self.actuation(at), self.limits[:, 1] - self.limits[:, 0]
         for limit in self.coupled:
             left = limit.maximum - limit.coefficients @ actuation
             if left <= TOUCHING * (np.abs(limit.coefficients) @ ranges):

@@ -33,7 +33,10 @@ from soro_mechanics.network.spec import (
     NetworkSpec,
     RodSpec,
     STRAINS,
+    TENDONS,
 )
+from soro_mechanics.network.tendon_layout import cut_fractions, tendon_table, with_tendon_mesh
+from soro_mechanics.network.tendons import Tendons
 
 ROUND_OFF = 1e-9  # of places on a body, in lengths of the rods
 
@@ -85,6 +88,11 @@ class Layout:
         places = _integers(nodes).reshape(-1, 2)
         same = bool((np.diff(rod) >= 0).all())
         return SensorPlaces(rod[order], places[order], axis[order], np.argsort(order), same)
+
+    @cached_property
+    def tendons(self) -> Tendons:
+        """The tendons, by actuator."""
+        return Tendons(self)
 
     @cached_property
     def most_nodes(self) -> int:
@@ -150,12 +158,6 @@ class Layout:
         return int(self.structure.rod_node[rod]) + int(np.argmin(np.abs(fractions - at)))
 
 
-def cut_fractions(fractions: Array, parts: int) -> Array:
-    """Return the boundaries of pieces that are each cut into equal parts."""
-    inner = fractions[:-1, None] + np.diff(fractions)[:, None] * (np.arange(parts) / parts)
-    return np.append(inner.ravel(), fractions[-1])
-
-
 def build_layout(spec: NetworkSpec, actuators: int) -> Layout:
     """Lay a network out. The tip body's frame is moved to the tip, where the tip's load acts."""
     return build_layout_raw(_with_tip_frame(spec), actuators)
@@ -163,6 +165,7 @@ def build_layout(spec: NetworkSpec, actuators: int) -> Layout:
 
 def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
     """Do the same for a network whose tip body already has its frame at the tip."""
+    spec = with_tendon_mesh(spec)
     bodies = [b.name for b in spec.bodies]
     rods = spec.rods
     pieces = [len(r.fractions) - 1 for r in rods]
@@ -173,17 +176,18 @@ def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
     lane = np.where(macro[owner] == 1, np.cumsum(macro[owner]) - 1, -1)
     batches = -(-int(np.sum(macro[owner])) // LANES)
     sections = np.concatenate([_sections(r, spec.steps) for r in rods])
-    slots, shifts = _slots(spec.drives, len(rods))
+    slots, shifts, tensions = _slots(spec.drives, len(rods))
     shift = _shifts(spec, slots, shifts, rods, rod_piece, sections)
     maps = [(d.actuator, d.rod, slot) for d, slot in zip(spec.drives, slots, strict=True)]
+    rows = tuple(slot - 1 - shifts for slot in slots)
     share = np.concatenate([np.diff(r.fractions) for r in rods])
     lengths = np.array([r.length for r in rods])
     length = float(np.mean(lengths))
     flexible = 1.0 / np.mean(sections[:, :, 9:11])
     structure = Structure(
         counts=_integers([
-            len(bodies), len(rods), rod_node[-1], rod_piece[-1], spec.steps, shifts, len(maps),
-            batches,
+            len(bodies), len(rods), rod_node[-1], rod_piece[-1], spec.steps, shifts + tensions,
+            len(maps), batches,
         ]),
         rod_node=_integers(rod_node),
         rod_piece=_integers(rod_piece),
@@ -197,6 +201,7 @@ def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
         share=share,
         lane=_integers(lane),
         shift=shift,
+        tendon=tendon_table(spec.drives, rods, rows, tensions),
         drive=unit_drive(True, shifts),
         lane_shift=lane_shifts(shift, lane, batches, 3),
         light_drive=unit_drive(False, shifts),
@@ -265,21 +270,21 @@ def _keep_first(rod: RodSpec, index: int, drives: tuple[DriveSpec, ...]) -> int:
     return int(any(d.rod == index and d.kind == 'angle' and d.end == 0 for d in drives))
 
 
-def _slots(drives: tuple[DriveSpec, ...], rods: int) -> tuple[tuple[int, ...], int]:
-    """Return the slot of every drive, and the largest number of rest strains of a rod."""
-    used = [0] * rods
-    for d in drives:
-        used[d.rod] += d.kind in STRAINS
-    shifts = max(used)
+def _slots(drives: tuple[DriveSpec, ...], rods: int) -> tuple[tuple[int, ...], int, int]:
+    """Return the slot of every drive, and the most rest strains and tensions of a rod."""
+    used = [[sum(d.rod == r and d.kind in k for d in drives) for k in (STRAINS, TENDONS)]
+            for r in range(rods)]  # fmt: skip
+    shifts, tensions = np.max(used, axis=0).tolist()
     slots = []
-    seen = [0] * rods
+    seen = np.zeros((rods, 2), dtype=int)
     for d in drives:
-        if d.kind in STRAINS:
-            seen[d.rod] += 1
-            slots.append(seen[d.rod])
+        if d.kind in (*STRAINS, *TENDONS):
+            row = int(d.kind in TENDONS)
+            seen[d.rod, row] += 1
+            slots.append(int(seen[d.rod, row]) + row * shifts)
         else:
-            slots.append(0 if d.kind == 'length' else 1 + shifts + d.end)
-    return tuple(slots), shifts
+            slots.append(0 if d.kind == 'length' else 1 + shifts + tensions + d.end)
+    return tuple(slots), shifts, tensions
 
 
 def section_at(rod: RodSpec, at: float) -> CrossSection:
@@ -362,6 +367,8 @@ def rest_inputs(layout: Layout) -> Inputs:
         table=lane_table(layout.sections, s.lane, int(s.counts[7])),
         section=np.ascontiguousarray(layout.sections[:, 0]),
         theta=np.zeros((rods, 2)),
+        tension=np.zeros(s.tendon.shape[:2]),
+        pull=np.tile([-np.inf, 0.0], (int(layout.tendons.held.sum()), 1)),
         map_gain=np.ones(int(s.counts[6])),
         gravity=np.zeros(3),
         dead=np.zeros((bodies, 6)),
@@ -384,12 +391,22 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     s = layout.structure
     length = layout.lengths.copy()
     theta = np.zeros(inputs.theta.shape)
+    tension = np.zeros(inputs.tension.shape)
+    held = layout.tendons.actuators[layout.tendons.held].tolist()
+    pull, gain = inputs.pull.copy(), gain.copy()
     strain = None
-    for d, slot, x in zip(layout.spec.drives, layout.slots, value, strict=True):
+    for k, (d, slot, x) in enumerate(zip(layout.spec.drives, layout.slots, value, strict=True)):
         if d.kind == 'length':
             length[d.rod] = x
         elif d.kind == 'angle':
             theta[d.rod, d.end] = x
+        elif d.kind == 'tendon':
+            pull[held.index(d.actuator)] = x, gain[k]
+            gain[k] = 1.0  # columns are per tension
+        elif d.kind == 'tension':
+            p = slice(s.rod_piece[d.rod], s.rod_piece[d.rod + 1])
+            row = slot - 1 - s.shift.shape[1]
+            tension[p, row] = x * s.tendon[p, row, 2]
         else:
             strain = layout.sections.copy() if strain is None else strain
             p = slice(s.rod_piece[d.rod], s.rod_piece[d.rod + 1])
@@ -398,7 +415,10 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     if strain is not None:
         table = lane_table(strain, s.lane, int(s.counts[7]))
         section = np.ascontiguousarray(strain[:, 0])
-    return inputs._replace(length=length, theta=theta, table=table, section=section, map_gain=gain)
+    return inputs._replace(
+        length=length, theta=theta, tension=tension, pull=pull, table=table, section=section,
+        map_gain=gain,
+    )  # fmt: skip
 
 
 def load(
@@ -412,7 +432,7 @@ def load(
     """Return the inputs with loads and gravity; a load on a rod needs nodes where it acts.
 
     A load on a body acts at the body's origin, also where the body's frame was moved to the tip.
-    `permanent` is the part of the robot file's own loads that acts.
+    `permanent` is the part of the robot file's own loads, and of tensions, that acts.
     """
     own = [replace(x, wrench=permanent * x.wrench) for x in layout.spec.loads]
     s = layout.structure
@@ -449,4 +469,5 @@ def load(
     return inputs._replace(
         dead=dead, follower=follower, node_dead=node_dead, node_follower=node_follower,
         gravity=np.array(gravity, dtype=float), heavy=heavy,
+        tension=permanent * inputs.tension, pull=inputs.pull * [permanent, 1.0],
     )  # fmt: skip

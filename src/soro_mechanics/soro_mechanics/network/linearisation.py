@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+import math
 import threading
 
 import numpy as np
@@ -30,6 +31,8 @@ from soro_mechanics.network.response_kernels import (
 from soro_mechanics.network.sensor_kernels import sensor_response
 from soro_mechanics.network.spec import NetworkSpec
 from soro_mechanics.network.system_kernels import SINGULAR
+from soro_mechanics.network.taut_tendons import TautTendons
+from soro_mechanics.network.tendon_layout import cut_fractions
 from soro_mechanics.network.trace_kernels import trace
 
 
@@ -58,10 +61,10 @@ def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shap
 
 def cut_spec(spec: NetworkSpec) -> NetworkSpec:
     """Return the same discrete network with integrated pieces cut into their steps."""
-    if not any(r.macro for r in spec.rods):
+    if spec.steps == 1 or not any(r.macro for r in spec.rods):
         return spec
     rods = tuple(
-        replace(r, fractions=lay.cut_fractions(r.fractions, spec.steps)) if r.macro else r
+        replace(r, fractions=cut_fractions(r.fractions, spec.steps)) if r.macro else r
         for r in spec.rods
     )
     return replace(spec, rods=rods, steps=1)
@@ -79,7 +82,7 @@ def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -
         else:
             old = layout.structure.rod_piece
             wrench[pieces] = state.wrench[old[r] : old[r + 1]]
-    return State(state.body, shape.pose.copy(), wrench, state.joint, state.spin)
+    return state._replace(node=shape.pose.copy(), wrench=wrench)
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,22 @@ class Linearisation:
         self.columns = work.columns.copy()
         self.singular = self.negative == SINGULAR
         self.effort = work.effort.copy()
+        self.taut: TautTendons | None = None
         if not self.singular:
             self.negative += int(negative_pivots(work.matrix, n, np.empty((n, n))))
+            if len(x.pull):
+                self.taut = TautTendons(self, x, state)
+                self.negative -= self.taut.negative
 
     @cached_property
-    def inverse(self) -> Array:
-        """Inverse of the condensed tangent, (n, n)."""
+    def free_inverse(self) -> Array:
+        """Inverse of the condensed tangent, (n, n); of tendons the tensions are held."""
         return np.asarray(np.linalg.inv(self.matrix), dtype=float)
+
+    @property
+    def inverse(self) -> Array:
+        """Motion of the bodies per wrench on them (n, n), all actuators held."""
+        return self.free_inverse if self.taut is None else self.taut.inverse
 
     @property
     def lengths(self) -> Array:
@@ -162,6 +174,11 @@ class Linearisation:
         """Return that of the condensed tangent, moments by the characteristic length."""
         length, force = self.layout.structure.scale
         unit = np.tile([length] * 3 + [1.0] * 3, self.matrix.shape[0] // 6)
+        if self.taut is not None:  # held lengths have no tangent, but a flexibility
+            if self.negative:
+                return math.nan
+            soft = self.inverse / unit[:, None] / unit * (force * length)
+            return 1.0 / float(np.linalg.eigvalsh(0.5 * (soft + soft.T))[-1])
         scaled = self.matrix * unit[:, None] * unit / (force * length)
         return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
 
@@ -177,7 +194,8 @@ class Linearisation:
     def jacobian(self, body: int) -> Array:
         """Return (6, m): twist of a body per actuator, base axes, at its origin."""
         rows = slice(6 * body - 6, 6 * body)
-        return -self.axes(body) @ (self.inverse[rows] @ self.columns)
+        columns = self.columns if self.taut is None else self.taut.columns
+        return -self.axes(body) @ (self.free_inverse[rows] @ columns)
 
     def node_response(self) -> Array:
         """Return (nodes, 6, n): motion of every node per motion of the bodies, own axes."""
@@ -196,7 +214,12 @@ class Linearisation:
             for r in range(int(s.counts[1])):
                 inner_compliance(s, self.work, r, sides[0], sides[1], inner)
         response = self.node_response()
-        total = inner + response @ self.inverse @ response.transpose(0, 2, 1)
+        total = inner + response @ self.free_inverse @ response.transpose(0, 2, 1)
+        if self.taut is not None:
+            n, nodes = self.matrix.shape[0], len(total)
+            motion, lengths = self.taut.sides
+            by_wrench = lengths[:, n:].reshape(len(lengths), nodes, 6).transpose(1, 0, 2)
+            total -= motion[n:].reshape(nodes, 6, len(lengths)) @ by_wrench
         axes = np.zeros((total.shape[0], 6, 6))
         axes[:, :3, :3] = axes[:, 3:, 3:] = self._state.node[:, :3, :3]
         return np.asarray(axes @ total @ axes.transpose(0, 2, 1))
@@ -210,7 +233,7 @@ class Linearisation:
         """Return (m, m): motor torque per motor angle with the bodies free."""
         n, m = self.columns.shape
         e = self.effort
-        return np.asarray(e[:, n : n + m] - e[:, :n] @ self.inverse @ self.columns)
+        return np.asarray(e[:, n : n + m] - e[:, :n] @ self.free_inverse @ self.columns)
 
     def sensors(self) -> SensorResponse:
         """Return values of the flex sensors and how they follow bodies, actuators and loads."""

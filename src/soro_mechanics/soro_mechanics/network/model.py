@@ -37,6 +37,7 @@ from soro_mechanics.network.ports import port_response, PortResponse
 from soro_mechanics.network.rod_loads import split_at_loads
 from soro_mechanics.network.sensitivity import Sensitivity, sensitivity
 from soro_mechanics.network.spec import NetworkSpec
+from soro_mechanics.network.tendons import TendonState
 from soro_mechanics.network.validity import Guard, Validity, validity
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code, SolverStatus, Stability
@@ -199,6 +200,15 @@ class Network(Model):
             raise InvalidInput('q', q.status.code.name, 'a converged Configuration')
         directions = np.eye(6) if axes is None else axes
         return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, directions)
+
+    def tendons(self, q: Configuration) -> TendonState:
+        """Return lengths, tensions and pulls of the tendons, by actuator."""
+        solution: Solution | FollowedSolution = q.state
+        tendons = solution.equilibrium.layout.tendons
+        length = tendons.lengths(solution.state)
+        tension = tendons.tensions(solution.inputs, solution.state)
+        names = tuple(self.description.actuators[i].name for i in tendons.actuators)
+        return TendonState(names, length, tendons.rest + tendons.soft * tension - length, tension)
 
     def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
         """Return the lowest natural frequencies [Hz] around q, the actuators held."""

@@ -44,6 +44,9 @@ def copy_into(source, target):
                 target.joint[r, e, i] = source.joint[r, e, i]
                 for j in range(3):
                     target.spin[r, e, i, j] = source.spin[r, e, i, j]
+    for p in range(source.tension.shape[0]):
+        for k in range(source.tension.shape[1]):
+            target.tension[p, k] = source.tension[p, k]
 
 
 @kernel

@@ -134,7 +134,7 @@ def cut(numbers, values):
     a = _after(a, joint.size)
     spin = values[a : a + 18 * n].reshape((n, 2, 3, 3))
     a = _after(a, spin.size)
-    state = State(body, node, wrench, joint, spin)
+    state = State(body, node, wrench, joint, spin, values[a:a].reshape((0, 0)))
     length = values[a : a + n]
     a = _after(a, n)
     theta = values[a : a + 2 * n].reshape((n, 2))

@@ -9,6 +9,7 @@ from soro_mechanics.network.element_strain_kernels import fill_element
 from soro_mechanics.network.end_kernels import end_frame
 from soro_mechanics.network.lane_kernels import integrate_lanes, LANES
 from soro_mechanics.network.piece_kernels import condense_piece, end_forces
+from soro_mechanics.network.tendon_kernels import add_tendons
 
 
 @kernel
@@ -50,7 +51,7 @@ def fill_loads(s, x, state, w):
 def integrate_pieces(s, x, state, w, gradient, path, lanes):
     """Integrate all pieces; columns for W0 always, for the weight and rest strains if needed."""
     fill_loads(s, x, state, w)
-    shifts = s.counts[5] if gradient else 0
+    shifts = s.shift.shape[1] if gradient else 0
     for b in range(s.counts[7]):
         if x.heavy:
             columns = 9 + shifts
@@ -71,7 +72,7 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
     """Write force, tangent and parameter columns of every piece. False: singular somewhere."""
     good = True
     steps = s.counts[4]
-    shifts = s.counts[5] if gradient else -1
+    shifts = s.shift.shape[1] if gradient else -1
     assemble_elements(s, x, state, w, exact, lanes)
     for r in range(s.counts[1]):
         first = s.rod_node[r] - s.rod_piece[r]
@@ -100,6 +101,8 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 follower = x.node_follower[node]
                 subtract_load(b, dead, follower, w.force[p, 6:], w.tangent[p, 6:, 6:])
                 subtract_load(b, dead, follower, w.raw[p, 6:], w.scratch[0:6, 0:6])
+    if s.tendon.shape[0] > 0:
+        add_tendons(s, x, state, w, lanes)
     return good
 
 
@@ -167,7 +170,7 @@ def _element_params(s, x, a, b, rod_length, p, w):
         for i in range(6):
             v -= matrix[i, k] * w.twist[p, i] / x.section[p, 6 + i]
         w.params[p, k, 0] = v * s.share[p] / (length * length)
-        for j in range(s.counts[5]):
+        for j in range(s.shift.shape[1]):
             v = 0.0
             for i in range(6):
                 v -= matrix[i, k] * s.shift[p, j, i] / x.section[p, 6 + i]

@@ -21,8 +21,11 @@ DRIVES = {
     'stretch': 'stretch',
     'curvature': 'curvature',
     'pressure': 'pressure',
+    'tension': 'force',
+    'tendon': 'length',
 }
 STRAINS = ('stretch', 'curvature', 'pressure')  # rest strains; several may add up in one rod
+TENDONS = ('tension', 'tendon')  # along a rod, at a constant place in its section
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,9 @@ class DriveSpec:
     shift: Array = field(default_factory=lambda: np.zeros(6))  # rest strain per unit
     offset: float = 0.0
     curve: Array | None = None  # (k, 2): actuator value, driven value; both monotone
+    hole: Array = field(default_factory=lambda: np.zeros(2))  # of a tendon: place in the section
+    span: tuple[float, float] = (0.0, 1.0)  # of a tendon: fractions of the rod's length
+    soft: float = 0.0  # of a tendon whose length is held: its own flexibility [m/N]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from soro_mechanics.network.rod_kernels import (
     place_ends,
     subtract_load,
 )
+from soro_mechanics.network.tendon_kernels import leave_tendons
 
 SINGULAR = -1
 
@@ -326,6 +327,8 @@ def _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param, one)
             for j in range(params):
                 v += w.params[p, i, j] * step_param[j]
             w.step_wrench[p, i] = -v
+        if w.pull.shape[0] > 0:
+            leave_tendons(w, p, node, params, step_param)
 
 
 @merged_kernel

@@ -21,6 +21,7 @@ from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.contact_kernels import may_touch
 from soro_mechanics.network.linearisation import Shape
+from soro_mechanics.network.tendon_layout import cut_fractions
 from soro_mechanics.status import OUTSIDE
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Guard:
         self.names = layout.rods
         steps = int(layout.structure.counts[4])
         rods = layout.spec.rods
-        marks = [lay.cut_fractions(r.fractions, steps if r.macro else 1) for r in rods]
+        marks = [cut_fractions(r.fractions, steps if r.macro else 1) for r in rods]
         self._first = np.concatenate([[0], np.cumsum([len(m) for m in marks])])
         self._macro = np.repeat([r.macro for r in rods], np.diff(self._first))
         self._set_sections(layout, marks, steps)
