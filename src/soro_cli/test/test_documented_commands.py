@@ -48,7 +48,11 @@ def test_a_documented_command_is_understood(command, monkeypatch):
 
 
 @pytest.mark.parametrize('command', QUESTIONS)
-def test_a_documented_question_has_an_answer(command, capsys):
+def test_a_documented_question_has_an_answer(command, capsys, monkeypatch, tmp_path):
+    page = (ROOT / 'docs/models/stiffness.md').read_text(encoding='utf-8')
+    pulls = re.search(r'^```text\n(fx.*?)^```', page, re.DOTALL | re.MULTILINE).group(1)
+    (tmp_path / 'pulls.csv').write_text(pulls, encoding='utf-8')
+    monkeypatch.chdir(tmp_path)
     assert main(QUESTIONS[command]) == 0, command
     assert capsys.readouterr().out
 
