@@ -83,7 +83,8 @@ def tube(rod: Rod, number: int, namespace: str, colour: ColorRGBA) -> Marker:
     if spheres <= MOST_SPHERES:
         marker.type = Marker.SPHERE_LIST
         marker.scale = Vector3(x=2 * radius, y=2 * radius, z=2 * radius)
-        at = np.linspace(0.0, length[-1], int(np.ceil(spheres)))
+        end = min(radius, 0.5 * length[-1])  # the outermost spheres end where the rod does
+        at = np.linspace(end, length[-1] - end, int(np.ceil(spheres)))
         points = np.stack([np.interp(at, length, rod.positions[:, i]) for i in range(3)], axis=1)
     else:
         marker.type, points = Marker.LINE_STRIP, rod.positions

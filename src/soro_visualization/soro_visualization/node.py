@@ -49,6 +49,7 @@ from soro_visualization.shape import Shape, shape_from_message
 T = TypeVar('T')
 REPORTS = QoSProfile(depth=50)
 LOOPBACK = '127.0.0.1'
+PER_RADIUS = 14.0  # extent of the arrows around a thick robot: they then stand outside its tube
 GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes
 WORDS_TIMEOUT = 3.0  # s; nodes repeat their diagnostics every second
 
@@ -362,7 +363,8 @@ class Visualization(GuardedLifecycleNode):
             if self._snapshot.silent:
                 self._target.hide()
             else:
-                self._target.follow(shape.tip, shape.extent)
+                # Larger than what it is drawn around: nobody can take arrows inside a tube.
+                self._target.follow(shape.tip, max(shape.extent, PER_RADIUS * shape.thickest))
         if self.table.publish_description and self._parts is not None:
             self._publish_links('revolute', self._tf)
         if self._markers_out.get_subscription_count() > 0:

@@ -34,7 +34,7 @@ class TopicEntry:
 def qos_entry(profile: Any) -> Qos:
     """Return an rclpy QoSProfile as rosbag2 writes it."""
     return {
-        'history': _policy(profile.history, 'keep_last'), 'depth': int(profile.depth),
+        'history': _policy(profile.history, 'unknown'), 'depth': int(profile.depth),
         'reliability': _policy(profile.reliability, 'reliable'),
         'durability': _policy(profile.durability, 'volatile'),
         'deadline': _duration(profile.deadline), 'lifespan': _duration(profile.lifespan),
