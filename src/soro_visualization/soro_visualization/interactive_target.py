@@ -91,11 +91,11 @@ def interactive_server(node: Node) -> Any:
 
 def target_marker(frame_id: str, tip: Array, extent: float) -> InteractiveMarker:
     """Return a marker with arrows along and rings about the axes of base_link at the tip."""
-    marker = InteractiveMarker(name=NAME, description='target of the tip', scale=0.3 * extent)
+    marker = InteractiveMarker(name=NAME, description='target of the tip', scale=0.5 * extent)
     marker.header.frame_id = frame_id
     marker.pose = pose_to_message(tip)
     ball = Marker(type=Marker.SPHERE)
-    ball.scale.x = ball.scale.y = ball.scale.z = 0.06 * extent
+    ball.scale.x = ball.scale.y = ball.scale.z = 0.1 * extent
     ball.color.r, ball.color.g, ball.color.b, ball.color.a = 0.9, 0.6, 0.1, 0.8
     centre = InteractiveMarkerControl(name='ball', always_visible=True, markers=[ball])
     centre.interaction_mode = InteractiveMarkerControl.MOVE_3D

@@ -49,7 +49,7 @@ from soro_visualization.shape import Shape, shape_from_message
 T = TypeVar('T')
 REPORTS = QoSProfile(depth=50)
 LOOPBACK = '127.0.0.1'
-PER_RADIUS = 14.0  # extent of the arrows around a thick robot: they then stand outside its tube
+PER_RADIUS = 8.4  # extent of the arrows around a thick robot: they then stand outside its tube
 GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes
 WORDS_TIMEOUT = 3.0  # s; nodes repeat their diagnostics every second
 

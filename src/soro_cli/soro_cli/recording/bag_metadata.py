@@ -121,7 +121,7 @@ def _topic(topic: TopicEntry) -> dict[str, Any]:
 
 
 def _policy(value: Any, unknown: str) -> str:
-    # What the middleware cannot tell (history over the network) is written as its default.
+    # What the middleware cannot tell: history stays unknown, as rosbag2 writes it; others default.
     name = value.name.lower()
     return unknown if name in ('unknown', 'system_default', 'best_available') else name
 
