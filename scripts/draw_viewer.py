@@ -55,7 +55,7 @@ SHOTS = {
     'stiff_flop_two_segment': Shot({0: 0.6, 4: 0.6}),
     'soft_parallel': Shot({0: 0.75, 1: 0.35}),
     'spatial_cc': Shot({0: 0.7, 1: 0.2}),
-    'pam_continuum': Shot({3 * i: 0.2 for i in range(10)}, samples=0),
+    'pam_continuum': Shot({3 * i: 0.4 for i in range(10)}, samples=0),
     'haptic_5dof': Shot({0: 0.6, 1: 0.45, 3: 0.55}, ('haptics:=off',), 300),
     'stewart_gough': Shot({0: 0.42, 1: 0.42, 2: 0.36, 3: 0.36, 4: 0.40, 5: 0.40}, samples=300),
 }

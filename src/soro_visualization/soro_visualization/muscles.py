@@ -47,12 +47,12 @@ class Muscles:
     Parameters
     ----------
     backbone : MuscleBackbone
-    shortest, longest : float [m]
-        Over all muscles: the ends of the colour scale.
+    rest : float [m]
+        Length in the middle of the colour scale.
     """
 
-    def __init__(self, backbone: MuscleBackbone, shortest: float, longest: float) -> None:
-        self.shortest, self.longest = shortest, longest
+    def __init__(self, backbone: MuscleBackbone, rest: float) -> None:
+        self.rest = rest
         self._backbone = backbone
         angle = backbone.muscle_angles  # (modules, 3)
         self._points = np.zeros((*angle.shape, 3))  # in the frames of the disks at both ends
@@ -79,5 +79,4 @@ def muscles_of(description: RobotDescription) -> Muscles | None:
     backbone = description.structure.get(SECTION)
     if backbone is None:
         return None
-    shortest = min(a.minimum for a in description.actuators)
-    return Muscles(backbone, shortest, max(a.maximum for a in description.actuators))
+    return Muscles(backbone, float(np.mean([a.rest for a in description.actuators])))

@@ -73,6 +73,7 @@ class ViewerScene:
         self._ghost: Shape | None = None  # as it is drawn
         self.zoom = 0.0  # scene units per metre; zero until a shape is known
         self.most_curved = 1.0  # 1/m, end of the colour scale; only grows, colours do not flicker
+        self.longest_stroke = 1e-3  # m, of a muscle from rest: the same, for their lengths
         self.legends: dict[str, str] = {}
 
     @property
@@ -230,12 +231,16 @@ class ViewerScene:
         if self._muscles is None or drawn is None:
             self._hide('/muscles')
             return
-        low, high = self._muscles.shortest, self._muscles.longest
+        rest = self._muscles.rest
+        stroke = float(np.abs(drawn.length - rest).max())
+        if stroke > self.longest_stroke:
+            self.longest_stroke = stroke * 1.1
+        low, high = rest - self.longest_stroke, rest + self.longest_stroke
         colours: Any = STALE
         if not stale:
             colours = self._lengths.colours(drawn.length, low, high)
             self.legends['muscles'] = self._lengths.legend(
-                'length of the muscles', f'{1e3 * low:g} mm', f'{1e3 * high:g} mm'
+                'length of the muscles', f'{1e3 * low:.3g} mm', f'{1e3 * high:.3g} mm'
             )
         tubes = straight_cylinders(drawn.ends, drawn.radius)
         self._show_tubes('/muscles', tubes, colours, opacity=None)
