@@ -27,10 +27,11 @@ from soro_driver import endpoint
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs/nodes/emulator.md'
 SERIAL = ('serial_pty', 'serial_line')
+BENCH = ('pneumatic_bench', 'regulator', 'analog_input')
 # Modules that read a device's section and its faults, the one with FAULTS first.
 MODULES = {
-    'nidaq': ('nidaq_emulator', 'regulator', 'analog_input', 'safety_relay'),
-    'dspace': ('dspace_emulator', 'creep', 'regulator', 'analog_input', *SERIAL),
+    'nidaq': ('nidaq_emulator', *BENCH, 'safety_relay'),
+    'dspace': ('dspace_emulator', 'creep', *BENCH, *SERIAL),
     'stm32': ('stm32_emulator', 'muscle_bank', 'stm32_radio', *SERIAL),
     'can': ('can_emulator', 'haptic_plant', 'bus_faults', 'serial_line'),
     'simulated': ('simulated_emulator',),
