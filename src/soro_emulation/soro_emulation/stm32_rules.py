@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from soro_driver.serial_frame import Reason, SerialState
 from soro_stm32_driver.protocol import (
@@ -20,29 +20,13 @@ from soro_stm32_driver.protocol import (
     WINDOW,
 )
 
-from soro_emulation.stm32_properties import BoardProperties
-from soro_emulation.stm32_session import Session
-from soro_emulation.stm32_valves import DEEPEST_QUEUE, Valves
+from soro_emulation.stm32_valves import DEEPEST_QUEUE
+
+if TYPE_CHECKING:
+    from soro_emulation.stm32_board import Stm32Board
 
 
-class Checked(Protocol):
-    """What the checks look at: a `Stm32Board` as it is when the command arrives."""
-
-    properties: BoardProperties
-    session: Session
-    state: SerialState
-    valves: Valves
-
-    @property
-    def time(self) -> int:
-        """The board's clock [ms, u32]."""
-
-    @property
-    def supply_is_low(self) -> bool:
-        """Whether the supply is too low to inflate anything."""
-
-
-def refusal_of(command: SetTimed, seq: int, board: Checked) -> tuple[int, int] | None:
+def refusal_of(command: SetTimed, seq: int, board: Stm32Board) -> tuple[int, int] | None:
     """Return (reason, muscle) when a command must not be carried out, as a whole; else None."""
     left = until(command.deadline, board.time)
     session = board.session
@@ -59,7 +43,7 @@ def refusal_of(command: SetTimed, seq: int, board: Checked) -> tuple[int, int] |
     return None
 
 
-def _interlock(command: SetTimed, board: Checked) -> tuple[int, int] | None:
+def _interlock(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
     seen: dict[int, int] = {}
     for a in command.actions:
         if a.muscle >= MUSCLES:
@@ -71,7 +55,7 @@ def _interlock(command: SetTimed, board: Checked) -> tuple[int, int] | None:
     return None
 
 
-def _each(command: SetTimed, board: Checked) -> tuple[int, int] | None:
+def _each(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
     for a in command.actions:
         reason = _one(a, board)
         if reason is not None:
@@ -79,7 +63,7 @@ def _each(command: SetTimed, board: Checked) -> tuple[int, int] | None:
     return None
 
 
-def _one(a: Timed, board: Checked) -> int | None:
+def _one(a: Timed, board: Stm32Board) -> int | None:
     muscle = board.valves.muscles[a.muscle]
     if a.action not in tuple(Action):
         return Reason.OUT_OF_RANGE
@@ -98,7 +82,7 @@ def _one(a: Timed, board: Checked) -> int | None:
     return None
 
 
-def _supply(command: SetTimed, board: Checked) -> tuple[int, int] | None:
+def _supply(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
     new = [a.muscle for a in command.actions if a.action == Action.INFLATE]
     if not new:
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from soro_mechanics.actuation_limits import Limits, limits_of
 from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.inverse_steps import approach_step, inside, landing_step, nearest_allowed
 from soro_mechanics.lie_kernels import so3_log
-from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.search_tolerances import aims_of
 from soro_mechanics.status import Code, SolverStatus
+
+if TYPE_CHECKING:
+    from soro_mechanics.model import Model
 
 ITERATIONS = 60
 TRUST = 0.5  # first step, in ranges of the actuators
@@ -31,25 +33,6 @@ STATIONARY = 1e-7  # an approach step that promises less (relative) than this ca
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 REFINING = 8  # iterations at most from the caller's tolerances to the default ones
-
-
-class ForwardKinematics(Protocol):
-    """What the search asks of a model; see `soro_mechanics.model.Model`."""
-
-    description: RobotDescription
-
-    def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
-    ) -> Configuration:
-        """Solve the equilibrium."""
-
-    def jacobian(self, q: Configuration) -> Array:
-        """Return (6, m): tip twist per actuation unit."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +113,7 @@ def axis_turn(tip: Array, target: Array) -> Array:
 
 
 def solve_inverse(
-    model: ForwardKinematics,
+    model: Model,
     target: Array,
     task: Task,
     wrench: Array,
@@ -143,8 +126,8 @@ def solve_inverse(
 
     Parameters
     ----------
-    model : ForwardKinematics
-        Any model.
+    model : Model
+        Any model: only its `forward` and `jacobian` are used.
     target : ndarray, shape (4, 4)
         In base_link.
     guess : Configuration, optional
@@ -194,7 +177,7 @@ def _other_starts(limits: Limits) -> list[Array]:
 
 
 def _search(
-    model: ForwardKinematics,
+    model: Model,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -259,7 +242,7 @@ def _search(
 
 
 def _refined(
-    model: ForwardKinematics,
+    model: Model,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -280,7 +263,7 @@ def _refined(
     return (found if as_good and found.size < best.size else best), used
 
 
-def _task_rows(model: ForwardKinematics, limits: Limits, goal: Goal, point: Point) -> Array:
+def _task_rows(model: Model, limits: Limits, goal: Goal, point: Point) -> Array:
     return goal.rows(model.jacobian(point.q), point.q.tip) * limits.scale
 
 
@@ -312,7 +295,7 @@ def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -
 
 
 def _conclude(
-    model: ForwardKinematics,
+    model: Model,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -356,7 +339,7 @@ def _conclude(
 
 
 def _no_start(
-    model: ForwardKinematics,
+    model: Model,
     limits: Limits,
     solve: Callable[[Array, Configuration | None], Point],
     began: float,

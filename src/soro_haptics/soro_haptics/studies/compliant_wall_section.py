@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soro_haptics.studies.compliant_wall import (
@@ -18,6 +17,7 @@ from soro_haptics.studies.compliant_wall import (
     swing,
 )
 from soro_haptics.studies.moving_bench import LIGHT_GRIP
+from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.rendering_experiments import MakeBench
 
 WALLS = (60.0, 120.0, 240.0, 500.0, 1000.0)  # N/m, around the natural stiffness
@@ -73,17 +73,12 @@ def compliant_section(walls: CompliantWalls) -> str:
     ])  # fmt: skip
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [f'| {" | ".join(head)} |', f'|{"---|" * len(head)}']
-    return '\n'.join([*lines, *(f'| {" | ".join(row)} |' for row in rows)])
-
-
 def _pressed(pressed: list[Pressed]) -> str:
     rows = [
         [f'{p.asked:.0f}', f'{p.felt:.0f}', f'{p.felt / p.asked - 1.0:+.1%}',
          f'{p.felt / p.natural:.2f}'] for p in pressed
     ]  # fmt: skip
-    return _table(('asked, N/m', 'felt, N/m', 'error', 'of the natural stiffness'), rows)
+    return page_table(('asked, N/m', 'felt, N/m', 'error', 'of the natural stiffness'), rows)
 
 
 def _cycled(cycled: list[Cycled]) -> str:
@@ -94,7 +89,7 @@ def _cycled(cycled: list[Cycled]) -> str:
     ]  # fmt: skip
     head = ('asked, N/m', 'asked, N s/m', 'felt, N/m', 'computed, N/m', 'a, mm', 'lost, mJ',
             'asked, mJ', 'computed, mJ', 'felt, N s/m')  # fmt: skip
-    return _table(head, rows)
+    return page_table(head, rows)
 
 
 def _bounced(bounced: list[Bounced]) -> str:
@@ -105,4 +100,4 @@ def _bounced(bounced: list[Bounced]) -> str:
     ]  # fmt: skip
     head = ('wall, N/m', 'N s/m', 'deepest, mm', 'at rest, mm', 'balance, mm', 'rebound, mm',
             'left')  # fmt: skip
-    return _table(head, rows)
+    return page_table(head, rows)

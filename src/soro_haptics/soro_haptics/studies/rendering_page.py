@@ -22,6 +22,7 @@ from soro_haptics.studies.compliant_wall_section import (
     press_compliant_walls,
 )
 from soro_haptics.studies.moving_bench import HandImpedance, MovingBench
+from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.rendering_experiments import (
     angle_limit,
     box,
@@ -127,7 +128,7 @@ def write_rendering_page(robot: Robot, page: Path, picture: Path) -> None:
         _followed(found.followed), _sliding(found.sliding), _contacts(found.contacts),
         _energy(found),
         _errors(found.errors, workspace(robot)), _ellipsoid(found.ellipsoid),
-        f'{TWO_RATES_TEXT}\n\n{_table(TWO_RATES_HEAD, two_rates_rows(found.rates))}',
+        f'{TWO_RATES_TEXT}\n\n{page_table(TWO_RATES_HEAD, two_rates_rows(found.rates))}',
         as_built_text(found.built), _fitted_as_built(found.built), _sensed_as_built(found.built),
     ])  # fmt: skip
     page.write_text(text + '\n', encoding='utf-8')
@@ -148,11 +149,6 @@ def _head(robot: Robot, page: Path, picture: Path) -> str:
     )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [f'| {" | ".join(head)} |', f'|{"---|" * len(head)}']
-    return '\n'.join([*lines, *(f'| {" | ".join(row)} |' for row in rows)])
-
-
 def _calibration(report: CalibrationReport) -> str:
     return (
         '## Calibration\n\nAll extremes of the motors at 70 % of their range in random order, '
@@ -167,7 +163,7 @@ def _fits(report: CalibrationReport) -> str:
         [f.name, ' '.join(map(str, f.nodes)), f'{f.range:.0f}', f'{f.error:.1f}',
          f'{f.error_share:.1%}'] for f in report.fits
     ]  # fmt: skip
-    return _table(('sensor', 'nodes', 'range, counts', 'mean error', 'of the range'), rows)
+    return page_table(('sensor', 'nodes', 'range, counts', 'mean error', 'of the range'), rows)
 
 
 def _fitted_as_built(built: AsBuilt) -> str:
@@ -194,7 +190,7 @@ def _stiffness(curves: list[Rendered]) -> str:
     return (
         '## Stiffness below and above the natural one\n\nThe hand pulls 20 mm along x and '
         'returns; slope of true force over true position. The model believes in a material that '
-        f'is 3 % stiffer than it is, which is the error that remains.\n\n{_table(head, rows)}'
+        f'is 3 % stiffer than it is, which is the error that remains.\n\n{page_table(head, rows)}'
     )
 
 
@@ -208,7 +204,7 @@ def _followed(followed: list[Followed]) -> str:
         '## Walls and paths\n\nTrue place against the object. Wall and box: pressed and at rest '
         f'(largest of the wall: beyond {LIMIT} rad during the impact). Line and circle: the hand '
         f'pulls off the path all the time; published for the circle: below 1 mm.\n\n'
-        f'{_table(head, rows)}'
+        f'{page_table(head, rows)}'
     )
 
 
@@ -221,7 +217,7 @@ def _sliding(felt: list[list[float]]) -> str:
     return (
         '## Sliding along a line, admittance\n\nA steady push along the line, after the motors '
         'have come to it: force over speed, at 50 mm/s. What is missing is the material, 3 % '
-        f'softer than the model.\n\n{_table(head, rows)}'
+        f'softer than the model.\n\n{page_table(head, rows)}'
     )
 
 
@@ -235,7 +231,7 @@ def _contacts(contacts: list[Contact]) -> str:
         '## Contact with a rigid wall, and release\n\nThe hand runs in, stays, and leaves. '
         'Deepest and at rest: beyond the wall. The motors were following the hand and have to '
         'turn round: that is the impact. Sticks: largest force towards the wall once outside.\n\n'
-        f'{_table(head, rows)}'
+        f'{page_table(head, rows)}'
     )
 
 
@@ -280,7 +276,7 @@ def _sensed(errors: list[SensingErrors]) -> str:
     head = (
         '', 'direction', 'moves by', 'place', 'of the workspace', 'force', 'of what is pressed',
     )  # fmt: skip
-    return _table(head, rows)
+    return page_table(head, rows)
 
 
 def _ellipsoid(ellipsoid: ForceEllipsoid) -> str:
@@ -293,7 +289,7 @@ def _ellipsoid(ellipsoid: ForceEllipsoid) -> str:
     return (
         '## Ellipsoid of the force error\n\nOne standard deviation of the three forces, predicted '
         'by the covariance of the estimate and measured on 4000 readings with noise of the same '
-        f'deviations.\n\n{_table(head, rows)}'
+        f'deviations.\n\n{page_table(head, rows)}'
     )
 
 

@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from soro_mechanics.configuration import Array
-from soro_mechanics.virtual_environment import published_environment, VirtualObject
+from soro_mechanics.virtual_environment import published_environment
 
-from soro_haptics.studies.rendering_experiments import LIMIT, natural
-from soro_haptics.studies.virtual_bench import BenchSetup, Trace, VirtualBench
-
-MakeBench = Callable[[Sequence[VirtualObject], BenchSetup | None], VirtualBench]
+from soro_haptics.studies.page_table import page_table
+from soro_haptics.studies.rendering_experiments import LIMIT, MakeBench, natural
+from soro_haptics.studies.virtual_bench import Trace
 
 # Direction and how far the hand goes [m, rad]; translation and rotation of the paper's figures.
 WAYS = (('x', 0, 0.02), ('turn 1', 3, 0.3))
@@ -118,25 +116,21 @@ def turn_against_wall(make: MakeBench) -> TurnAgainstWall:
 
 def three_cases_text(cases: list[Case], turn: TurnAgainstWall) -> str:
     """Return the section of the page."""
-    lines = [
-        '| case | direction | moved by | force | felt | of the natural stiffness |',
-        '|---|---|---|---|---|---|',
-    ]
+    head = ('case', 'direction', 'moved by', 'force', 'felt', 'of the natural stiffness')
+    rows = []
     for c in cases:
         line = c.direction == 'x'
         moved = f'{1e3 * c.moved:.1f} {"mm" if line else "mrad"}'
         force = f'{c.force:.2f} N' if line else f'{1e3 * c.force:.0f} mN m'
         felt = f'{c.felt:.0f} N/m' if line else f'{c.felt:.2f} N m/rad'
-        lines.append(
-            f'| {c.name} | {c.direction} | {moved} | {force} | {felt} | {c.felt / c.natural:.2f} |'
-        )
-    table = '\n'.join(lines)
+        rows.append((c.name, c.direction, moved, force, felt, f'{c.felt / c.natural:.2f}'))
     return (
         '## Motors held, free space, position control\n\nThe three cases of Fig. 14 and 15: the '
         f'hand goes {1e3 * WAYS[0][2]:.0f} mm along x, or turns by {WAYS[1][2]:g} rad, and back '
         f'in {SECONDS:g} s; largest force over largest displacement of the handle. The paper '
         'moves it by a robot arm, which does not give way as a hand of 400 N/m does.\n\n'
-        f'{table}\n\nAgainst the wall at {LIMIT} rad (Fig. 16): {1e3 * turn.towards:.1f} mN m on '
+        f'{page_table(head, rows)}\n\n'
+        f'Against the wall at {LIMIT} rad (Fig. 16): {1e3 * turn.towards:.1f} mN m on '
         f'the way through free space, {1e3 * turn.at_wall:.0f} mN m at the wall, '
         f'{1e3 * turn.back:.1f} mN m on the way back, along the turn.'
     )

@@ -37,8 +37,8 @@ from soro_mechanics.network.end_kernels import SPHERICAL
 from soro_mechanics.network.equilibrium import Equilibrium, PATH_STEPS, Problem
 from soro_mechanics.network.lane_kernels import LANES
 from soro_mechanics.network.linearisation import Shape, trace_shape
+from soro_mechanics.network.rod_nodes import cut_pieces
 from soro_mechanics.network.spec import TENDONS
-from soro_mechanics.network.tendon_layout import cut_fractions
 
 MOST_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
 MOST_DEGREE = 6
@@ -235,10 +235,7 @@ def misfit(layout: lay.Layout, errors: Array) -> float:
 
 
 def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
-    """Return the network with its integrated pieces in equal parts, and how many.
-
-    Every part keeps its share of the steps, so that the discrete equations are the same.
-    """
+    """Return the network with its integrated pieces in equal parts, and how many."""
     spec = layout.spec
     pieces = int(np.count_nonzero(layout.structure.lane >= 0))
     fitting = [
@@ -248,12 +245,7 @@ def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
     if not pieces or not fitting:
         return layout, 1
     parts = max(fitting)
-    rods = tuple(
-        replace(r, fractions=cut_fractions(r.fractions, parts)) if r.macro else r
-        for r in spec.rods
-    )
-    fine = replace(spec, rods=rods, steps=spec.steps // parts)
-    return lay.build_layout_raw(fine, layout.actuators), parts
+    return lay.build_layout_raw(cut_pieces(spec, parts), layout.actuators), parts
 
 
 def divided_state(

@@ -25,6 +25,7 @@ from soro_mechanics.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.network.drive_values import driven_values
 from soro_mechanics.network.lane_kernels import LANES, TABLE, unit_drive
 from soro_mechanics.network.rod_loads import node_at, rod_of, split_at_loads, spread_points
+from soro_mechanics.network.rod_nodes import cut_fractions
 from soro_mechanics.network.spec import (
     DriveSpec,
     EndSpec,
@@ -35,7 +36,7 @@ from soro_mechanics.network.spec import (
     STRAINS,
     TENDONS,
 )
-from soro_mechanics.network.tendon_layout import cut_fractions, tendon_table, with_tendon_mesh
+from soro_mechanics.network.tendon_layout import tendon_table, with_tendon_mesh
 from soro_mechanics.network.tendons import Tendons
 
 ROUND_OFF = 1e-9  # of places on a body, in lengths of the rods

@@ -10,7 +10,7 @@ between its ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 import math
 import threading
@@ -28,11 +28,11 @@ from soro_mechanics.network.response_kernels import (
     body_response,
     inner_compliance,
 )
+from soro_mechanics.network.rod_nodes import cut_pieces
 from soro_mechanics.network.sensor_kernels import sensor_response
 from soro_mechanics.network.spec import NetworkSpec
 from soro_mechanics.network.system_kernels import SINGULAR
 from soro_mechanics.network.taut_tendons import TautTendons
-from soro_mechanics.network.tendon_layout import cut_fractions
 from soro_mechanics.network.trace_kernels import trace
 
 
@@ -63,11 +63,7 @@ def cut_spec(spec: NetworkSpec) -> NetworkSpec:
     """Return the same discrete network with integrated pieces cut into their steps."""
     if spec.steps == 1 or not any(r.macro for r in spec.rods):
         return spec
-    rods = tuple(
-        replace(r, fractions=cut_fractions(r.fractions, spec.steps)) if r.macro else r
-        for r in spec.rods
-    )
-    return replace(spec, rods=rods, steps=1)
+    return cut_pieces(spec, spec.steps)
 
 
 def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -> State:

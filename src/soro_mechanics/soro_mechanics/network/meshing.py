@@ -20,7 +20,8 @@ from soro_mechanics.errors import RobotFileError
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.network.linearisation import Shape, trace_shape
-from soro_mechanics.network.rod_loads import NODE_MERGE, split_at_loads
+from soro_mechanics.network.rod_loads import split_at_loads
+from soro_mechanics.network.rod_nodes import NODE_MERGE
 from soro_mechanics.network.spec import NetworkSpec
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ import numpy as np
 
 from soro_mechanics.configuration import Load
 from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.network.rod_nodes import NODE_MERGE, with_node
 from soro_mechanics.network.spec import NetworkSpec
 
 if TYPE_CHECKING:
     from soro_mechanics.network.layout import Layout
-
-NODE_MERGE = 1e-9  # fraction of a rod below which two nodes are one: round-off of arc lengths
 
 
 def spread_points(spec: NetworkSpec, item: Load) -> list[tuple[float, float]]:
@@ -90,8 +89,6 @@ def split_at_loads(spec: NetworkSpec, loads: tuple[Load, ...]) -> NetworkSpec:
             places.append((r, min(x.arc_length / rods[r].length, 1.0)))
     places += [(x.rod, at) for x in spec.sensors for at in (x.start, x.end)]
     for r, at in places:
-        fractions = rods[r].fractions
-        if at > 0.0 and np.min(np.abs(fractions - at)) > NODE_MERGE:
-            fractions = np.sort(np.append(fractions, at))
-            rods[r] = replace(rods[r], fractions=fractions)
+        if at > 0.0:
+            rods[r] = replace(rods[r], fractions=with_node(rods[r].fractions, at))
     return replace(spec, rods=tuple(rods))

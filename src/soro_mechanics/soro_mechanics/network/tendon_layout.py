@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.configuration import Array
-from soro_mechanics.network.rod_loads import NODE_MERGE
+from soro_mechanics.network.rod_nodes import cut_pieces, with_node
 from soro_mechanics.network.spec import DriveSpec, NetworkSpec, RodSpec, TENDONS
 
 
@@ -21,29 +21,13 @@ def with_tendon_mesh(spec: NetworkSpec) -> NetworkSpec:
     """
     if not any(d.kind in TENDONS for d in spec.drives):
         return spec
-    rods = []
-    for r, rod in enumerate(spec.rods):
-        fractions = rod.fractions
-        for d in spec.drives:
-            if d.kind in TENDONS and d.rod == r:
-                fractions = _with_ends(fractions, d)
-        if rod.macro:
-            fractions = cut_fractions(fractions, spec.steps)
-        rods.append(replace(rod, fractions=fractions))
-    return replace(spec, rods=tuple(rods), steps=1)
-
-
-def cut_fractions(fractions: Array, parts: int) -> Array:
-    """Return the boundaries of pieces that are each cut into equal parts."""
-    inner = fractions[:-1, None] + np.diff(fractions)[:, None] * (np.arange(parts) / parts)
-    return np.append(inner.ravel(), fractions[-1])
-
-
-def _with_ends(fractions: Array, drive: DriveSpec) -> Array:
-    for at in drive.span:
-        if np.min(np.abs(fractions - at)) > NODE_MERGE:
-            fractions = np.sort(np.append(fractions, at))
-    return fractions
+    rods = list(spec.rods)
+    for d in spec.drives:
+        if d.kind in TENDONS:
+            for at in d.span:
+                fractions = with_node(rods[d.rod].fractions, at)
+                rods[d.rod] = replace(rods[d.rod], fractions=fractions)
+    return cut_pieces(replace(spec, rods=tuple(rods)), spec.steps)
 
 
 def tendon_table(

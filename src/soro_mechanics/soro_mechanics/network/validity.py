@@ -21,7 +21,7 @@ from soro_mechanics.configuration import Array, Configuration
 from soro_mechanics.network import layout as lay
 from soro_mechanics.network.contact_kernels import may_touch
 from soro_mechanics.network.linearisation import Shape
-from soro_mechanics.network.tendon_layout import cut_fractions
+from soro_mechanics.network.rod_nodes import cut_fractions
 from soro_mechanics.status import OUTSIDE
 
 if TYPE_CHECKING:
