@@ -150,6 +150,25 @@ def test_a_killed_recorder_leaves_everything_up_to_its_last_flush(tmp_path):
     assert found == list(range(len(found)))
 
 
+def test_who_sees_the_folder_may_end_the_recording_even_from_the_background(tmp_path):
+    """A command that a shell starts with & ignores SIGINT until it asks for it."""
+    folder = tmp_path / 'bag'
+    with subprocess.Popen(
+        [sys.executable, '-m', 'soro_cli.main', 'record', '--everything', '-o', str(folder)],
+        env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    ) as process:  # fmt: skip
+        try:
+            wait_until(folder.is_dir, 60.0)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30.0) == 0
+        finally:
+            process.kill()
+    with BagReader(folder) as bag:
+        assert bag.finished
+
+
 def test_topics_are_chosen_by_expression(tmp_path):
     with RosSession('/left') as ros:
         kept = ros.client.create_publisher(String, 'kept', 10)

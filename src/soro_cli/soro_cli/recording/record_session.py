@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -75,41 +75,44 @@ def record(
         raise CliError(f'{path} exists; name another folder with --output')
     set_middleware()
     context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     # Expressions choose from everything, and from the robots named where some are.
     spaces = [''] if topics and not namespaces else sorted(robots) or ['']
     values = {
         'output': str(path), 'topics': topics, 'exclude': exclude, 'everything': everything,
         'reserve': reserve, 'namespaces': spaces,
     }  # fmt: skip
-    node = Recorder(
-        context=context,
-        namespace='/soro_record',
-        use_global_arguments=False,
-        parameter_overrides=[Parameter(name, value=value) for name, value in values.items()],
-    )
-    for namespace, robot in robots.items():
-        if robot:
-            node.add_robot(namespace, robot)
-    begin = time.monotonic()
-    executor = node.make_executor()
-    progress = _Progress(node)
-    executor.add_node(node)
-    try:
-        with _stop_asked() as stop:
+    with ExitStack() as heard:
+        # Before there is a folder: who sees that may ask for the end at once.
+        stop = heard.enter_context(_stop_asked())
+        rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+        node = Recorder(
+            context=context,
+            namespace='/soro_record',
+            use_global_arguments=False,
+            parameter_overrides=[Parameter(name, value=value) for name, value in values.items()],
+        )
+        for namespace, robot in robots.items():
+            if robot:
+                node.add_robot(namespace, robot)
+        begin = time.monotonic()
+        executor = node.make_executor()
+        progress = _Progress(node)
+        executor.add_node(node)
+        try:
             while not (stop.is_set() or node.bag.failure):
                 left = SLICE if duration is None else begin + duration - time.monotonic()
                 if left <= 0.0:
                     break
                 executor.spin_until_future_complete(Future(), timeout_sec=min(SLICE, left))
                 progress.show()
-    finally:
-        seconds = time.monotonic() - begin
-        progress.end()
-        node.make_safe()
-        executor.shutdown(timeout_sec=1.0)
-        node.destroy_node()
-        rclpy.try_shutdown(context=context)
+        finally:
+            heard.close()  # whoever asks again does not want to wait
+            seconds = time.monotonic() - begin
+            progress.end()
+            node.make_safe()
+            executor.shutdown(timeout_sec=1.0)
+            node.destroy_node()
+            rclpy.try_shutdown(context=context)
     bag = node.bag
     return RecordResult(
         str(bag.folder), seconds, bag.size, bag.counts, node.lost, bag.dropped, bag.failure
