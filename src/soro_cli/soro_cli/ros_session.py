@@ -130,13 +130,15 @@ class RosSession(AbstractContextManager['RosSession']):
         return future.result()
 
     def parameter(self, node: str, name: str) -> str:
-        """Return a text parameter of a node."""
+        """Return a parameter of a node as text; empty where it has no value."""
         from rcl_interfaces.srv import GetParameters
+        from rclpy.parameter import parameter_value_to_python
 
         reply = self.call(
             GetParameters, f'{node}/get_parameters', GetParameters.Request(names=[name])
         )
-        return reply.values[0].string_value if reply.values else ''
+        value = parameter_value_to_python(reply.values[0]) if reply.values else None
+        return '' if value is None else str(value)
 
     def set_parameter(self, node: str, name: str, text: str) -> None:
         """Set a text parameter of a node.

@@ -5,7 +5,8 @@
     python -m soro_system_tests.recording_load --minutes 10 --write docs/recording.md
 
 Launches the robot as a user does and runs `soro record` beside it. The driver counts its ticks and
-publishes one state in each; its count, which is in the bag too, says what should be there.
+publishes one state in each; its count, which is in the bag too, says what should be there. A loop
+that leaves no slot out on a busy computer wants `priority: 50` in config/nodes/driver.yaml.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ LISTENING = 60.0  # s, until the recorder has found the topics
 WARM = 1.0  # s it has to find the others
 END = 60.0  # s more than asked for, to finish the file
 LIMIT = 0.15  # of a core
+MISSED = 0.001  # of the slots, at most, where a loop at 500 Hz counts as one
 SHOWN = 8  # busiest topics
 # The report and the states around it are not in step: ticks between the two ends of a recording.
 BOUNDARY = 25
@@ -47,7 +49,7 @@ BOUNDARY = 25
 
 @dataclass(frozen=True)
 class Ticks:
-    """The driver's count against the bag, between its first and last report in the bag.
+    """The driver's count against the bag, from its first report after a recorded state to its last.
 
     Attributes
     ----------
@@ -94,6 +96,8 @@ class Load:
         As the recorder says.
     ticks : Ticks
     haptics : str
+    priority : str
+        Of the device loop, as the driver says: 0 is normal scheduling.
     """
 
     seconds: float
@@ -105,6 +109,7 @@ class Load:
     dropped: int
     ticks: Ticks
     haptics: str
+    priority: str
 
     @property
     def share(self) -> float:
@@ -125,11 +130,15 @@ def count_ticks(bag: BagReader) -> Ticks:
     RuntimeError
         Fewer than two reports.
     """
+    # By the senders' clock: on a busy computer states and reports arrive late, each by itself.
+    states = np.sort([_sent(entry.message) for entry in bag.messages([STATE])])
     reports: list[tuple[int, dict[str, str]]] = []
     for entry in bag.messages([REPORTS]):
         for status in entry.message.status:
             if status.name.strip('/') == LOOP:
                 reports.append((_sent(entry.message), {v.key: v.value for v in status.values}))
+    # The recorder finds one topic after the other: reports from before the first state say nothing.
+    reports = [report for report in reports if states.size and report[0] >= states[0]]
     if len(reports) < 2:
         raise RuntimeError(f'{len(reports)} reports of {LOOP} in {bag.path}: record longer')
     runs = [[reports[0]]]
@@ -137,8 +146,6 @@ def count_ticks(bag: BagReader) -> Ticks:
         if int(report[1]['ticks']) < int(runs[-1][-1][1]['ticks']):
             runs.append([])  # a device that was lost is found again by a new loop
         runs[-1].append(report)
-    # By the senders' clock: on a busy computer states and reports arrive late, each by itself.
-    states = np.sort([_sent(entry.message) for entry in bag.messages([STATE])])
     done = missed = recorded = length = 0
     for run in runs:
         (begin, first), (end, last) = run[0], run[-1]
@@ -178,6 +185,7 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
     words = [ROBOT, f'haptics:={haptics}']
     with launched_robot(words, folder, SPACE, ROBOT, START, clearing=True) as robot:
         node = robot.session.node
+        priority = robot.session.parameter(f'/{SPACE}/driver', 'priority')
         before = node.count_subscribers(STATE)
         say(f'{ROBOT} is ready after {robot.ready_after:.0f} s; recording {seconds:g} s')
         with recorder(bag, seconds) as process:
@@ -196,7 +204,7 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
         ticks = count_ticks(reader)
     return Load(
         passed, work, start_work, answer['counts'], answer['size'], answer['lost'],
-        answer['dropped'], ticks, haptics,
+        answer['dropped'], ticks, haptics, priority,
     )  # fmt: skip
 
 
@@ -206,13 +214,16 @@ def section(load: Load, minutes: float) -> str:
     busiest = sorted(load.counts.items(), key=lambda item: -item[1])[:SHOWN]
     waiting = sum(os.getloadavg()[1:2])
     said = 'Nothing is missing' if not ticks.lost else f'{ticks.lost} are missing'
+    scheduling = 'normal scheduling'
+    if load.priority != '0':
+        scheduling = f'SCHED_FIFO, `priority: {load.priority}` in config/nodes/driver.yaml'
     lines = [
         '## What recording costs', '',
         f'Written on {date.today()} by `python -m soro_system_tests.recording_load --minutes '
         f'{minutes:g} --haptics {load.haptics}` on {machine()}; processes that ran or waited in '
         f'the last five minutes, those of the robot included: {waiting:.1f}. {ROBOT} with its '
-        f'device loop at {ticks.rate:.0f} Hz and one state published in every tick, `soro record` '
-        'beside it.', '',
+        f'device loop at {ticks.rate:.0f} Hz ({scheduling}) and one state published in every '
+        'tick, `soro record` beside it.', '',
         '| | |', '|---|---|',
         f'| recorder, share of a core | {load.share:.1%} (wanted: below {LIMIT:.0%}) |',
         f'| its start, once | {load.start_work:.1f} s of processor time |',
@@ -220,7 +231,9 @@ def section(load: Load, minutes: float) -> str:
         f'| lost by the middleware, dropped by the recorder | {load.lost}, {load.dropped} |',
         f'| ticks the driver counted in {ticks.seconds:.0f} s | {ticks.done} (and {ticks.missed} '
         'slots missed) |',
-        f'| states in the bag in that time | {ticks.recorded} |', '',
+        f'| states in the bag in that time | {ticks.recorded} |',
+        f'| missed, of all slots | {ticks.missed / (ticks.done + ticks.missed):.3%} '
+        f'(wanted: below {MISSED:.1%}) |', '',
         f'{said}: driver and bag may differ by {BOUNDARY} ticks at the ends. The driver lost its '
         f'device {ticks.restarts} times. The busiest topics:',
         '', '| Topic | Messages | Rate |', '|---|---|---|',

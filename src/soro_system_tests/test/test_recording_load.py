@@ -83,6 +83,14 @@ def test_states_that_are_not_in_the_bag_are_counted(tmp_path):
     assert ticks.lost == pytest.approx(100 - BOUNDARY, abs=1)
 
 
+def test_reports_before_the_first_state_do_not_count(tmp_path):
+    ticks = ticks_of(bag_of(tmp_path / 'run', 4, lost=range(250)))
+    assert ticks.lost == 0 and ticks.done == 1500
+    assert ticks.seconds == pytest.approx(3.0)
+    with pytest.raises(RuntimeError, match='record longer'):
+        ticks_of(bag_of(tmp_path / 'none', 2, lost=range(1001)))
+
+
 def test_a_driver_that_counts_anew_is_compared_before_and_after(tmp_path):
     counts = (1000, 1500, 5, 505, 1005)
     ticks = ticks_of(bag_of(tmp_path / 'new', 4, counts=counts))
@@ -101,7 +109,8 @@ def load_of(**changes):
     ticks = Ticks(300000, 12, changes.pop('recorded', 300004), 600.0, 500.0)
     values = {
         'seconds': 598.0, 'work': 59.8, 'start_work': 1.5, 'counts': {STATE: 300100, REPORTS: 900},
-        'size': 10**8, 'lost': 0, 'dropped': 0, 'ticks': ticks, 'haptics': 'off', **changes,
+        'size': 10**8, 'lost': 0, 'dropped': 0, 'ticks': ticks, 'haptics': 'off',
+        'priority': '0', **changes,
     }  # fmt: skip
     return Load(**values)
 
@@ -122,6 +131,7 @@ def test_the_section_is_renewed_and_says_what_was_measured(tmp_path):
     assert text.count('## What recording costs') == 1
     assert '| recorder, share of a core | 10.0% (wanted: below 15%) |' in text
     assert '301000 messages, 100.0 MB' in text and '300000 (and 12 slots missed)' in text
+    assert '| missed, of all slots | 0.004% (wanted: below 0.1%) |' in text
     assert '| `actuator_state` | 300100 | 500 Hz |' in text
     assert 'Nothing is missing' in text and text.startswith('# Recording\n\nText.\n\n## Plot')
     assert '975 are missing' in section(load_of(recorded=299000), 10.0)
