@@ -49,7 +49,7 @@ BOUNDARY = 25
 
 @dataclass(frozen=True)
 class Ticks:
-    """The driver's count against the bag, from its first report after a recorded state to its last.
+    """The driver's count against the bag: its first report after a state to the last in the bag.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def count_ticks(bag: BagReader) -> Ticks:
         for status in entry.message.status:
             if status.name.strip('/') == LOOP:
                 reports.append((_sent(entry.message), {v.key: v.value for v in status.values}))
-    # The recorder finds one topic after the other: reports from before the first state say nothing.
+    # The recorder finds one topic after the other: reports before the first state say nothing.
     reports = [report for report in reports if states.size and report[0] >= states[0]]
     if len(reports) < 2:
         raise RuntimeError(f'{len(reports)} reports of {LOOP} in {bag.path}: record longer')
