@@ -116,7 +116,7 @@ def load(shape: Shape) -> list[Marker]:
     text.pose.position = _point(start)
     text.pose.orientation.w = 1.0
     text.scale.z = 0.08 * extent
-    text.text = f'{size:.3g} N'
+    text.text = f'{size:.3g}N'  # RViz draws a blank one metre wide, whatever the text's height
     return [arrow, text]
 
 
