@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 import signal
@@ -16,7 +17,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from rosbags.highlevel import AnyReader
 from soro_cli.bag_reader import BagReader
-from soro_cli.recording.recorder_node import PARAMETERS, Recorder
+from soro_cli.recording.recorder_node import PARAMETERS, Recorder, SETTLED
 from soro_mechanics.errors import InvalidInput
 from soro_node.testing import own_domain, RosSession, undocumented, wait_until
 from std_msgs.msg import String
@@ -167,6 +168,57 @@ def test_who_sees_the_folder_may_end_the_recording_even_from_the_background(tmp_
             process.kill()
     with BagReader(folder) as bag:
         assert bag.finished
+
+
+def test_the_duration_begins_when_the_topics_are_connected(tmp_path):
+    folder, duration = tmp_path / 'bag', 1.5
+    with RosSession('/left') as ros:
+        early = ros.client.create_publisher(String, 'early', 10)
+        with subprocess.Popen(
+            [sys.executable, '-m', 'soro_cli.main', 'record', '--everything', '-o', str(folder),
+             '--duration', str(duration), '--topics', '/(early|late)$', '--json'],
+            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            try:
+                # From its first sight of a topic it waits for more, twice as long as this takes.
+                listening(early)
+                Pause().until(time.monotonic() + 0.5 * SETTLED)
+                late = ros.client.create_publisher(String, 'late', 10)
+                listening(late)
+                pause = Pause()
+                while process.poll() is None:
+                    late.publish(String(data='late'))
+                    pause.until(time.monotonic() + 0.01)
+            finally:
+                process.kill()
+            output, said = (stream.read().decode() for stream in (process.stdout, process.stderr))
+    answer = json.loads(output)
+    assert process.returncode == 0
+    assert '2 topics are connected after' in said
+    assert answer['connected_after'] > 1.5 * SETTLED
+    assert answer['seconds'] - answer['connected_after'] == pytest.approx(duration, abs=0.5)
+    with BagReader(folder) as bag:
+        times = [m.time for m in bag.messages(['/left/late'])]
+    assert times[-1] - times[0] >= duration
+
+
+def test_a_recorder_is_connected_when_every_namespace_is_there(tmp_path):
+    with RosSession() as ros:
+        left = ros.client.create_publisher(String, '/left/text', 10)
+        node = ros.node(
+            Recorder, '/left', output=str(tmp_path / 'run'), namespaces=['', '/right'],
+        )  # fmt: skip
+        listening(left, recorder=node)
+        Pause().until(time.monotonic() + 1.5 * SETTLED)
+        assert not node.connected
+        right = ros.client.create_publisher(String, '/right/text', 10)
+        listening(right, recorder=node)
+        assert not node.connected  # there may be more
+        wait_until(lambda: node.connected)
+        ros.client.destroy_publisher(right)
+        wait_until(lambda: not node.heard('/right/text'))
+        assert not node.connected
 
 
 def test_topics_are_chosen_by_expression(tmp_path):

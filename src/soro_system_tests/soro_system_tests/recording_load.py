@@ -12,6 +12,7 @@ that leaves no slot out on a busy computer wants `priority: 50` in config/nodes/
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,6 +92,8 @@ class Load:
         Processor time before: interpreter, libraries, subscriptions [s].
     counts : dict
         Messages by topic.
+    rates : dict
+        By topic, between its first message and its last [1/s].
     size : int [byte]
     lost, dropped : int
         As the recorder says.
@@ -104,6 +107,7 @@ class Load:
     work: float
     start_work: float
     counts: dict[str, int]
+    rates: dict[str, float]
     size: int
     lost: int
     dropped: int
@@ -157,6 +161,19 @@ def count_ticks(bag: BagReader) -> Ticks:
     return Ticks(done, missed, recorded, 1e-9 * length, rate, len(runs) - 1)
 
 
+def count_rates(bag: BagReader) -> dict[str, float]:
+    """Return how often each topic came between its first message and its last [1/s]."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    intervals: Counter[str] = Counter()
+    for entry in bag.messages():
+        if entry.topic in first:
+            intervals[entry.topic] += 1
+        last[entry.topic] = entry.stamp
+        first.setdefault(entry.topic, entry.stamp)
+    return {t: 1e9 * intervals[t] / max(last[t] - first[t], 1) for t in first}
+
+
 def _sent(message: Any) -> int:
     """Return when a message was stamped [ns]."""
     return int(message.header.stamp.sec) * 10**9 + int(message.header.stamp.nanosec)
@@ -193,7 +210,7 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
             robot.spin(WARM)
             start, start_work = time.monotonic(), ProcessTable().seconds(process.pid)
             # The last look is taken while it still records: then it is gone from /proc.
-            robot.spin(seconds - 2.0 * WARM)
+            robot.spin(seconds - 2.0 * WARM)  # its duration begins later than this
             work = ProcessTable().seconds(process.pid) - start_work
             passed = time.monotonic() - start
             answer = json.loads(process.communicate(timeout=END + seconds)[0])
@@ -201,9 +218,9 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
         if code:
             say(f'the robot ended with {code}')
     with BagReader(bag) as reader:
-        ticks = count_ticks(reader)
+        ticks, rates = count_ticks(reader), count_rates(reader)
     return Load(
-        passed, work, start_work, answer['counts'], answer['size'], answer['lost'],
+        passed, work, start_work, answer['counts'], rates, answer['size'], answer['lost'],
         answer['dropped'], ticks, haptics, priority,
     )  # fmt: skip
 
@@ -235,10 +252,11 @@ def section(load: Load, minutes: float) -> str:
         f'| missed, of all slots | {ticks.missed / (ticks.done + ticks.missed):.3%} '
         f'(wanted: below {MISSED:.1%}) |', '',
         f'{said}: driver and bag may differ by {BOUNDARY} ticks at the ends. The driver lost its '
-        f'device {ticks.restarts} times. The busiest topics:',
+        f'device {ticks.restarts} times. The busiest topics, and their rate between the first '
+        'message and the last:',
         '', '| Topic | Messages | Rate |', '|---|---|---|',
         *(
-            f'| `{topic.removeprefix(f"/{SPACE}/")}` | {count} | {count / (60 * minutes):.0f} Hz |'
+            f'| `{topic.removeprefix(f"/{SPACE}/")}` | {count} | {load.rates[topic]:.0f} Hz |'
             for topic, count in busiest
         ),
     ]  # fmt: skip

@@ -13,6 +13,7 @@ from soro_cli.recording.message_definitions import full_definition
 from soro_system_tests.measured_section import replace_section
 from soro_system_tests.recording_load import (
     BOUNDARY,
+    count_rates,
     count_ticks,
     Load,
     LOOP,
@@ -105,12 +106,19 @@ def test_a_short_recording_says_nothing(tmp_path):
         ticks_of(bag_of(tmp_path / 'short', 0))
 
 
+def test_a_rate_counts_from_the_first_message_to_the_last(tmp_path):
+    for lost, rate in (((), 500.0), (range(500), 500.0), (range(700, 800), 475.0)):
+        with BagReader(bag_of(tmp_path / f'run{len(lost)}', 4, lost=lost)) as bag:
+            rates = count_rates(bag)
+        assert rates[STATE] == pytest.approx(rate) and rates[REPORTS] == pytest.approx(1.0)
+
+
 def load_of(**changes):
     ticks = Ticks(300000, 12, changes.pop('recorded', 300004), 600.0, 500.0)
     values = {
         'seconds': 598.0, 'work': 59.8, 'start_work': 1.5, 'counts': {STATE: 300100, REPORTS: 900},
-        'size': 10**8, 'lost': 0, 'dropped': 0, 'ticks': ticks, 'haptics': 'off',
-        'priority': '0', **changes,
+        'rates': {STATE: 499.94, REPORTS: 1.5}, 'size': 10**8, 'lost': 0, 'dropped': 0,
+        'ticks': ticks, 'haptics': 'off', 'priority': '0', **changes,
     }  # fmt: skip
     return Load(**values)
 

@@ -29,14 +29,32 @@ from soro_cli.tables import note
 
 GLANCE = 0.5  # s to look for robots when there need not be any
 SLICE = 0.2  # s, how late an end or a failure is noticed
+CONNECTING = 20.0  # s, then the duration begins without the topics that are still missing
 
 
 @dataclass(frozen=True)
 class RecordResult:
-    """What was recorded; `failure` says why it ended before it was asked to."""
+    """What was recorded.
+
+    Attributes
+    ----------
+    folder : str
+    seconds : float
+        From the first subscription to the end [s].
+    connected_after : float or None
+        Of these, until all topics came in; none where it ended before [s].
+    size : int [byte]
+    counts : dict
+        Messages by topic.
+    lost, dropped : int
+        By the middleware, by the recorder.
+    failure : str
+        Why it ended before it was asked to.
+    """
 
     folder: str
     seconds: float
+    connected_after: float | None
     size: int
     counts: dict[str, int]
     lost: int
@@ -63,6 +81,8 @@ def record(
     reserve: float,
 ) -> RecordResult:
     """Record until Ctrl-C, SIGTERM, the end of the duration [s], or a full disk.
+
+    The duration begins when all topics are connected; what comes before is recorded as well.
 
     Raises
     ------
@@ -95,12 +115,19 @@ def record(
             if robot:
                 node.add_robot(namespace, robot)
         begin = time.monotonic()
+        connected_after: float | None = None
         executor = node.make_executor()
         progress = _Progress(node)
         executor.add_node(node)
         try:
             while not (stop.is_set() or node.bag.failure):
-                left = SLICE if duration is None else begin + duration - time.monotonic()
+                now = time.monotonic() - begin
+                if connected_after is None and (node.connected or now > CONNECTING):
+                    connected_after = now
+                    progress.connected(now)
+                left = SLICE
+                if duration is not None and connected_after is not None:
+                    left = connected_after + duration - now
                 if left <= 0.0:
                     break
                 executor.spin_until_future_complete(Future(), timeout_sec=min(SLICE, left))
@@ -115,8 +142,9 @@ def record(
             rclpy.try_shutdown(context=context)
     bag = node.bag
     return RecordResult(
-        str(bag.folder), seconds, bag.size, bag.counts, node.lost, bag.dropped, bag.failure
-    )
+        str(bag.folder), seconds, connected_after, bag.size, bag.counts, node.lost, bag.dropped,
+        bag.failure,
+    )  # fmt: skip
 
 
 def _robots(namespaces: Sequence[str], everything: bool) -> dict[str, str]:
@@ -164,6 +192,14 @@ class _Progress:
         self._begin = time.monotonic()
         self._terminal = sys.stderr.isatty()
         note(f'recording into {recorder.bag.folder}; Ctrl-C ends it')
+
+    def connected(self, seconds: float) -> None:
+        """Say that what is published comes in, and what does not."""
+        self.end()
+        topics = self._recorder.topics
+        missing = [topic for topic in topics if not self._recorder.heard(topic)]
+        without = f'; without a publisher: {", ".join(missing)}' if missing else ''
+        note(f'{len(topics)} topics are connected after {seconds:.1f} s{without}')
 
     def show(self) -> None:
         """Say how far the recording is."""

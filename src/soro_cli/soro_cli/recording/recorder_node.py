@@ -32,6 +32,7 @@ from soro_cli.recording.message_definitions import full_definition, message_clas
 SHARED = ('/tf', '/tf_static', '/diagnostics', '/rosout', '/clock')
 DEPTH = 2000  # messages the middleware keeps for a busy recorder: 2 s at 1 kHz
 REPORT_PERIOD = 1.0  # s
+SETTLED = 2.0  # s without a new topic: as far as one can tell, all are known
 MEGABYTE = 1e6
 
 
@@ -91,6 +92,7 @@ class Recorder(Node):
         self.lost = 0
         self._subscriptions_of: dict[str, Any] = {}
         self._refused: set[str] = set()
+        self._last_found = time.monotonic()
         self.bag = BagWriter(
             self._output(), reserve=round(self.parameters.reserve * MEGABYTE),
             distribution=os.environ.get('ROS_DISTRO', 'rolling'),
@@ -135,6 +137,30 @@ class Recorder(Node):
         subscription = self._subscriptions_of.get(topic)
         return subscription is not None and subscription.get_publisher_count() > 0
 
+    @property
+    def connected(self) -> bool:
+        """Whether all that is published now comes in, as far as one can tell.
+
+        Each namespace has topics, each topic a publisher that is connected, and nothing new was
+        found for a while: topics become known one after the other.
+        """
+        return (
+            time.monotonic() - self._last_found > SETTLED
+            and all(any(t.startswith(s) for t in self._subscriptions_of) for s in self._awaited())
+            and all(map(self.heard, self._subscriptions_of))
+        )
+
+    def _awaited(self) -> list[str]:
+        """Return beginnings of names, one for each namespace that must have topics."""
+        if self.parameters.everything or self.parameters.topics:
+            return ['/']
+        return self._spaces()
+
+    def _spaces(self) -> list[str]:
+        """Return how the names in the recorded namespaces begin."""
+        names = [name or self.get_namespace() for name in self.parameters.namespaces]
+        return [name.rstrip('/') + '/' for name in names]
+
     def wanted(self, topic: str) -> bool:
         """Whether a topic belongs into the bag."""
         values = self.parameters
@@ -148,8 +174,7 @@ class Recorder(Node):
             return True
         if values.topics and '' in values.namespaces:
             return True  # an expression alone chooses from everything
-        spaces = [name or self.get_namespace() for name in values.namespaces]
-        return any(topic.startswith(space.rstrip('/') + '/') for space in spaces)
+        return topic.startswith(tuple(self._spaces()))
 
     def discover(self) -> None:
         """Subscribe to topics that have a publisher and are not recorded yet."""
@@ -182,6 +207,7 @@ class Recorder(Node):
         self._subscriptions_of[topic] = self._subscribe(
             message_class(kind), topic, on_message, _matching(offered)
         )
+        self._last_found = time.monotonic()
 
     def _subscribe(
         self, kind: Any, topic: str, callback: Callable[[bytes], None], profile: QoSProfile

@@ -29,7 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '-n', '--namespace', action='append', default=[],
         help='record this robot; may be given again (default: all that run)',
     )  # fmt: skip
-    parser.add_argument('--duration', type=float, metavar='SECONDS', help='stop by itself')
+    parser.add_argument(
+        '--duration', type=float, metavar='SECONDS',
+        help='stop by itself, so long after all topics are connected',
+    )  # fmt: skip
     parser.add_argument(
         '--topics', default='', metavar='REGEX', help='only topics whose name contains this'
     )
