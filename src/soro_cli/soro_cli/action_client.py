@@ -1,12 +1,14 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Long work: send a goal, show its progress, cancel it on Ctrl-C."""
+"""Long work: send a goal, show its progress, cancel it on Ctrl-C or when the command is ended."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+import signal
 import sys
+import threading
 from typing import Any
 
 from rclpy.action import ActionClient
@@ -15,6 +17,7 @@ from soro_cli.errors import CliError
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
 
 CANCEL_PATIENCE = 10.0  # s for the server to stop in order
+ENDS = (signal.SIGTERM, signal.SIGHUP)
 NO_LIMIT = 1e9  # s: long work may take as long as it takes, Ctrl-C ends it
 
 Report = Callable[[float, str], None]  # share done 0..1, what is being done
@@ -25,7 +28,8 @@ def run_action(
 ) -> Any:
     """Run an action to its end and return its result.
 
-    On Ctrl-C the goal is cancelled and the server's result is returned all the same.
+    On Ctrl-C, SIGTERM and a closed terminal the goal is cancelled, and the server's result is
+    returned all the same.
 
     Raises
     ------
@@ -40,24 +44,53 @@ def run_action(
                 'not part of this launch',
                 TIMED_OUT,
             )
-        sent = client.send_goal_async(goal, lambda message: on_feedback(message.feedback))
-        if not session.spin_until(sent.done, DISCOVERY):
-            raise CliError(f'{name} did not answer the goal', TIMED_OUT)
-        handle = sent.result()
-        if not handle.accepted:
-            raise CliError(f'{name} refused the goal; another one may be running')
-        finished = handle.get_result_async()
-        try:
-            session.spin_until(lambda: finished.done() or not client.server_is_ready(), NO_LIMIT)
-        except KeyboardInterrupt:
-            handle.cancel_goal_async()
-            if not session.spin_until(finished.done, CANCEL_PATIENCE):
-                raise CliError(f'{name} did not confirm the cancel', CANCELED) from None
+        with _ends_interrupt():
+            sent = client.send_goal_async(goal, lambda message: on_feedback(message.feedback))
+            try:
+                finished = _accepted(session, sent, name).get_result_async()
+                session.spin_until(
+                    lambda: finished.done() or not client.server_is_ready(), NO_LIMIT
+                )
+            except KeyboardInterrupt:
+                # It may have been accepted although the answer was not waited for.
+                handle = _accepted(session, sent, name)
+                handle.cancel_goal_async()
+                finished = handle.get_result_async()
+                if not session.spin_until(finished.done, CANCEL_PATIENCE):
+                    raise CliError(f'{name} did not confirm the cancel', CANCELED) from None
         if not finished.done():
             raise CliError(f'the node that served {name} has gone', TIMED_OUT)
         return finished.result().result
     finally:
         client.destroy()
+
+
+def _accepted(session: RosSession, sent: Any, name: str) -> Any:
+    """Wait for the answer to a goal and return its handle."""
+    if not session.spin_until(sent.done, DISCOVERY):
+        raise CliError(f'{name} did not answer the goal', TIMED_OUT)
+    handle = sent.result()
+    if not handle.accepted:
+        raise CliError(f'{name} refused the goal; another one may be running')
+    return handle
+
+
+@contextmanager
+def _ends_interrupt() -> Iterator[None]:
+    """Let other signals that end a command do what Ctrl-C does, so that nothing is left running.
+
+    One that is ignored stays so: after nohup the work goes on without its terminal.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = [number for number in ENDS if signal.getsignal(number) is not signal.SIG_IGN]
+    old = {number: signal.signal(number, signal.default_int_handler) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -233,7 +233,9 @@ def solve_path(
 ) -> PathSolution:
     """Solve the inverse problem at every point, each started from the one before.
 
-    Every point is tried, so that all unreachable ones are known before anything moves.
+    Every point is tried, so that all unreachable ones are known before anything moves. Without a
+    guess the first one is searched for from other postures too, and until one is reached the next
+    begin at the nearest posture found.
 
     Parameters
     ----------
@@ -254,16 +256,18 @@ def solve_path(
     actuation, tip = np.empty((n, m)), np.empty((n, 4, 4))
     codes: list[Code] = []
     message = ''
+    begun = guess is not None
     for i, pose in enumerate(path.poses):
         if not proceed(i):
             return PathSolution(actuation[:i], tip[:i], tuple(codes), _bad(codes), message, False)
         s = robot.inverse(pose, wrench, guess, loads, task, *tolerances)
         actuation[i], tip[i] = s.actuation, s.configuration.tip
         codes.append(s.status.code)
-        if s.status.code is Code.NONE:
+        reached = s.status.code is Code.NONE
+        if reached or (not begun and s.configuration.status.converged):
             guess = s
-        elif not message:
-            message = _reason(i, pose, s)
+        begun = begun or reached
+        message = message or ('' if reached else _reason(i, pose, s))
     return PathSolution(actuation, tip, tuple(codes), _bad(codes), message, True)
 
 

@@ -26,7 +26,7 @@ from soro_mechanics.trajectory import (
     tracking_error,
 )
 
-from soro_mechanics import lie
+from soro_mechanics import lie, load_robot
 
 R = 0.05
 
@@ -353,6 +353,41 @@ def test_solve_path_names_every_unreachable_point_and_goes_on():
     # warm starts come from the last point that was reached, never from a failed one
     assert robot.guesses[8].actuation == pytest.approx([0.05, 0, 0])
     assert robot.guesses[0] is None
+
+
+class Counting:
+    """A robot that counts how often it is asked to search from other postures."""
+
+    def __init__(self, robot):
+        self.actuators, self._robot, self.searches = robot.actuators, robot, 0
+
+    def inverse(self, pose, wrench, guess, *rest):
+        self.searches += guess is None
+        return self._robot.inverse(pose, wrench, guess, *rest)
+
+
+def curve_through(points):
+    poses = np.tile(np.eye(4), (len(points), 1, 1))
+    poses[:, :3, 3] = points
+    return SampledPath(poses, np.arange(len(points)) * 1e-3)
+
+
+@pytest.mark.parametrize('name', ['stiff_flop', 'stiff_flop_two_segment'])
+def test_a_curve_out_of_reach_is_searched_from_elsewhere_once(name):
+    robot = Counting(load_robot(name))
+    angles = np.linspace(0.0, 2.0 * math.pi, 5)
+    circle = np.stack([np.cos(angles), np.sin(angles), np.full(5, 5.0)], axis=1) * 0.06
+    result = solve_path(robot, curve_through(circle))
+    assert result.failed == tuple(range(5)) and robot.searches == 1
+
+
+def test_points_after_a_beginning_out_of_reach_are_judged_as_if_alone():
+    robot = load_robot('stiff_flop')
+    tip = robot.forward(np.full(len(robot.actuators), 2e4)).tip[:3, 3]
+    points = tip + np.outer(np.linspace(1.0, 0.0, 9), [0.0, 0.3, 0.6]) * np.linalg.norm(tip)
+    alone = tuple(i for i, p in enumerate(points) if robot.inverse(p).status.code)
+    assert alone and alone != tuple(range(9))
+    assert solve_path(robot, curve_through(points)).failed == alone
 
 
 def test_solve_path_can_be_cancelled():

@@ -23,6 +23,7 @@ from typing import Any
 
 from soro_haptics.studies.computer_load import realtime_share
 from soro_haptics.studies.loop_study import LoopResult, measure, RUNS, variant_files
+from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.stall_meter import stalls_in_words
 
 PARTS = ('p50', 'p99', 'p99.9', 'max')
@@ -121,11 +122,12 @@ def _section(key: str, run: dict[str, Any]) -> str:
     lines = [f'## {RUNS[key].name}', '', _circumstances(run), '']
     if run['note']:
         lines += [f'Did not go through: {run["note"]}.', '']
-    lines += ['| ms | median | 99 % | 99.9 % | largest |', '|---|---|---|---|---|']
     timing = values.get('timing', {})
-    for row, words in ROWS:
-        cells = [_number(timing.get(f'{row}_{part}_ms')) for part in PARTS]
-        lines.append(f'| {words} | {" | ".join(cells)} |')
+    rows = [
+        (words, *(_number(timing.get(f'{row}_{part}_ms')) for part in PARTS))
+        for row, words in ROWS
+    ]
+    lines.append(page_table(('ms', 'median', '99 %', '99.9 %', 'largest'), rows))
     rendering, sensors = (values.get(k, {}) for k in ('rendering', 'sensors'))
     lines += [
         '',

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from soro_mechanics.robot import Robot
 
+from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.workspace_maps import (
     draw_maps,
     HEIGHTS,
@@ -20,6 +21,7 @@ from soro_haptics.studies.workspace_maps import (
 )
 
 TILTS_PER_RADIUS = 12
+NAMED = ('material', 'torque limit', 'held')
 
 
 def write_workspace_page(robot: Robot, page: Path, picture: Path, spacing: float) -> None:
@@ -53,33 +55,25 @@ def write_workspace_page(robot: Robot, page: Path, picture: Path, spacing: float
 
 
 def _places(maps: list[WorkspaceMap]) -> str:
-    rows = [
-        '| material | torque limit | held | force, median | force, centre | torque, centre |',
-        '|---|---|---|---|---|---|',
-    ]
+    head = (*NAMED, 'force, median', 'force, centre', 'torque, centre')
+    rows = []
     for one in maps:
         force, turning = one.at_centre()
-        rows.append(
-            f'{_named(one)} | {np.nanmedian(one.force):.2f} N | {force:.2f} N '
-            f'| {1e3 * turning:.1f} mN m |'
-        )
-    return '\n'.join(rows)
+        forces = (f'{newton:.2f} N' for newton in (np.nanmedian(one.force), force))
+        rows.append((*_named(one), *forces, f'{1e3 * turning:.1f} mN m'))
+    return page_table(head, rows)
 
 
 def _tilts(maps: list[WorkspaceMap]) -> str:
-    rows = [
-        '| material | torque limit | held | torque, median | torque, upright |',
-        '|---|---|---|---|---|',
-    ]
+    head = (*NAMED, 'torque, median', 'torque, upright')
+    rows = []
     for one in maps:
         _, turning = one.at_centre()
-        rows.append(
-            f'{_named(one)} | {1e3 * np.nanmedian(one.turning):.1f} mN m '
-            f'| {1e3 * turning:.1f} mN m |'
-        )
-    return '\n'.join(rows)
+        torques = (f'{1e3 * torque:.1f} mN m' for torque in (np.nanmedian(one.turning), turning))
+        rows.append((*_named(one), *torques))
+    return page_table(head, rows)
 
 
-def _named(one: WorkspaceMap) -> str:
+def _named(one: WorkspaceMap) -> tuple[str, str, str]:
     limit = 'none' if np.isinf(one.torque) else f'{one.torque:g} N m'
-    return f'| {one.material:g} E | {limit} | {one.held / len(one.points):.1%}'
+    return f'{one.material:g} E', limit, f'{one.held / len(one.points):.1%}'

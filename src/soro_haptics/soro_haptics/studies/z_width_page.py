@@ -22,6 +22,7 @@ from soro_haptics.studies.moving_bench import (
     MovingBench,
     NO_HAND,
 )
+from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.virtual_bench import bench_signals, BenchSetup, calibrated_report
 from soro_haptics.studies.z_width import AXES, one_direction, SOFTEST, z_width, ZWidth
 from soro_haptics.studies.z_width_theory import (
@@ -90,59 +91,61 @@ def _bodies(benches: dict[str, MovingBench]) -> str:
             frequency = math.sqrt((d.natural + d.hand) / d.mass) / (2.0 * math.pi)
             cells += [f'{1e3 * d.mass:.0f}', f'{d.damping:.2f}', f'{d.hand:.0f}',
                       f'{d.natural:.0f}', f'{frequency:.1f}']  # fmt: skip
-        rows.append(f'| {" | ".join(cells)} |')
+        rows.append(cells)
     head = ('mass, g', 'damping, N s/m', 'hand, N/m', 'legs, N/m', 'Hz')
     names = [f'{part}, {axis}' for axis in ('x', 'z') for part in head]
     return '\n'.join(
         ['## What moves', '', 'Mass and damping of handle, legs and hand together.', '',
-         f'| hand | {" | ".join(names)} |', '|---' * 11 + '|', *rows]
+         page_table(('hand', *names), rows)]
     )  # fmt: skip
 
 
 def _measured(found: list[ZWidth]) -> str:
-    lines = [
+    head = (
+        'hand', 'rate', 'delay', 'natural, N/m', 'softest', 'stiffest', 'loop', 'Colgate',
+    )  # fmt: skip
+    rows = [
+        (
+            z.hand, f'{z.rate:.0f} Hz', f'{1e3 * z.delay:.0f} ms', f'{z.natural:.0f}',
+            '-' if z.softest is None else _stiffness(z.softest), _stiffness(z.stiffest),
+            _stiffness(z.predicted), f'{z.colgate:.0f}',
+        )
+        for z in found
+    ]  # fmt: skip
+    return '\n'.join([
         '## Measured on the full model', '',
         'Bisection to 10 %, all translations with the same stiffness, turns left to the legs. '
         'Loop: the linear loop of one translation, sampled and delayed, the smaller limit of '
         'across and along the handle. Colgate: the stiffest passive wall `k = b / (T / 2 + d)` of '
         'a device whose motor pushes the same handle directly, for comparison; ours pushes '
         'through its legs, which are a spring of their own.', '',
-        '| hand | rate | delay | natural, N/m | softest | stiffest | loop | Colgate |',
-        '|---|---|---|---|---|---|---|---|',
-    ]  # fmt: skip
-    for z in found:
-        soft = '-' if z.softest is None else _stiffness(z.softest)
-        lines.append(
-            f'| {z.hand} | {z.rate:.0f} Hz | {1e3 * z.delay:.0f} ms | {z.natural:.0f} | {soft} | '
-            f'{_stiffness(z.stiffest)} | {_stiffness(z.predicted)} | {z.colgate:.0f} |'
-        )
-    return '\n'.join(lines)
+        page_table(head, rows),
+    ])  # fmt: skip
 
 
 def _computed(devices: dict[str, list[OneDirection]]) -> str:
     delays = (0, 1, 2, 4, 8)
-    lines = [
-        '## Computed', '', 'The stiffest spring of the linear loop, N/m, by delay in samples.', '',
-        f'| hand | rate | {" | ".join(f"{d} samples" for d in delays)} |',
-        '|---|---' + '|---' * len(delays) + '|',
-    ]  # fmt: skip
-    for name, translations in devices.items():
-        for rate in RATES:
-            cells = [
+    rows = [
+        (
+            name, f'{rate:.0f} Hz',
+            *(
                 _stiffness(min(admittance_limit(t, 1.0 / rate, d) for t in translations))
                 for d in delays
-            ]
-            lines.append(f'| {name} | {rate:.0f} Hz | {" | ".join(cells)} |')
-    lines += [
-        '',
+            ),
+        )
+        for name, translations in devices.items()
+        for rate in RATES
+    ]  # fmt: skip
+    return '\n'.join([
+        '## Computed', '', 'The stiffest spring of the linear loop, N/m, by delay in samples.', '',
+        page_table(('hand', 'rate', *(f'{d} samples' for d in delays)), rows), '',
         'Who holds the handle matters more than rate and delay: the motors move by what the legs '
         'transmit, late, which turns stiffness beyond that of the legs into negative damping at '
         "the handle's own frequency. Somebody's damping has to pay for it. Without anybody there "
         'only what the legs damp is left, and little more than the natural stiffness can be held. '
         'A longer delay makes the stiff spring slower rather than less stable once a hand is a '
         'spring itself: quick motions feel the legs alone.',
-    ]
-    return '\n'.join(lines)
+    ])  # fmt: skip
 
 
 def _stiffness(value: float) -> str:

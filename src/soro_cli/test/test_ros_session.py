@@ -1,0 +1,33 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a command reads from a running node."""
+
+from __future__ import annotations
+
+import pytest
+from rclpy.node import Node
+from soro_cli.errors import CliError
+from soro_cli.ros_session import RosSession as Session
+from soro_node.testing import own_domain, RosSession
+
+VALUES = {'robot': 'stiff_flop', 'priority': 50, 'rate': 0.5, 'online': True, 'empty': ''}
+
+
+def test_a_parameter_of_any_type_is_read_as_text(monkeypatch):
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(own_domain()))
+
+    def node(**options):
+        made = Node('device', **options)
+        made.declare_parameters('', list(VALUES.items()))
+        return made
+
+    with RosSession() as ros:
+        ros.node(node, '/left')
+        with Session() as session:
+            found = {name: session.parameter('/left/device', name) for name in VALUES}
+            assert found == {name: str(value) for name, value in VALUES.items()}
+            assert session.parameter('/left/device', 'nonsense') == ''
+            session.set_parameter('/left/device', 'robot', 'spatial_cc')
+            assert session.parameter('/left/device', 'robot') == 'spatial_cc'
+            with pytest.raises(CliError, match='/left/device'):
+                session.set_parameter('/left/device', 'rate', 'fast')
