@@ -15,7 +15,7 @@ examples:
   soro track circle --centre 0 0 50mm --size 10mm --speed 10mm/s
   soro track star --centre 0 0 48mm --size 8mm --plan-only
 
-Ctrl-C cancels the motion; the robot holds where it is.
+Ctrl-C, SIGTERM or a closed terminal cancel the motion; the robot holds where it is.
 """
 CURVES = ('line', 'circle', 'star', 'spiral', 'square', 'cardioid')
 PHASES = ('planning', 'approaching', 'tracking')
