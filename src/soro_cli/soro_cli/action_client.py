@@ -15,6 +15,7 @@ from rclpy.action import ActionClient
 
 from soro_cli.errors import CliError
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
+from soro_cli.signal_handlers import handled
 
 CANCEL_PATIENCE = 10.0  # s for the server to stop in order
 ENDS = (signal.SIGTERM, signal.SIGHUP)
@@ -85,12 +86,8 @@ def _ends_interrupt() -> Iterator[None]:
         yield
         return
     heard = [number for number in ENDS if signal.getsignal(number) is not signal.SIG_IGN]
-    old = {number: signal.signal(number, signal.default_int_handler) for number in heard}
-    try:
+    with handled(heard, signal.default_int_handler):
         yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

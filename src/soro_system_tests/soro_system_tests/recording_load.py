@@ -12,7 +12,6 @@ that leaves no slot out on a busy computer wants `priority: 50` in config/nodes/
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -165,13 +164,10 @@ def count_rates(bag: BagReader) -> dict[str, float]:
     """Return how often each topic came between its first message and its last [1/s]."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
-    intervals: Counter[str] = Counter()
     for entry in bag.messages():
-        if entry.topic in first:
-            intervals[entry.topic] += 1
         last[entry.topic] = entry.stamp
         first.setdefault(entry.topic, entry.stamp)
-    return {t: 1e9 * intervals[t] / max(last[t] - first[t], 1) for t in first}
+    return {t: 1e9 * (bag.topics[t].count - 1) / max(last[t] - first[t], 1) for t in first}
 
 
 def _sent(message: Any) -> int:

@@ -16,6 +16,7 @@ from typing import Any, IO
 from soro_node.parent_death import own_group_until_parent_dies
 
 from soro_cli.launch_runner.node_plan import ProcessPlan
+from soro_cli.signal_handlers import handled
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK = 0.2  # s, the longest sleep between looks at deadlines
@@ -99,14 +100,14 @@ class Supervisor:
         os.set_blocking(self._wake_reader, False)
         self._selector.register(self._wake_reader, selectors.EVENT_READ)
         outer_fd = signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
-        outer = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
         try:
-            while any(p.pending for p in self._processes):
-                self._turn()
+            with handled(SIGNALS, self._on_signal):
+                try:
+                    while any(p.pending for p in self._processes):
+                        self._turn()
+                finally:
+                    self._end_all()
         finally:
-            self._end_all()
-            for number, handler in outer.items():
-                signal.signal(number, handler)
             signal.set_wakeup_fd(outer_fd)
             self._selector.close()
             os.close(self._wake_reader)

@@ -25,6 +25,7 @@ from soro_node.middleware import set_middleware
 from soro_cli.errors import CliError
 from soro_cli.recording.recorder_node import Recorder
 from soro_cli.ros_session import RosSession, SOLVER
+from soro_cli.signal_handlers import handled
 from soro_cli.tables import note
 
 GLANCE = 0.5  # s to look for robots when there need not be any
@@ -176,12 +177,8 @@ def _default_output(robots: dict[str, str]) -> Path:
 def _stop_asked() -> Iterator[threading.Event]:
     """Turn SIGINT and SIGTERM into an event: ending a recording is no error."""
     event = threading.Event()
-    old = {s: signal.signal(s, lambda *_: event.set()) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handled((signal.SIGINT, signal.SIGTERM), lambda *_: event.set()):
         yield event
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
 
 
 class _Progress:
