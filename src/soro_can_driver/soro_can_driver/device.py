@@ -53,12 +53,12 @@ class CanDevice(SessionDevice):
     fault_text: ClassVar[dict[int, str]] = {
         1 << (DEVICE_FAULT_SHIFT + code): text for code, text in FAULT_WORDS.items()
     }
-    io_timeout = 0.02
+    io_timeout = 0.1  # of a board that is asked to disarm four times; nothing else waits
     open_timeout = 1.0
 
     def __init__(self, wiring: CanWiring) -> None:
         self.wiring = wiring
-        self.transport = CanTransport(wiring, 0.5 * self.io_timeout, 0.6 * self.open_timeout)
+        self.transport = CanTransport(wiring, 0.8 * self.io_timeout, 0.6 * self.open_timeout)
 
     @classmethod
     def from_section(

@@ -50,6 +50,8 @@ Array = NDArray[np.float64]
 
 COUNT = math.radians(0.1)  # rad of the motor per count
 HEARTBEAT, LAST_HEARTBEAT = 0.1, 0.3  # s: ours, and the age of the board's that ends it
+SEND_WITHIN = 0.01  # s until a link that takes no frames is lost
+ASK_AGAIN = 0.02  # s: a frame can be lost, and what a parameter frame asks for may be asked twice
 HALVES = (slice(0, PER_HALF), slice(PER_HALF, MOTORS))
 MOST_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
 
@@ -70,7 +72,7 @@ class CanTransport:
 
     def __init__(self, wiring: CanWiring, io_timeout: float, open_timeout: float) -> None:
         self.wiring = wiring
-        self.bus = CanBus(wiring, io_timeout, 0.3 * open_timeout)
+        self.bus = CanBus(wiring, SEND_WITHIN, 0.3 * open_timeout)
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         self._fd = wiring.framing == 'fd'
         self._per_count = wiring.direction * (COUNT / wiring.ratio)  # rad of the outputs
@@ -208,7 +210,7 @@ class CanTransport:
         self._armed, self._alive_at = True, time.monotonic()
 
     def disarm(self) -> None:
-        """Take the motors off power."""
+        """Take the motors off power, asking until the board confirms it or the time is over."""
         self._armed = False  # from here on it takes no set-points
         self._within(self._io_timeout)
         self.write_parameter(Parameter.DISARM, 0)
@@ -238,9 +240,13 @@ class CanTransport:
 
     def _exchange(self, request: ParameterFrame) -> int:
         self._replies.clear()
-        self.bus.send(request)
+        again = -math.inf
         while True:
-            self._take(time.monotonic())
+            now = time.monotonic()
+            if now >= again:
+                self.bus.send(request)
+                again = now + ASK_AGAIN
+            self._take(now)
             for reply in self._replies:
                 if (reply.index, reply.sub) == (request.index, request.sub):
                     return self._judge(request, reply)

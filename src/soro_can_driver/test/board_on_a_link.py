@@ -29,6 +29,8 @@ class BoardLink:
     malformed = error_frames = 0
     state = BoardState.SAFE
     absent = silent = False
+    losses = 0  # parameter frames that will not arrive
+    asked = ()  # indices of those that were sent
 
     def __init__(self, *_):
         if self.absent:
@@ -41,7 +43,11 @@ class BoardLink:
             if isinstance(frame, Sync):
                 self._answer(*(Position(i, 0, self.state, (0, 0, 0)) for i in (0, 1)))
                 self._answer(*(Flex(i, (0, 0, 0), frame.counter, 20) for i in (0, 1)))
-            elif isinstance(frame, ParameterFrame) and not self.silent:
+            elif isinstance(frame, ParameterFrame):
+                type(self).asked += (frame.index,)
+                if self.silent or self.losses:
+                    type(self).losses = max(0, self.losses - 1)
+                    continue
                 if frame.index == Parameter.RESET:
                     type(self).state = BoardState.SAFE
                 value = VALUES.get(frame.index, 0)
