@@ -90,7 +90,7 @@ def _without(results: dict[str, dict[str, Any]], names: Iterable[str]) -> list[s
 
 
 def _problems(robots: list[dict[str, Any]]) -> list[str]:
-    lines = [f'- {r["robot"]}: {what} ({n} times)' for r in robots
+    lines = [f'- {r["robot"]}: {what} ({n} times{_moments(r, what)})' for r in robots
              for what, n in r['problems'].items()]  # fmt: skip
     lines += [
         f'- {r["robot"]}: an error printed with its traceback ({r["tracebacks"]} times)'
@@ -105,6 +105,17 @@ def _problems(robots: list[dict[str, Any]]) -> list[str]:
     ]
     other = sum(sum(r['problems'].values()) + r['tracebacks'] for r in robots)
     return [f'\n{other} problems other than growth{":" if lines else "."}\n', *lines]
+
+
+def _moments(robot: dict[str, Any], problem: str) -> str:
+    """Say when a problem was seen and how late the computer woke before; older runs do not tell."""
+    seen = [
+        f'{m["after"]:.0f} s ({m["late"]:.2f} s)' for m in robot.get('moments', [])
+        if m['problem'] == problem
+    ]  # fmt: skip
+    if not seen:
+        return ''
+    return f', at {", ".join(seen)}; in brackets how late an idle thread woke just before'
 
 
 def draw(robots: list[dict[str, Any]], file: Path) -> None:

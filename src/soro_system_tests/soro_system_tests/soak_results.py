@@ -67,6 +67,7 @@ def compact(raw: dict[str, Any]) -> dict[str, Any]:
         },
         'cleared': raw.get('start', {}).get('cleared', 0),
         'exit': raw['exit'], 'tracebacks': raw['tracebacks'], 'problems': problems,
+        'moments': raw.get('moments', []),
         'shared_memory': memory and {'seen': memory['seen'], 'left': len(memory['left'])},
         'processes': process_growth(samples), 'curves': curves,
     }  # fmt: skip

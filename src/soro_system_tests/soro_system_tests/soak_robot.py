@@ -30,6 +30,7 @@ from soro_msgs.srv import SetVirtualEnvironment
 from soro_system_tests.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_system_tests.process_figures import figures_of, processes_below, segments_of
 from soro_system_tests.soak_faults import ESTOP, faults_of, FREEZE, SoakFault, STALL
+from soro_system_tests.soak_stalls import Stalls
 
 SAMPLE_PERIOD = 2.0  # s between looks at the processes
 STOP_WITHIN = 2.0  # s, of a busy machine, from the request to a driver that has left ACTIVE
@@ -48,6 +49,8 @@ class RobotSoak:
         Rows of [s since the start, {process: [byte, threads, files]}].
     segments : dict
         Shared memory of the middleware that its processes, ended or not, have made: whose it was.
+    moments : list
+        When each problem was seen, and what the computer did just before (`soak_stalls`).
     """
 
     def __init__(self, robot: LaunchedRobot, seed: int, say: Callable[[str], None]) -> None:
@@ -66,6 +69,8 @@ class RobotSoak:
         self.stops: list[dict[str, Any]] = []
         self.faults: list[dict[str, Any]] = []
         self.problems: Counter[str] = Counter()
+        self.moments: list[dict[str, Any]] = []
+        self._stalls = Stalls()
         self.targets = 0
         self._refused = 0
         self._watch = DiagnosticsWatch(robot)
@@ -87,6 +92,7 @@ class RobotSoak:
                 deck = self._random.sample(self._faults, len(self._faults))
             self._break(deck.pop())
         self._sample()
+        self._stalls.end()
 
     def summary(self) -> dict[str, Any]:
         """Return what was done and seen."""
@@ -100,7 +106,8 @@ class RobotSoak:
         return {
             'seconds': time.monotonic() - self._start, 'targets': self.targets,
             'service_refusals': self._refused, 'calls': calls, 'stops': self.stops,
-            'faults': self.faults, 'problems': dict(self.problems), 'samples': self.samples,
+            'faults': self.faults, 'problems': dict(self.problems), 'moments': self.moments,
+            'samples': self.samples,
         }  # fmt: skip
 
     # Load ---------------------------------------------------------------------------------------
@@ -282,8 +289,19 @@ class RobotSoak:
         return time.monotonic() - began if held else None
 
     def _problem(self, what: str) -> None:
-        self.problems[what.splitlines()[0][:200]] += 1
-        self._say(f'PROBLEM {what}')
+        brief = what.splitlines()[0][:200]
+        self.problems[brief] += 1
+        after, (late, taken) = time.monotonic() - self._start, self._stalls.lately()
+        self.moments.append(
+            {
+                'problem': brief, 'after': round(after, 1), 'late': round(late, 3),
+                'stolen': round(taken, 2),
+            }
+        )  # fmt: skip
+        self._say(
+            f'PROBLEM {what} ({after:.1f} s into the run; the computer woke {late:.3f} s late, '
+            f'its host took {taken:.2f} s)'
+        )
 
     def _sample(self) -> None:
         self._sampled = time.monotonic()

@@ -187,4 +187,15 @@ def test_the_page_says_what_was_refused_lost_and_grew(tmp_path):
     text = page_of({'stiff_flop': result}, tmp_path)
     assert '5000 (467 ms), 7 refused' in text and '| 2, 1 lost |' in text
     assert '3 problems other than growth:' in text
+    assert '- stiff_flop: stop missed: late (1 times)' in text
     assert '- stiff_flop: driver: memory grow' in text
+
+
+def test_the_page_says_when_a_problem_was_seen_and_what_the_computer_did(tmp_path):
+    moments = [
+        {'problem': 'estop: not noticed', 'after': t, 'late': 0.314, 'stolen': 0.0}
+        for t in (40.2, 900.4)
+    ]
+    text = page_of({'stiff_flop': compact(raw_of(moments=moments))}, tmp_path)
+    assert 'not noticed (2 times, at 40 s (0.31 s), 900 s (0.31 s); in brackets how late' in text
+    assert 'stop missed: late (1 times)' in text

@@ -19,7 +19,8 @@ class Idle(RobotSoak):
 
     def __init__(self, state):
         self._robot = SimpleNamespace(state=lambda: state, send=lambda target: None)
-        self._faults, self.faults, self.problems = [], [], Counter()
+        self._faults, self.faults, self.problems, self.moments = [], [], Counter(), []
+        self._stalls = SimpleNamespace(lately=lambda: (0.312, 0.5))
         self._random, self._say, self._start, self.targets = random.Random(0), print, 0.0, 0
         self._said_of_device = lambda: 'device lost'
         self._target = self._serve = self._moving = self._recover = lambda: True
@@ -34,6 +35,7 @@ def test_a_robot_that_trips_without_a_fault_is_a_problem(state, problems):
     soak = Idle(state)
     soak._load(0.01)
     assert [p.partition(' a fault')[0] for p in soak.problems] == problems
+    assert [(m['late'], m['stolen']) for m in soak.moments] == [(0.312, 0.5)] * len(problems)
 
 
 @pytest.mark.parametrize(('state', 'count'), [(DeviceState.ACTIVE, 0), (DeviceState.FAULT, 1)])
