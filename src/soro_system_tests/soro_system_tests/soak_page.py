@@ -108,7 +108,7 @@ def _problems(robots: list[dict[str, Any]]) -> list[str]:
 
 
 def _moments(robot: dict[str, Any], problem: str) -> str:
-    """Say when a problem was seen and how late the computer woke before; older runs do not tell."""
+    """Say when a problem was seen and how late the computer woke; older runs do not tell."""
     seen = [
         f'{m["after"]:.0f} s ({m["late"]:.2f} s)' for m in robot.get('moments', [])
         if m['problem'] == problem

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 
 import pytest
-from soro_system_tests import soak_stalls
 from soro_system_tests.soak_stalls import Stalls, stolen
+
+from soro_system_tests import soak_stalls
 
 
 @pytest.fixture
@@ -17,6 +19,14 @@ def stalls():
     watch = Stalls()
     yield watch
     watch.end()
+
+
+def wait_for_rows(watch, more):
+    """Wait until the watch has woken up a few times more."""
+    wanted, end = len(watch._rows) + more, time.monotonic() + 10.0
+    while len(watch._rows) < wanted:
+        assert time.monotonic() < end
+        threading.Event().wait(0.005)
 
 
 def hold_everything(seconds):
@@ -32,15 +42,15 @@ def hold_everything(seconds):
 
 
 def test_a_stall_is_seen_and_as_long_as_it_was(stalls):
-    time.sleep(0.2)
+    wait_for_rows(stalls, 5)
     hold_everything(0.4)
-    time.sleep(0.1)
+    wait_for_rows(stalls, 2)
     late, _ = stalls.lately()
     assert 0.3 < late < 2.0
 
 
 def test_what_the_host_takes_is_what_the_kernel_counts(stalls, monkeypatch, tmp_path):
-    time.sleep(0.1)
+    wait_for_rows(stalls, 5)
     before = stolen()
     stat = tmp_path / 'stat'
     stat.write_text(f'cpu  1 2 3 4 5 6 7 {round((before + 1.5) * 100)} 0 0\ncpu0 1\n')
