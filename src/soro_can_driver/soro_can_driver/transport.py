@@ -49,7 +49,7 @@ from soro_can_driver.wiring import CanWiring
 Array = NDArray[np.float64]
 
 COUNT = math.radians(0.1)  # rad of the motor per count
-HEARTBEAT, LAST_HEARTBEAT = 0.1, 0.3  # s: ours, and the age of the board's that ends it
+HEARTBEAT, LAST_HEARTBEAT = 0.05, 0.3  # s: ours, and the age of the board's that ends it
 SEND_WITHIN = 0.01  # s until a link that takes no frames is lost
 ASK_AGAIN = 0.02  # s: a frame can be lost, and what a parameter frame asks for may be asked twice
 HALVES = (slice(0, PER_HALF), slice(PER_HALF, MOTORS))

@@ -54,7 +54,7 @@ Array = NDArray[np.float64]
 HOLD_TIME = 0.2  # s at reduced current before coasting
 HOST_TIMEOUT = 0.3  # s without the host's heartbeat
 MOST_LOST = 10  # numbers for which a set-point may be farther away: those of a lost burst
-HEARTBEAT = 0.1  # s
+HEARTBEAT = 0.05  # s
 FIRMWARE = (1, 0)
 FRESH, END = int(FlexFlag.FRESH), int(FlexFlag.FRESH | FlexFlag.OUT_OF_RANGE)
 
