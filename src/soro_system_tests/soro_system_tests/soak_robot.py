@@ -68,7 +68,6 @@ class RobotSoak:
         self.calls: dict[str, list[float]] = {}
         self.stops: list[dict[str, Any]] = []
         self.faults: list[dict[str, Any]] = []
-        self.problems: Counter[str] = Counter()
         self.moments: list[dict[str, Any]] = []
         self._stalls = Stalls()
         self.targets = 0
@@ -94,6 +93,11 @@ class RobotSoak:
         self._sample()
         self._stalls.end()
 
+    @property
+    def problems(self) -> dict[str, int]:
+        """How often each problem was seen."""
+        return dict(Counter(moment['problem'] for moment in self.moments))
+
     def summary(self) -> dict[str, Any]:
         """Return what was done and seen."""
         calls = {
@@ -106,7 +110,7 @@ class RobotSoak:
         return {
             'seconds': time.monotonic() - self._start, 'targets': self.targets,
             'service_refusals': self._refused, 'calls': calls, 'stops': self.stops,
-            'faults': self.faults, 'problems': dict(self.problems), 'moments': self.moments,
+            'faults': self.faults, 'problems': self.problems, 'moments': self.moments,
             'samples': self.samples,
         }  # fmt: skip
 
@@ -290,7 +294,6 @@ class RobotSoak:
 
     def _problem(self, what: str) -> None:
         brief = what.splitlines()[0][:200]
-        self.problems[brief] += 1
         after, (late, taken) = time.monotonic() - self._start, self._stalls.lately()
         self.moments.append(
             {

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 import random
 from types import SimpleNamespace
 
@@ -19,7 +18,7 @@ class Idle(RobotSoak):
 
     def __init__(self, state):
         self._robot = SimpleNamespace(state=lambda: state, send=lambda target: None)
-        self._faults, self.faults, self.problems, self.moments = [], [], Counter(), []
+        self._faults, self.faults, self.moments = [], [], []
         self._stalls = SimpleNamespace(lately=lambda: (0.312, 0.5))
         self._random, self._say, self._start, self.targets = random.Random(0), print, 0.0, 0
         self._said_of_device = lambda: 'device lost'

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 
 import pytest
+from soro_node.testing import wait_until
 from soro_system_tests.soak_stalls import Stalls, stolen
 
 from soro_system_tests import soak_stalls
@@ -23,10 +23,8 @@ def stalls():
 
 def wait_for_rows(watch, more):
     """Wait until the watch has woken up a few times more."""
-    wanted, end = len(watch._rows) + more, time.monotonic() + 10.0
-    while len(watch._rows) < wanted:
-        assert time.monotonic() < end
-        threading.Event().wait(0.005)
+    wanted = len(watch._rows) + more
+    wait_until(lambda: len(watch._rows) >= wanted)
 
 
 def hold_everything(seconds):
