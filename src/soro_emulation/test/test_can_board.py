@@ -7,15 +7,14 @@ import time
 
 import numpy as np
 import pytest
+from six_motors import RATIO, six_motors
 from soro_can_driver.board import BoardState, EmergencyCode
 from soro_can_driver.device import CanDevice
-from soro_can_driver.wiring import CanWiring
 from soro_driver.device import DeviceError, DeviceLost, Fault, Flag
 from soro_emulation.motor_board import MotorBoard
 from soro_emulation.socketcand_server import SocketcandServer
 from soro_node.testing import wait_until
 
-RATIO = 6.42
 ENCODER = np.radians(0.1) / RATIO
 
 
@@ -28,13 +27,11 @@ class Rig:
         self.board = MotorBoard(0x1234, 77, lambda now: self.counts, time.monotonic())
         self.server = SocketcandServer(0, self.receive, self.idle)
         self.server.start()
-        limit = np.full(6, 1.0)
         self.device = CanDevice(
-            CanWiring(
-                'socketcand', 'can0', '127.0.0.1', self.server.port, 1_000_000, 5_000_000, framing,
-                RATIO, np.full(6, 0.05), np.full(6, direction), -limit, limit, np.full(6, 20.0),
-                np.full(6, step), 0.2, tuple(f'motor_{i}' for i in range(6)),
-                tuple(f'flex_{i}' for i in range(6)), serial,
+            six_motors(
+                port=self.server.port, framing=framing, serial=serial, zero=np.full(6, 0.05),
+                direction=np.full(6, direction), step=np.full(6, step),
+                sensors=tuple(f'flex_{i}' for i in range(6)),
             )
         )  # fmt: skip
 

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 import pytest
+from six_motors import six_motors
 from soro_can_driver.board import BoardState, CanId
 from soro_can_driver.device import CanDevice
-from soro_can_driver.wiring import CanWiring
 from soro_driver.device import DeviceLost
 from soro_emulation.motor_board import MotorBoard
 
@@ -67,14 +67,7 @@ def link(tmp_path, monkeypatch):
 
 @pytest.fixture
 def device(link):
-    limit = np.full(6, 1.0)
-    made = CanDevice(
-        CanWiring(
-            'socketcand', 'can0', '127.0.0.1', 1, 1_000_000, 5_000_000, 'classic', 6.42,
-            np.zeros(6), np.ones(6), -limit, limit, np.full(6, 20.0), np.full(6, 2.0), 0.2,
-            tuple(f'motor_{i}' for i in range(6)), (), 0,
-        )
-    )  # fmt: skip
+    made = CanDevice(six_motors())
     made.open()
     made.arm()
     link.now = time.monotonic()

@@ -10,27 +10,24 @@ import uuid
 import can
 import numpy as np
 import pytest
+from six_motors import RATIO, six_motors
 from soro_can_driver.board import CanId
 from soro_can_driver.cyclic_frames import Position, Sync
 from soro_can_driver.device import CanDevice
 from soro_can_driver.protocol import unpack
 from soro_can_driver.python_can_link import PythonCanLink
 from soro_can_driver.socketcand_link import SocketcandLink
-from soro_can_driver.wiring import CanWiring
 from soro_driver.device import DeviceError, DeviceLost
 from soro_emulation.motor_board import MotorBoard
 from soro_emulation.socketcand_server import SocketcandServer
 
-RATIO = 6.42
 ENCODER = np.radians(0.1) / RATIO
 
 
 def wiring(interface, channel, port=1, framing='classic'):
-    limit = np.full(6, 1.0)
-    return CanWiring(
-        interface, channel, '127.0.0.1', port, 1_000_000, 5_000_000, framing, RATIO, np.zeros(6),
-        np.ones(6), -limit, limit, np.full(6, 20.0), np.full(6, 2.0), 2.0, (), (), 0,
-    )  # fmt: skip
+    return six_motors(
+        interface=interface, channel=channel, port=port, framing=framing, tracking=2.0, motors=()
+    )
 
 
 def board():

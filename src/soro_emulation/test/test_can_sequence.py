@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from six_motors import six_motors
 from soro_can_driver.board import BoardState, EmergencyCode
 from soro_can_driver.cyclic_frames import Command, CommandFd, Position
 from soro_can_driver.device import CanDevice
 from soro_can_driver.protocol import unpack
 from soro_can_driver.transport import MOST_BEHIND
-from soro_can_driver.wiring import CanWiring
 from soro_driver.device import DeviceTimeout, Fault
 from soro_emulation.motor_board import MotorBoard
 
@@ -68,9 +68,9 @@ class Bench:
     def __init__(self, framing: str) -> None:
         self.board = MotorBoard(1, 2, lambda now: np.full(6, 2000.0), time.monotonic())
         limit = np.full(6, 3.0)
-        wiring = CanWiring(
-            'none', 'none', '', 1, 1_000_000, 5_000_000, framing, 1.0, np.zeros(6), np.ones(6),
-            -limit, limit, np.full(6, 100.0), np.full(6, 6.0), 6.0, (), (), 0,
+        wiring = six_motors(
+            interface='none', framing=framing, ratio=1.0, minimum=-limit, maximum=limit,
+            speed=np.full(6, 100.0), step=np.full(6, 6.0), tracking=6.0, motors=(),
         )  # fmt: skip
         self.device = CanDevice(wiring)
         self.transport = self.device.transport

@@ -90,8 +90,10 @@ def _without(results: dict[str, dict[str, Any]], names: Iterable[str]) -> list[s
 
 
 def _problems(robots: list[dict[str, Any]]) -> list[str]:
-    lines = [f'- {r["robot"]}: {what} ({n} times{_moments(r, what)})' for r in robots
-             for what, n in r['problems'].items()]  # fmt: skip
+    lines = []
+    for r in robots:
+        for what, n in r['problems'].items():
+            lines += [f'- {r["robot"]}: {what} ({n} times{_moments(r, what)})', *_said(r, what)]
     lines += [
         f'- {r["robot"]}: an error printed with its traceback ({r["tracebacks"]} times)'
         for r in robots
@@ -116,6 +118,14 @@ def _moments(robot: dict[str, Any], problem: str) -> str:
     if not seen:
         return ''
     return f', at {", ".join(seen)}; in brackets how late an idle thread woke just before'
+
+
+def _said(robot: dict[str, Any], problem: str) -> list[str]:
+    """Say what the nodes logged before each moment of a problem; older runs do not tell."""
+    return [
+        f'  - before {m["after"]:.0f} s: ' + '; '.join(f'`{line}`' for line in m['said'])
+        for m in robot.get('moments', []) if m['problem'] == problem and m.get('said')
+    ]  # fmt: skip
 
 
 def draw(robots: list[dict[str, Any]], file: Path) -> None:

@@ -29,8 +29,9 @@ from std_msgs.msg import Bool, String
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_system_tests.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_system_tests.process_figures import figures_of, processes_below, segments_of
+from soro_system_tests.recent_lines import lines_since
 from soro_system_tests.soak_faults import ESTOP, faults_of, FREEZE, SoakFault, STALL
-from soro_system_tests.soak_stalls import Stalls
+from soro_system_tests.soak_stalls import LOOK_BACK, Stalls
 
 SAMPLE_PERIOD = 2.0  # s between looks at the processes
 STOP_WITHIN = 2.0  # s, of a busy machine, from the request to a driver that has left ACTIVE
@@ -50,7 +51,8 @@ class RobotSoak:
     segments : dict
         Shared memory of the middleware that its processes, ended or not, have made: whose it was.
     moments : list
-        When each problem was seen, and what the computer did just before (`soak_stalls`).
+        When each problem was seen, and what the computer did (`soak_stalls`) and the nodes said
+        just before.
     """
 
     def __init__(self, robot: LaunchedRobot, seed: int, say: Callable[[str], None]) -> None:
@@ -295,10 +297,11 @@ class RobotSoak:
     def _problem(self, what: str) -> None:
         brief = what.splitlines()[0][:200]
         after, (late, taken) = time.monotonic() - self._start, self._stalls.lately()
+        said = lines_since(self._robot.process.output, time.time() - LOOK_BACK, time.time())
         self.moments.append(
             {
                 'problem': brief, 'after': round(after, 1), 'late': round(late, 3),
-                'stolen': round(taken, 2),
+                'stolen': round(taken, 2), 'said': said,
             }
         )  # fmt: skip
         self._say(

@@ -191,11 +191,14 @@ def test_the_page_says_what_was_refused_lost_and_grew(tmp_path):
     assert '- stiff_flop: driver: memory grow' in text
 
 
-def test_the_page_says_when_a_problem_was_seen_and_what_the_computer_did(tmp_path):
+def test_the_page_says_when_a_problem_was_seen_and_what_was_done_and_said_before(tmp_path):
     moments = [
         {'problem': 'estop: not noticed', 'after': t, 'late': 0.314, 'stolen': 0.0}
         for t in (40.2, 900.4)
     ]
+    moments[1]['said'] = ['-0.250 s driver: armed', '-0.100 s emulator: rebooted']
     text = page_of({'stiff_flop': compact(raw_of(moments=moments))}, tmp_path)
+    assert '  - before 900 s: `-0.250 s driver: armed`; `-0.100 s emulator: rebooted`' in text
+    assert 'before 40 s' not in text
     assert 'not noticed (2 times, at 40 s (0.31 s), 900 s (0.31 s); in brackets how late' in text
     assert 'stop missed: late (1 times)' in text

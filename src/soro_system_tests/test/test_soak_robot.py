@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import random
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +18,11 @@ class Idle(RobotSoak):
     """A soak without processes: the device is in a state, and nobody is asked anything."""
 
     def __init__(self, state):
-        self._robot = SimpleNamespace(state=lambda: state, send=lambda target: None)
+        output = f'[driver] [INFO] [{time.time()}] [soak.driver]: safe action: no command'
+        process = SimpleNamespace(output=output)
+        self._robot = SimpleNamespace(
+            state=lambda: state, send=lambda target: None, process=process
+        )
         self._faults, self.faults, self.moments = [], [], []
         self._stalls = SimpleNamespace(lately=lambda: (0.312, 0.5))
         self._random, self._say, self._start, self.targets = random.Random(0), print, 0.0, 0
@@ -35,6 +40,7 @@ def test_a_robot_that_trips_without_a_fault_is_a_problem(state, problems):
     soak._load(0.01)
     assert [p.partition(' a fault')[0] for p in soak.problems] == problems
     assert [(m['late'], m['stolen']) for m in soak.moments] == [(0.312, 0.5)] * len(problems)
+    assert all('driver: safe action: no command' in m['said'][0] for m in soak.moments)
 
 
 @pytest.mark.parametrize(('state', 'count'), [(DeviceState.ACTIVE, 0), (DeviceState.FAULT, 1)])
