@@ -192,8 +192,9 @@ def condensed(ga, gb, wrench, gravity):
     for _ in range(12):
         y, load, table = lanes(wrench, ga[:3, :3].T @ gravity)
         piece_kernels.condense_piece(
-            y, load, table[-1], 0, h, True, 0, 1.0, np.zeros((64, 32)), c, force, tangent, params
-        )
+            y, load, table[-1], 0, h, True, 0, 1.0, False, np.zeros((64, 32)), c, force, tangent,
+            params,
+        )  # fmt: skip
         piece_kernels.end_forces(y, load, 0, h, np.zeros((1, 6)), raw)
         wrench = -force[:6]
     assert np.abs(c).max() < 1e-12

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.network.element_lane_kernels import ElementLanes, new_element_lanes
-from soro_mechanics.network.lane_kernels import LANES, LOAD, TABLE, work_size
+from soro_mechanics.network.lane_kernels import LANES, LOAD, TABLE
+from soro_mechanics.network.lane_variation_kernels import result_size, variation_size
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -88,6 +89,7 @@ class Work(NamedTuple):
     """Scratch, and what the last assembly left."""
 
     lanes: Floats  # (batches, 4, columns)
+    variation: Floats  # scratch of the derivative of one batch
     load: Floats  # (batches, LOAD * LANES)
     h: Floats  # (pieces, 4, 4)
     closure: Floats  # (pieces, 6)
@@ -129,9 +131,11 @@ def new_work(s: Structure, actuators: int) -> Work:
     """Allocate the scratch of one thread."""
     bodies, rods, nodes, pieces, steps, slots, _, batches = (int(x) for x in s.counts)
     n = 6 * (bodies - 1)
+    columns = 9 + s.shift.shape[1]
     zeros = np.zeros
     return Work(
-        lanes=zeros((batches, 4, work_size(9 + s.shift.shape[1]))),
+        lanes=zeros((batches, 4, result_size(columns))),
+        variation=zeros(variation_size(columns)),
         load=zeros((batches, LOAD * LANES)),
         h=zeros((pieces, 4, 4)),
         closure=zeros((pieces, 6)),

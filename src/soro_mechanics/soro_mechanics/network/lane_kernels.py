@@ -29,7 +29,7 @@ LOAD = 10  # n0 (3), m0 (3), q (3), step (1)
 
 
 @fused_kernel
-def _base_rate(y, load, table, rate, lanes):
+def base_rate(y, load, table, rate, lanes):
     """Write step * d/ds of the 16 base components."""
     for k in range(lanes):
         r00 = y[k]
@@ -200,7 +200,7 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
 
 
 @fused_kernel
-def _orthonormalise(y, lanes):
+def orthonormalise(y, lanes):
     """Pull each R back to a rotation: one Newton step of the polar decomposition."""
     for k in range(lanes):
         r00 = y[k]
@@ -274,7 +274,7 @@ def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, pat
             total[j] = y[j]
         for part in range(4):
             table = tables[2 * i + (part + 1) // 2]
-            _base_rate(stage, load, table, rate, lanes)
+            base_rate(stage, load, table, rate, lanes)
             _light_rate(stage, load, table, columns, drive, shift, rate, lanes)
             if heavy:
                 _weight_rate(stage, load, table, columns, drive, rate, lanes)
@@ -285,7 +285,7 @@ def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, pat
                 stage[j] = y[j] + ahead * rate[j]
         for j in range(size):
             y[j] = total[j]
-        _orthonormalise(y, lanes)
+        orthonormalise(y, lanes)
         for j in range(keep):
             path[i + 1, j] = y[j]
 

@@ -96,14 +96,15 @@ def end_forces(y, load, lane, h, work, force):
 
 @kernel
 def condense_piece(
-    y, load, table_end, lane, h, heavy, shifts, share, work, c, force, tangent, params
+    y, load, table_end, lane, h, heavy, shifts, share, exact, work, c, force, tangent, params
 ):
     """Write the closure, condensed force (12,), tangent (12, 12) and parameter columns.
 
     Parameters
     ----------
     y : ndarray
-        Result of `integrate_lanes` with columns for W0, the weight where heavy, then rest strains.
+        Result of `integrate_lanes` with columns for W0, the weight where heavy, then rest strains;
+        of `differentiate_lanes` where parameter columns are written and `exact`.
     load, table_end : ndarray
         As there; the section at B.
     h : ndarray, shape (4, 4)
@@ -158,9 +159,14 @@ def condense_piece(
             back[i, 5] -= g0 * q1 - g1 * q0
     first = 9 if heavy else 6
     if shifts >= 0:
-        _end_strain(y, table_end, lane, force, wrench, work[31:33, 0:6])
+        grown = work[40, 0:10]
+        if exact:
+            for i in range(10):
+                grown[i] = y[(BASE + COLUMN * (first + shifts) + i) * 8 + lane]
+        else:
+            _growth(y, load, table_end, lane, force, work[39, 0:6], grown)
         for i in range(6):
-            back[i, 13] = -share * work[32, i]
+            back[i, 13] = -share * grown[i]
             for s in range(shifts):
                 back[i, 14 + s] = -y[(BASE + COLUMN * (first + s) + i) * 8 + lane]
     for i in range(6):
@@ -170,37 +176,45 @@ def condense_piece(
     if sign == 0:
         return 0
     _condensed(
-        y, load, table_end, lane, ad, heavy, shifts, share, first, back, b_f, work, force,
-        tangent, params,
+        y, load, lane, ad, heavy, shifts, share, first, back, b_f, work, force, tangent,
+        params,
     )  # fmt: skip
     return sign
 
 
 @kernel
-def _end_strain(y, table, lane, force, wrench, out):
-    """Write the body strain at B into out[0] and its spatial form into out[1]."""
+def _growth(y, load, table, lane, force, strain, out):
+    """Write what grows at B with the length of the piece: twist in space (6), M (3), Q."""
     for i in range(6):
-        out[0, i] = table[i * 8 + lane] + table[(6 + i) * 8 + lane] * force[6 + i]
+        strain[i] = table[i * 8 + lane] + table[(6 + i) * 8 + lane] * force[6 + i]
     for i in range(3):
         v = 0.0
         w = 0.0
         for j in range(3):
             r = y[(3 * i + j) * 8 + lane]
-            v += r * out[0, j]
-            w += r * out[0, 3 + j]
-        out[1, i] = v
-        out[1, 3 + i] = w
+            v += r * strain[j]
+            w += r * strain[3 + j]
+        out[i] = v
+        out[3 + i] = w
     p0 = y[72 + lane]
     p1 = y[80 + lane]
     p2 = y[88 + lane]
-    out[1, 0] += p1 * out[1, 5] - p2 * out[1, 4]
-    out[1, 1] += p2 * out[1, 3] - p0 * out[1, 5]
-    out[1, 2] += p0 * out[1, 4] - p1 * out[1, 3]
+    out[0] += p1 * out[5] - p2 * out[4]
+    out[1] += p2 * out[3] - p0 * out[5]
+    out[2] += p0 * out[4] - p1 * out[3]
+    q0 = load[48 + lane]
+    q1 = load[56 + lane]
+    q2 = load[64 + lane]
+    mu = table[96 + lane]
+    out[6] = mu * (p1 * q2 - p2 * q1)
+    out[7] = mu * (p2 * q0 - p0 * q2)
+    out[8] = mu * (p0 * q1 - p1 * q0)
+    out[9] = mu
 
 
 @kernel
 def _condensed(
-    y, load, table, lane, ad, heavy, shifts, share, first, back, b_f, work, force, tangent, params
+    y, load, lane, ad, heavy, shifts, share, first, back, b_f, work, force, tangent, params
 ):
     """Put dW0 (work[12:18]) into both ends' forces."""
     end = work[31:37]
@@ -210,7 +224,7 @@ def _condensed(
         for j in range(columns):
             end[i, j] = back[i, j]
     if heavy:
-        _end_weight(y, load, table, lane, shifts, share, first, back, end)
+        _end_weight(y, load, lane, shifts, share, first, work[40, 0:10], back, end)
     for i in range(6):
         for j in range(12):
             tangent[i, j] = -back[i, j]
@@ -249,7 +263,7 @@ def _condensed(
 
 
 @kernel
-def _end_weight(y, load, table, lane, shifts, share, first, back, end):
+def _end_weight(y, load, lane, shifts, share, first, grown, back, end):
     """Take the change of the weight's wrench off dW(L)."""
     weight = y[(BASE - 1) * 8 + lane]
     q0 = load[48 + lane]
@@ -276,13 +290,8 @@ def _end_weight(y, load, table, lane, shifts, share, first, back, end):
     end[2, 3] += weight * q1
     end[2, 4] -= weight * q0
     if shifts >= 0:
-        mu = share * table[96 + lane]
-        p0 = y[72 + lane]
-        p1 = y[80 + lane]
-        p2 = y[88 + lane]
-        end[0, 13] -= mu * q0
-        end[1, 13] -= mu * q1
-        end[2, 13] -= mu * q2
-        end[3, 13] -= mu * (p1 * q2 - p2 * q1)
-        end[4, 13] -= mu * (p2 * q0 - p0 * q2)
-        end[5, 13] -= mu * (p0 * q1 - p1 * q0)
+        end[0, 13] -= share * grown[9] * q0
+        end[1, 13] -= share * grown[9] * q1
+        end[2, 13] -= share * grown[9] * q2
+        for i in range(3):
+            end[3 + i, 13] -= share * grown[6 + i]

@@ -18,7 +18,7 @@ where Y, Q, d hold the eliminated joint.
 """
 
 from soro_mechanics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.lie_kernels import compose, kernel, merged_kernel, YES
+from soro_mechanics.lie_kernels import compose, kernel, merged_kernel, NO, YES
 from soro_mechanics.network.end_kernels import end_frame, joint_geometry
 from soro_mechanics.network.lane_kernels import integrate_lanes
 from soro_mechanics.network.path_memory_kernels import (
@@ -60,7 +60,7 @@ def renew(s, x, state, w, flat_maps, lanes):
     stiffness and the sign of det Phi. Where a rod, held at both ends, becomes critical, det Phi
     passes through zero and that stiffness through infinity.
     """
-    if evaluate(s, x, state, w, YES, YES, lanes) >= 1e300:
+    if evaluate(s, x, state, w, YES, NO, lanes) >= 1e300:
         return False
     negative = condense(s, x, state, w, YES, YES)
     if negative == SINGULAR:

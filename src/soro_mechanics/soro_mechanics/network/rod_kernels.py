@@ -8,6 +8,7 @@ from soro_mechanics.network.element_lane_kernels import compute_elements, take_e
 from soro_mechanics.network.element_strain_kernels import fill_element
 from soro_mechanics.network.end_kernels import end_frame
 from soro_mechanics.network.lane_kernels import integrate_lanes, LANES
+from soro_mechanics.network.lane_variation_kernels import differentiate_lanes
 from soro_mechanics.network.piece_kernels import condense_piece, end_forces
 from soro_mechanics.network.tendon_kernels import add_tendons
 
@@ -48,9 +49,15 @@ def fill_loads(s, x, state, w):
 
 
 @kernel
-def integrate_pieces(s, x, state, w, gradient, path, lanes):
-    """Integrate all pieces; columns for W0 always, for the weight and rest strains if needed."""
+def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
+    """Integrate all pieces; columns for W0 always, for the weight and rest strains if needed.
+
+    Where gradient and exact, the columns are derivatives of the steps, the rod's length included.
+    """
     fill_loads(s, x, state, w)
+    if gradient and exact:
+        _differentiate_pieces(s, x, w, lanes)
+        return
     shifts = s.shift.shape[1] if gradient else 0
     for b in range(s.counts[7]):
         if x.heavy:
@@ -64,6 +71,22 @@ def integrate_pieces(s, x, state, w, gradient, path, lanes):
             integrate_lanes(
                 w.load[b], x.table[b], s.counts[4], columns, s.light_drive, s.light_shift[b],
                 False, w.lanes[b], path, lanes,
+            )  # fmt: skip
+
+
+@merged_kernel
+def _differentiate_pieces(s, x, w, lanes):
+    shifts = s.shift.shape[1]
+    for b in range(s.counts[7]):
+        if x.heavy:
+            differentiate_lanes(
+                w.load[b], x.table[b], s.counts[4], 9 + shifts, s.drive, s.lane_shift[b],
+                w.variation, w.lanes[b, 0], lanes,
+            )  # fmt: skip
+        else:
+            differentiate_lanes(
+                w.load[b], x.table[b], s.counts[4], 6 + shifts, s.light_drive, s.light_shift[b],
+                w.variation, w.lanes[b, 0], lanes,
             )  # fmt: skip
 
 
@@ -86,7 +109,8 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 y = w.lanes[batch, 0]
                 w.signs[p] = condense_piece(
                     y, w.load[batch], x.table[batch, 2 * steps], lane, w.h[p], x.heavy, shifts,
-                    s.share[p], w.scratch, w.closure[p], w.force[p], w.tangent[p], w.params[p],
+                    s.share[p], exact, w.scratch, w.closure[p], w.force[p], w.tangent[p],
+                    w.params[p],
                 )  # fmt: skip
                 end_forces(y, w.load[batch], lane, w.h[p], w.scratch[0:1, 0:6], w.raw[p])
                 good = good and w.signs[p] != 0

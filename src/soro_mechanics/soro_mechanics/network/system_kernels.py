@@ -101,10 +101,11 @@ def residual(s, x, state, w):
 def evaluate(s, x, state, w, gradient, exact, lanes):
     """Place the ends, compute every piece, return the residual; huge where singular.
 
-    `exact` asks for the exact tangent of two-node elements instead of the one that Newton uses.
+    `exact` asks for exact tangents instead of those that Newton uses: of two-node elements, and
+    with `gradient` of the discrete steps of integrated pieces.
     """
     place_ends(s, x, state, w)
-    integrate_pieces(s, x, state, w, gradient, w.no_path, lanes)
+    integrate_pieces(s, x, state, w, gradient, exact, w.no_path, lanes)
     if not assemble_pieces(s, x, state, w, gradient, exact, lanes):
         return 1e300
     return residual(s, x, state, w)
