@@ -33,6 +33,8 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 def has_shape(value: Any, shape: tuple[int, ...]) -> bool:
     """Whether a value is an array of a shape; also asked of what is none."""
+    if type(value) is np.ndarray:
+        return bool(value.shape == shape)
     try:
         return bool(np.shape(value) == shape)
     except ValueError:  # rows of different lengths

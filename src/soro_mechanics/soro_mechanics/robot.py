@@ -230,8 +230,8 @@ class Robot:
             found = self._model.inverse(
                 pose, task, load, further, self._gravity, start, tolerances
             )
-            solved = found.configuration.status.converged
-            computed = not solved or all_finite(found.configuration.tip)
+            solved, tip = found.configuration.status.converged, found.configuration.tip
+            computed = not solved or tip is pose or all_finite(tip)
         except np.linalg.LinAlgError:
             computed = False
         if not computed:

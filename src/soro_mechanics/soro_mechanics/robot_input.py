@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+import math
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +29,8 @@ def wrench_array(wrench: Any) -> Array:
 
 def load_tuple(loads: Sequence[Load], model: Model) -> tuple[Load, ...]:
     """Return loads with checked numbers, which the model can carry."""
+    if type(loads) is tuple and not loads:  # nearly always: solvers count microseconds
+        return ()
     if not isinstance(loads, Sequence) or not all(isinstance(x, Load) for x in loads):
         raise InvalidInput('loads', loads, 'a sequence of Load')
     return tuple(_load(f'loads[{i}]', load, model) for i, load in enumerate(loads))
@@ -72,6 +75,8 @@ def method_name(method: str) -> str:
 
 def positive(field: str, value: float) -> float:
     """Return a finite number above zero."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return value
     number = float(finite_array(field, value, ()))
     if not number > 0.0:
         raise InvalidInput(field, value, POSITIVE)
