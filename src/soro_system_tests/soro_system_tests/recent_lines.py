@@ -12,15 +12,16 @@ MOST_LINES = 8
 MOST_LETTERS = 160
 
 
-def lines_since(output: str, since: float, until: float) -> list[str]:
-    """Return what the nodes logged since a time, the last `MOST_LINES` of it.
+def lines_before(now: float, seconds: float, output: str) -> list[str]:
+    """Return what the nodes logged in the last seconds, the last `MOST_LINES` of it.
 
     Parameters
     ----------
+    now : float
+        Wall time [s]; lines tell how long before it they were said.
+    seconds : float
     output : str
         What was printed. Lines without a time of their own are left out.
-    since, until : float
-        Wall time [s]; lines tell how long before `until` they were said.
 
     Returns
     -------
@@ -29,6 +30,6 @@ def lines_since(output: str, since: float, until: float) -> list[str]:
     """
     found = [(float(stamp), node, text) for stamp, node, text in STAMPED.findall(output)]
     return [
-        f'{stamp - until:.3f} s {node}: {text}'[:MOST_LETTERS]
-        for stamp, node, text in found if stamp >= since
+        f'{stamp - now:.3f} s {node}: {text}'[:MOST_LETTERS]
+        for stamp, node, text in found if stamp >= now - seconds
     ][-MOST_LINES:]  # fmt: skip

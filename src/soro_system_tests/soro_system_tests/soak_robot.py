@@ -29,7 +29,7 @@ from std_msgs.msg import Bool, String
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_system_tests.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_system_tests.process_figures import figures_of, processes_below, segments_of
-from soro_system_tests.recent_lines import lines_since
+from soro_system_tests.recent_lines import lines_before
 from soro_system_tests.soak_faults import ESTOP, faults_of, FREEZE, SoakFault, STALL
 from soro_system_tests.soak_stalls import LOOK_BACK, Stalls
 
@@ -297,7 +297,7 @@ class RobotSoak:
     def _problem(self, what: str) -> None:
         brief = what.splitlines()[0][:200]
         after, (late, taken) = time.monotonic() - self._start, self._stalls.lately()
-        said = lines_since(self._robot.process.output, time.time() - LOOK_BACK, time.time())
+        said = lines_before(time.time(), LOOK_BACK, self._robot.process.output)
         self.moments.append(
             {
                 'problem': brief, 'after': round(after, 1), 'late': round(late, 3),

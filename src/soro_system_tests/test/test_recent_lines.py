@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from soro_system_tests.recent_lines import lines_since, MOST_LINES
+from soro_system_tests.recent_lines import lines_before, MOST_LINES
 
 OUTPUT = """[launch] starting
 [driver] [INFO] [1795574002.100000000] [soak.arm.driver]: armed
@@ -15,7 +15,7 @@ Traceback (most recent call last):
 
 
 def test_lines_of_the_time_tell_how_long_ago_they_were_said():
-    assert lines_since(OUTPUT, 1795574005.0, 1795574010.0) == [
+    assert lines_before(1795574010.0, 5.0, OUTPUT) == [
         '-1.750 s emulator: injected fault: {"fault": "[x]: y"}',
         '-0.500 s driver: device lost: no answer',
     ]
@@ -23,9 +23,9 @@ def test_lines_of_the_time_tell_how_long_ago_they_were_said():
 
 def test_the_last_lines_are_kept_of_many():
     many = ''.join(f'[a] [INFO] [{t}.0] [a]: {t}\n' for t in range(100))
-    assert lines_since(many, 0.0, 100.0)[-1] == '-1.000 s a: 99'
-    assert len(lines_since(many, 0.0, 100.0)) == MOST_LINES
+    assert lines_before(100.0, 100.0, many)[-1] == '-1.000 s a: 99'
+    assert len(lines_before(100.0, 100.0, many)) == MOST_LINES
 
 
 def test_a_robot_that_said_nothing_has_no_lines():
-    assert lines_since('', 0.0, 1.0) == []
+    assert lines_before(1.0, 1.0, '') == []

@@ -19,28 +19,58 @@ Q (1), then per column of the variation v (3), w (3), dM (3).
 
 import numpy as np
 
-from soro_mechanics.lie_kernels import fused_kernel
+from soro_mechanics.lie_kernels import fused_kernel, merged_kernel
 
 LANES = 8
 BASE = 16  # components before the first column
 COLUMN = 9  # components of a column
 TABLE = 13  # rest strain (6), flexibility (6), mass per length (1)
 LOAD = 10  # n0 (3), m0 (3), q (3), step (1)
+# Of Runge-Kutta's four stages: share of the step, and how far ahead the next one looks.
+WEIGHT = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
+AHEAD = (0.5, 0.5, 1.0, 0.0)
+
+
+@merged_kernel
+def rotation_of(y, k):
+    """Return R of lane k, row by row."""
+    return (
+        y[k], y[8 + k], y[16 + k], y[24 + k], y[32 + k], y[40 + k], y[48 + k], y[56 + k],
+        y[64 + k],
+    )  # fmt: skip
+
+
+@merged_kernel
+def section_parts(y, load, table, k):
+    """Return force n and moment u = m - p x n at the section of lane k, axes of A; its strain."""
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(y, k)
+    p0 = y[72 + k]
+    p1 = y[80 + k]
+    p2 = y[88 + k]
+    weight = y[120 + k]
+    n0 = load[k] - weight * load[48 + k]
+    n1 = load[8 + k] - weight * load[56 + k]
+    n2 = load[16 + k] - weight * load[64 + k]
+    m0 = load[24 + k] - y[96 + k]
+    m1 = load[32 + k] - y[104 + k]
+    m2 = load[40 + k] - y[112 + k]
+    u0 = m0 - (p1 * n2 - p2 * n1)
+    u1 = m1 - (p2 * n0 - p0 * n2)
+    u2 = m2 - (p0 * n1 - p1 * n0)
+    v0 = table[k] + table[48 + k] * (r00 * n0 + r10 * n1 + r20 * n2)
+    v1 = table[8 + k] + table[56 + k] * (r01 * n0 + r11 * n1 + r21 * n2)
+    v2 = table[16 + k] + table[64 + k] * (r02 * n0 + r12 * n1 + r22 * n2)
+    w0 = table[24 + k] + table[72 + k] * (r00 * u0 + r10 * u1 + r20 * u2)
+    w1 = table[32 + k] + table[80 + k] * (r01 * u0 + r11 * u1 + r21 * u2)
+    w2 = table[40 + k] + table[88 + k] * (r02 * u0 + r12 * u1 + r22 * u2)
+    return n0, n1, n2, u0, u1, u2, v0, v1, v2, w0, w1, w2
 
 
 @fused_kernel
 def base_rate(y, load, table, rate, lanes):
     """Write step * d/ds of the 16 base components."""
     for k in range(lanes):
-        r00 = y[k]
-        r01 = y[8 + k]
-        r02 = y[16 + k]
-        r10 = y[24 + k]
-        r11 = y[32 + k]
-        r12 = y[40 + k]
-        r20 = y[48 + k]
-        r21 = y[56 + k]
-        r22 = y[64 + k]
+        r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(y, k)
         p0 = y[72 + k]
         p1 = y[80 + k]
         p2 = y[88 + k]
@@ -48,22 +78,10 @@ def base_rate(y, load, table, rate, lanes):
         q1 = load[56 + k]
         q2 = load[64 + k]
         step = load[72 + k]
-        weight = y[120 + k]
-        n0 = load[k] - weight * q0
-        n1 = load[8 + k] - weight * q1
-        n2 = load[16 + k] - weight * q2
-        m0 = load[24 + k] - y[96 + k]
-        m1 = load[32 + k] - y[104 + k]
-        m2 = load[40 + k] - y[112 + k]
-        u0 = m0 - (p1 * n2 - p2 * n1)
-        u1 = m1 - (p2 * n0 - p0 * n2)
-        u2 = m2 - (p0 * n1 - p1 * n0)
-        v0 = table[k] + table[48 + k] * (r00 * n0 + r10 * n1 + r20 * n2)
-        v1 = table[8 + k] + table[56 + k] * (r01 * n0 + r11 * n1 + r21 * n2)
-        v2 = table[16 + k] + table[64 + k] * (r02 * n0 + r12 * n1 + r22 * n2)
-        w0 = step * (table[24 + k] + table[72 + k] * (r00 * u0 + r10 * u1 + r20 * u2))
-        w1 = step * (table[32 + k] + table[80 + k] * (r01 * u0 + r11 * u1 + r21 * u2))
-        w2 = step * (table[40 + k] + table[88 + k] * (r02 * u0 + r12 * u1 + r22 * u2))
+        _, _, _, _, _, _, v0, v1, v2, w0, w1, w2 = section_parts(y, load, table, k)
+        w0 *= step
+        w1 *= step
+        w2 *= step
         rate[k] = r01 * w2 - r02 * w1
         rate[8 + k] = r02 * w0 - r00 * w2
         rate[16 + k] = r00 * w1 - r01 * w0
@@ -116,15 +134,7 @@ def _light_rate(y, load, table, columns, drive, shift, rate, lanes):
             u0 = d3 + n1 * v2 - n2 * v1 + m1 * w2 - m2 * w1 - (p1 * f2 - p2 * f1)
             u1 = d4 + n2 * v0 - n0 * v2 + m2 * w0 - m0 * w2 - (p2 * f0 - p0 * f2)
             u2 = d5 + n0 * v1 - n1 * v0 + m0 * w1 - m1 * w0 - (p0 * f1 - p1 * f0)
-            r00 = y[k]
-            r01 = y[8 + k]
-            r02 = y[16 + k]
-            r10 = y[24 + k]
-            r11 = y[32 + k]
-            r12 = y[40 + k]
-            r20 = y[48 + k]
-            r21 = y[56 + k]
-            r22 = y[64 + k]
+            r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(y, k)
             e0 = bend[k] + table[48 + k] * (r00 * f0 + r10 * f1 + r20 * f2)
             e1 = bend[8 + k] + table[56 + k] * (r01 * f0 + r11 * f1 + r21 * f2)
             e2 = bend[16 + k] + table[64 + k] * (r02 * f0 + r12 * f1 + r22 * f2)
@@ -154,15 +164,7 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
             p0 = y[72 + k]
             p1 = y[80 + k]
             p2 = y[88 + k]
-            r00 = y[k]
-            r01 = y[8 + k]
-            r02 = y[16 + k]
-            r10 = y[24 + k]
-            r11 = y[32 + k]
-            r12 = y[40 + k]
-            r20 = y[48 + k]
-            r21 = y[56 + k]
-            r22 = y[64 + k]
+            r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(y, k)
             weight = y[120 + k]
             f0 = -weight * d6
             f1 = -weight * d7
@@ -203,15 +205,7 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
 def orthonormalise(y, lanes):
     """Pull each R back to a rotation: one Newton step of the polar decomposition."""
     for k in range(lanes):
-        r00 = y[k]
-        r01 = y[8 + k]
-        r02 = y[16 + k]
-        r10 = y[24 + k]
-        r11 = y[32 + k]
-        r12 = y[40 + k]
-        r20 = y[48 + k]
-        r21 = y[56 + k]
-        r22 = y[64 + k]
+        r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(y, k)
         g00 = 1.5 - 0.5 * (r00 * r00 + r10 * r10 + r20 * r20)
         g11 = 1.5 - 0.5 * (r01 * r01 + r11 * r11 + r21 * r21)
         g22 = 1.5 - 0.5 * (r02 * r02 + r12 * r12 + r22 * r22)
@@ -278,8 +272,8 @@ def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, pat
             _light_rate(stage, load, table, columns, drive, shift, rate, lanes)
             if heavy:
                 _weight_rate(stage, load, table, columns, drive, rate, lanes)
-            weight = 1.0 / 3.0 if part == 1 or part == 2 else 1.0 / 6.0
-            ahead = 1.0 if part == 2 else 0.5
+            weight = WEIGHT[part]
+            ahead = AHEAD[part]
             for j in range(size):
                 total[j] += weight * rate[j]
                 stage[j] = y[j] + ahead * rate[j]

@@ -6,7 +6,7 @@
 they agree to the order of the method. Here every stage of the method is differentiated instead,
 so that Jacobians and compliances are the slopes of the discrete solution, at any number of steps.
 The rotation is varied with its nine entries, as it is integrated; at the end they are turned into
-a twist. That costs a fifth more of a whole linearisation, and Newton's method does not need it.
+a twist. That costs more, and Newton's method does not need it.
 
 A column holds the components of the base (dR, dp, dM, dQ). One column more than is driven is
 carried, and written last: the derivative by the length of the piece, at a constant number of steps
@@ -15,11 +15,15 @@ and sections that stretch with it.
 
 from soro_mechanics.lie_kernels import fused_kernel
 from soro_mechanics.network.lane_kernels import (
+    AHEAD,
     BASE,
     base_rate,
     COLUMN,
     LANES,
     orthonormalise,
+    rotation_of,
+    section_parts,
+    WEIGHT,
 )
 
 STAGES = 4  # of Runge-Kutta
@@ -40,41 +44,30 @@ def result_size(columns: int) -> int:
 
 
 @fused_kernel
-def _section_parts(y, load, table, out, lanes):
-    """Write n, u = m - p x n in the axes of A, and the strain of the section."""
+def _keep_parts(y, load, table, out, lanes):
+    """Write `section_parts` of every lane."""
     for k in range(lanes):
-        weight = y[120 + k]
-        n0 = load[k] - weight * load[48 + k]
-        n1 = load[8 + k] - weight * load[56 + k]
-        n2 = load[16 + k] - weight * load[64 + k]
-        p0 = y[72 + k]
-        p1 = y[80 + k]
-        p2 = y[88 + k]
-        u0 = load[24 + k] - y[96 + k] - (p1 * n2 - p2 * n1)
-        u1 = load[32 + k] - y[104 + k] - (p2 * n0 - p0 * n2)
-        u2 = load[40 + k] - y[112 + k] - (p0 * n1 - p1 * n0)
+        n0, n1, n2, u0, u1, u2, v0, v1, v2, w0, w1, w2 = section_parts(y, load, table, k)
         out[k] = n0
         out[8 + k] = n1
         out[16 + k] = n2
         out[24 + k] = u0
         out[32 + k] = u1
         out[40 + k] = u2
-        for i in range(3):
-            r0 = y[8 * i + k]
-            r1 = y[24 + 8 * i + k]
-            r2 = y[48 + 8 * i + k]
-            soft = table[48 + 8 * i + k]
-            limp = table[72 + 8 * i + k]
-            out[48 + 8 * i + k] = table[8 * i + k] + soft * (r0 * n0 + r1 * n1 + r2 * n2)
-            out[72 + 8 * i + k] = table[24 + 8 * i + k] + limp * (r0 * u0 + r1 * u1 + r2 * u2)
+        out[48 + k] = v0
+        out[56 + k] = v1
+        out[64 + k] = v2
+        out[72 + k] = w0
+        out[80 + k] = w1
+        out[88 + k] = w2
 
 
 @fused_kernel
 def _column_rate(y, part, base, z, load, table, drive, bend, growth, rate, lanes):
     """Write the derivative of `base`, the rate of the base, along the column z.
 
-    y, part : state and `_section_parts` of the stage. drive (9,): change of the wrench at A and of
-    the weight; bend (6 LANES,): of the rest strain; growth: of the step [m].
+    y, part : state of the stage, and what `_keep_parts` writes of it. drive (9,): change of the
+    wrench at A and of the weight; bend (6 LANES,): of the rest strain; growth: of the step [m].
     """
     d0, d1, d2 = drive[0], drive[1], drive[2]
     d3, d4, d5 = drive[3], drive[4], drive[5]
@@ -110,24 +103,8 @@ def _column_rate(y, part, base, z, load, table, drive, bend, growth, rate, lanes
         m0 = d3 - z[96 + k] - (x1 * n2 - x2 * n1) - (p1 * f2 - p2 * f1)
         m1 = d4 - z[104 + k] - (x2 * n0 - x0 * n2) - (p2 * f0 - p0 * f2)
         m2 = d5 - z[112 + k] - (x0 * n1 - x1 * n0) - (p0 * f1 - p1 * f0)
-        r00 = y[k]
-        r01 = y[8 + k]
-        r02 = y[16 + k]
-        r10 = y[24 + k]
-        r11 = y[32 + k]
-        r12 = y[40 + k]
-        r20 = y[48 + k]
-        r21 = y[56 + k]
-        r22 = y[64 + k]
-        t00 = z[k]
-        t01 = z[8 + k]
-        t02 = z[16 + k]
-        t10 = z[24 + k]
-        t11 = z[32 + k]
-        t12 = z[40 + k]
-        t20 = z[48 + k]
-        t21 = z[56 + k]
-        t22 = z[64 + k]
+        r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(y, k)
+        t00, t01, t02, t10, t11, t12, t20, t21, t22 = rotation_of(z, k)
         e0 = bend[k] + table[48 + k] * (
             t00 * n0 + t10 * n1 + t20 * n2 + r00 * f0 + r10 * f1 + r20 * f2
         )
@@ -172,8 +149,8 @@ def _column_rate(y, part, base, z, load, table, drive, bend, growth, rate, lanes
 
 
 @fused_kernel
-def _orthonormalise_column(y, z, lanes):
-    """Replace dR of a column by the derivative of `orthonormalise` at the R before it."""
+def _orthonormalise_column(y, z, turned, lanes):
+    """Replace dR of a column by the derivative of `orthonormalise`; turned (SIZE,): scratch."""
     for k in range(lanes):
         for row in range(3):
             o = 24 * row + k
@@ -198,11 +175,11 @@ def _orthonormalise_column(y, z, lanes):
                 s0 -= along * a0 + across * b0
                 s1 -= along * a1 + across * b1
                 s2 -= along * a2 + across * b2
-            z[128 + o] = s0
-            z[128 + o + 8] = s1
-            z[128 + o + 16] = s2
+            turned[o] = s0
+            turned[o + 8] = s1
+            turned[o + 16] = s2
         for j in range(9):
-            z[8 * j + k] = z[128 + 8 * j + k]
+            z[8 * j + k] = turned[8 * j + k]
 
 
 @fused_kernel
@@ -234,6 +211,55 @@ def _write_column(y, z, out, lanes):
 
 
 @fused_kernel
+def _go_through_stages(y, load, tables, i, stages, total, lanes):
+    """Make step i of the base from y to total; keep state, rate and parts of its stages."""
+    for j in range(SIZE):
+        total[j] = y[j]
+    for part in range(STAGES):
+        state = stages[part, 0:SIZE]
+        rate = stages[part, SIZE : 2 * SIZE]
+        table = tables[2 * i + (part + 1) // 2]
+        if part == 0:
+            for j in range(SIZE):
+                state[j] = y[j]
+        else:
+            before = stages[part - 1, SIZE : 2 * SIZE]
+            ahead = AHEAD[part - 1]
+            for j in range(SIZE):
+                state[j] = y[j] + ahead * before[j]
+        base_rate(state, load, table, rate, lanes)
+        _keep_parts(state, load, table, stages[part, 2 * SIZE : STAGE], lanes)
+        weight = WEIGHT[part]
+        for j in range(SIZE):
+            total[j] += weight * rate[j]
+
+
+@fused_kernel
+def _follow_stages(z, load, tables, i, stages, drive, bend, growth, scratch, lanes):
+    """Make step i of a column, with the stages of the base; scratch (3 SIZE,)."""
+    change = scratch[0:SIZE]
+    ahead_of_z = scratch[SIZE : 2 * SIZE]
+    slope = scratch[2 * SIZE : 3 * SIZE]
+    for j in range(SIZE):
+        change[j] = z[j]
+        ahead_of_z[j] = z[j]
+    for part in range(STAGES):
+        stage = stages[part]
+        table = tables[2 * i + (part + 1) // 2]
+        _column_rate(
+            stage[0:SIZE], stage[2 * SIZE : STAGE], stage[SIZE : 2 * SIZE], ahead_of_z, load,
+            table, drive, bend, growth, slope, lanes,
+        )  # fmt: skip
+        weight = WEIGHT[part]
+        ahead = AHEAD[part]
+        for j in range(SIZE):
+            change[j] += weight * slope[j]
+            ahead_of_z[j] = z[j] + ahead * slope[j]
+    for j in range(SIZE):
+        z[j] = change[j]
+
+
+@fused_kernel
 def differentiate_lanes(load, tables, steps, columns, drive, shift, work, out, lanes):
     """Integrate eight pieces from A to B and differentiate what comes out.
 
@@ -249,69 +275,31 @@ def differentiate_lanes(load, tables, steps, columns, drive, shift, work, out, l
     """
     nothing = work[0:NOTHING]
     o = NOTHING + STAGES * STAGE
+    stages = work[NOTHING:o].reshape(STAGES, STAGE)
     y = work[o : o + SIZE]
     total = work[o + SIZE : o + 2 * SIZE]
-    # dR is written beside the column before it replaces it: the next part is free by then
-    change = work[o + 2 * SIZE : o + 4 * SIZE]
-    slope = work[o + 4 * SIZE : o + 5 * SIZE]
-    cols = work[o + 5 * SIZE : o + (6 + columns) * SIZE]
-    for j in range(SIZE):
-        y[j] = 0.0
-    for j in range((columns + 1) * SIZE):
-        cols[j] = 0.0
+    scratch = work[o + 2 * SIZE : o + 5 * SIZE]
+    cols = work[o + 5 * SIZE : o + (6 + columns) * SIZE].reshape(columns + 1, SIZE)
+    cols[:] = 0.0
+    y[:] = 0.0
     for k in range(lanes):
         y[k] = 1.0
         y[32 + k] = 1.0
         y[64 + k] = 1.0
     for i in range(steps):
-        for j in range(SIZE):
-            total[j] = y[j]
-        for part in range(STAGES):
-            a = NOTHING + part * STAGE
-            state = work[a : a + SIZE]
-            rate = work[a + SIZE : a + 2 * SIZE]
-            before = work[a + SIZE - STAGE : a + 2 * SIZE - STAGE] if part > 0 else y
-            ahead = (0.0, 0.5, 0.5, 1.0)[part]
-            for j in range(SIZE):
-                state[j] = y[j] + ahead * before[j] if part > 0 else y[j]
-            table = tables[2 * i + (part + 1) // 2]
-            base_rate(state, load, table, rate, lanes)
-            _section_parts(state, load, table, work[a + 2 * SIZE : a + STAGE], lanes)
-            weight = 1.0 / 3.0 if part == 1 or part == 2 else 1.0 / 6.0
-            for j in range(SIZE):
-                total[j] += weight * rate[j]
+        _go_through_stages(y, load, tables, i, stages, total, lanes)
         for c in range(columns + 1):
-            z = cols[c * SIZE : (c + 1) * SIZE]
-            driven = c < columns
-            push = drive[c] if driven else nothing[0:9]
-            bend = shift[c * NOTHING : (c + 1) * NOTHING] if driven else nothing
-            growth = 0.0 if driven else 1.0 / steps
-            for j in range(SIZE):
-                change[j] = z[j]
-                change[SIZE + j] = z[j]
-            for part in range(STAGES):
-                a = NOTHING + part * STAGE
-                _column_rate(
-                    work[a : a + SIZE], work[a + 2 * SIZE : a + STAGE],
-                    work[a + SIZE : a + 2 * SIZE], change[SIZE : 2 * SIZE], load,
-                    tables[2 * i + (part + 1) // 2], push, bend, growth, slope, lanes,
-                )  # fmt: skip
-                weight = 1.0 / 3.0 if part == 1 or part == 2 else 1.0 / 6.0
-                ahead = 1.0 if part == 2 else 0.5
-                for j in range(SIZE):
-                    change[j] += weight * slope[j]
-                    change[SIZE + j] = z[j] + ahead * slope[j]
-            _orthonormalise_column(total, change, lanes)
-            for j in range(SIZE):
-                z[j] = change[j]
-        for j in range(SIZE):
-            y[j] = total[j]
+            if c < columns:
+                push, bend, growth = drive[c], shift[c * NOTHING : (c + 1) * NOTHING], 0.0
+            else:
+                push, bend, growth = nothing[0:9], nothing, 1.0 / steps
+            _follow_stages(cols[c], load, tables, i, stages, push, bend, growth, scratch, lanes)
+            _orthonormalise_column(total, cols[c], scratch, lanes)
+        y[:] = total
         orthonormalise(y, lanes)
-    for j in range(SIZE):
-        out[j] = y[j]
+    out[0:SIZE] = y
     for c in range(columns + 1):
         a = (BASE + COLUMN * c) * LANES
-        _write_column(y, cols[c * SIZE : (c + 1) * SIZE], out[a : a + COLUMN * LANES], lanes)
+        _write_column(y, cols[c], out[a : a + COLUMN * LANES], lanes)
     a = (BASE + COLUMN * (columns + 1)) * LANES
-    for k in range(lanes):
-        out[a + k] = cols[columns * SIZE + 120 + k]
+    out[a : a + LANES] = cols[columns, 120:128]

@@ -158,8 +158,8 @@ def condense_piece(
             back[i, 4] -= g2 * q0 - g0 * q2
             back[i, 5] -= g0 * q1 - g1 * q0
     first = 9 if heavy else 6
+    grown = work[40, 0:10]
     if shifts >= 0:
-        grown = work[40, 0:10]
         if exact:
             for i in range(10):
                 grown[i] = y[(BASE + COLUMN * (first + shifts) + i) * 8 + lane]
@@ -176,7 +176,7 @@ def condense_piece(
     if sign == 0:
         return 0
     _condensed(
-        y, load, lane, ad, heavy, shifts, share, first, back, b_f, work, force, tangent,
+        y, load, lane, ad, heavy, shifts, share, first, grown, back, b_f, work, force, tangent,
         params,
     )  # fmt: skip
     return sign
@@ -214,7 +214,7 @@ def _growth(y, load, table, lane, force, strain, out):
 
 @kernel
 def _condensed(
-    y, load, lane, ad, heavy, shifts, share, first, back, b_f, work, force, tangent, params
+    y, load, lane, ad, heavy, shifts, share, first, grown, back, b_f, work, force, tangent, params
 ):
     """Put dW0 (work[12:18]) into both ends' forces."""
     end = work[31:37]
@@ -224,7 +224,7 @@ def _condensed(
         for j in range(columns):
             end[i, j] = back[i, j]
     if heavy:
-        _end_weight(y, load, lane, shifts, share, first, work[40, 0:10], back, end)
+        _end_weight(y, load, lane, shifts, share, first, grown, back, end)
     for i in range(6):
         for j in range(12):
             tangent[i, j] = -back[i, j]
