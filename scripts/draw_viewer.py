@@ -123,7 +123,7 @@ class Arming:
             return True
         if now - self._since > AGAIN:
             self._since = now
-            page.press('Clear fault')
+            page.press('Clear')
         return False
 
 

@@ -75,9 +75,12 @@ def _open_for_all(domain: int) -> IO[str]:
 
 
 def environment(domain: int) -> dict[str, str]:
-    """Return the variables of a test process: nothing of a running robot leaks in."""
+    """Return the variables of a test process: nothing of a running robot leaks in, or out."""
     result = {k: v for k, v in os.environ.items() if k != '_ROS_WHEELS_BOOTSTRAP_COMPLETE'}
     result['ROS_DOMAIN_ID'] = str(domain)
+    data = ROOT / 'out/test_data'
+    data.mkdir(parents=True, exist_ok=True)
+    result['XDG_DATA_HOME'] = tempfile.mkdtemp(dir=data)  # emergency stops outlive their driver
     result['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     result['MPLBACKEND'] = 'Agg'
     # One core per solve: the tests share the machine with the nodes they start.

@@ -12,21 +12,22 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.inbox import Inbox
 
 from soro_cli.robot_choice import RunningRobot
 from soro_msgs.msg import ActuatorState
 
-ACTIVE = ActuatorState.ACTIVE
+ACTIVE, ESTOP = ActuatorState.ACTIVE, ActuatorState.ESTOP
 STEADY = 0.3  # s within the tolerance before a robot counts as arrived
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _STATES = {
     0: 'has no communication with its device',
     1: 'is inactive: `soro stop --clear`; after autostart:=false activate it, see '
     'docs/interfaces.md',
-    3: 'has lost its commands and went safe',
+    3: 'was stopped or has lost its commands: look why, then `soro stop --clear`',
     4: 'is in FAULT: find the cause, then `soro stop --clear`',
-    5: 'is in ESTOP: release the emergency stop, then `soro stop --clear`',
+    5: 'is in ESTOP: `soro estop --release`, then `soro stop --clear`',
 }
 
 
@@ -57,6 +58,11 @@ class MotionWatch:
         """The newest state of the driver."""
         self._state = self._inbox.newest(self._states) or self._state
         return self._state
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing moves the robot before a person has cleared it."""
+        return self.state is not None and bool(self.state.faults & STOPPED_BIT)
 
     @property
     def tip(self) -> list[float] | None:
@@ -131,7 +137,9 @@ class MotionWatch:
         if state is None:
             return ['the driver publishes no actuator_state; is it running?']
         found = []
-        if state.device_state in _STATES:
+        if self.stopped and state.device_state in (1, 2):
+            found.append(f'the driver {_STATES[3]}')
+        elif state.device_state in _STATES:
             found.append(f'the driver {_STATES[state.device_state]}')
         source = state.command_source
         planner = f'{self._robot.namespace}/trajectory_planner'

@@ -8,9 +8,10 @@ import json
 
 import pytest
 from soro_cli.main import main
-from soro_cli.verbs import stop
 from soro_node.testing import own_domain, RosSession
 from std_srvs.srv import Trigger
+
+from soro_cli import service_round
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_one_that_does_not_answer_or_refuses_holds_nobody_up(
 ):  # fmt: skip
     from rclpy.node import Node
 
-    monkeypatch.setattr(stop, 'ANSWER', 0.5)
+    monkeypatch.setattr(service_round, 'ANSWER', 0.5)
     drivers.add('/left')
     drivers.add('/right', success=False)
     dead = Node('driver', namespace='/dead', context=ros.context)  # nobody spins it

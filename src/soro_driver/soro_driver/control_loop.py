@@ -31,11 +31,13 @@ from soro_driver.device import (
     Identity,
     Reading,
 )
+from soro_driver.latches import Latches
 from soro_driver.law import Demand, Law
+from soro_driver.not_allowed import NotAllowed
 from soro_driver.periodic import PeriodicThread
 from soro_driver.plausibility import Plausibility
 from soro_driver.requests import Requests, TIMEOUT
-from soro_driver.safety import NotAllowed, SafetyState
+from soro_driver.safety import SafetyState
 from soro_driver.set_point import SetPoint
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_driver.tick import Tick
@@ -69,6 +71,8 @@ class ControlLoop:
         SCHED_FIFO priority of the thread; 0: none.
     unsafe : set of str, optional
         Names of devices that could not be made safe; loops that follow each other share it.
+    latches : Latches, optional
+        Stops and the emergency stop; loops that follow each other share them.
     """
 
     def __init__(
@@ -83,12 +87,13 @@ class ControlLoop:
         clock: Callable[[], float] = time.monotonic,
         priority: int = 0,
         unsafe: set[str] | None = None,
+        latches: Latches | None = None,
     ) -> None:
         self.device = device
         self.law = law
         self.gate = gate
         self.settings = settings
-        self.safety = SafetyState()
+        self.safety = SafetyState(latches)
         self.identity: Identity | None = None
         self.reconnections = 0
         self.timeouts = 0
@@ -112,7 +117,6 @@ class ControlLoop:
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
         self._unsafe: set[str] = set() if unsafe is None else unsafe
         self._passed = math.nan  # when the last pass ended
-        self._stops = 0
         self._finished = False
 
     # Asked from any thread ------------------------------------------------------------------
@@ -154,21 +158,21 @@ class ControlLoop:
         self._call(self._disarm)
 
     def stop(self, reason: str) -> None:
-        """Carry out the safe action; a new first command may end it."""
+        """Carry out the safe action; nothing moves again before `clear`."""
         self._call(lambda: self._stop(reason))
 
-    def estop(self, pressed: bool) -> None:
-        """Press or release the emergency stop; it stays latched until `clear`.
+    def estop(self) -> None:
+        """Act on a press of the emergency stop; it stays latched until `clear`.
 
         Waits for nobody and cannot be lost: the loop acts on it before anything else in its next
         pass, however long the present one takes.
         """
-        self.safety.press_estop(pressed)
+        self.safety.press_estop()
         if not self._thread.running:
             self._heed_estop()
 
     def clear(self) -> None:
-        """Clear latched faults and end a safe action; arms nothing, changes nothing while ACTIVE.
+        """Clear what is latched and end a safe action; arms nothing, changes nothing while ACTIVE.
 
         Raises NotAllowed, DeviceError.
         """
@@ -304,11 +308,15 @@ class ControlLoop:
             return np.zeros(len(self.gate.names), np.uint16)
         if self.safety.accepts_commands and demand is not None:
             self._take(demand, reading, now)
+        if self._engaged is not None and self.law.has_let_go():
+            self._begin_safe(f'{self._engaged.source} has let go')
         if self._engaged is not None and self._commands.expired(now):
             silence = self._commands.age(now)
-            self._begin_safe(f'no command from {self._engaged.source} for {silence:.3f} s')
-            if not self.safety.armed:  # the device was lost while it was made safe
-                return np.zeros(len(self.gate.names), np.uint16)
+            reason = f'no command from {self._engaged.source} for {silence:.3f} s'
+            self.safety.hold(reason)
+            self._begin_safe(reason)
+        if not self.safety.armed:  # the device was lost while it was made safe
+            return np.zeros(len(self.gate.names), np.uint16)
         if self.safety.state is DeviceState.SAFE:
             return self._continue_safe(now)
         target = self._set_point.hold if self._engaged is None else self._engaged.values
@@ -371,7 +379,7 @@ class ControlLoop:
             nothing if reading is None else reading.applied,
             nothing if reading is None else reading.measured,
             flags, safety.state, safety.present_faults, safety.reason, self._engaged, reading,
-            self._stops,
+            safety.latches.stops,
         )  # fmt: skip
 
     # Transitions: outputs first, then the log, which may keep whoever writes waiting ----------
@@ -425,7 +433,7 @@ class ControlLoop:
             self._log('emergency stop')
 
     def _stop(self, reason: str) -> None:
-        self._stops += 1
+        self.safety.hold(reason)
         self._begin_safe(reason)
         self.law.stopped(self._clock())
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
+from soro_node.actuator_state_bits import STOPPED_BIT
 
 if TYPE_CHECKING:
     from soro_mechanics.robot_file import RobotDescription
@@ -61,6 +62,7 @@ class Fault(IntFlag):
     REBOOT = 1 << 7
     STALL = 1 << 8
     INTERNAL = 1 << 9
+    STOPPED = STOPPED_BIT
 
 
 FAULT_TEXT = {
@@ -74,6 +76,7 @@ FAULT_TEXT = {
     Fault.REBOOT: 'the device was restarted',
     Fault.STALL: 'the control loop was stalled',
     Fault.INTERNAL: 'error inside the driver',
+    Fault.STOPPED: 'stopped, or commands lost',
 }
 DEVICE_FAULT_SHIFT = 16
 

@@ -12,17 +12,19 @@ import math
 import threading
 import time
 
+import numpy as np
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.status import Code
 
 from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, Reading
+from soro_driver.not_allowed import NotAllowed
 from soro_driver.ownership import NotInControl, Ownership
-from soro_driver.safety import NotAllowed
 
-CLOCK_STEP = 0.5  # s, no slewing of a clock makes this between two commands
+CLOCK_STEP = 0.1  # s; NTP steps from 0.128 s on, and slews less than this between two commands
 STOP_REACH = 2.0  # command timeouts: who was heard since then has a stream that a stop ends
 MOST_HEARD = 32  # sources that are kept in mind without looking who has become silent
+NOTHING = np.zeros(0)  # values of a command that ends control
 STAMP_END = 2**31 * 1_000_000_000  # ns, no message can repeat a stamp from here on, or below zero
 
 
@@ -77,6 +79,10 @@ class Law(ABC):
     def armed(self) -> None:
         """Learn that a person armed the robot anew."""
 
+    def has_let_go(self) -> bool:
+        """Whether the source in control has ended its commands by itself, once."""
+        return False
+
     def stopped(self, now: float) -> None:  # noqa: B027 - most laws learn enough from `disengaged`
         """Learn that a person stopped the robot at `now` [s], also one that nobody moved."""
 
@@ -92,11 +98,17 @@ class CommandInlet(Law):
     wall : callable
         Wall clock [s], the one that senders take stamps from. Only looked at for having been
         set: then old stamps say nothing about the order of new ones.
+
+    Attributes
+    ----------
+    fetch : callable
+        Called in every tick: submits what has arrived since.
     """
 
     def __init__(
         self, gate: CommandGate, timeout: float, wall: Callable[[], float] = time.time
     ) -> None:
+        self.fetch: Callable[[], None] = _nothing
         self._gate = gate
         self._ownership = Ownership(timeout)
         self._wall = wall
@@ -109,6 +121,7 @@ class CommandInlet(Law):
         self._ended: dict[str, float] = {}
         self._stopped: set[str] = set()  # of the ended ones: by a person
         self._far = ''  # whose first demand was refused last
+        self._let_go = False
         self.accepted = 0
         self.rejected: Counter[str] = Counter()
         self.last_rejection = ''
@@ -124,15 +137,19 @@ class CommandInlet(Law):
     ) -> None:
         """Take a command, or refuse the whole of it.
 
+        A command without any actuator ends the control of its source: the robot goes to rest, and
+        no stop is made of that.
+
         Raises
         ------
         SoroError
             Saying why; also counted in `rejected` under the name of its code.
         """
         with self._lock:
-            self._hear(source, now)
+            pause = self._hear(source, now)
             try:
-                checked = self._gate.check(names, quantities, values)
+                ends = not (len(names) or len(quantities) or len(values))
+                checked = NOTHING if ends else self._gate.check(names, quantities, values)
                 if not source:
                     raise InvalidInput('source', '', 'the name of the sending node')
                 if not 0 <= stamp < STAMP_END:
@@ -140,13 +157,17 @@ class CommandInlet(Law):
                 self._notice_clock_step(now)
                 self._check_latest(source)
                 self._ownership.check(source, stamp, now)
-                self._check_pause(source, now)
+                self._check_pause(source, pause)
                 if not self._accepting:
                     raise NotAllowed('commands are not accepted now')
             except SoroError as error:
                 self._count(error)
                 raise
             self._ownership.claim(source, stamp, now)
+            if ends:
+                self._latest, self._let_go = None, True
+                self._ownership.release()
+                return
             self._latest = Demand(checked, source, stamp, now)
             self.accepted += 1
 
@@ -157,8 +178,9 @@ class CommandInlet(Law):
 
     def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
         """Return the newest command; None when it is too old."""
+        self._accepting = accepting
+        self.fetch()
         with self._lock:
-            self._accepting = accepting
             latest = self._latest
             if latest is not None and now - latest.arrival > self._ownership.timeout:
                 self._ended[latest.source] = latest.arrival
@@ -166,6 +188,12 @@ class CommandInlet(Law):
             elif latest is not None and accepting:
                 self._far = ''  # unless the loop refuses it in this tick
             return self._latest
+
+    def has_let_go(self) -> bool:
+        """Whether the source in control has ended its commands by itself, once."""
+        with self._lock:
+            let_go, self._let_go = self._let_go, False
+            return let_go
 
     def refused(self, demand: Demand, error: SoroError) -> None:
         """Count it, and let somebody else try."""
@@ -183,7 +211,7 @@ class CommandInlet(Law):
         move the robot again, so its source is heard only after it has paused.
         """
         with self._lock:
-            self._accepting = False
+            self._accepting = self._let_go = False
             if self._latest is not None:
                 self._ended[self._latest.source] = self._latest.arrival
             self._latest = None
@@ -202,16 +230,22 @@ class CommandInlet(Law):
     def armed(self) -> None:
         """Forget senders' stamps and what a fault ended, not what a person stopped.
 
-        Who arms after a fault has seen what goes on. A stop is meant for whatever was on its way.
+        Who arms after a fault has seen what goes on. A stop is meant for whatever was on its way:
+        a stream that has run on until the robot was cleared has to pause first.
         """
         with self._lock:
             self._ownership.forget()
             self._ended = {s: t for s, t in self._ended.items() if s in self._stopped}
 
-    def _hear(self, source: str, now: float) -> None:
+    def _hear(self, source: str, now: float) -> float:
+        """Note who speaks; return how long an ended stream has been silent, refused or not [s]."""
         self._heard[source] = now
         if len(self._heard) > MOST_HEARD:
             self._forget_silent(now)
+        if source not in self._ended:
+            return math.inf
+        pause, self._ended[source] = now - self._ended[source], now
+        return pause
 
     def _forget_silent(self, now: float) -> None:
         recent = STOP_REACH * self._ownership.timeout
@@ -231,18 +265,15 @@ class CommandInlet(Law):
         self._ownership.release()  # it will be refused again, and must not keep others out
         self._latest = None
 
-    def _check_pause(self, source: str, now: float) -> None:
+    def _check_pause(self, source: str, pause: float) -> None:
         """Refuse a stream that was ended and has not paused since."""
-        if source not in self._ended:
-            return
-        pause, self._ended[source] = now - self._ended[source], now
         timeout = self._ownership.timeout
         if pause <= timeout:
             raise NotAllowed(
                 f'{source} was commanding when the outputs were made safe: '
                 f'pause for {timeout:g} s, then send a new target'
             )
-        del self._ended[source]
+        self._ended.pop(source, None)
         self._stopped.discard(source)
 
     def _notice_clock_step(self, now: float) -> None:
@@ -257,3 +288,7 @@ class CommandInlet(Law):
     def _count(self, error: SoroError, reason: str = '') -> None:
         self.rejected[reason or Code(error.code).name] += 1
         self.last_rejection = str(error)
+
+
+def _nothing() -> None:
+    """Fetch nothing: commands are submitted by whoever has them."""

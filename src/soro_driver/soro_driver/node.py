@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
+import os
+from pathlib import Path
 import time
 from typing import Any, NoReturn
 
@@ -16,12 +19,14 @@ from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.estop_input import EstopInput, UNKNOWN
+from soro_node.inbox import Inbox
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import run as run_node
 from soro_node.parameters import ParameterTable
-from soro_node.qos import ESTOP
+from soro_node.qos import COMMANDS
 from soro_node.robot_binding import read_description
-from std_msgs.msg import Bool
+from soro_node.user_data import user_data_folder
 from std_srvs.srv import Trigger
 
 from soro_driver import devices
@@ -32,8 +37,9 @@ from soro_driver.driver_messages import flex_message, stamp_nanoseconds, state_m
 from soro_driver.driver_parameters import PARAMETERS
 from soro_driver.driver_report import left_unsafe, LOST, report, Status
 from soro_driver.endpoint import derive, Endpoint
+from soro_driver.latches import Latches
 from soro_driver.law import CommandInlet, Law
-from soro_driver.safety import NotAllowed
+from soro_driver.not_allowed import NotAllowed
 from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_driver.tick import Tick
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
@@ -43,6 +49,8 @@ STARTING = 60.0  # s that a device which answers may take until it is ready; mus
 RETRY_PERIOD = 0.1  # s, while autostart waits for the device
 CALM_LOOKS = 5  # readings in time, one after the other, before autostart goes on
 CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
+COMMAND_TOPIC = 'actuator_command'
+STOPPED = 'stopped by driver/stop'
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
 
 
@@ -74,17 +82,20 @@ class DriverNode(GuardedLifecycleNode):
         self._left: ControlLoop | None = None  # by a clean-up or an end
         self._unsafe: set[str] = set()  # devices, of all its loops
         self._ended = False
-        self._estop_pressed = False
-        self._estop_latched = False
-        self._fell = False  # deactivated by itself, not by a person
+        self._latches = Latches(self._latch_file())
+        if self._latches.estop:
+            self.get_logger().error('emergency stop of before the start: it is still latched')
+        self._wanted = False  # active by a person's or the launch's will; it may have fallen
         self._failure: BaseException | None = None
         self._last_state = DeviceState.UNCONFIGURED
         self._diagnostics = Diagnostics(self)
         # The state is published in every lifecycle state, so not by a managed publisher.
         self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
         self._flex_publisher: Any = None
+        self._commands = Inbox(self)
+        self._looked = math.inf
         self.listen_to_commands()
-        self.create_subscription(Bool, 'estop', self._on_estop, ESTOP)
+        self._estop = EstopInput(self, self._on_estop)
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -104,9 +115,8 @@ class DriverNode(GuardedLifecycleNode):
         loop, self._connected = self._connected or self._connect(), None
         self._loop = loop
         self._cancel_retry()
-        if self._estop_latched:
-            loop.estop(True)
-            loop.estop(self._estop_pressed)
+        if self._latches.estop:
+            loop.estop()
         loop.start()
 
     def _connect(self) -> ControlLoop:
@@ -128,6 +138,7 @@ class DriverNode(GuardedLifecycleNode):
         loop = ControlLoop(
             device, law, gate, settings, observer=self._publish, log=self.get_logger().info,
             failed=self._on_failure, priority=values['priority'], unsafe=self._unsafe,
+            latches=self._latches,
         )  # fmt: skip
         try:
             loop.open()
@@ -152,21 +163,23 @@ class DriverNode(GuardedLifecycleNode):
 
     def use_law(self, law: Any) -> None:
         """Hand what is commanded to what `make_law` returned: its device has answered."""
+        law.fetch = self._fetch_commands
         self._inlet = law
 
     def activate(self) -> None:
         """Arm the device; the first command must start where the robot is."""
         self._running_loop().arm()
-        self._fell = False
+        self._wanted = True
 
     def deactivate(self) -> None:
         """Make the outputs safe."""
+        self._wanted = False
         self._running_loop().disarm()
 
     def cleanup(self) -> None:
         """Make the outputs safe and give the device back."""
         loop, self._loop, self._inlet = self._loop, None, None
-        self._fell = False
+        self._wanted = False
         if loop is not None:
             self._left = loop
             loop.shutdown()
@@ -195,6 +208,7 @@ class DriverNode(GuardedLifecycleNode):
 
     def autostart(self) -> bool:
         """Configure and activate once; a device that is still starting is waited for."""
+        self._wanted = True
         self._retry_until = time.monotonic() + self._table.connect_timeout
         self._starting_until = time.monotonic() + STARTING
         if self._wait_for_device():
@@ -257,16 +271,17 @@ class DriverNode(GuardedLifecycleNode):
     # Messages ---------------------------------------------------------------------------------
 
     def listen_to_commands(self) -> None:
-        """Subscribe to what is commanded."""
-        self.create_subscription(ActuatorCommand, 'actuator_command', self._on_command, 1)
+        """Subscribe to what is commanded; the loop fetches it, so that no flood delays a stop."""
+        self._commands.open(ActuatorCommand, COMMAND_TOPIC, COMMANDS)
 
     def offer_services(self) -> None:
-        """Offer to stop and to clear faults.
+        """Offer to stop, to release the emergency stop and to clear.
 
         Under the driver's name whatever the node's: everybody must be able to stop a robot.
         """
         self.create_service(Trigger, 'driver/stop', self._on_stop)
         self.create_service(Trigger, 'driver/clear_fault', self._on_clear_fault)
+        self.create_service(Trigger, 'driver/release_estop', self._on_release_estop)
 
     def statuses(self, loop: ControlLoop) -> list[Status]:
         """Return what the diagnostics say about a running loop."""
@@ -277,32 +292,72 @@ class DriverNode(GuardedLifecycleNode):
         """Whether the device is an emulated one; None where this node owns none."""
         return bool(self._table.use_emulator)
 
-    def _on_command(self, message: ActuatorCommand) -> None:
-        now = time.monotonic()
-        if self._inlet is None:
-            return
-        stamp = stamp_nanoseconds(message)
-        try:
-            self._inlet.submit(
-                message.name, message.quantity, message.value, message.source, stamp, now
-            )
-        except SoroError as error:
-            # Counted in the diagnostics; the log must not fill up at the rate of a stream.
-            self.get_logger().warning(f'command refused: {error}', throttle_duration_sec=2.0)
+    def _fetch_commands(self) -> None:
+        """Submit the commands that have come since the last tick (in the thread of the loop)."""
+        inlet, now = self._inlet, time.monotonic()
+        since, self._looked = now - self._looked, now
+        for message, age in self._commands.all_aged(COMMAND_TOPIC):
+            if inlet is None:
+                continue
+            try:
+                inlet.submit(
+                    message.name, message.quantity, message.value, message.source,
+                    stamp_nanoseconds(message), now - min(age, max(since, 0.0)),
+                )  # fmt: skip
+            except SoroError as error:
+                # Counted in the diagnostics; the log must not fill up at the rate of a stream.
+                self.get_logger().warning(f'command refused: {error}', throttle_duration_sec=2.0)
 
-    def _on_estop(self, message: Bool) -> None:
-        self._estop_pressed = message.data
-        self._estop_latched |= message.data
-        if self._loop is not None:
-            self._loop.estop(message.data)
+    def _on_estop(self, pressed: bool, sender: str) -> None:
+        if pressed:
+            new = self._latches.press(sender)
+            if self._loop is not None:
+                self._loop.estop()
+        else:
+            new = self._latches.let_go(sender)
+        if new:  # to the disk after the outputs
+            self._save_latches()
+
+    def _on_release_estop(
+        self, request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        """End presses whose senders have gone; what a publisher still latches presses again."""
+        try:
+            unnamed = UNKNOWN in self._latches.pressed_by()
+            self._latches.forget(self._estop.alive())
+        except SoroError as error:
+            response.success, response.message = False, str(error)
+            return response
+        if unnamed:
+            self._estop.listen_anew()
+        self._save_latches()
+        response.success = True
+        latched = self._latches.estop
+        response.message = 'released: call driver/clear_fault' if latched else 'not pressed'
+        return response
+
+    def _save_latches(self) -> None:
+        self._latches.save()
+        if self._latches.note:
+            self.get_logger().error(self._latches.note)
+
+    def _latch_file(self) -> Path:
+        """Return where a latched emergency stop outlives this process."""
+        values = self._table.values()
+        folder = user_data_folder(
+            self.get_namespace(), Path(values['robot']).stem, values['use_emulator']
+        )
+        domain = os.environ.get('ROS_DOMAIN_ID', '0')  # another one is another robot
+        return folder / f'{self.node_name}_estop_{domain}.json'
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._loop is None:
+            self._latches.stop(STOPPED)
             unsafe = left_unsafe(self._left)
             response.success = not unsafe
             response.message = f'not configured: {unsafe or "nothing moves"}'
             return response
-        error = self._asked('stop', lambda loop: loop.stop('stopped by driver/stop'))
+        error = self._asked('stop', lambda loop: loop.stop(STOPPED))
         safety = self._loop.safety
         response.success = error is None and safety.connected
         # Of the loop itself: the topics of this tick are not out yet.
@@ -317,11 +372,12 @@ class DriverNode(GuardedLifecycleNode):
 
         Nothing moves by this: the outputs are at rest, and a first command must start there.
         """
+        if self._loop is None:
+            return self._clear_unconfigured(response)
         error = self._asked('clear_fault', lambda loop: loop.clear())
         if error is not None:
             response.success, response.message = False, str(error)
             return response
-        self._estop_latched = False
         if not self._arm_again():
             response.success = False
             response.message = 'cleared, but not armed; see the log'
@@ -330,9 +386,20 @@ class DriverNode(GuardedLifecycleNode):
         response.message = 'active: send a new target' if self.active else 'cleared, not active'
         return response
 
+    def _clear_unconfigured(self, response: Trigger.Response) -> Trigger.Response:
+        """Clear what was latched while there was no device; there is nothing to arm."""
+        try:
+            self._latches.clear()
+        except SoroError as error:
+            response.success, response.message = False, str(error)
+        else:
+            response.success = False
+            response.message = 'cleared, but not configured: configure and activate the driver'
+        return response
+
     def _arm_again(self) -> bool:
         """Arm what was active before it fell or was stopped; False when that did not work."""
-        if self._fell:
+        if self._wanted and not self.active:
             return self.trigger_activate() == TransitionCallbackReturn.SUCCESS
         if self.active and not self._running_loop().safety.armed:
             return self._asked('clear_fault', lambda loop: loop.arm()) is None
@@ -388,7 +455,7 @@ class DriverNode(GuardedLifecycleNode):
         if self.active and not loop.safety.armed:
             self.get_logger().error(f'deactivated: {loop.safety.reason or loop.safety.state.name}')
             self.trigger_deactivate()
-            self._fell = True
+            self._wanted = True
 
     def _report_rest(self) -> str:
         """Say that no loop runs, and what the last one left unsafe as long as that is so."""

@@ -13,7 +13,7 @@ from typing import Any
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 
-from soro_driver.safety import NotAllowed
+from soro_driver.not_allowed import NotAllowed
 
 TIMEOUT = 2.0  # s; only an attempt to reconnect makes a pass longer, with some devices
 

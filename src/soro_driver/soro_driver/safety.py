@@ -4,43 +4,44 @@
 
 Four facts are kept (connected, armed, safe action running, latched faults and e-stop); the state
 is derived from them, so that no combination of events reaches an inconsistent one. Nothing here
-resumes by itself: a person arms, and after a stop only a new command from where the robot is
-counts.
+resumes by itself: a person arms, and what a stop, a lost command, a fault or the e-stop has ended
+stays so until a person clears it. Only a source that has let go itself (a release) is followed by
+the next first command from where the robot is.
 
-    UNCONFIGURED --opened--> INACTIVE --arm--> ACTIVE <--first command at the measurement-- SAFE
-         ^                      ^   ^            |                                           ^
-         |                      |   +--disarm----+--------command lost, stop-----------------+
-         +--lost (any state)    +--clear-- FAULT, ESTOP <-- fault, e-stop (any state)
+    UNCONFIGURED --opened--> INACTIVE --arm--> ACTIVE --stop, command lost, release--> SAFE
+         ^                    ^ ^  ^             | ^                                    | |
+         |                    | |  +---disarm----+ +---first command, after a release---+ |
+         |                    | +---------------------------clear-------------------------+
+         +--lost (any state)  +--clear-- FAULT, ESTOP <-- fault, e-stop (any state)
 """
 
 from __future__ import annotations
 
-from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 
 from soro_driver.device import DeviceState, Fault
-
-
-class NotAllowed(SoroError):
-    """The state does not allow what was asked; the message says what to do first."""
-
-    def __init__(self, message: str, code: Code = Code.NOT_ACTIVE) -> None:
-        super().__init__(message)
-        self.code = code
+from soro_driver.latches import Latches
+from soro_driver.not_allowed import NotAllowed
 
 
 class SafetyState:
     """Facts about one device and the state that follows from them.
+
+    Parameters
+    ----------
+    latches : Latches, optional
+        What only a person ends; default: latches of its own.
 
     Attributes
     ----------
     faults : int
         Latched fault bits.
     safe_done : bool
-        In SAFE: the safe action has ended, a new first command is accepted.
+        In SAFE: the safe action has ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, latches: Latches | None = None) -> None:
+        self.latches = Latches() if latches is None else latches
         self.faults = 0
         self.safe_done = False
         self._cause = ''  # of what is latched, or of the safe action
@@ -48,7 +49,6 @@ class SafetyState:
         self._connected = False
         self._armed = False
         self._safe = False
-        self._estop_pressed = False
         self._estop_waits = False  # pressed, and not latched yet
         self._estop_latched = False
 
@@ -77,8 +77,9 @@ class SafetyState:
 
     @property
     def present_faults(self) -> int:
-        """Latched fault bits, and COMMUNICATION while the device does not answer."""
-        return self.faults | (0 if self._connected else int(Fault.COMMUNICATION))
+        """Latched fault bits; COMMUNICATION while the device does not answer; STOPPED."""
+        bits = self.faults | (0 if self._connected else int(Fault.COMMUNICATION))
+        return bits | (int(Fault.STOPPED) if self.latches.stopped else 0)
 
     @property
     def armed(self) -> bool:
@@ -87,7 +88,9 @@ class SafetyState:
 
     @property
     def accepts_commands(self) -> bool:
-        """ACTIVE, or SAFE when the safe action has ended."""
+        """ACTIVE, or SAFE after a release when the safe action has ended; never after a stop."""
+        if self.latches.stopped:
+            return False
         state = self.state
         return state is DeviceState.ACTIVE or (state is DeviceState.SAFE and self.safe_done)
 
@@ -103,6 +106,8 @@ class SafetyState:
 
         What is latched stays its own cause: the reason names both.
         """
+        if self._armed:
+            self.latches.count()
         self._connected, self._armed, self._safe = False, False, False
         self._loss = reason
         if not self.faults and not self._estop_latched:
@@ -119,6 +124,8 @@ class SafetyState:
         state = self.state
         if state is DeviceState.ESTOP:
             raise NotAllowed('emergency stop: release it, then call driver/clear_fault')
+        if self.latches.stopped:
+            raise NotAllowed(f'{self.latches.stopped}; call driver/clear_fault to move again')
         if state is DeviceState.UNCONFIGURED:
             raise NotAllowed(f'no device: {self._loss or "not connected yet"}')
         if state is DeviceState.FAULT:
@@ -136,6 +143,10 @@ class SafetyState:
         """Become INACTIVE (from ACTIVE or SAFE)."""
         self._armed, self._safe = False, False
 
+    def hold(self, reason: str) -> None:
+        """Let nothing move from here on until a person has cleared it, armed or not."""
+        self.latches.stop(reason)
+
     def begin_safe(self, reason: str) -> bool:
         """Begin the safe action; whether it was not running already."""
         if not self._armed:
@@ -149,7 +160,7 @@ class SafetyState:
         self.safe_done = True
 
     def engage(self) -> None:
-        """Leave SAFE: a new first command was accepted."""
+        """Leave SAFE after a release: a new first command was accepted."""
         if self.accepts_commands:
             self._safe, self.safe_done, self._cause = False, False, ''
 
@@ -159,15 +170,15 @@ class SafetyState:
         if new and not self.faults and not self._estop_latched:
             self._cause = reason
         self.faults |= bits
+        if new:
+            self.latches.count()
         if self.faults:
             self._armed, self._safe = False, False
         return bool(new)
 
-    def press_estop(self, pressed: bool) -> None:
+    def press_estop(self) -> None:
         """Note the e-stop, from any thread; `latch_estop` acts on it, and no press is lost."""
-        self._estop_pressed = pressed
-        if pressed:
-            self._estop_waits = True
+        self._estop_waits = True
 
     def latch_estop(self) -> bool:
         """Latch an e-stop that was pressed since the last call; whether it was not before.
@@ -180,16 +191,16 @@ class SafetyState:
         if self._estop_latched:
             return False
         self._estop_latched, self._armed, self._safe = True, False, False
+        self.latches.count()
         self._cause = 'emergency stop'
         return True
 
     def check_may_clear(self) -> None:
         """Refuse to clear while the e-stop is pressed."""
-        if self._estop_pressed:
-            raise NotAllowed('the emergency stop is still pressed', Code.DEVICE_FAULT)
+        self.latches.check_may_clear()
 
     def clear(self) -> None:
-        """Forget latched faults and the e-stop; becomes INACTIVE, arms nothing."""
-        self.check_may_clear()
+        """Forget latched faults, stops and the e-stop; becomes INACTIVE, arms nothing."""
+        self.latches.clear()
         self.faults, self._estop_latched, self._armed, self._safe = 0, False, False, False
         self._cause = ''

@@ -30,7 +30,7 @@ class Tick:
     reading : Reading, optional
         None without a device.
     stops : int
-        How often a person has stopped the robot.
+        Changes whenever the outputs were made safe for a reason (`Latches.stops`).
     """
 
     time: float

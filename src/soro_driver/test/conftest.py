@@ -115,6 +115,12 @@ class FakeDevice(Device):
         self.is_open = self.is_armed = False
 
 
+def press(loop: ControlLoop) -> None:
+    """Press the emergency stop, as the driver node does."""
+    loop.safety.latches.press('button')
+    loop.estop()
+
+
 @dataclass
 class Rig:
     """A control loop on a fake device, ticked by the test."""
@@ -148,6 +154,14 @@ class Rig:
             self.send(*values, source=source)
             last = self.tick()
         return last
+
+    def press(self):
+        """Press the emergency stop."""
+        press(self.loop)
+
+    def release(self):
+        """Release the emergency stop."""
+        self.loop.safety.latches.let_go('button')
 
     def armed(self):
         """Arm and tick once."""
@@ -202,3 +216,9 @@ def make_rig(actuators, coupled):
 @pytest.fixture
 def rig(make_rig):
     return make_rig()
+
+
+@pytest.fixture(autouse=True)
+def own_user_data(tmp_path_factory, monkeypatch):
+    """Keep latched emergency stops of a test away from the next one, and from the user."""
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path_factory.mktemp('data')))

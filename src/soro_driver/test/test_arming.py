@@ -11,7 +11,7 @@ import pytest
 from soro_driver.command_gate import CommandGate
 from soro_driver.device import DeviceError, DeviceState, DeviceTimeout, Fault
 from soro_driver.law import Demand
-from soro_driver.safety import NotAllowed
+from soro_driver.not_allowed import NotAllowed
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.status import Code
 

@@ -150,7 +150,7 @@ def test_a_device_that_outlasts_the_clean_up_is_given_back_later(driver):
     loop, held = driver._loop, driver.memory.hold('read')
     assert held.entered.wait(5.0)
     start = time.monotonic()
-    driver._on_estop(Bool(data=True))
+    driver._on_estop(True, 'button')
     assert time.monotonic() - start < 1.0  # the loop has not answered
     assert driver.trigger_cleanup() is SUCCESS
     assert driver.trigger_configure() is FAILURE  # the device is not free yet
@@ -197,8 +197,10 @@ def test_a_press_that_is_released_while_nobody_listens_is_heard(driver):
     executor = SingleExecutor(context=driver.context)
     executor.add_node(driver)
     try:
-        wait_until(lambda: executor.spin_once(timeout_sec=0.1) or driver._estop_latched)
-        wait_until(lambda: executor.spin_once(timeout_sec=0.1) or not driver._estop_pressed)
+        wait_until(lambda: executor.spin_once(timeout_sec=0.1) or driver._latches.estop)
+        wait_until(
+            lambda: executor.spin_once(timeout_sec=0.1) or not driver._latches.pressed_by()
+        )
         wait_until(lambda: driver._loop.safety.state is DeviceState.ESTOP)
     finally:
         executor.remove_node(driver)

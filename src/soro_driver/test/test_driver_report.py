@@ -12,7 +12,7 @@ UNSURE = 'emergency stop; device lost, outputs not confirmed safe'
 
 
 def press(rig):
-    rig.loop.estop(True)
+    rig.press()
 
 
 def cut(rig):

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 from soro_driver.device import DeviceState, Fault
-from soro_driver.safety import NotAllowed, SafetyState
+from soro_driver.not_allowed import NotAllowed
+from soro_driver.safety import SafetyState
 from soro_mechanics.status import Code
 
 STATES = {
@@ -19,6 +22,17 @@ STATES = {
     DeviceState.FAULT: ['opened', 'arm', 'fault'],
     DeviceState.ESTOP: ['opened', 'arm', 'estop'],
 }
+
+
+def press(safety: SafetyState) -> None:
+    safety.latches.press('button')
+    safety.press_estop()
+
+
+def release(safety: SafetyState) -> None:
+    safety.latches.let_go('button')
+
+
 EVENTS = {
     'opened': lambda s: s.opened(),
     'lost': lambda s: s.lost('lost'),
@@ -28,8 +42,9 @@ EVENTS = {
     'end_safe': lambda s: s.end_safe(),
     'engage': lambda s: s.engage(),
     'fault': lambda s: s.fault(Fault.SENSOR, 'sensor'),
-    'estop': lambda s: (s.press_estop(True), s.latch_estop()),
-    'release': lambda s: s.press_estop(False),
+    'estop': lambda s: (press(s), s.latch_estop()),
+    'release': lambda s: release(s),
+    'hold': lambda s: (s.hold('stopped'), s.begin_safe('stopped')),
     'clear': lambda s: s.clear(),
 }
 
@@ -56,10 +71,10 @@ def test_states_have_the_values_of_the_message():
 @pytest.mark.parametrize('state', DeviceState)
 def test_estop_latches_in_every_state(state):
     safety = in_state(state)
-    safety.press_estop(True)
+    press(safety)
     safety.latch_estop()
     assert safety.state is DeviceState.ESTOP
-    safety.press_estop(False)
+    release(safety)
     assert not safety.latch_estop()
     assert safety.state is DeviceState.ESTOP
 
@@ -67,8 +82,8 @@ def test_estop_latches_in_every_state(state):
 @pytest.mark.parametrize('state', DeviceState)
 def test_an_estop_that_is_released_before_it_was_latched_latches(state):
     safety = in_state(state)
-    safety.press_estop(True)
-    safety.press_estop(False)
+    press(safety)
+    release(safety)
     safety.latch_estop()
     assert safety.state is DeviceState.ESTOP
 
@@ -110,20 +125,40 @@ def test_safe_accepts_commands_only_when_its_action_has_ended():
     assert safety.state is DeviceState.ACTIVE
 
 
+@pytest.mark.parametrize('state', DeviceState)
+def test_after_a_stop_nothing_moves_before_it_is_cleared(state):
+    safety = in_state(state)
+    safety.hold('stopped')
+    safety.begin_safe('stopped')
+    safety.end_safe()
+    assert safety.present_faults & Fault.STOPPED
+    safety.engage()
+    for event in ('opened', 'disarm', 'arm'):
+        with contextlib.suppress(NotAllowed):
+            apply(safety, event)
+        assert not safety.accepts_commands and safety.state is not DeviceState.ACTIVE
+    release(safety)
+    safety.clear()
+    assert not safety.present_faults & Fault.STOPPED
+    safety.opened()
+    safety.arm()
+    assert safety.accepts_commands
+
+
 def test_clear_is_refused_while_the_estop_is_pressed():
     safety = in_state(DeviceState.ESTOP)
     with pytest.raises(NotAllowed, match='pressed'):
         safety.clear()
-    safety.press_estop(False)
+    release(safety)
     safety.clear()
     assert safety.state is DeviceState.INACTIVE
 
 
 def test_an_estop_that_is_pressed_while_faults_are_cleared_is_not_lost():
     safety = in_state(DeviceState.ESTOP)
-    safety.press_estop(False)
-    safety.press_estop(True)
-    safety.press_estop(False)
+    release(safety)
+    press(safety)
+    release(safety)
     safety.clear()
     assert safety.latch_estop()
     assert safety.state is DeviceState.ESTOP
@@ -163,7 +198,7 @@ def test_nothing_becomes_active_without_arming_after_the_last_trouble(events):
             continue
         if event == 'arm':
             armed_since_trouble = True
-        elif event in ('lost', 'fault', 'estop', 'disarm', 'opened', 'clear'):
+        elif event in ('lost', 'fault', 'estop', 'disarm', 'opened', 'clear', 'hold'):
             armed_since_trouble = False
-        if safety.armed:
+        if safety.accepts_commands:
             assert armed_since_trouble

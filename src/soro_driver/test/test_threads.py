@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.loop_statistics import LoopStatistics
+from soro_driver.not_allowed import NotAllowed
 from soro_driver.periodic import PeriodicThread
-from soro_driver.safety import NotAllowed
 
 from soro_driver import requests
 
@@ -120,7 +120,7 @@ def test_requests_are_answered_between_ticks(running):
     assert ticked.wait(2.0)
     running.loop.arm()
     assert running.loop.safety.state is DeviceState.ACTIVE
-    running.loop.estop(True)
+    running.press()
     running.loop.between_ticks(lambda: None)
     assert running.loop.safety.state is DeviceState.ESTOP
     assert running.device.calls.count('make_safe') == 1
@@ -135,7 +135,7 @@ def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypa
     assert opening.entered.wait(5.0)
     with pytest.raises(NotAllowed, match='does not answer'):
         running.loop.disarm()
-    running.loop.estop(True)
+    running.press()
     running.device.fail.clear()
     monkeypatch.undo()
     opening.leave.set()
@@ -145,7 +145,7 @@ def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypa
     with pytest.raises(NotAllowed, match='emergency stop'):
         running.loop.arm()
     assert 'arm' not in running.device.calls
-    running.loop.estop(False)
+    running.release()
     running.loop.clear()
     assert running.loop.safety.state is DeviceState.INACTIVE
 
@@ -180,8 +180,8 @@ def test_an_estop_while_the_device_is_armed_ends_in_safe_outputs(running):
     asking = threading.Thread(target=running.loop.arm)
     asking.start()
     assert arming.entered.wait(5.0)
-    running.loop.estop(True)
-    running.loop.estop(False)  # nobody holds it for long
+    running.press()
+    running.release()  # nobody holds it for long
     arming.leave.set()
     asking.join(5.0)
     running.loop.between_ticks(lambda: None)

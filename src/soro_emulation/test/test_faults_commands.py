@@ -94,8 +94,14 @@ def test_source_gone(robot, note_time):
     robot.spin(1.0)
     assert robot.state.device_state == DeviceState.SAFE
     assert robot.raised_after(back) == []
-    assert int(robot.values('commands')['rejected_not_near']) > 0
+    assert int(robot.values('commands')['rejected_not_active']) > 0
+    # Cleared by a person, and still streaming its old target: nothing moves.
+    assert robot.clear().success
+    robot.spin(1.0)
+    assert robot.raised_after(back) == []
     # It starts where the robot is: it moves again, without a jump.
+    robot.target = None
+    robot.spin(0.3)
     robot.move(0.5 * BAR, 0.0, 0.0)
     rises = robot.raised_after(back)
     assert rises and rises[0]['pressure'] < 0.15 * BAR

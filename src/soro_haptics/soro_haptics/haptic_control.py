@@ -16,7 +16,7 @@ import time
 import numpy as np
 from soro_driver.device import DeviceError, Fault, Flag, Reading
 from soro_driver.law import Demand, Law
-from soro_driver.safety import NotAllowed
+from soro_driver.not_allowed import NotAllowed
 from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.haptic_loop import HapticLoop

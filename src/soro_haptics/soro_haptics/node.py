@@ -106,6 +106,7 @@ class HapticRenderer(DriverNode):
             super().offer_services()
         else:  # driver/clear_fault is the driver's: it does not reach what is latched here
             self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
+            self.create_service(Trigger, '~/release_estop', self._on_release_estop)
         self.create_service(SetVirtualEnvironment, '~/set_environment', self._on_set_environment)
         # Building a model takes half a second, in which the executor must hear a stop.
         self._lane = Lane(self, 'reload')
@@ -233,7 +234,7 @@ class HapticRenderer(DriverNode):
         request: SetVirtualEnvironment.Request,
         response: SetVirtualEnvironment.Response,
     ) -> SetVirtualEnvironment.Response:
-        """Replace the environment; after a stop this arms the device again."""
+        """Replace the environment; nothing but that: a stop is cleared by driver/clear_fault."""
         environment = VirtualEnvironment(objects_from_messages(request.objects))
         loop = self._loop
         if loop is None or self._control is None or not self.active:
@@ -241,8 +242,8 @@ class HapticRenderer(DriverNode):
             remedy = f'after a fault or a stop call {first}' if self._topics else 'see diagnostics'
             raise NotActive(f'{self._source} is not active; {remedy}')
         if loop.safety.state is DeviceState.SAFE:
-            loop.disarm()
-            loop.arm()  # first: what is refused here must not be rendered by a later arming
+            first = f'{self._source if self._topics else "driver"}/clear_fault'
+            raise NotActive(f'{loop.safety.reason}: look why, then call {first}')
         loop.between_ticks(lambda: self._control.replace_environment(environment))
         self.get_logger().info(f'environment: {words_of(environment)}')
         return response

@@ -48,3 +48,9 @@ def signals():
 def report(robot, signals):
     """Return the calibration of the emulated sensors, with what its fits say."""
     return calibrated_report(robot, signals, 0.3)
+
+
+@pytest.fixture(autouse=True)
+def own_user_data(tmp_path_factory, monkeypatch):
+    """Keep latched emergency stops of a test away from the next one, and from the user."""
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path_factory.mktemp('data')))

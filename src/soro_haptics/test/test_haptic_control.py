@@ -13,7 +13,7 @@ import pytest
 from recorded_bench import Bench, counts_of, GAIN, OFFSET, PERIOD, reading, STILL
 from soro_driver.device import DeviceError
 from soro_driver.driver_report import Level
-from soro_driver.safety import NotAllowed
+from soro_driver.not_allowed import NotAllowed
 from soro_haptics.duration_histogram import BIN, DurationHistogram
 from soro_haptics.haptic_messages import estimate_message
 from soro_haptics.haptic_report import sensor_status

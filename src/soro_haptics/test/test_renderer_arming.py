@@ -44,33 +44,17 @@ def felt(node):
     return [o.name for o in node._control.environment.objects]
 
 
-def test_after_a_stop_the_next_environment_arms_and_clearing_alone_renders_none(ros, active):
+def test_after_a_stop_no_environment_is_taken_and_clearing_renders_none(ros, active):
     node, _ = active
     assert feel(ros, 'wall').error_code == Code.NONE
     assert felt(node) == ['wall']
     assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
-    assert feel(ros, 'box').error_code == Code.NONE
-    assert felt(node) == ['box'] and node._loop.safety.armed
-    assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
+    reply = feel(ros, 'box')
+    assert reply.error_code == Code.NOT_ACTIVE and 'driver/clear_fault' in reply.error_message
+    assert not node._loop.safety.accepts_commands
     assert ros.call(Trigger, 'driver/clear_fault', Trigger.Request()).success
     assert felt(node) == [] and node._loop.safety.state is DeviceState.ACTIVE
-
-
-def test_an_environment_that_was_refused_is_not_rendered_later(ros, active, monkeypatch):
-    node, device = active
-    assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
-
-    def refuse():
-        raise DeviceError('the board does not want to')
-
-    with monkeypatch.context() as patch:
-        patch.setattr(device, 'arm', refuse)
-        reply = feel(ros, 'hold')
-        assert reply.error_code != Code.NONE and 'does not want' in reply.error_message
-    assert felt(node) == []
-    wait_until(lambda: not node.active)
-    assert ros.call(Trigger, 'driver/clear_fault', Trigger.Request()).success
-    assert felt(node) == []
+    assert feel(ros, 'box').error_code == Code.NONE and felt(node) == ['box']
 
 
 def test_over_topics_the_renderer_has_a_way_of_its_own_to_be_cleared(ros, monkeypatch, tmp_path):

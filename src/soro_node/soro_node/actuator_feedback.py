@@ -14,6 +14,7 @@ from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.status import Code
 
 from soro_msgs.msg import ActuatorState
+from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.conversions import HasActuators
 
 NANOSECONDS = 1_000_000_000
@@ -45,7 +46,7 @@ class ActuatorFeedback:
     faults : int
     command_source : str
     stops : int
-        How often `driver/stop` was called.
+        Changes whenever the driver made the outputs safe for a reason.
     """
 
     present: Array
@@ -56,6 +57,11 @@ class ActuatorFeedback:
     faults: int
     command_source: str
     stops: int
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing moves before a person has cleared the driver."""
+        return bool(self.faults & STOPPED_BIT)
 
     @property
     def known(self) -> bool:

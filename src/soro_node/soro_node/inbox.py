@@ -10,6 +10,7 @@ it. `Gate` opens and closes a subscription for the executor while it runs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import time
 from typing import Any
 
@@ -81,8 +82,12 @@ class Inbox:
 
     def all(self, topic: str) -> list[Any]:
         """Return the messages since the last call, as many as the history holds."""
+        return [message for message, _ in self.all_aged(topic)]
+
+    def all_aged(self, topic: str) -> list[tuple[Any, float]]:
+        """Return what `all` does, each with its age [s], see `take_all`."""
         subscription = self._subscriptions.get(topic)
-        return [] if subscription is None else [message for message, _ in take_all(subscription)]
+        return [] if subscription is None else take_all(subscription)
 
 
 def take_all(subscription: Any) -> list[tuple[Any, float]]:
@@ -94,17 +99,24 @@ def take_all(subscription: Any) -> list[tuple[Any, float]]:
         Oldest first, with the age of each: since it reached this process [s].
     """
     found: list[tuple[Any, float]] = []
+    for message, information in take_waiting(subscription, subscription.qos_profile.depth):
+        received = information.get('received_timestamp', 0)
+        age = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0
+        found.append((message, max(0.0, age)))  # a clock that was set back makes nothing new
+    return found
+
+
+def take_waiting(subscription: Any, most: int) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Take the messages that wait in a subscription, oldest first, each with its information.
+
+    No more than `most`, so that a flood of messages cannot keep the caller here.
+    """
     with subscription.handle:
-        # Bounded, so that a flood of messages cannot keep the caller here.
-        for _ in range(subscription.qos_profile.depth):
+        for _ in range(most):
             taken = subscription.handle.take_message(subscription.msg_type, False)
             if taken is None:
-                break
-            message, information = taken
-            received = information.get('received_timestamp', 0)
-            age = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0
-            found.append((message, max(0.0, age)))  # a clock that was set back makes nothing new
-    return found
+                return
+            yield taken
 
 
 def _unused(message: Any) -> None:

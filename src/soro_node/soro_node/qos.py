@@ -13,6 +13,6 @@ LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 NEWEST = QoSProfile(depth=1)
 # What holds until it is replaced: who comes late gets it as well.
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# For who listens to the latched `estop`: a release does not replace a press that nobody has read
-# yet. Who presses keeps one sample: who comes late must not hear of presses long since released.
-ESTOP = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Commands to a driver, which fetches them in every tick: whoever floods the topic must not push
+# the command of another source out before it was read.
+COMMANDS = QoSProfile(depth=10)

@@ -86,7 +86,9 @@ class LaunchedRobot:
         client = node.create_client(Trigger, f'{self.robot.namespace}/driver/clear_fault')
 
         def look() -> None:
-            tripped = watch.state is not None and watch.state.device_state in TRIPPED
+            tripped = watch.stopped or (
+                watch.state is not None and watch.state.device_state in TRIPPED
+            )
             if tripped and client.service_is_ready():
                 self.start_clearings += 1
                 client.call_async(Trigger.Request())
@@ -135,6 +137,13 @@ class LaunchedRobot:
         """Call a service without arguments, such as driver/stop."""
         name = f'{self.robot.namespace}/{service}'
         return self.session.call(Trigger, name, Trigger.Request())
+
+    def clear(self) -> None:
+        """Clear what is latched, as a person would, and wait until the robot is armed."""
+        reply = self.call('driver/clear_fault')
+        if not reply.success:
+            raise AssertionError(f'not cleared: {reply.message}')
+        self.wait(lambda: self.state() == DeviceState.ACTIVE, MOTION, 'cleared driver')
 
     @property
     def story(self) -> str:

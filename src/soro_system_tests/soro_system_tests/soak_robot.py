@@ -21,7 +21,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_cli.errors import CliError
 from soro_cli.motion import ACTIVE
 from soro_driver.device import DeviceState
-from soro_driver.settings import read_driver_settings, RELEASE
+from soro_driver.settings import read_driver_settings
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.virtual_environment import published_environment
 from std_msgs.msg import Bool, String
@@ -61,7 +61,6 @@ class RobotSoak:
         description = robot.robot.description
         settings = read_driver_settings(description)
         self._faults = list(faults_of(settings.device))
-        self._releases = settings.safe_action == RELEASE
         self._actuators = description.actuators
         self._start = time.monotonic()
         self._sampled = self._start
@@ -127,7 +126,7 @@ class RobotSoak:
                 next_target = time.monotonic() + self._random.uniform(1.0, 2.5)
             self._serve()
             self._spin(0.05)
-            if self._robot.state() not in (ACTIVE, DeviceState.SAFE):
+            if self._robot.state() != ACTIVE:
                 self._problem(f'tripped without a fault: {self._said_of_device()}')
                 return
 
@@ -231,10 +230,8 @@ class RobotSoak:
         """Bring the robot to ACTIVE and give it a target; whether that worked."""
         end = time.monotonic() + RECOVER_WITHIN
         while self._recover() and time.monotonic() < end:
-            if self._haptic and self._robot.state() != ACTIVE:
+            if self._haptic:
                 self._feel_nothing()
-            elif self._releases and self._robot.state() == DeviceState.SAFE:
-                self._arm_anew()
             self._robot.send(self._target())
             if self._until(lambda: self._robot.state() == ACTIVE, 1.5) is not None:
                 self._spin(0.3)
@@ -246,7 +243,7 @@ class RobotSoak:
     def _recover(self) -> bool:
         """Bring the robot back to ACTIVE as a person would; whether that worked."""
         end = time.monotonic() + RECOVER_WITHIN
-        while self._robot.state() not in (ACTIVE, DeviceState.SAFE):
+        while self._robot.state() != ACTIVE:
             if time.monotonic() > end:
                 self._problem(f'not recovered: {self._robot.watch.reasons()}')
                 return False
@@ -269,14 +266,8 @@ class RobotSoak:
     def _driver(self) -> str:
         return 'haptic_renderer' if self._haptic else 'driver'
 
-    def _arm_anew(self) -> None:
-        """Arm actuators that were released: no target ends that, clearing does."""
-        self._robot.call('driver/clear_fault')  # inactive with this
-        self._until(lambda: self._robot.state() != DeviceState.SAFE, STOP_WITHIN)
-        self._recover()
-
     def _feel_nothing(self) -> None:
-        """Arm a haptic device as a person does: by giving it something to render."""
+        """Give a haptic device free space to render."""
         objects = [object_to_message(o) for o in published_environment('free', np.eye(4))]
         service = f'{self._robot.robot.namespace}/haptic_renderer/set_environment'
         request = SetVirtualEnvironment.Request(objects=objects)

@@ -18,8 +18,9 @@ A request may take long between its arrival and its motion: it is solved or plan
 stops, releases or deactivates in between means that request too. So each of them ends an *era*,
 also when nothing is being sent, and a motion may only start in the era its request arrived in.
 
-Whoever streams targets has not seen a stop yet when it sends the next one. So a stop or release
-ends that stream too: targets move nothing until none has come for `SILENCE`.
+What has come before a person cleared a stop moves nothing, also where it is solved after that. And
+whoever streams targets may go on as if nothing had been: a stop or release ends that stream too,
+targets move nothing until none has come for `SILENCE`.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ class CommandStream:
         self._stopped: StreamError | None = None
         self._era = 0
         self._heard = -math.inf  # when a target came last
+        self._leaves = False  # by a release, which the driver has not been told yet
         self._deaf = False  # to targets that follow each other without a pause
         self._seen: ActuatorFeedback | None = None  # last
 
@@ -145,7 +147,8 @@ class CommandStream:
             if now - self._heard >= SILENCE:
                 self._deaf = False
             self._heard = now
-            return ENDED if self._deaf else self._era
+            stopped = self._seen is not None and self._seen.stopped
+            return ENDED if self._deaf or stopped else self._era
 
     def begin_era(self) -> int:
         """End what was requested before and return the new era."""
@@ -235,9 +238,10 @@ class CommandStream:
                 self.release()
 
     def release(self) -> None:
-        """Send nothing any more; the driver takes its safe action after its command timeout."""
+        """Send nothing any more; the driver is told so, and takes its safe action."""
         with self._lock:
             self._end_requests()
+            self._leaves = self._phase is not Phase.IDLE and self._setpoint is not None
             self._enter(Phase.IDLE, self._since)
             self._setpoint = self._target = self._schedule = None
             self._stopped = None
@@ -247,9 +251,16 @@ class CommandStream:
         with self._lock:
             if self._phase is not Phase.IDLE:
                 self.release()
+                self._leaves = False  # the driver stops by itself, and is to be cleared then
                 self._stopped = StreamError(code, reason)
             else:
                 self._end_requests()
+
+    def take_leave(self) -> bool:
+        """Whether the driver is to be told that nothing comes any more, once."""
+        with self._lock:
+            leaves, self._leaves = self._leaves, False
+            return leaves
 
     def tick(self, feedback: ActuatorFeedback | None, now: float) -> Array | None:
         """Return what to send now, shape (m,), or None.
@@ -294,9 +305,8 @@ class CommandStream:
         left = state not in (ActuatorState.ACTIVE, before.device_state)
         if stopped:
             self._spoke = now  # the driver counts the pause from here on
-            self.stop(*STOPPED)
-        elif left:
-            self.stop(*meaning_of(state))
+        if stopped or left:
+            self.stop(*(STOPPED if state == ActuatorState.ACTIVE else meaning_of(state)))
 
     def _end_requests(self) -> None:
         """End what was requested before, and every stream of targets that is under way."""
@@ -322,6 +332,8 @@ class CommandStream:
             raise StreamError(Code.NO_STATE, 'no actuator_state: is the driver running?')
         if not feedback.known:
             raise StreamError(Code.NO_STATE, 'the driver does not know where the actuators are')
+        if feedback.stopped:
+            raise StreamError(*STOPPED)
         if feedback.device_state not in (ActuatorState.ACTIVE, ActuatorState.SAFE):
             raise StreamError(*meaning_of(feedback.device_state))
         if feedback.command_source not in ('', self._source):

@@ -17,18 +17,18 @@ from soro_mechanics.status import Code
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
+from soro_node.estop_input import EstopInput
 from soro_node.external_wrench import settled, WrenchAt
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
 from soro_node.polled_feedback import PolledFeedback
-from soro_node.qos import ESTOP, NEWEST
+from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_node.wrench_input import WrenchInput
-from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import TrackTrajectory
@@ -118,7 +118,7 @@ class TrajectoryPlanner(RobotNode):
         self._release: Any = None
         self._timer: Any = None
         self._stamp = 0
-        self._estop = False
+        self._estop: EstopInput | None = None
         self._failure: Exception | None = None  # that ended the streaming thread
         self._phase = Phase.IDLE
         self._near: Configuration | None = None
@@ -143,18 +143,17 @@ class TrajectoryPlanner(RobotNode):
 
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
-        # A release in the meantime was not heard; what holds the latched topic says again.
-        self._estop, self._failure = False, None
+        self._failure = None
         self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
         self._wrench.open()
         newest = self._newest
         for kind, topic, callback, qos in (
-            (Bool, 'estop', self._on_estop, ESTOP),
             (PoseStamped, 'target_pose', newest(self._on_pose), NEWEST),
             (ActuatorCommand, 'target_actuation', newest(self._on_actuation), NEWEST),
         ):
             self._inputs.append(self.create_subscription(kind, topic, callback, qos))
+        self._estop = EstopInput(self, self._on_estop)
         self._release = self.create_service(Trigger, '~/release', self._on_release)
         self._thread = StreamingThread(1.0 / self.table.rate, self._tick, self._thread_failed)
         self._timer = self.create_timer(
@@ -185,6 +184,8 @@ class TrajectoryPlanner(RobotNode):
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
         self._inputs.clear()
+        if self._estop is not None:
+            self._estop.close()
         if self._feedback is not None:
             self._feedback.close()
             self._wrench.close()
@@ -226,8 +227,6 @@ class TrajectoryPlanner(RobotNode):
         """
         if self._failure is not None:
             raise StreamError(Code.UNKNOWN, DEAD)
-        if self._estop:
-            raise StreamError(*EMERGENCY_STOP)
         self._stream.go_to(target, self._feedback.first(), time.monotonic(), era)
 
     def model_changed(self) -> None:
@@ -236,13 +235,17 @@ class TrajectoryPlanner(RobotNode):
 
     def _tick(self, now: float) -> None:
         values = self._stream.tick(self._feedback.fresh(), now)
-        if values is None:
-            return
+        if values is not None:
+            self._send(self._names, self._quantities, values.tolist())
+        elif self._stream.take_leave():
+            self._send([], [], [])
+
+    def _send(self, names: list[str], quantities: list[int], values: list[float]) -> None:
+        """Send set-points; none at all end this node's control of the driver."""
         # Stamps give the order: they increase even where the clock does not.
         self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
         message = ActuatorCommand(
-            source=self._source, name=self._names, quantity=self._quantities,
-            value=values.tolist(),
+            source=self._source, name=names, quantity=quantities, value=values
         )  # fmt: skip
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, NANOSECONDS)
         self._command.publish(message)
@@ -252,9 +255,8 @@ class TrajectoryPlanner(RobotNode):
         self._stream.stop(Code.UNKNOWN, f'internal error: {error!r}')
         self.get_logger().fatal('command stream:\n' + ''.join(traceback.format_exception(error)))
 
-    def _on_estop(self, message: Bool) -> None:
-        self._estop = bool(message.data)
-        if self._estop:
+    def _on_estop(self, pressed: bool, sender: str) -> None:
+        if pressed:  # the driver keeps it latched, this only ends what is under way
             self._stream.stop(*EMERGENCY_STOP)
 
     def _newest(self, take: Callable[[Any, int], None]) -> Callable[[Any], None]:

@@ -12,7 +12,11 @@ from soro_msgs.msg import ActuatorState
 EMERGENCY_STOP = (
     Code.DEVICE_FAULT, 'emergency stop: `soro estop --release`, then `soro stop --clear`',
 )  # fmt: skip
-STOPPED = Code.NOT_ACTIVE, 'the driver was stopped'
+STOPPED = (
+    Code.NOT_ACTIVE,
+    'the driver was stopped or lost its commands: look why, then `soro stop --clear`, then a new '
+    'target',
+)
 _STATES = {
     ActuatorState.UNCONFIGURED: (
         Code.NOT_ACTIVE, 'the driver has no communication: check cable and power',
@@ -22,7 +26,7 @@ _STATES = {
         'the driver is not active: `soro stop --clear` after a fault or a lost device; after '
         'autostart:=false activate it',
     ),
-    ActuatorState.SAFE: (Code.NOT_ACTIVE, 'the driver went to its safe state'),
+    ActuatorState.SAFE: STOPPED,
     ActuatorState.FAULT: (
         Code.DEVICE_FAULT,
         'the driver has a latched fault: find the cause, then `soro stop --clear`',

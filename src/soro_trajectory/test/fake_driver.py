@@ -38,6 +38,9 @@ class FakeDriver(Node):
     def _on_command(self, message):
         with self._lock:
             self.commands.append(message)
+            if not message.name:  # its source has let go
+                self.owner, self.state = '', ActuatorState.SAFE
+                return
             values = np.array(message.value)
             if self.owner not in ('', message.source):
                 self.refused += 1

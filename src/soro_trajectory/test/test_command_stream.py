@@ -13,6 +13,7 @@ from soro_mechanics.section import Section
 from soro_mechanics.status import Code
 from soro_mechanics.trajectory import SampledPath, schedule
 from soro_node.actuator_feedback import ActuatorFeedback
+from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_trajectory.command_stream import (
     CommandStream,
     nearest_feasible,
@@ -35,9 +36,9 @@ def robot():
     return load_robot('stiff_flop')
 
 
-def feedback(present, state=ActuatorState.ACTIVE, source=ME, stops=0):
+def feedback(present, state=ActuatorState.ACTIVE, source=ME, stops=0, faults=0):
     present = np.array(present, dtype=float)
-    return ActuatorFeedback(present, present, 0, 0.0, state, 0, source, stops)
+    return ActuatorFeedback(present, present, 0, 0.0, state, faults, source, stops)
 
 
 class Bench:
@@ -50,11 +51,11 @@ class Bench:
         self.present = START.copy()
         self.state = ActuatorState.ACTIVE
         self.source = ''
-        self.stops = 0
+        self.stops = self.faults = 0
         self.sent = []
 
     def feedback(self):
-        return feedback(self.present, self.state, self.source, self.stops)
+        return feedback(self.present, self.state, self.source, self.stops, self.faults)
 
     def go_to(self, target):
         self.stream.go_to(
@@ -165,7 +166,7 @@ def test_nothing_resumes_by_itself(bench):
     count = len(bench.sent)
     bench.step(100)
     assert len(bench.sent) == count
-    assert 'safe state' in str(bench.stream.stopped)
+    assert 'soro stop --clear' in str(bench.stream.stopped)
     bench.go_to([0.2e5] * 3)
     bench.run_until(Phase.HOLD)
     assert bench.stream.stopped is None
@@ -253,6 +254,40 @@ def test_a_stop_that_leaves_the_drivers_state_as_it_is_ends_the_target(bench, st
     bench.step(300)
     assert bench.stream.phase is Phase.IDLE and not bench.sent
     assert 'was stopped' in str(bench.stream.stopped)
+
+
+@pytest.mark.parametrize('period', [0.02, 0.7, 5.0])
+def test_no_target_moves_before_a_stop_was_cleared_however_slowly_they_come(bench, period):
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.state, bench.stops, bench.faults, bench.source = ActuatorState.SAFE, 1, STOPPED_BIT, ''
+    sent = len(bench.sent)
+    for _ in range(20):
+        bench.step(round(period / PERIOD))
+        era = bench.stream.hear(bench.now)
+        with pytest.raises(StreamError, match='soro stop --clear'):
+            bench.stream.go_to(START, bench.feedback(), bench.now, era)
+    assert len(bench.sent) == sent
+    bench.state, bench.faults = ActuatorState.ACTIVE, 0
+    bench.step()
+    with pytest.raises(StreamError):  # sent before, and solved after it was cleared
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+    bench.step(round(1.0 / PERIOD))
+    assert len(bench.sent) == sent
+    era = bench.stream.hear(bench.now)
+    bench.stream.go_to(np.array([0.2e5] * 3), bench.feedback(), bench.now, era)
+    bench.run_until(Phase.HOLD)
+
+
+def test_the_driver_is_told_of_a_release_and_not_of_a_stop(bench):
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.stream.release()
+    assert bench.stream.take_leave() and not bench.stream.take_leave()
+    bench.go_to([0.3e5] * 3)
+    bench.run_until(Phase.HOLD)
+    bench.stream.stop(Code.DEVICE_FAULT, 'fault')
+    assert not bench.stream.take_leave()
 
 
 PAUSE = 0.4

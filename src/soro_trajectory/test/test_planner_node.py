@@ -10,7 +10,7 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.testing import RosSession, wait_for, wait_until
@@ -225,6 +225,7 @@ def test_release_stops_the_stream(one):
     answer = one.ros.call(Trigger, 'trajectory_planner/release', Trigger.Request())
     assert answer.success
     wait_until(lambda: one.driver.owner == '')
+    assert not one.driver.commands[-1].name  # the driver is told, and makes no stop of it
     count = len(one.driver.commands)
     assert one.planner._stream.phase is Phase.IDLE
     assert len(one.driver.commands) == count
@@ -261,36 +262,25 @@ def test_lost_state_stops(one):
     assert stopped.code is Code.NO_STATE
 
 
-def test_estop_stops_and_refuses_until_released(one):
-    estop = one.ros.client.create_publisher(Bool, 'estop', LATCHED)
+@pytest.mark.parametrize('quality', [LATCHED, 1, qos_profile_sensor_data])
+def test_a_press_ends_what_is_under_way_and_the_driver_keeps_it(one, quality):
+    estop = one.ros.client.create_publisher(Bool, 'estop', quality)
+    wait_until(estop.get_subscription_count)
     one.send_actuation(MIDDLE)
     wait_until(lambda: one.held(MIDDLE))
     estop.publish(Bool(data=True))
     wait_until(lambda: one.planner._stream.stopped)
+    one.driver.state = ActuatorState.ESTOP
+    wait_until(lambda: one.seen(ActuatorState.ESTOP, ''))
+    no_targets_for_a_while()
     one.send_actuation(START)
     wait_until(lambda: 'DEVICE_FAULT' in one.target_status()[0])
-    estop.publish(Bool(data=False))
-    wait_until(lambda: not one.planner._estop)
     assert one.planner._stream.phase is Phase.IDLE
-    one.driver.owner = ''
+    one.driver.state = ActuatorState.ACTIVE
     wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
     no_targets_for_a_while()
     one.send_actuation(START)
     wait_until(lambda: one.held(START))
-
-
-def test_an_estop_that_was_released_while_nobody_listened_is_forgotten(one):
-    estop = one.ros.client.create_publisher(Bool, 'estop', LATCHED)
-    estop.publish(Bool(data=True))
-    wait_until(lambda: one.planner._estop)
-    one.ros.do(one.planner, one.planner.trigger_deactivate)
-    one.ros.do(one.ros.client, one.ros.client.destroy_publisher, estop)  # who pressed has gone
-    wait_until(lambda: not one.actuation_topic.get_subscription_count())
-    one.ros.do(one.planner, one.planner.trigger_activate)
-    wait_until(lambda: one.actuation_topic.get_subscription_count())
-    wait_until(lambda: one.planner._feedback.fresh())
-    one.send_actuation(MIDDLE)
-    wait_until(lambda: one.held(MIDDLE))
 
 
 def test_a_stream_that_ended_by_an_error_says_so_and_refuses_targets(one, monkeypatch):

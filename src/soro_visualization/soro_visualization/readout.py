@@ -21,7 +21,7 @@ DEVICE_STATES = {
     0: ('UNCONFIGURED', '#888888', 'no device answers'),
     1: ('INACTIVE', '#888888', 'not armed'),
     2: ('ACTIVE', '#2b8a3e', ''),
-    3: ('SAFE', '#e67700', 'safe action; a new target takes over again'),
+    3: ('SAFE', '#e67700', 'outputs made safe; "Clear" after a stop, then a new target'),
     4: ('FAULT', '#c92a2a', 'latched: clear the fault'),
     5: ('ESTOP', '#c92a2a', 'latched: release the emergency stop, then clear the fault'),
 }

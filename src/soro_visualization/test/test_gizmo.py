@@ -46,7 +46,7 @@ def shown(**of):
 @pytest.mark.parametrize(
     'end',
     [
-        button('STOP'), button('Release'), button('Clear fault'),
+        button('STOP'), button('Release'), button('Clear'),
         shown(actuators=replace(STATE, stops=1)),
         shown(actuators=replace(STATE, device_state=FAULT)),
         shown(actuators=replace(STATE, source='/arm/other')), shown(silent=True),

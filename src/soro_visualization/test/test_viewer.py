@@ -110,7 +110,7 @@ def test_a_slider_follows_what_is_applied_and_sends_nothing_by_itself(arm):
 
 @pytest.mark.parametrize(
     ('label', 'asked'),
-    [('STOP', 'stop'), ('Release', 'release'), ('Clear fault', 'clear_fault')],
+    [('STOP', 'stop'), ('Release', 'release'), ('Clear', 'clear_fault')],
 )
 def test_what_ends_a_target_on_the_page_ends_what_the_sliders_hold(arm, label, asked):
     viewer, page, noted = arm

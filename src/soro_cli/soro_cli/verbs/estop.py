@@ -15,11 +15,12 @@ EPILOG = """\
 Unlike soro stop there is no ramp (pressures are vented, motors lose power), and nothing is
 accepted until the stop is released (soro estop --release) and cleared (soro stop --clear). Without
 --namespace or --robot it is pressed for ALL robots that are found; --release needs the name where
-several run. Robots launched later know nothing of it. A robot whose device is lost counts as not
-confirmed. This is a convenience, not a safety function: use the emergency stop of the hardware for
+several run, and is refused while a publisher that is still there (a button) presses. Robots launched
+later know nothing of it; one that is launched again remembers. A robot whose device is lost counts
+as not confirmed. This is a convenience, not a safety function: use the emergency stop of the hardware for
 that.
 """
-ANSWER = 10.0  # s
+RELEASE, RENDERER = 'driver/release_estop', 'haptic_renderer/release_estop'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,16 +39,18 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_cli.every_driver import conclude, drivers, HARDWARE, LATECOMERS, nobody
     from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
+    from soro_cli.service_round import ANSWER
     from soro_cli.tables import note
 
-    wanted, release = wanted_namespace(arguments), arguments.release
+    wanted = wanted_namespace(arguments)
     with RosSession() as session:
-        button = _Button(session, not release)
-        if release:
-            running = session.settled(lambda: drivers(session), wanted)
-            found = [choose_namespace(arguments, running)]
-            button.push(found)
+        if arguments.release:
+            offering = session.settled(lambda: session.offering(RELEASE), wanted)
+            found = {choose_namespace(arguments, offering)}
+            done, failed = _release(session, *found)
+            problem = f'NOT released: {"; ".join(failed)}' if failed else ''
         else:
+            button = _Button(session)
             found = session.settled(
                 lambda: button.push(s for s in drivers(session) if wanted in ('', s)),
                 wanted, LATECOMERS,
@@ -55,22 +58,38 @@ def run(arguments: argparse.Namespace) -> int:
             if not found:
                 where = wanted or 'any namespace'
                 raise nobody(session, f'there is no driver under {where}')
-        session.spin_until(button.obeyed, ANSWER)
-        done, doubts = button.outcome()
-    problem = f'NOT confirmed within {ANSWER:g} s: {", ".join(doubts)}' if doubts else ''
-    conclude(done, problem, arguments.json, f'. If a robot moves, {HARDWARE}')
+            session.spin_until(button.obeyed, ANSWER)
+            done, doubts = button.outcome()
+            problem = f'NOT confirmed within {ANSWER:g} s: {", ".join(doubts)}' if doubts else ''
+    remedy = '' if arguments.release else f'. If a robot moves, {HARDWARE}'
+    conclude(done, problem, arguments.json, remedy)
     if not arguments.json:
-        here = f' -n {found[0].lstrip("/") or "/"}' if len(found) == 1 else ' -n NAME'
-        before = '' if release else f'soro estop --release{here}, then '
+        here = f' -n {min(found).lstrip("/") or "/"}' if len(found) == 1 else ' -n NAME'
+        before = '' if arguments.release else f'soro estop --release{here}, then '
         note(f'to go on: {before}soro stop --clear{here}')
     return 0
 
 
-class _Button:
-    """Publishes ``estop`` for robots and watches their drivers obey."""
+def _release(session: Any, space: str) -> tuple[list[str], list[str]]:
+    """Have the driver, and a renderer beside it, forget presses of whoever has gone."""
+    from soro_cli.service_round import ANSWER, ServiceRound
 
-    def __init__(self, session: Any, pressed: bool) -> None:
-        self._session, self._pressed = session, pressed
+    done, failed = [], []
+    for service in (RELEASE, RENDERER):
+        if space not in session.offering(service):
+            continue
+        round_ = ServiceRound(session, service, space)
+        session.spin_until(lambda: bool(round_.ask()) and round_.answered, ANSWER)
+        well, wrong = round_.outcome()
+        done, failed = done + well, failed + wrong
+    return done, failed
+
+
+class _Button:
+    """Presses ``estop`` of robots and watches their drivers obey."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
         self._publishers: dict[str, Any] = {}
         self._states: dict[str, Any] = {}  # of the drivers, as last heard
 
@@ -92,7 +111,7 @@ class _Button:
             node.create_subscription(ActuatorState, f'{begin}/actuator_state', heard, LOSSY)
             publisher = node.create_publisher(Bool, f'{begin}/estop', LATCHED)
             # Latched: who is only being connected gets it too.
-            publisher.publish(Bool(data=self._pressed))
+            publisher.publish(Bool(data=True))
             self._publishers[space] = publisher
         return set(self._publishers)
 
@@ -108,15 +127,8 @@ class _Button:
     def outcome(self) -> tuple[list[str], list[str]]:
         """Return what is done, and the robots of which that is not confirmed."""
         doubts = self._doubts()
-        done = [f'{s}: {self._word(s)}' for s in sorted(self._publishers) if s not in doubts]
+        done = [f'{s}: emergency stop' for s in sorted(self._publishers) if s not in doubts]
         return done, [f'{space}{why}' for space, why in sorted(doubts.items())]
-
-    def _word(self, space: str) -> str:
-        if self._pressed:
-            return 'emergency stop'
-        from soro_driver.driver_report import LOST
-
-        return f'released; {LOST if self._lost(space) else "outputs stay safe until cleared"}'
 
     def _doubts(self) -> dict[str, str]:
         """Return the robots of which it is not confirmed, and what their drivers say."""
@@ -127,10 +139,9 @@ class _Button:
         found = {}
         for space in self._publishers:
             state = self._states.get(space)
-            # A released driver stays in ESTOP until it is cleared: that it lives is all there is.
-            if state is None or (self._pressed and state.device_state != ActuatorState.ESTOP):
+            if state is None or state.device_state != ActuatorState.ESTOP:
                 found[space] = ''
-            elif self._pressed and self._lost(space):
+            elif self._lost(space):
                 found[space] = f' (latched; {LOST})'
         return found
 

@@ -142,8 +142,10 @@ def _send(
 ) -> int:  # fmt: skip
     import time
 
+    from soro_mechanics.status import Code
+
     from soro_cli.errors import CliError
-    from soro_cli.motion import ACTIVE, MotionWatch
+    from soro_cli.motion import ACTIVE, ESTOP, MotionWatch
     from soro_cli.ros_session import DISCOVERY, TIMED_OUT
 
     def there() -> bool:
@@ -160,6 +162,8 @@ def _send(
         )
     if not watch.ready(DISCOVERY) and not arguments.no_wait:
         raise CliError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
+    if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
+        raise CliError(f'not moved: {watch.reasons()[0]}', Code.NOT_ACTIVE)
     publisher.publish(message)
     start = time.monotonic()
     if arguments.no_wait:

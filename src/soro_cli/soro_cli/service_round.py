@@ -1,0 +1,50 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A service without arguments, called of one robot or of all that are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ANSWER = 10.0  # s
+
+
+class ServiceRound:
+    """One service of one robot or of all, each asked as soon as it is found."""
+
+    def __init__(self, session: Any, service: str, wanted: str) -> None:
+        self._session, self._service, self._wanted = session, service, wanted
+        self._clients: dict[str, Any] = {}
+        self._futures: dict[str, Any] = {}
+
+    def ask(self) -> set[str]:
+        """Ask who has not been asked yet and can be reached; return everybody found so far."""
+        from std_srvs.srv import Trigger
+
+        for space in self._session.offering(self._service):
+            if space not in self._clients and self._wanted in ('', space):
+                self._clients[space] = self._session.node.create_client(
+                    Trigger, f'{space.rstrip("/")}/{self._service}'
+                )
+        for space, client in self._clients.items():
+            if space not in self._futures and client.service_is_ready():
+                self._futures[space] = client.call_async(Trigger.Request())
+        return set(self._clients)
+
+    @property
+    def answered(self) -> bool:
+        """Whether everybody found has answered."""
+        return all(s in self._futures and self._futures[s].done() for s in self._clients)
+
+    def outcome(self) -> tuple[list[str], list[str]]:
+        """Return what those said who did it, and what is wrong with the others."""
+        done, failed = [], []
+        for space in sorted(self._clients):
+            future = self._futures.get(space)
+            if future is None or not future.done():
+                failed.append(f'{space}: {self._service} did not answer within {ANSWER:g} s')
+            elif future.result().success:
+                done.append(f'{space}: {future.result().message or "done"}')
+            else:
+                failed.append(f'{space}: {future.result().message or "refused"}')
+        return done, failed

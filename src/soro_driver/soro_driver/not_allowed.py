@@ -1,0 +1,16 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The refusal of what the present state does not allow."""
+
+from __future__ import annotations
+
+from soro_mechanics.errors import SoroError
+from soro_mechanics.status import Code
+
+
+class NotAllowed(SoroError):
+    """The state does not allow what was asked; the message says what to do first."""
+
+    def __init__(self, message: str, code: Code = Code.NOT_ACTIVE) -> None:
+        super().__init__(message)
+        self.code = code
