@@ -102,12 +102,12 @@ class SafetyState:
             self._cause = ''
 
     def lost(self, reason: str) -> None:
-        """Note that the device does not answer; it will have to be armed again.
+        """Note that the device does not answer; one that was armed waits for a person then.
 
         What is latched stays its own cause: the reason names both.
         """
         if self._armed:
-            self.latches.count()
+            self.latches.stop(f'device lost: {reason}')
         self._connected, self._armed, self._safe = False, False, False
         self._loss = reason
         if not self.faults and not self._estop_latched:

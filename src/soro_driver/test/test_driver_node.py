@@ -198,9 +198,7 @@ def test_a_press_that_is_released_while_nobody_listens_is_heard(driver):
     executor.add_node(driver)
     try:
         wait_until(lambda: executor.spin_once(timeout_sec=0.1) or driver._latches.estop)
-        wait_until(
-            lambda: executor.spin_once(timeout_sec=0.1) or not driver._latches.pressed_by()
-        )
+        wait_until(lambda: executor.spin_once(timeout_sec=0.1) or not driver._latches.pressed_by())
         wait_until(lambda: driver._loop.safety.state is DeviceState.ESTOP)
     finally:
         executor.remove_node(driver)

@@ -30,11 +30,12 @@ def test_an_emergency_stop_does_not_hide_that_the_device_is_lost(rig, events):
     for event in events:
         event(rig)
     tick = rig.tick()
-    assert tick.state is DeviceState.ESTOP and tick.faults == Fault.COMMUNICATION
+    held = Fault.STOPPED if lose in events else Fault(0)  # lost while it was armed
+    assert tick.state is DeviceState.ESTOP and tick.faults == Fault.COMMUNICATION | held
     assert tick.reason.startswith('emergency stop; ') and 'cable' in tick.reason
     status = device_status(rig.loop, None)
     assert (status.level, status.message) == (Level.ERROR, UNSURE)
-    assert status.values['faults'] == f'{Fault.COMMUNICATION:#010x}'
+    assert status.values['faults'] == f'{Fault.COMMUNICATION | held:#010x}'
     assert status.values['not_made_safe'] == 'fake 1'
 
 
@@ -44,7 +45,7 @@ def test_an_emergency_stop_of_a_device_that_came_back_is_confirmed(rig):
     press(rig)
     rig.device.fail.clear()
     tick = rig.tick(60)
-    assert tick.state is DeviceState.ESTOP and not tick.faults
+    assert tick.state is DeviceState.ESTOP and tick.faults == Fault.STOPPED
     assert tick.reason == 'emergency stop'
     assert device_status(rig.loop, None).message.startswith('emergency stop: release it')
 

@@ -258,7 +258,9 @@ class ViewerPanel:
             self.sliders.on_taken_away = taken_away
             rest = gui.add_button('All to rest')
             release = gui.add_button('Release', hint='the planner commands nothing any more')
-            clear = gui.add_button('Clear', hint='a stop or a fault (driver/clear_fault): moves nothing')
+            clear = gui.add_button(
+                'Clear', hint='a stop or a fault (driver/clear_fault): moves nothing'
+            )
 
         @rest.on_click
         async def _(event: Any) -> None:

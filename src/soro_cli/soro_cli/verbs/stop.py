@@ -19,6 +19,7 @@ moves the robot again before soro stop --clear, and then only a new target does.
 convenience, not a safety function: use the emergency stop of the hardware for that.
 """
 
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
@@ -41,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     with RosSession() as session:
         if arguments.clear:
             found = session.settled(lambda: session.offering('driver/clear_fault'), wanted)
-            round_ = ServiceRound(session, 'driver/clear_fault', choose_namespace(arguments, found))
+            round_ = ServiceRound(
+                session, 'driver/clear_fault', choose_namespace(arguments, found)
+            )
         else:
             round_ = ServiceRound(session, 'driver/stop', wanted)
             found = session.settled(round_.ask, wanted, LATECOMERS)
