@@ -31,6 +31,11 @@ class ServiceRound:
                 self._futures[space] = client.call_async(Trigger.Request())
         return set(self._clients)
 
+    def carry_out(self) -> tuple[list[str], list[str]]:
+        """Ask, and wait for the answers; return the `outcome`."""
+        self._session.spin_until(lambda: bool(self.ask()) and self.answered, ANSWER)
+        return self.outcome()
+
     @property
     def answered(self) -> bool:
         """Whether everybody found has answered."""

@@ -15,10 +15,10 @@ EPILOG = """\
 Unlike soro stop there is no ramp (pressures are vented, motors lose power), and nothing is
 accepted until the stop is released (soro estop --release) and cleared (soro stop --clear). Without
 --namespace or --robot it is pressed for ALL robots that are found; --release needs the name where
-several run, and is refused while a publisher that is still there (a button) presses. Robots launched
-later know nothing of it; one that is launched again remembers. A robot whose device is lost counts
-as not confirmed. This is a convenience, not a safety function: use the emergency stop of the hardware for
-that.
+several run, and is refused while a publisher that is still there (a button) presses. Robots that
+are launched later know nothing of it; one that is launched again remembers. A robot whose device
+is lost counts as not confirmed. This is a convenience, not a safety function: use the emergency
+stop of the hardware for that.
 """
 RELEASE, RENDERER = 'driver/release_estop', 'haptic_renderer/release_estop'
 
@@ -72,16 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _release(session: Any, space: str) -> tuple[list[str], list[str]]:
     """Have the driver, and a renderer beside it, forget presses of whoever has gone."""
-    from soro_cli.service_round import ANSWER, ServiceRound
+    from soro_cli.service_round import ServiceRound
 
     done, failed = [], []
     for service in (RELEASE, RENDERER):
-        if space not in session.offering(service):
-            continue
-        round_ = ServiceRound(session, service, space)
-        session.spin_until(lambda: bool(round_.ask()) and round_.answered, ANSWER)
-        well, wrong = round_.outcome()
-        done, failed = done + well, failed + wrong
+        if space in session.offering(service):
+            well, wrong = ServiceRound(session, service, space).carry_out()
+            done, failed = done + well, failed + wrong
     return done, failed
 
 

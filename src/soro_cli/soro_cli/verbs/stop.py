@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         '--clear', action='store_true',
-        help='clear a stop, lost commands or a latched fault, so that new targets are accepted; moves '
-        'to no target, what is still under pressure is vented',
+        help='clear a stop, lost commands or a latched fault, so that new targets are accepted; '
+        'moves to no target, what is still under pressure is vented',
     )  # fmt: skip
     add_robot_options(parser, offline=False, default='all robots; with --clear the one that runs')
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_cli.every_driver import conclude, HARDWARE, LATECOMERS, nobody
     from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
-    from soro_cli.service_round import ANSWER, ServiceRound
+    from soro_cli.service_round import ServiceRound
     from soro_cli.tables import note
 
     wanted = wanted_namespace(arguments)
@@ -50,8 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = session.settled(round_.ask, wanted, LATECOMERS)
             if not found:
                 raise nobody(session, f'nobody offers {wanted}/driver/stop')
-        session.spin_until(lambda: bool(round_.ask()) and round_.answered, ANSWER)
-    done, failed = round_.outcome()
+        done, failed = round_.carry_out()
     remedy = '' if arguments.clear else f'. If a robot moves, {HARDWARE}'
     conclude(done, f'NOT done: {"; ".join(failed)}' if failed else '', arguments.json, remedy)
     if len(done) > 1:
