@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 import ctypes
+from functools import partial
 import json
 from pathlib import Path
 import shutil
@@ -23,7 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from soro_mechanics.missing_package import import_package
-from soro_node.parent_death import die_with_parent
+from soro_node.parent_death import until_parent_dies
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 START = 60.0  # s, for the browser
@@ -47,12 +48,12 @@ def find_browser() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
-def _humble() -> None:
+def _humble(prepare: Callable[[], None]) -> None:
     """End with the parent, and never get ahead of it: without the capability to raise a priority.
 
     Chromium gives its GPU process a nice value of -8 where it may, as it may for root.
     """
-    die_with_parent()
+    prepare()
     if _prctl is not None:
         _prctl(_CAPABILITY_DROP, _CAPABILITY_NICE, 0, 0, 0)  # refused to those who lack it anyway
 
@@ -76,11 +77,12 @@ class Page:
         self, browser: str, address: str, size: tuple[int, int] = (1280, 800), niceness: int = 0
     ) -> None:  # fmt: skip
         self._folder = tempfile.TemporaryDirectory(prefix='soro-page-', ignore_cleanup_errors=True)
+        prepare = until_parent_dies()
         self._process = subprocess.Popen(
             ['nice', '-n', str(niceness), browser, *FLAGS, f'--user-data-dir={self._folder.name}',
              f'--window-size={size[0]},{size[1]}', 'about:blank'],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            preexec_fn=_humble if niceness > 0 else die_with_parent,
+            preexec_fn=partial(_humble, prepare) if niceness > 0 else prepare,
         )  # fmt: skip
         self._number = 0
         self.requests: list[str] = []

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+import os
 from pathlib import Path
 from typing import Any
+
+from soro_node.parent_death import LAUNCHER
 
 from soro_cli.launch_runner.supervision import worst_exit_code
 
@@ -30,6 +33,7 @@ def run_real_launch(file: Path, arguments: Mapping[str, str]) -> int:
 
     from launch import LaunchDescription, LaunchService
 
+    os.environ[LAUNCHER] = str(os.getpid())  # also where no file of ours is included
     codes: list[int] = []
 
     def note_exit(event: Any, context: Any) -> None:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from types import TracebackType
 
-from soro_node.parent_death import own_group_until_parent_dies
+from soro_node.parent_death import until_parent_dies
 from std_srvs.srv import Trigger
 
 from soro_cli.errors import CliError
@@ -57,7 +57,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
             self.process = subprocess.Popen(
                 [sys.executable, '-m', 'soro_cli.main', 'launch', *self._words],
                 env=self._environment, stdin=subprocess.DEVNULL, stdout=file,
-                stderr=subprocess.STDOUT, preexec_fn=own_group_until_parent_dies,
+                stderr=subprocess.STDOUT, preexec_fn=until_parent_dies(own_group=True),
             )  # fmt: skip
         return self
 

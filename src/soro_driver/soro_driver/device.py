@@ -106,6 +106,10 @@ class DeviceLost(DeviceError):
         super().__init__(message, Fault.COMMUNICATION)
 
 
+class DeviceInUse(DeviceError):
+    """Another process has the device."""
+
+
 class DeviceTimeout(DeviceError):
     """One call did not end in time.
 

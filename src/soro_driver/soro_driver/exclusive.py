@@ -10,7 +10,7 @@ from pathlib import Path
 import re
 import tempfile
 
-from soro_driver.device import DeviceError
+from soro_driver.device import DeviceError, DeviceInUse
 
 LOOPBACK = ('localhost', '127.0.0.1', '::1', '[::1]')
 
@@ -40,8 +40,10 @@ class ExclusiveUse:
 
         Raises
         ------
+        DeviceInUse
+            Another process has it; its process id is in the message.
         DeviceError
-            Another process has it; its process id is in the message. Or the lock cannot be taken.
+            The lock cannot be taken.
         """
         if self._file >= 0:
             return
@@ -54,7 +56,7 @@ class ExclusiveUse:
         except OSError:
             owner = os.pread(file, 32, 0).decode(errors='replace').strip() or 'unknown'
             os.close(file)
-            raise DeviceError(f'{self._resource} is in use by process {owner}') from None
+            raise DeviceInUse(f'{self._resource} is in use by process {owner}') from None
         os.ftruncate(file, 0)
         os.pwrite(file, f'{os.getpid()}\n'.encode(), 0)
         self._file = file

@@ -22,17 +22,20 @@ from soro_node.diagnostics import Diagnostics, Level
 from soro_node.estop_input import EstopInput, UNKNOWN
 from soro_node.inbox import Inbox
 from soro_node.lifecycle import GuardedLifecycleNode
+from soro_node.main import ending
 from soro_node.main import run as run_node
 from soro_node.parameters import ParameterTable
+from soro_node.parent_death import launcher_lives
 from soro_node.qos import COMMANDS
 from soro_node.robot_binding import read_description
 from soro_node.user_data import user_data_folder
 from std_srvs.srv import Trigger
 
 from soro_driver import devices
+from soro_driver.autostart import Autostart
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
-from soro_driver.device import Device, DeviceError, DeviceLost, DeviceState, DeviceTimeout
+from soro_driver.device import Device, DeviceError, DeviceState
 from soro_driver.driver_messages import flex_message, stamp_nanoseconds, state_message
 from soro_driver.driver_parameters import PARAMETERS
 from soro_driver.driver_report import left_unsafe, LOST, report, Status
@@ -45,10 +48,6 @@ from soro_driver.tick import Tick
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
 REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
-STARTING = 60.0  # s that a device which answers may take until it is ready; muscles are vented
-RETRY_PERIOD = 0.1  # s, while autostart waits for the device
-CALM_LOOKS = 5  # readings in time, one after the other, before autostart goes on
-CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
 COMMAND_TOPIC = 'actuator_command'
 STOPPED = 'stopped by driver/stop'
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
@@ -78,7 +77,6 @@ class DriverNode(GuardedLifecycleNode):
         self._loop: ControlLoop | None = None
         self._inlet: CommandInlet | None = None
         self._gate: CommandGate | None = None
-        self._connected: ControlLoop | None = None
         self._left: ControlLoop | None = None  # by a clean-up or an end
         self._unsafe: set[str] = set()  # devices, of all its loops
         self._ended = False
@@ -87,6 +85,7 @@ class DriverNode(GuardedLifecycleNode):
             self.get_logger().error('emergency stop of before the start: it is still latched')
         self._wanted = False  # active by a person's or the launch's will; it may have fallen
         self._failure: BaseException | None = None
+        self.refusal: SoroError | None = None  # of the last configuration or activation
         self._last_state = DeviceState.UNCONFIGURED
         self._diagnostics = Diagnostics(self)
         # The state is published in every lifecycle state, so not by a managed publisher.
@@ -98,28 +97,30 @@ class DriverNode(GuardedLifecycleNode):
         self._estop = EstopInput(self, self._on_estop)
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._report_timer = self.create_timer(
-            self.report_period, self._on_change, clock=self._steady
+            self.report_period, self._on_change, clock=self.steady
         )
-        self._retry_timer: Any = None
-        self._retry_until = self._starting_until = 0.0
-        self._calm = 0
-        self._last_look = 0.0
+        self._starting = Autostart(self, self.get_namespace(), self._table.connect_timeout)
         self._diagnostics.report('device', Level.WARN, 'not configured')
 
     # Lifecycle --------------------------------------------------------------------------------
 
     def configure(self) -> None:
         """Read the robot file, connect, and begin to publish the state; nothing moves."""
-        loop, self._connected = self._connected or self._connect(), None
-        self._loop = loop
-        self._cancel_retry()
+        self.refusal = None
+        self._starting.by_hand()
+        try:
+            loop = self._loop = self._starting.release() or self.connect()
+        except SoroError as error:
+            self.refusal = error
+            raise
         if self._latches.estop:
             loop.estop()
         loop.start()
 
-    def _connect(self) -> ControlLoop:
+    def connect(self) -> ControlLoop:
+        """Return a loop whose device has answered; nothing moves, nothing ticks yet."""
         if self._left is not None and self._left.running:
             raise NotAllowed('the device has not been given back yet; try again', Code.BUSY)
         values = self._table.values()
@@ -168,16 +169,26 @@ class DriverNode(GuardedLifecycleNode):
 
     def activate(self) -> None:
         """Arm the device; the first command must start where the robot is."""
-        self._running_loop().arm()
+        self.refusal = None
+        self._starting.by_hand()
+        try:
+            if ending() or not launcher_lives():
+                raise NotAllowed('this process is ending: not armed')
+            self._running_loop().arm()
+        except SoroError as error:
+            self.refusal = error
+            raise
         self._wanted = True
 
     def deactivate(self) -> None:
         """Make the outputs safe."""
+        self._starting.by_hand()
         self._wanted = False
         self._running_loop().disarm()
 
     def cleanup(self) -> None:
         """Make the outputs safe and give the device back."""
+        self._starting.by_hand()
         loop, self._loop, self._inlet = self._loop, None, None
         self._wanted = False
         if loop is not None:
@@ -197,9 +208,9 @@ class DriverNode(GuardedLifecycleNode):
     def make_safe(self) -> None:
         """Make the outputs safe, close the device, and say so; the process ends after this."""
         self.active = False
-        self._cancel_retry()
-        self._left = loop = self._loop or self._connected or self._left
-        self._loop = self._connected = None
+        self._starting.cancel()
+        self._left = loop = self._loop or self._starting.release() or self._left
+        self._loop = None
         if loop is None:
             return
         loop.shutdown(EXIT_TIMEOUT)
@@ -207,66 +218,41 @@ class DriverNode(GuardedLifecycleNode):
         self.get_logger().info(self._report_rest())
 
     def autostart(self) -> bool:
-        """Configure and activate once; a device that is still starting is waited for."""
+        """Configure and activate once, as soon as that can be done; whether it is done now.
+
+        Raises
+        ------
+        CannotStart
+            It never can be, and a launcher waits for it.
+        """
         self._wanted = True
-        self._retry_until = time.monotonic() + self._table.connect_timeout
-        self._starting_until = time.monotonic() + STARTING
-        if self._wait_for_device():
-            return False
-        return super().autostart()
+        return self._starting.begin()
 
-    def _wait_for_device(self) -> bool:
-        """Connect; whether the device is not ready yet and is going to be tried again.
+    @property
+    def device_answers(self) -> bool:
+        """Whether the device is connected."""
+        return self._loop is not None and self._loop.safety.connected
 
-        Everything else that is wrong is left for `configure` to find and report.
-        """
-        reason = 'it is still starting'
+    def arm_when_cleared(self) -> None:
+        """Let driver/clear_fault arm what could not be armed at start: a person sees to it."""
+        self._wanted = True
+
+    def _bring_up(self, response: Trigger.Response) -> Trigger.Response:
+        """Configure, and arm where the driver starts by itself: a person asks for it."""
+        starts = bool(self._table.autostart)
         try:
-            self._connected = self._connected or self._connect()
-            ready = self._connected.ready()
-            if ready and self._is_calm(self._connected):
-                return False
-            if not ready:  # it answers, and needs its time
-                self._retry_until = max(self._retry_until, self._starting_until)
-        except (DeviceLost, DeviceTimeout) as error:
-            reason, self._calm = str(error), 0
-            if self._connected is not None and isinstance(error, DeviceLost):
-                self._connected.shutdown()
-                self._connected = None
-        except SoroError:
-            return False
-        if time.monotonic() > self._retry_until:
-            return False
-        if self._retry_timer is None:
-            self.get_logger().info(f'waiting for the device: {reason}')
-            self._retry_timer = self.create_timer(RETRY_PERIOD, self._retry, clock=self._steady)
-        return True
-
-    def _is_calm(self, loop: ControlLoop) -> bool:
-        """Whether the device has answered in time for a while.
-
-        The nodes of a robot start together. While they load, a small machine may keep driver and
-        device waiting longer than the feedback may be old; a robot armed then would be lost at
-        once, and must not come back by itself.
-        """
-        patience = CALM_SHARE * loop.settings.feedback_timeout
-        begin = time.monotonic()
-        late = begin - self._last_look > RETRY_PERIOD + patience
-        loop.device.read()
-        slow = time.monotonic() - begin > patience
-        self._calm = 0 if late or slow else self._calm + 1
-        self._last_look = begin
-        return self._calm >= CALM_LOOKS
-
-    def _retry(self) -> None:
-        if self._loop is None and not self._wait_for_device():
-            self._cancel_retry()
-            super().autostart()
-
-    def _cancel_retry(self) -> None:
-        """Wait for the device no longer: the driver is configured, by a person too, or ends."""
-        if self._retry_timer is not None:
-            self._retry_timer.cancel()
+            self._starting.begin(starts)
+        except SoroError as error:
+            response.success, response.message = False, str(error)
+            return response
+        response.success = not self._starting.reason
+        if self._starting.reason:
+            response.message = self._starting.text
+        elif self._starting.pending:
+            response.message = 'starting'
+        else:
+            response.message = 'active: send a new target' if self.active else 'configured'
+        return response
 
     # Messages ---------------------------------------------------------------------------------
 
@@ -353,6 +339,7 @@ class DriverNode(GuardedLifecycleNode):
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._loop is None:
             self._latches.stop(STOPPED)
+            self._starting.cancel(STOPPED)
             unsafe = left_unsafe(self._left)
             response.success = not unsafe
             response.message = f'not configured: {unsafe or "nothing moves"}'
@@ -387,15 +374,13 @@ class DriverNode(GuardedLifecycleNode):
         return response
 
     def _clear_unconfigured(self, response: Trigger.Response) -> Trigger.Response:
-        """Clear what was latched while there was no device; there is nothing to arm."""
+        """Clear what was latched while there was no device, and look for the device again."""
         try:
             self._latches.clear()
         except SoroError as error:
             response.success, response.message = False, str(error)
-        else:
-            response.success = False
-            response.message = 'cleared, but not configured: configure and activate the driver'
-        return response
+            return response
+        return self._bring_up(response)
 
     def _arm_again(self) -> bool:
         """Arm what was active before it fell or was stopped; False when that did not work."""
@@ -446,12 +431,14 @@ class DriverNode(GuardedLifecycleNode):
             raise RuntimeError('the control loop has ended') from self._failure
         loop = self._loop
         if loop is None:
-            if self._left is not None:
+            if self._left is not None or self._starting.reason:
                 self._report_rest()
             return
         for status in self.statuses(loop):
-            level = Level(int(status.level))
-            self._diagnostics.report(status.name, level, status.message, **status.values)
+            level, message = Level(int(status.level)), status.message
+            if status.name == 'device' and level is Level.OK and self._starting.reason:
+                level, message = Level.WARN, f'inactive: outputs safe; {self._starting.text}'
+            self._diagnostics.report(status.name, level, message, **status.values)
         if self.active and not loop.safety.armed:
             self.get_logger().error(f'deactivated: {loop.safety.reason or loop.safety.state.name}')
             self.trigger_deactivate()
@@ -465,6 +452,9 @@ class DriverNode(GuardedLifecycleNode):
             level, message = Level.ERROR, f'{what}; {unsafe}'
         elif self._ended:
             level, message = Level.OK, 'ended, outputs safe'
+        elif self._starting.reason:
+            level = Level.ERROR if self._starting.overdue else Level.WARN
+            message = f'not configured; {self._starting.text}'
         else:
             level, message = Level.WARN, 'not configured'
         self._diagnostics.report('device', level, message)

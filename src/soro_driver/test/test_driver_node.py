@@ -178,12 +178,12 @@ def test_configured_by_hand_while_it_waits_for_the_device_it_keeps_its_commands(
     assert driver.trigger_cleanup() is SUCCESS
     assert not driver.autostart()  # it looks at the device for a while
     assert driver.trigger_configure() is SUCCESS
-    assert driver._retry_timer.is_canceled()
+    assert not driver._starting.pending
     assert driver._inlet is driver._loop.law
     driver.memory.fail['open'] = DeviceLost('in use by process 1')
-    driver._retry()
+    driver._starting.look()
     with pytest.raises(DeviceLost):
-        driver._connect()
+        driver.connect()
     assert driver._inlet is driver._loop.law and driver._gate is driver._loop.gate
 
 

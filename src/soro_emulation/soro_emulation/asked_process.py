@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 from soro_mechanics.errors import SoroError
-from soro_node.parent_death import OWN_GROUP
+from soro_node.parent_death import die_with_parent, OWN_GROUP
 
 
 class AskedProcess:
@@ -34,7 +34,7 @@ class AskedProcess:
     def __init__(self, module: str, robot_file: str, device: str) -> None:
         ours, theirs = os.pipe(), os.pipe()
         environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
-        arguments = [robot_file, device, str(theirs[0]), str(ours[1])]
+        arguments = [str(os.getpid()), robot_file, device, str(theirs[0]), str(ours[1])]
         self._process = subprocess.Popen(
             [sys.executable, '-m', module, *arguments],
             env=environment,
@@ -65,10 +65,13 @@ def answer(
     serve : callable
         Gets robot file, device, questions and answers.
     arguments : sequence of str
-        Robot file, device, two file descriptors; those of the process by default.
+        Process id of the emulator, robot file, device, two file descriptors; those of the process
+        by default.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    robot_file, device, read_from, write_to = arguments or sys.argv[1:]
+    parent, robot_file, device, read_from, write_to = arguments or sys.argv[1:]
+    # The end of the pipes would be noticed only after what is being computed or compiled.
+    die_with_parent(signal.SIGKILL, int(parent))
     questions = Connection(int(read_from), writable=False)
     answers = Connection(int(write_to), readable=False)
     try:

@@ -263,7 +263,7 @@ class HapticRenderer(DriverNode):
     def _reload(self) -> str:
         """Build the model anew and give it to the loop; return what is to say about it."""
         self._haptics = None  # whoever connects from now on reads the file
-        loop, control = self._loop or self._connected, self._control
+        loop, control = self._loop or self._starting.connected, self._control
         if loop is None or control is None:
             raise NotActive(f'{self._source} is not configured; then it will read the file')
         haptics = self._load(strict=True)

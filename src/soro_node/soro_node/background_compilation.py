@@ -111,9 +111,7 @@ class BackgroundCompilation:
 
 def main(parent: int, file: str, models: Sequence[str]) -> None:
     """Compile at low priority what is not compiled yet, and end with the node that asked."""
-    die_with_parent(signal.SIGTERM)
-    if os.getppid() != parent:  # it has ended before
-        return
+    die_with_parent(signal.SIGTERM, parent)
     os.nice(LEAST_PRIORITY)
     for model in models:
         robot = load_robot(file, model)

@@ -14,6 +14,8 @@ import signal
 from types import FrameType
 from typing import NoReturn
 
+from soro_node.parent_death import end_with_launcher
+
 
 def end_signals() -> tuple[signal.Signals, ...]:
     """Return the signals that end a node in order.
@@ -29,6 +31,7 @@ def import_and_run(module: str, **arguments: str) -> None:
     """Import a module of a node and call its `main`, which has signal handlers of its own."""
     for number in end_signals():
         signal.signal(number, _leave)
+    end_with_launcher()
     importlib.import_module(module).main(**arguments)
 
 

@@ -41,7 +41,7 @@ from soro_mechanics.kernel_cache import use_kernel_cache
 
 from soro_node.early_start import end_signals
 from soro_node.middleware import set_middleware
-from soro_node.parent_death import die_with_parent
+from soro_node.parent_death import die_with_parent, end_with_launcher, launcher
 from soro_node.single_executor import SingleExecutor
 
 # Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
@@ -86,6 +86,11 @@ class StopSignals:
             signal.signal(number, self._handle)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, name='signals', daemon=True).start()
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come."""
+        return self._asked or self.stop.done()
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -145,6 +150,11 @@ def interruptible() -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if _signals is None else _signals.interruptible()
 
 
+def ending() -> bool:
+    """Whether this process has been told to end: nothing is armed any more."""
+    return _signals is not None and _signals.asked
+
+
 def spin(executor: Executor, stop: Future) -> None:
     """Execute callbacks until a future is done or the context is shut down.
 
@@ -179,7 +189,8 @@ def run(
         Default: the command line.
     driver : bool
         The process moves something: signals interrupt its start only where it says so
-        (`interruptible`), nothing cuts `make_safe` short, and it ends with its parent.
+        (`interruptible`), nothing cuts `make_safe` short; started by hand, it ends with its
+        parent.
     niceness : int
         How far the process stands back where the processor is short: `ASIDE` for what computes,
         `LAST` for what only shows; what a device waits for does not.
@@ -189,7 +200,8 @@ def run(
     set_middleware()
     sys.setswitchinterval(SWITCH_INTERVAL)
     os.nice(niceness)  # before the middleware makes its threads
-    if driver:
+    end_with_launcher()
+    if driver and launcher() is None and signal.SIGHUP in end_signals():  # not under nohup
         die_with_parent(signal.SIGTERM)
     safety = Safety()
     _signals = signals = StopSignals(not driver, lambda: _end_without_main_thread(safety))

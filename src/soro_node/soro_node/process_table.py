@@ -34,6 +34,22 @@ class ProcessTable:
         """Return the processes that a process has started and not lost, sorted."""
         return sorted(self._children.get(pid, []))
 
+    def descendants(self, pid: int) -> list[int]:
+        """Return everything below a process."""
+        found = self.children(pid)
+        for child in found:
+            found.extend(self.children(child))
+        return found
+
+    @staticmethod
+    def command(pid: int) -> list[str]:
+        """Return the command line of a process; empty when it has ended."""
+        try:
+            words = Path(f'/proc/{pid}/cmdline').read_bytes()
+        except OSError:
+            return []
+        return words.decode(errors='replace').split('\0')[:-1]
+
     def own_seconds(self, pid: int) -> float:
         """Return the processor time of a process alone [s]."""
         return self._seconds(pid, OWN_TIMES)

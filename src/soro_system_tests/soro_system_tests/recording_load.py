@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from soro_cli.bag_reader import BagReader
-from soro_node.parent_death import die_with_parent
+from soro_node.parent_death import until_parent_dies
 from soro_node.process_table import ProcessTable
 
 from soro_system_tests.launched_robot import launched_robot
@@ -183,7 +183,7 @@ def recorder(bag: Path, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
         '--duration', str(seconds), '--json',
     ]  # fmt: skip
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=die_with_parent
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=until_parent_dies()
     ) as process:
         try:
             yield process

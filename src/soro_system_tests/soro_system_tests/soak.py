@@ -28,7 +28,7 @@ from typing import Any
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.catalogue import robot_files
 from soro_mechanics.robot_file import read_robot_file
-from soro_node.parent_death import die_with_parent
+from soro_node.parent_death import until_parent_dies
 
 from soro_system_tests.launched_robot import launched_robot
 from soro_system_tests.process_figures import left_segments, SHARED
@@ -133,7 +133,7 @@ def start(name: str, number: int, arguments: argparse.Namespace, file: Path) -> 
         str(arguments.together), '--result', str(file),
     ]  # fmt: skip
     return subprocess.Popen(
-        command, env=environment, start_new_session=True, preexec_fn=die_with_parent
+        command, env=environment, start_new_session=True, preexec_fn=until_parent_dies()
     )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import sys
 import tempfile
 
+from soro_node.parent_death import LAUNCHER
+
 from soro_cli.launch_runner.arguments import declared_arguments
 from soro_cli.launch_runner.evaluation import plan_launch
 from soro_cli.launch_runner.output import LaunchOutput, log_folder
@@ -65,8 +67,11 @@ def describe_arguments(file: Path, environment: Mapping[str, str]) -> str:
 
 
 def _for_processes(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the processes: lines appear at once, in colour on a terminal."""
-    prepared = dict(environment)
+    """Return the environment of the processes.
+
+    They know their launcher; lines appear at once, in colour on a terminal.
+    """
+    prepared = {**environment, LAUNCHER: str(os.getpid())}
     prepared.setdefault('PYTHONUNBUFFERED', '1')
     if sys.stdout.isatty():
         prepared.setdefault('RCUTILS_COLORIZED_OUTPUT', '1')

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from soro_cli.launch_runner.context import Context
-from soro_cli.launch_runner.packages import NotFound, package_share
+from soro_cli.launch_runner.packages import NotFound, package_executable, package_share
 from soro_cli.launch_runner.substitution_text import (
     Call,
     LONGEST_SHOWN,
@@ -124,6 +124,11 @@ def _package_share(context: Context, name: Text) -> str:
     return str(package_share(evaluate(name, context), context.environment))
 
 
+def _package_executable(context: Context, executable: Text, package: Text) -> str:
+    names = evaluate(package, context), evaluate(executable, context)
+    return str(package_executable(*names, context.environment))
+
+
 def _folder(context: Context) -> str:
     included = context.folder_of_last_include
     if included is not None and included != context.folder:
@@ -203,6 +208,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., str], int, int]] = {
     'var': (_variable, 1, 2),
     'env': (_environment, 1, 2),
     'find-pkg-share': (_package_share, 1, 1),
+    'exec-in-pkg': (_package_executable, 2, 2),
     'dirname': (_folder, 0, 0),
     'equals': (_equals, 2, 2),
     'not-equals': (_not_equals, 2, 2),

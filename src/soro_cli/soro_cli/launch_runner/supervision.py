@@ -13,7 +13,7 @@ import subprocess
 import time
 from typing import Any, IO
 
-from soro_node.parent_death import own_group_until_parent_dies
+from soro_node.parent_death import until_parent_dies
 
 from soro_cli.launch_runner.node_plan import ProcessPlan
 from soro_cli.signal_handlers import handled
@@ -57,7 +57,7 @@ class ManagedProcess:
         self.child = subprocess.Popen(
             self.plan.command, env=self.plan.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            preexec_fn=own_group_until_parent_dies,
+            preexec_fn=until_parent_dies(own_group=True),
         )  # fmt: skip
 
     def send(self, number: signal.Signals) -> None:
