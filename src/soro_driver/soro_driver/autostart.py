@@ -84,6 +84,11 @@ class Autostart:
         return self.phase is not Phase.OFF
 
     @property
+    def found(self) -> bool:
+        """Whether the device has answered, and only needs its time."""
+        return self.pending and self.connected is not None
+
+    @property
     def text(self) -> str:
         """Why the driver is not up, in full; empty: it is, or nobody wants it to be."""
         if not self.reason:
@@ -194,7 +199,7 @@ class Autostart:
                 self.reason = ''
                 return True
             else:
-                self.reason = 'it does not answer in time yet: this computer is busy'
+                self.reason = 'whether it answers in time is being watched'
         except DeviceError as error:
             self._missing(error, now)
         except SoroError as error:

@@ -37,21 +37,29 @@ def check(arguments: Mapping[str, str]) -> None:
     if model and model not in robot.models:
         raise UnknownName('model', model, robot.models, Code.UNKNOWN_MODEL)
     settings = read_driver_settings(robot)
-    emulated = arguments.get('use_emulator', 'true').lower() in ('true', '1')
+    emulated = _is_true(arguments, 'use_emulator')
     endpoint = derive(arguments.get('namespace', ''), settings.device) if emulated else None
     devices.load(settings.device).from_section(settings.section, robot, endpoint)
     if arguments.get('emulator_log'):
         _check_writable(Path(arguments['emulator_log']))
+    displays = arguments.get('rviz_config', '')
+    if _is_true(arguments, 'rviz') and not Path(displays).is_file():
+        raise InvalidInput('rviz_config', displays, 'a file of RViz that exists')
     if arguments.get('nodes'):
         for file in sorted(Path(arguments['nodes']).glob('*.yaml')):
             _check_parameters(file)
+
+
+def _is_true(arguments: Mapping[str, str], name: str) -> bool:
+    return arguments.get(name, '').lower() in ('true', '1')
 
 
 def _check_writable(file: Path) -> None:
     folder = file.absolute().parent
     while not folder.exists():  # the emulator makes folders that are missing
         folder = folder.parent
-    if file.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
+    wrong = file.is_dir() or not folder.is_dir()
+    if wrong or not os.access(file if file.exists() else folder, os.W_OK):
         raise InvalidInput('emulator_log', str(file), 'a file that can be written')
 
 

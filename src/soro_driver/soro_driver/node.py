@@ -245,7 +245,7 @@ class DriverNode(GuardedLifecycleNode):
         except SoroError as error:
             response.success, response.message = False, str(error)
             return response
-        response.success = not self._starting.reason
+        response.success = self._starting.found or not self._starting.reason
         if self._starting.reason:
             response.message = self._starting.text
         elif self._starting.pending:

@@ -16,7 +16,7 @@ from soro_system_tests.injections import DEVICES, Injection, INJECTIONS
 
 PAGE = Path('docs/reliability.md')
 EVIDENCE = Path('out/reliability/evidence.jsonl')
-TITLES = ('Soak', 'Fault matrix')  # in this order
+TITLES = ('Soak', 'Launchers that end before their time', 'Fault matrix')  # in this order
 Attempts = dict[str, list[dict[str, Any]]]
 HEAD = """# Reliability
 

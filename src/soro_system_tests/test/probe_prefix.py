@@ -47,8 +47,15 @@ for _ in range(1000):  # nobody leaves before all have come: one of them may end
 """
 
 
-def install_probe_packages(folder: Path) -> Path:
-    """Install the packages into a folder and return the prefix."""
+def install_probe_packages(folder: Path, check: Path | None = None) -> Path:
+    """Install the packages into a folder and return the prefix.
+
+    Parameters
+    ----------
+    folder : path
+    check : path, optional
+        The real program that checks arguments; without it one that agrees to everything.
+    """
     prefix = folder / 'prefix'
     (folder / 'records').mkdir()
     for package in (PACKAGE, *ROBOT_PACKAGES, 'soro_bringup', 'soro_description'):
@@ -62,12 +69,21 @@ def install_probe_packages(folder: Path) -> Path:
     for package, name in ((PACKAGE, 'probe'), *ROBOT_PACKAGES.items()):
         (nodes / f'{name}.yaml').write_text(f'/**/{name}: {{ros__parameters: {{rate: 1.0}}}}\n')
         _install_probe(prefix / 'lib' / package / name, folder / 'records')
+    if check is None:  # some cases name robots that are nowhere
+        _install_script(prefix / 'lib' / 'soro_driver' / 'check_launch', '#!/bin/sh\n')
+    else:
+        (prefix / 'lib' / 'soro_driver' / 'check_launch').symlink_to(check)
     return prefix
 
 
 def _install_probe(path: Path, records: Path) -> None:
     path.parent.mkdir(parents=True)
-    path.write_text(_PROBE.format(python=sys.executable, watched=WATCHED, folder=str(records)))
+    text = _PROBE.format(python=sys.executable, watched=WATCHED, folder=str(records))
+    _install_script(path, text)
+
+
+def _install_script(path: Path, text: str) -> None:
+    path.write_text(text)
     path.chmod(0o755)
 
 
