@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     with RosSession() as session:
         button = _Button(session, not release)
         if release:
-            running = session.settled(lambda: drivers(session), wanted)
+            running = session.found_at_rest(lambda: drivers(session), wanted)
             found = [choose_namespace(arguments, running)]
             button.push(found)
         else:
