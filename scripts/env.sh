@@ -54,6 +54,7 @@ if [ -d "$_soro_root/install" ]; then
 fi
 _soro_prepend PATH "$_soro_venv/bin"
 _soro_prepend PATH "$_soro_root/install/soro_cli/lib/soro_cli"
+_soro_prepend PATH "$SORO_WORKSPACE/scripts/bin"
 VIRTUAL_ENV="$_soro_venv"
 export PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH LD_LIBRARY_PATH VIRTUAL_ENV
 

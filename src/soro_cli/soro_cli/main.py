@@ -11,22 +11,75 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import contextlib
 import difflib
+import errno
 from importlib.metadata import entry_points, EntryPoint
 import json
 import os
 import re
 import sys
+from typing import Any
 
 from soro_cli.errors import CliError
+from soro_cli.interrupts import INTERRUPTED, Interrupts, no_more_interrupts
 
 GROUP = 'soro_cli.verb'
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+# What an output fails with: nobody reads, no space, over a quota or limit, broken, closed.
+OUTPUT_LOST = (
+    errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF,
+)  # fmt: skip
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 only on success."""
-    words = list(sys.argv[1:] if words is None else words)
+    for name in ('stdout', 'stderr'):  # closed by whoever called: nobody wants to read it
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, 'w', encoding='utf-8'))  # noqa: SIM115
+    with Interrupts() as interrupts:
+        try:
+            interrupts.let_through()
+            code = _command(list(sys.argv[1:] if words is None else words))
+            sys.stdout.flush()
+        except SystemExit as ended:  # argparse has explained itself
+            code = _flushed(ended.code if isinstance(ended.code, int) else 1)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except OSError as error:
+            code = _output_lost(error)
+        except Exception:
+            if not interrupts.came:
+                raise
+            code = INTERRUPTED  # a module that was interrupted while it was loaded says otherwise
+    return code
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _output_lost(error)
+    return code
+
+
+def _output_lost(error: OSError) -> int:
+    """Say that what was printed did not arrive; return the exit code.
+
+    Raises
+    ------
+    OSError
+        It is another error.
+    """
+    if error.filename is not None or error.errno not in OUTPUT_LOST:
+        raise error
+    # What is still buffered fails again at exit, and Python would complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return 0  # the reader (head, less) has had enough
+    return _fail(f'the output cannot be written: {error.strerror}', 1, as_json=False)
+
+
+def _command(words: list[str]) -> int:
     verbs = {point.name: point for point in entry_points(group=GROUP)}
     if not words or words[0] in ('-h', '--help', 'help'):
         print(_overview(verbs))
@@ -42,7 +95,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     verb = point.load()
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f'soro {name}', description=verb.SUMMARY, epilog=getattr(verb, 'EPILOG', None),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
@@ -53,12 +106,6 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         return int(verb.run(arguments))
     except CliError as error:
         return _fail(str(error), error.code, as_json)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader (head, less) has had enough; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         # A folder or file that was named cannot be read or written; anything else is our bug.
         if error.filename is None:
@@ -71,6 +118,14 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         return _fail(str(error), int(error.code), as_json)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that does not hide that its help could not be written."""
+
+    def print_help(self, file: Any = None) -> None:
+        """Print what the options mean."""
+        print(self.format_help(), end='', file=file)
+
+
 def _shielded(word: str) -> str:
     """Keep argparse from taking a negative quantity (-10mm) for an option."""
     return f' {word}' if re.match(r'-[.\d]', word) else word
@@ -79,7 +134,8 @@ def _shielded(word: str) -> str:
 def _fail(message: str, code: int, as_json: bool) -> int:
     if as_json:
         print(json.dumps({'error_code': code, 'error_message': message}))
-    print(f'soro: {message}', file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print(f'soro: {message}', file=sys.stderr)
     return 2 if code == 2 else 1
 
 
@@ -91,4 +147,6 @@ def _overview(verbs: dict[str, EntryPoint]) -> str:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    result = main()
+    no_more_interrupts()
+    sys.exit(result)

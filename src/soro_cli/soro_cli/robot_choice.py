@@ -58,11 +58,23 @@ def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
         None runs, or several do and none was named.
     """
     from soro_cli.ros_session import RosSession
+    from soro_cli.tables import note
 
+    wanted = wanted_namespace(arguments)
     with RosSession() as session:
-        found = session.running_robots(wanted_namespace(arguments))
-        namespace = choose_namespace(arguments, found)
-        yield RunningRobot(namespace, _description(namespace, session), session)
+        if wanted:
+            namespace = choose_namespace(arguments, session.running_robots(wanted))
+            description = _description(namespace, session)
+        else:
+            # One whose solver has not started yet, or has died, counts as well.
+            def robots() -> set[str]:
+                return session.solvers() | session.offering('driver/stop')
+
+            namespace = choose_namespace(arguments, session.found_at_rest(robots))
+            description = _description(namespace, session)
+            choose_namespace(arguments, sorted(robots()))  # meanwhile another may have come
+            note(f'soro: the one robot that runs: {namespace}')
+        yield RunningRobot(namespace, description, session)
 
 
 def wanted_namespace(arguments: argparse.Namespace) -> str:
@@ -111,7 +123,7 @@ def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str
     if wanted:
         raise CliError(f'no robot runs under {wanted}; running: {listing}', UNKNOWN_NAME)
     if len(found) > 1:
-        raise CliError(f'several robots run; choose one with --namespace: {listing}')
+        raise CliError(f'several robots run; choose one with --namespace: {listing}', UNKNOWN_NAME)
     return found[0]
 
 

@@ -22,7 +22,9 @@ from soro_cli.errors import CliError
 
 SOLVER = 'kinematics_solver'
 DISCOVERY = 5.0  # s; on one machine every node is found within half a second, unless it is busy
-SETTLED = 0.3  # s without a new robot: all have been found
+SETTLED = 1.0  # s in which no node comes or goes: all robots have been found
+LONGEST = 4.0 * DISCOVERY  # s until nothing comes or goes any more
+OWN_NODES = 'soro_cli_'  # of commands like this one, which come and go all the time
 SLICE = 0.05  # s, longest time a Ctrl-C waits
 TIMED_OUT, CANCELED = 204, 400  # ErrorCode
 
@@ -35,7 +37,7 @@ class RosSession(AbstractContextManager['RosSession']):
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self.node: Node = rclpy.create_node(
-            f'soro_cli_{os.getpid()}', context=self._context, start_parameter_services=False,
+            f'{OWN_NODES}{os.getpid()}', context=self._context, start_parameter_services=False,
             enable_rosout=False,
         )  # fmt: skip
         self._executor = SingleExecutor(context=self._context)
@@ -64,9 +66,52 @@ class RosSession(AbstractContextManager['RosSession']):
         return True
 
     def running_robots(self, wanted: str = '') -> list[str]:
-        """Return the namespaces in which a kinematics solver lives, sorted; see `settled`."""
-        names = self.node.get_node_names_and_namespaces
-        return self.settled(lambda: {space for name, space in names() if name == SOLVER}, wanted)
+        """Return the namespaces in which a kinematics solver lives, sorted.
+
+        As soon as `wanted` is among them; else when discovery has settled, see `found_at_rest`.
+        """
+        return self.found_at_rest(self.solvers, wanted)
+
+    def solvers(self) -> set[str]:
+        """Return the namespaces in which a kinematics solver is seen now."""
+        return {space for space, name in self._nodes() if name == SOLVER}
+
+    def _nodes(self) -> set[tuple[str, str]]:
+        """Return namespace and name of every node that is seen now, commands left out."""
+        nodes = self.node.get_node_names_and_namespaces()
+        return {(space, name) for name, space in nodes if not name.startswith(OWN_NODES)}
+
+    def found_at_rest(self, look: Callable[[], set[str]], wanted: str = '') -> list[str]:
+        """Look for namespaces until discovery has settled, and return them, sorted.
+
+        A robot of which one node is seen may have others under way, so that no node at all may
+        have come or gone for `SETTLED`. Returns as soon as `wanted` is among them.
+
+        Raises
+        ------
+        CliError
+            Nodes come and go without an end: which robots run cannot be said.
+        """
+        found: set[str] = set()
+        seen: object = None
+        last_change = start = time.monotonic()
+        while True:
+            found, nodes = look(), self._nodes()
+            now = time.monotonic()
+            if (found, nodes) != seen:
+                seen, last_change = (set(found), nodes), now
+            if wanted in found:
+                break
+            quiet = now - last_change > SETTLED
+            if quiet and (found and not wanted or now - start > DISCOVERY):
+                break
+            if now - start > LONGEST:
+                raise CliError(
+                    f'nodes come and go since {LONGEST:g} s, so that it is not certain which robots '
+                    'run; name one with --namespace', TIMED_OUT,
+                )  # fmt: skip
+            self._executor.spin_once(timeout_sec=SLICE)
+        return sorted(found)
 
     def offering(self, service: str) -> set[str]:
         """Return the namespaces in which a service such as ``driver/stop`` is offered now."""
@@ -76,12 +121,11 @@ class RosSession(AbstractContextManager['RosSession']):
             if name.endswith(f'/{service}') and self.node.count_services(name)  # not clients alone
         }
 
-    def settled(
-        self, look: Callable[[], set[str]], wanted: str = '', pause: float = SETTLED
-    ) -> list[str]:
+    def settled(self, look: Callable[[], set[str]], wanted: str, pause: float) -> list[str]:
         """Look for namespaces again and again and return them, sorted.
 
-        Returns as soon as `wanted` is among them, else when no more have come for a while [s].
+        For what is done to each of them as it is found. Returns as soon as `wanted` is among them,
+        else when no more have come for a while [s].
         """
         found: set[str] = set()
         last_change = start = time.monotonic()

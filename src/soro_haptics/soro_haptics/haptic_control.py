@@ -21,6 +21,7 @@ from soro_mechanics.configuration import Array
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.haptic_loop import HapticLoop
 from soro_mechanics.rendering import LET_GO
+from soro_mechanics.stable_limits import StableLimits
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import VirtualEnvironment
 
@@ -36,10 +37,11 @@ RESTART_PERIOD = 1.0  # s between attempts to find a lost model again
 
 @dataclass
 class Haptics:
-    """What belongs to one calibration of one device: loop and guard."""
+    """What belongs to one calibration of one device: loop and guard, and what it may render."""
 
     loop: HapticLoop
     guard: SensorGuard
+    limits: StableLimits
 
 
 class HapticControl(Law):

@@ -3,6 +3,7 @@
 """Parameters of the haptic renderer: those of a driver, and how the hand is sensed and served."""
 
 from soro_driver.driver_parameters import PARAMETERS as DRIVER_PARAMETERS
+from soro_mechanics.hand_impedance import HANDS
 from soro_mechanics.virtual_environment import PRESETS
 from soro_node.frames import FROM_NAMESPACE
 from soro_node.parameters import Parameter
@@ -54,7 +55,14 @@ PARAMETERS = (
         minimum=0.0, maximum=1.0, read_only=True,
     ),
     Parameter(
-        'energy', 0.3, 'J', 'the motors may give the hand this much more than it gave',
+        'expected_hand', 'fingertip', '', 'softest hand that will hold the handle: stiffness and '
+        'damping that would ring on it are not rendered, whatever is asked; none: a handle that '
+        'is let go of',
+        choices=tuple(HANDS), read_only=True,
+    ),
+    Parameter(
+        'energy', 0.02, 'J', 'the motors may give the hand this much more than it gave; more lets '
+        'an object be pressed harder before it yields, and a ringing last longer',
         minimum=1e-3, maximum=10.0, read_only=True,
     ),
     Parameter(

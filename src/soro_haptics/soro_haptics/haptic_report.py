@@ -47,10 +47,12 @@ def sensor_status(control: HapticControl) -> Status:
 
 def rendering_status(control: HapticControl) -> Status:
     """Say what is rendered, and what the energy monitor counted."""
-    law = control.haptics.loop.law
+    law, limits = control.haptics.loop.law, control.haptics.limits
     monitor = law.monitor
     values: dict[str, Any] = {
         'environment': words_of(law.environment), 'touched': law.environment.touched,
+        'expected_hand': limits.hand, 'stiffest_N_per_m': limits.stiffness,
+        'stiffest_Nm_per_rad': limits.rotational_stiffness,
         'energy_received_J': monitor.received, 'energy_lowest_J': monitor.lowest,
         'energy_left_J': monitor.left, 'steps_limited': monitor.limited,
     }  # fmt: skip

@@ -49,7 +49,8 @@ def make_haptics(
     from soro_mechanics.rendering import rendering_setup
     from soro_mechanics.robot import Robot
     from soro_mechanics.sensing import sensing_setup
-    from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
+    from soro_mechanics.stable_limits import stable_limits
+    from soro_mechanics.virtual_environment import published_environment
 
     robot = Robot(description, 'network')
     if len(values['gravity']):
@@ -60,16 +61,20 @@ def make_haptics(
     if calibration is not None:
         deviation = np.array([calibration.sensor(name).deviation for name in names])
     rate = np.array([a.rate for a in description.actuators])
+    rendering = rendering_setup(
+        period, device.motor_limits(), rate, time_constant=values['time_constant'],
+        speed_time_constant=values['speed_time_constant'], energy=values['energy'],
+    )  # fmt: skip
+    limits = stable_limits(device, rendering, values['expected_hand'])
+    environment, _ = limits.environment(published_environment(values['environment'], np.eye(4)))
     loop = HapticLoop(
         device,
         sensing_setup(
             device.ports, values['encoder_deviation'], deviation, values['force_deviation']
         ),
-        rendering_setup(
-            period, device.motor_limits(), rate, time_constant=values['time_constant'],
-            speed_time_constant=values['speed_time_constant'], energy=values['energy'],
-        ),
-        VirtualEnvironment(published_environment(values['environment'], np.eye(4))),
+        rendering,
+        environment,
     )  # fmt: skip
     loop.run_once()
-    return Haptics(loop, SensorGuard(loop.law.sensing, names, calibration, period))
+    guard = SensorGuard(loop.law.sensing, names, calibration, period)
+    return Haptics(loop, guard, limits)

@@ -234,18 +234,25 @@ class HapticRenderer(DriverNode):
         request: SetVirtualEnvironment.Request,
         response: SetVirtualEnvironment.Response,
     ) -> SetVirtualEnvironment.Response:
-        """Replace the environment; nothing but that: a stop is cleared by driver/clear_fault."""
-        environment = VirtualEnvironment(objects_from_messages(request.objects))
+        """Replace the environment; nothing but that: a stop is cleared by driver/clear_fault.
+
+        What is rendered of an object that asks for more than the limits is in `error_message`.
+        """
+        objects = objects_from_messages(request.objects)
+        VirtualEnvironment(objects)  # what is wrong with it is said first, in any state
         loop = self._loop
         if loop is None or self._control is None or not self.active:
             first = f'driver/clear_fault, then {self._source}/clear_fault'
             remedy = f'after a fault or a stop call {first}' if self._topics else 'see diagnostics'
             raise NotActive(f'{self._source} is not active; {remedy}')
+        environment, limited = self._control.haptics.limits.environment(objects)
         if loop.safety.state is DeviceState.SAFE:
             first = f'{self._source if self._topics else "driver"}/clear_fault'
             raise NotActive(f'{loop.safety.reason}: look why, then call {first}')
         loop.between_ticks(lambda: self._control.replace_environment(environment))
-        self.get_logger().info(f'environment: {words_of(environment)}')
+        response.error_message = limited
+        said = f'; {limited}' if limited else ''
+        self.get_logger().info(f'environment: {words_of(environment)}{said}')
         return response
 
     def _on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

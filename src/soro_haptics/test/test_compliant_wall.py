@@ -13,9 +13,10 @@ from soro_haptics.studies.compliant_wall import (
     swing,
 )
 from soro_haptics.studies.compliant_wall_section import compliant_section, CompliantWalls
-from soro_haptics.studies.moving_bench import LIGHT_GRIP, MovingBench
+from soro_haptics.studies.moving_bench import MovingBench
 from soro_haptics.studies.rendering_experiments import natural
 from soro_haptics.studies.virtual_bench import SOFTER, VirtualBench
+from soro_mechanics.hand_impedance import LIGHT_GRIP
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

@@ -7,17 +7,13 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import eigh
-from soro_haptics.studies.moving_bench import (
-    FINGERTIP,
-    FIRM_GRIP,
-    hand,
-    LIGHT_GRIP,
-    MovingBench,
-    NO_HAND,
-)
+from soro_haptics.studies.moving_bench import MovingBench
 from soro_haptics.studies.virtual_bench import BenchSetup
 from soro_haptics.studies.z_width import comes_to_rest, limit, NO_MONITOR, one_direction
-from soro_haptics.studies.z_width_theory import (
+from soro_mechanics.hand_impedance import FINGERTIP, FIRM_GRIP, hand, LIGHT_GRIP, NO_HAND
+from soro_mechanics.handle_dynamics import handle_mass, modal_damping
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.linear_haptic_loop import (
     admittance_limit,
     colgate_limit,
     OneDirection,
@@ -25,8 +21,6 @@ from soro_haptics.studies.z_width_theory import (
     spectral_radius,
     STIFFEST,
 )
-from soro_mechanics.handle_dynamics import handle_mass, modal_damping
-from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.rendering import natural_stiffness
 from soro_mechanics.virtual_environment import ContactFeel, Control, Shape, VirtualObject
 

@@ -16,6 +16,7 @@ from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.rendering import HapticLaw, rendering_setup, RenderingSetup
 from soro_mechanics.robot import Robot
 from soro_mechanics.sensing import Sensing, sensing_setup, SensingSetup
+from soro_mechanics.stable_limits import stable_limits
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
 
@@ -107,4 +108,6 @@ def compile_haptics(robot: Robot) -> None:
     device = HapticDevice(robot)
     forces = np.array([10.0, 10.0, 10.0, 0.5, 0.5])
     sensing = sensing_setup(device.ports, 1e-4, 1e-4, forces)
-    HapticLoop(device, sensing, rendering_setup(2e-3, device.motor_limits(), 1.0)).run_once()
+    rendering = rendering_setup(2e-3, device.motor_limits(), 1.0)
+    stable_limits(device, rendering, 'none')
+    HapticLoop(device, sensing, rendering).run_once()

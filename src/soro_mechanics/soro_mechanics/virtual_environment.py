@@ -182,6 +182,8 @@ class VirtualEnvironment:
         ANGLE_LIMIT measures from its orientation; LINE, CIRCLE, WALL and BOX hold it where they
         have a rotational stiffness. Default: the axes of base_link.
     feel : ContactFeel, optional
+    surface_damping : sequence of float, optional
+        Of the surface of each object, where that is not the `damping` along it [N s/m].
 
     Attributes
     ----------
@@ -195,6 +197,7 @@ class VirtualEnvironment:
         objects: Sequence[VirtualObject] = (),
         neutral: ArrayLike | None = None,
         feel: ContactFeel | None = None,
+        surface_damping: Sequence[float] | None = None,
     ) -> None:
         names = [o.name for o in objects]
         for name in names:
@@ -205,8 +208,10 @@ class VirtualEnvironment:
         self._shapes = np.array([o.shape for o in objects], np.int64)
         self._controls = np.array([o.control for o in objects], np.int64)
         self._frames = np.array([o.pose for o in objects]).reshape(n, 4, 4)
+        across = [o.damping for o in objects] if surface_damping is None else surface_damping
         self._numbers = np.array(
-            [[*o.size, o.stiffness, o.rotational_stiffness, o.damping] for o in objects]
+            [[*o.size, o.stiffness, o.rotational_stiffness, o.damping, b]
+             for o, b in zip(objects, across, strict=True)]
         ).reshape(n, kernels.NUMBERS)
         self._state = np.zeros((n, kernels.STATE))
         self._neutral = np.eye(4) if neutral is None else pose_array('neutral', neutral)

@@ -20,7 +20,8 @@ HYBRID, ADMITTANCE = 0, 1
 
 # Columns of `numbers`, one row per object.
 SIZE, STIFFNESS, ROTATIONAL, DAMPING = 0, 3, 4, 5
-NUMBERS = 6
+SURFACE_DAMPING = 6  # across the surface, `DAMPING` is along it
+NUMBERS = 7
 
 # Entries of `feel`: how contact begins and ends, and how an admittance slides.
 LINEAR_MARGIN, ANGULAR_MARGIN, RELEASE_FORCE, RELEASE_TORQUE, DEFAULT_DAMPING = 0, 1, 2, 3, 4
@@ -184,7 +185,7 @@ def _surface(frame, axis, side, depth, angular, number, state, slot, wrench, spe
         return count
     state[CONTACT + slot] = side
     stiffness = number[ROTATIONAL if angular else STIFFNESS]
-    drag = 0.0 if angular else number[DAMPING] * _along(work, speed)
+    drag = 0.0 if angular else number[SURFACE_DAMPING] * _along(work, speed)
     if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
         drag = min(drag, max(stiffness * depth, 0.0))
     goal = _spring(depth, stiffness, drag, force)
@@ -196,7 +197,7 @@ def _fixed_axis(frame, axis, position, number, wrench, speed, rows, targets, for
     """Add the row that holds one coordinate of a frame at zero."""
     _direction(frame, axis, False, work)
     force = _along(work, wrench)
-    drag = number[DAMPING] * _along(work, speed)
+    drag = number[SURFACE_DAMPING] * _along(work, speed)
     goal = _spring(-position, number[STIFFNESS], drag, force)
     return _add(rows, targets, forces, count, work, goal, force)
 

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = wanted_namespace(arguments)
     with RosSession() as session:
         if arguments.release:
-            offering = session.settled(lambda: session.offering(RELEASE), wanted)
+            offering = session.found_at_rest(lambda: session.offering(RELEASE), wanted)
             found = {choose_namespace(arguments, offering)}
             done, failed = _release(session, *found)
             problem = f'NOT released: {"; ".join(failed)}' if failed else ''

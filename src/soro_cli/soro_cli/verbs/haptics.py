@@ -20,7 +20,8 @@ examples:
   soro haptics free
 
 The environment is replaced at once; that is refused while the hand touches it. After `soro stop`
-this arms the device again.
+this arms the device again. What would ring on the softest hand that is expected (parameter
+expected_hand of the renderer) is rendered softer, and that is said.
 """
 # As soro_mechanics.virtual_environment.PRESETS, which would load numba for the help text.
 ENVIRONMENTS = ('free', 'hold', 'wall', 'box', 'line', 'circle', 'angle')
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from soro_cli.errors import CliError
     from soro_cli.robot_choice import running_robot
-    from soro_cli.tables import print_json
+    from soro_cli.tables import note, print_json
     from soro_msgs.srv import SetVirtualEnvironment
 
     with running_robot(arguments) as robot:
@@ -56,9 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
         reply = robot.session.call(SetVirtualEnvironment, name, request)
     if reply.error_code:
         raise CliError(reply.error_message, reply.error_code)
+    limited = reply.error_message
     if arguments.json:
-        print_json({'error_code': 0, 'error_message': '', 'objects': [o.name for o in objects]})
+        names = [o.name for o in objects]
+        print_json({'error_code': 0, 'error_message': '', 'objects': names, 'limited': limited})
     else:
+        if limited:
+            note(f'soro: {limited}')
         print(', '.join(f'{o.name} ({o.control.name.lower()})' for o in objects) or 'free space')
     return 0
 

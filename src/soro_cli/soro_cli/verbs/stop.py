@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from soro_cli.robot_choice import add_robot_options
 
@@ -41,7 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = wanted_namespace(arguments)
     with RosSession() as session:
         if arguments.clear:
-            found = session.settled(lambda: session.offering('driver/clear_fault'), wanted)
+            offering = partial(session.offering, 'driver/clear_fault')
+            found = session.found_at_rest(offering, wanted)
             round_ = ServiceRound(
                 session, 'driver/clear_fault', choose_namespace(arguments, found)
             )

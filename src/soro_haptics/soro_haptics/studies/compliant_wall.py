@@ -14,12 +14,14 @@ import math
 
 import numpy as np
 from scipy.integrate import trapezoid
+from soro_mechanics.hand_impedance import HandImpedance
 from soro_mechanics.rendering import natural_stiffness
+from soro_mechanics.stable_limits import MOTOR_LAG
 from soro_mechanics.virtual_environment import frame_at, Shape, VirtualObject
 
-from soro_haptics.studies.moving_bench import HandImpedance, MovingBench
+from soro_haptics.studies.moving_bench import MovingBench
 from soro_haptics.studies.rendering_experiments import MakeBench, natural, slope
-from soro_haptics.studies.virtual_bench import BenchSetup, MOTOR_LAG, SOFTER, VirtualBench
+from soro_haptics.studies.virtual_bench import BenchSetup, SOFTER, VirtualBench
 
 MakeMoving = Callable[[Sequence[VirtualObject], BenchSetup, HandImpedance], MovingBench]
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from soro_mechanics.hand_impedance import LIGHT_GRIP
+
 from soro_haptics.studies.compliant_wall import (
     Bounced,
     Cycled,
@@ -16,7 +18,6 @@ from soro_haptics.studies.compliant_wall import (
     run_into,
     swing,
 )
-from soro_haptics.studies.moving_bench import LIGHT_GRIP
 from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.rendering_experiments import MakeBench
 

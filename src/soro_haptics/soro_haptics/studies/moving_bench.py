@@ -12,54 +12,22 @@ linearisation that scheme never creates energy, whatever its step: it conserves
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from soro_mechanics.configuration import Array
 from soro_mechanics.flex_calibration import FlexCalibration
 from soro_mechanics.flex_signal import FlexSignal
+from soro_mechanics.hand_impedance import HandImpedance, NO_HAND
 from soro_mechanics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.rendering import natural_stiffness
 from soro_mechanics.robot import Robot
+from soro_mechanics.stable_limits import DAMPING_RATIO, MOTOR_LAG
 from soro_mechanics.virtual_environment import VirtualObject
 
-from soro_haptics.studies.virtual_bench import BenchSetup, MOTOR_LAG, VirtualBench
+from soro_haptics.studies.virtual_bench import BenchSetup, VirtualBench
 
-# Part of critical damping of every mode of the legs, assumed: printed flexible polymer.
-DAMPING_RATIO = 0.05
 STEP = 1e-4  # s, of the integration: a fiftieth of the fastest mode's period
 LONGEST = 2e-3  # s between two solutions of the nonlinear model
-
-
-@dataclass(frozen=True)
-class HandImpedance:
-    """A hand on the handle: mass, damping and stiffness in the five directions, all assumed.
-
-    Attributes
-    ----------
-    name : str
-    mass : ndarray, shape (5,) [kg, kg m^2]
-    damping : ndarray, shape (5,) [N s/m, N m s/rad]
-    stiffness : ndarray, shape (5,) [N/m, N m/rad]
-    """
-
-    name: str
-    mass: Array
-    damping: Array
-    stiffness: Array
-
-
-def hand(name: str, mass: float, damping: float, stiffness: float) -> HandImpedance:
-    """Return a hand that is alike in all translations; turns with the lever of a grip, 6 cm."""
-    lever = np.array([1.0, 1.0, 1.0, 0.06**2, 0.06**2])
-    return HandImpedance(name, mass * lever, damping * lever, stiffness * lever)
-
-
-# Orders of magnitude of what is published about fingers and hands that hold a handle.
-NO_HAND = hand('nobody', 0.0, 0.0, 0.0)
-FINGERTIP = hand('fingertip', 0.01, 1.0, 50.0)
-LIGHT_GRIP = hand('light grip', 0.05, 3.0, 200.0)
-FIRM_GRIP = hand('firm grip', 0.15, 8.0, 800.0)
 
 
 class MovingBench(VirtualBench):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from soro_mechanics.configuration import Array
 from soro_mechanics.flex_calibration import CalibrationReport
+from soro_mechanics.hand_impedance import HandImpedance
 from soro_mechanics.robot import Robot
 from soro_mechanics.virtual_environment import Control, VirtualObject
 
@@ -21,7 +22,7 @@ from soro_haptics.studies.compliant_wall_section import (
     CompliantWalls,
     press_compliant_walls,
 )
-from soro_haptics.studies.moving_bench import HandImpedance, MovingBench
+from soro_haptics.studies.moving_bench import MovingBench
 from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.rendering_experiments import (
     angle_limit,

@@ -32,13 +32,13 @@ from soro_mechanics.lie import so3_log
 from soro_mechanics.rendering import rendering_setup
 from soro_mechanics.robot import Robot
 from soro_mechanics.sensing import sensing_setup
+from soro_mechanics.stable_limits import MOTOR_LAG
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import VirtualEnvironment, VirtualObject
 
 from soro_haptics.studies.as_built import as_built, PlantErrors, Play
 from soro_haptics.studies.multirate import SlowModel
 
-MOTOR_LAG = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
 STEP = math.radians(0.1) / 6.42  # rad, one encoder step at the output
 SPEED = math.radians(1000.0)  # rad/s of the outputs
 DEVIATION = 2.7e-4  # rad, of an encoder, as the renderer's default

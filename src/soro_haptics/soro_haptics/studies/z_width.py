@@ -3,7 +3,7 @@
 """Z-width: the softest and the stiffest spring that are stable, against delay, rate and hand.
 
 Measured on the bench with inertia (`moving_bench`), with the law as the renderer runs it but
-without the help of its energy monitor, and computed from the linear loop (`z_width_theory`).
+without the help of its energy monitor, and computed from the linear loop (`linear_haptic_loop`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from soro_mechanics import stable_limits
 from soro_mechanics.configuration import Array
-from soro_mechanics.virtual_environment import Shape, VirtualObject
-
-from soro_haptics.studies.moving_bench import HandImpedance, MovingBench
-from soro_haptics.studies.virtual_bench import BenchSetup, MOTOR_LAG
-from soro_haptics.studies.z_width_theory import (
+from soro_mechanics.hand_impedance import HandImpedance
+from soro_mechanics.linear_haptic_loop import (
     admittance_limit,
     colgate_limit,
     OneDirection,
     STIFFEST,
 )
+from soro_mechanics.virtual_environment import Shape, VirtualObject
+
+from soro_haptics.studies.moving_bench import MovingBench
+from soro_haptics.studies.virtual_bench import BenchSetup
 
 MakeMoving = Callable[[Sequence[VirtualObject], BenchSetup, HandImpedance], MovingBench]
 
@@ -74,13 +76,9 @@ class ZWidth:
 
 def one_direction(bench: MovingBench, axis: int) -> OneDirection:
     """Return one translation of a bench as theory sees it."""
-    hand = bench.hand
-    natural = 1.0 / float(np.linalg.inv(bench.stiffness())[axis, axis])
-    return OneDirection(
-        float(bench.mass[axis, axis] + hand.mass[axis]),
-        float(bench.damping[axis, axis] + hand.damping[axis]), natural,
-        float(hand.stiffness[axis]), MOTOR_LAG, SMOOTHING,
-    )  # fmt: skip
+    return stable_limits.one_direction(
+        bench.mass, bench.damping, bench.stiffness(), bench.hand, axis, SMOOTHING
+    )
 
 
 def z_width(

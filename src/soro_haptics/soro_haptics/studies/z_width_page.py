@@ -10,29 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soro_mechanics.robot import Robot
-from soro_mechanics.virtual_environment import VirtualObject
-
-from soro_haptics.studies.moving_bench import (
-    DAMPING_RATIO,
-    FINGERTIP,
-    FIRM_GRIP,
-    HandImpedance,
-    LIGHT_GRIP,
-    MovingBench,
-    NO_HAND,
-)
-from soro_haptics.studies.page_table import page_table
-from soro_haptics.studies.virtual_bench import bench_signals, BenchSetup, calibrated_report
-from soro_haptics.studies.z_width import AXES, one_direction, SOFTEST, z_width, ZWidth
-from soro_haptics.studies.z_width_theory import (
+from soro_mechanics import hand_impedance
+from soro_mechanics.hand_impedance import FIRM_GRIP, HandImpedance
+from soro_mechanics.linear_haptic_loop import (
     admittance_limit,
     colgate_limit,
     OneDirection,
     STIFFEST,
 )
+from soro_mechanics.robot import Robot
+from soro_mechanics.stable_limits import DAMPING_RATIO
+from soro_mechanics.virtual_environment import VirtualObject
 
-HANDS = (NO_HAND, FINGERTIP, LIGHT_GRIP, FIRM_GRIP)
+from soro_haptics.studies.moving_bench import MovingBench
+from soro_haptics.studies.page_table import page_table
+from soro_haptics.studies.virtual_bench import bench_signals, BenchSetup, calibrated_report
+from soro_haptics.studies.z_width import AXES, one_direction, SOFTEST, z_width, ZWidth
+
+HANDS = tuple(hand_impedance.HANDS.values())
 LOOPS = ((1000.0, 1), (500.0, 1), (500.0, 4), (250.0, 1), (125.0, 1))
 USUAL = ((500.0, 1), (500.0, 4))
 MEASURED = {'nobody': USUAL[:1], 'fingertip': LOOPS, 'light grip': LOOPS, 'firm grip': USUAL}

@@ -1,0 +1,132 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of what a haptic device renders: where they come from, and that nothing passes them."""
+
+from dataclasses import replace
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from soro_mechanics.errors import UnknownName
+from soro_mechanics.hand_impedance import HANDS
+from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.linear_haptic_loop import (
+    _exponential,
+    resisting_radius,
+    sliding_radius,
+    spectral_radius,
+)
+from soro_mechanics.rendering import rendering_setup
+from soro_mechanics.stable_limits import DELAY, stable_limits
+from soro_mechanics.virtual_environment import (
+    ContactFeel,
+    Control,
+    PRESETS,
+    published_environment,
+    Shape,
+    VirtualObject,
+)
+
+from soro_mechanics import load_robot
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+PERIOD = 0.002
+
+
+@pytest.fixture(scope='module')
+def limits_of():
+    device = HapticDevice(load_robot('haptic_5dof'))
+    setup = rendering_setup(PERIOD, device.motor_limits(), 17.0)
+    return {hand: stable_limits(device, setup, hand) for hand in HANDS}
+
+
+def test_the_softer_the_hand_the_lower_the_limits(limits_of):
+    stiffest = [limits_of[hand].stiffness for hand in HANDS]
+    assert stiffest == sorted(stiffest) and math.isinf(stiffest[-1])
+    # Below what docs/robots/haptic_5dof_z_width.md measures on the full model, not far below.
+    for hand, measured in (('none', 155.0), ('fingertip', 437.0), ('light_grip', 2175.0)):
+        assert 0.7 * measured < limits_of[hand].stiffness < measured
+    with pytest.raises(UnknownName, match='expected_hand'):
+        stable_limits(HapticDevice(load_robot('haptic_5dof')), None, 'robot')
+
+
+@pytest.mark.parametrize('hand', ['none', 'fingertip', 'light_grip'])
+def test_everything_within_the_limits_is_stable_on_the_linear_loop(limits_of, hand):
+    limits = limits_of[hand]
+    across, turns = limits.directions[:3], limits.directions[3:]
+    for d in across:
+        # Springs far softer than the legs are another matter: gain and delay, not inertia.
+        for stiffness in np.geomspace(100.0, limits.stiffness, 10):
+            for damping in (0.0, limits.damping(stiffness)):
+                assert spectral_radius(d, stiffness, PERIOD, DELAY, damping) < 1.0
+        coupling = ContactFeel().coupling
+        assert sliding_radius(d, limits.sliding, coupling, PERIOD, DELAY) < 1.0 + 1e-9
+        assert resisting_radius(d, limits.resisting, PERIOD, DELAY) < 1.0 + 1e-9
+    for d in turns:
+        stiffness = min(limits.rotational_stiffness, 1e3)
+        assert spectral_radius(d, stiffness, PERIOD, DELAY) < 1.0
+
+
+@pytest.mark.parametrize('preset', PRESETS)
+def test_no_preset_passes_the_limits(limits_of, preset):
+    limits = limits_of['fingertip']
+    environment, said = limits.environment(published_environment(preset, np.eye(4)))
+    for thing in environment.objects:
+        assert thing.name in said and 'fingertip' in said and 'expected_hand' in said
+        if thing.shape is Shape.ANGLE_LIMIT:
+            assert 0.0 < thing.rotational_stiffness <= limits.rotational_stiffness
+        else:
+            assert 0.0 < thing.stiffness <= limits.stiffness
+            assert thing.rotational_stiffness <= limits.rotational_stiffness
+    assert bool(said) is (preset != 'free')
+
+
+@pytest.mark.parametrize('shape', list(Shape))
+@pytest.mark.parametrize('control', list(Control))
+@pytest.mark.parametrize('asked', [1e-3, 100.0, 346.0, 1e4, 1e9])
+@pytest.mark.parametrize('damping', [0.0, 1e-6, 1.0, 1e6])
+def test_no_request_passes_the_limits(limits_of, shape, control, asked, damping):
+    if control is Control.ADMITTANCE and shape not in (Shape.WALL, Shape.LINE, Shape.CIRCLE):
+        return
+    limits = limits_of['fingertip']
+    thing = VirtualObject('x', shape, control, size=[0.1, 0.1, 0.1], stiffness=asked,
+                          rotational_stiffness=asked, damping=damping)  # fmt: skip
+    environment, said = limits.environment([thing])
+    (rendered,) = environment.objects
+    number = environment.kernel_arguments[3][0]
+    if shape is not Shape.ANGLE_LIMIT:
+        assert rendered.stiffness == min(asked, limits.stiffness) == number[3]
+        assert number[6] <= max(limits.damping(rendered.stiffness), 0.0)
+    assert rendered.rotational_stiffness == min(asked, limits.rotational_stiffness) == number[4]
+    if control is Control.ADMITTANCE and damping > 0.0:
+        assert number[5] >= limits.sliding
+    elif shape in (Shape.LINE, Shape.CIRCLE):
+        assert number[5] <= limits.resisting
+    changed = replace(rendered) != thing or number[6] != damping
+    assert (said != '') or not changed
+
+
+def test_what_the_hand_bears_is_left_alone(limits_of):
+    objects = [VirtualObject('soft', Shape.WALL, stiffness=200.0, damping=1.0)]
+    environment, said = limits_of['light_grip'].environment(objects)
+    assert environment.objects == tuple(objects) and said == ''
+    stiff = published_environment('hold', np.eye(4))
+    environment, said = limits_of['firm_grip'].environment(stiff)
+    assert environment.objects == stiff and said == ''
+
+
+def test_a_rigid_surface_that_is_softened_gets_no_damping(limits_of):
+    rigid = VirtualObject('w', Shape.LINE, Control.ADMITTANCE, damping=20.0)
+    environment, _ = limits_of['fingertip'].environment([rigid])
+    number = environment.kernel_arguments[3][0]
+    assert (number[5], number[6]) == (20.0, 0.0)
+
+
+def test_the_exponential_is_scipys():
+    random = np.random.default_rng(0)
+    for size in (1e-6, 1.0, 30.0):
+        matrix = size * random.normal(size=(4, 4))
+        exact = expm(matrix)
+        np.testing.assert_allclose(_exponential(matrix), exact, rtol=1e-9,
+                                   atol=1e-11 * np.abs(exact).max())  # fmt: skip
