@@ -306,10 +306,10 @@ class ControlLoop:
         demand = self.law.demand(reading, self.safety.accepts_commands, now)
         if not self.safety.armed:
             return np.zeros(len(self.gate.names), np.uint16)
-        if self.safety.accepts_commands and demand is not None:
+        if self.law.has_let_go() and self._engaged is not None:
+            self._begin_safe(f'{self._engaged.source} has let go')  # whoever came after it waits
+        elif self.safety.accepts_commands and demand is not None:
             self._take(demand, reading, now)
-        if self._engaged is not None and self.law.has_let_go():
-            self._begin_safe(f'{self._engaged.source} has let go')
         if self._engaged is not None and self._commands.expired(now):
             silence = self._commands.age(now)
             reason = f'no command from {self._engaged.source} for {silence:.3f} s'

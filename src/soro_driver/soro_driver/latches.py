@@ -130,7 +130,7 @@ class Latches:
                 self._write()
                 self.note = ''
             except OSError as error:
-                self.note = f'an emergency stop would be forgotten at the end: {error}'
+                self.note = f'the next start would not know this emergency stop as it is: {error}'
 
     def _write(self) -> None:
         assert self._file is not None  # noqa: S101 - for mypy
@@ -151,12 +151,15 @@ class Latches:
                 part.unlink()
 
     def _load(self) -> None:
-        if self._file is None or not self._file.exists():
+        if self._file is None:
             return
-        self.estop = True  # whatever stands in it
         try:
-            senders = json.loads(self._file.read_text())['pressed_by']
+            text = self._file.read_bytes()
+            self.estop = True  # whatever stands in it
+            senders = json.loads(text)['pressed_by']
             self._pressed = {str(sender) for sender in senders}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            self._pressed = {UNKNOWN}
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            self.estop, self._pressed = True, {UNKNOWN}
             self.note = f'{self._file}: {error!r}; taken for a press'

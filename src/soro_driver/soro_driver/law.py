@@ -163,9 +163,10 @@ class CommandInlet(Law):
             except SoroError as error:
                 self._count(error)
                 raise
+            let_go = self._ownership.owner(now) == source
             self._ownership.claim(source, stamp, now)
-            if ends:
-                self._latest, self._let_go = None, True
+            if ends:  # of who is not in control: nothing ends by that
+                self._latest, self._let_go = None, self._let_go or let_go
                 self._ownership.release()
                 return
             self._latest = Demand(checked, source, stamp, now)
@@ -231,8 +232,11 @@ class CommandInlet(Law):
         """Forget senders' stamps and what a fault ended, not what a person stopped.
 
         Who arms after a fault has seen what goes on. A stop is meant for whatever was on its way:
-        a stream that has run on until the robot was cleared has to pause first.
+        a stream that has run on until the robot was cleared has to pause first. What came while
+        it was being armed was sent before that, too.
         """
+        self._accepting = False
+        self.fetch()
         with self._lock:
             self._ownership.forget()
             self._ended = {s: t for s, t in self._ended.items() if s in self._stopped}
@@ -248,8 +252,12 @@ class CommandInlet(Law):
         return pause
 
     def _forget_silent(self, now: float) -> None:
-        recent = STOP_REACH * self._ownership.timeout
+        timeout = self._ownership.timeout
+        recent = STOP_REACH * timeout
         self._heard = {s: t for s, t in self._heard.items() if now - t <= recent}
+        # Who has paused long enough is as good as one that was never ended.
+        self._ended = {s: t for s, t in self._ended.items() if now - t <= timeout}
+        self._stopped.intersection_update(self._ended)
 
     def _check_latest(self, source: str) -> None:
         """Refuse another source until the loop has let go of the one whose command it has.

@@ -81,6 +81,7 @@ class DriverNode(GuardedLifecycleNode):
         self._unsafe: set[str] = set()  # devices, of all its loops
         self._ended = False
         self._latches = Latches(self._latch_file())
+        self._note_latches()
         if self._latches.estop:
             self.get_logger().error('emergency stop of before the start: it is still latched')
         self._wanted = False  # active by a person's or the launch's will; it may have fallen
@@ -324,6 +325,9 @@ class DriverNode(GuardedLifecycleNode):
 
     def _save_latches(self) -> None:
         self._latches.save()
+        self._note_latches()
+
+    def _note_latches(self) -> None:
         if self._latches.note:
             self.get_logger().error(self._latches.note)
 
@@ -362,6 +366,7 @@ class DriverNode(GuardedLifecycleNode):
         if self._loop is None:
             return self._clear_unconfigured(response)
         error = self._asked('clear_fault', lambda loop: loop.clear())
+        self._note_latches()
         if error is not None:
             response.success, response.message = False, str(error)
             return response

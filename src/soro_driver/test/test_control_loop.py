@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+import math
 
 from builtin_interfaces.msg import Time
 import numpy as np
@@ -22,7 +23,7 @@ from soro_driver.driver_messages import stamp_nanoseconds, state_message
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.ownership import NotInControl, OutOfOrder
 from soro_driver.settings import RELEASE
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.status import Code
 
 from soro_msgs.msg import ActuatorCommand
@@ -684,3 +685,97 @@ def test_a_shutdown_that_cannot_make_safe_says_so(rig, error):
 
 def test_refusals_carry_a_code():
     assert NotAllowed('x').code is Code.NOT_ACTIVE
+
+
+def let_go(rig, source):
+    """Send the command without actuators that ends a source's control."""
+    rig.stamp += 1_000_000
+    rig.inlet.submit((), (), (), source, rig.stamp, rig.clock.now)
+
+
+def test_who_lets_go_itself_is_followed_by_the_next_without_clearing(rig):
+    rig.armed()
+    rig.stream((0.1 * BAR, 0.0, 0.0), 5)
+    let_go(rig, '/robot/planner')
+    assert rig.tick().state is DeviceState.SAFE
+    assert not rig.loop.safety.latches.stopped
+    rig.tick(100)
+    assert rig.stream((0.0, 0.0, 0.0), 3, source='/robot/other').state is DeviceState.ACTIVE
+
+
+def test_nobody_lets_go_for_somebody_else(rig):
+    rig.armed()
+    rig.stream((0.0, 0.0, 0.0), 5)
+    with pytest.raises(NotInControl):
+        let_go(rig, '/robot/other')
+    assert rig.stream((0.0, 0.0, 0.0), 3).state is DeviceState.ACTIVE
+    rig.tick(30)  # the source is gone, and nobody makes a release of that
+    with pytest.raises(NotAllowed):
+        let_go(rig, '/robot/other')
+    with pytest.raises(NotAllowed):
+        let_go(rig, '/robot/planner')
+    assert rig.loop.safety.latches.stopped
+
+
+def test_letting_go_of_what_nobody_has_does_not_end_the_next_one(rig):
+    rig.armed()
+    let_go(rig, '/robot/other')
+    rig.tick()
+    assert rig.stream((0.0, 0.0, 0.0), 3).state is DeviceState.ACTIVE
+    rig.loop.clear()
+    assert rig.stream((0.0, 0.0, 0.0), 3).state is DeviceState.ACTIVE
+
+
+def test_who_follows_in_the_same_tick_does_not_take_over_what_was_let_go(rig):
+    rig.armed()
+    rig.stream((0.1 * BAR, 0.0, 0.0), 5)
+    let_go(rig, '/robot/planner')
+    rig.send(1.5 * BAR, 0.0, 0.0, source='/robot/other')
+    tick = rig.tick()
+    assert tick.state is DeviceState.SAFE and tick.commanded[0] == 0.1 * BAR
+
+
+@pytest.mark.parametrize('empty', [False, True])
+def test_nothing_ends_a_stop_but_clearing(rig, empty):
+    rig.armed()
+    rig.stream((0.0, 0.0, 0.0), 5)
+    rig.loop.stop('stopped')
+    for _ in range(50):
+        rig.tick(10)
+        with pytest.raises(NotAllowed):
+            let_go(rig, '/robot/other') if empty else rig.send(0.0, 0.0, 0.0)
+    assert rig.tick().state is DeviceState.SAFE
+    rig.loop.disarm()
+    with pytest.raises(NotAllowed, match='clear_fault'):
+        rig.loop.arm()
+
+
+def test_what_came_while_it_was_being_armed_was_sent_before_that(rig):
+    rig.armed()
+    rig.stream((0.0, 0.0, 0.0), 5)
+    rig.loop.stop('stopped')
+    rig.tick(100)
+    rig.loop.clear()
+    waiting = [lambda: rig.send(0.0, 0.0, 0.0, source='/robot/other')]
+
+    def fetch():
+        while waiting:
+            with pytest.raises(NotAllowed):
+                waiting.pop()()
+
+    rig.inlet.fetch = fetch
+    rig.loop.arm()
+    rig.tick()
+    assert not waiting and rig.inlet.owner(rig.clock.now) == ''
+
+
+def test_sources_without_number_leave_nothing_behind(rig):
+    rig.armed()
+    for k in range(200):
+        with pytest.raises(SoroError):
+            rig.send(math.nan, 0.0, 0.0, source=f'/source_{k}')
+        if k % 20 == 0:
+            rig.loop.stop('stopped')
+        rig.tick(5)
+    inlet = rig.inlet
+    assert max(len(inlet._heard), len(inlet._ended), len(inlet._stopped)) < 60

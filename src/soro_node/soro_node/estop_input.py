@@ -43,7 +43,7 @@ class EstopInput:
 
     def __init__(self, node: Node, changed: Callable[[bool, str], None]) -> None:
         self._node, self._changed = node, changed
-        self._last: dict[str, int] = {}  # number of the newest message of each sender
+        self._last: dict[str, tuple[int, bool]] = {}  # newest of each sender: number, pressed
         self._subscriptions: list[Any] = []
         self.open()
 
@@ -87,8 +87,14 @@ class EstopInput:
         identity = information.get('publisher_gid')
         sender = bytes(identity['data']).hex() if identity else UNKNOWN
         number = information.get('publication_sequence_number')
-        if sender != UNKNOWN and number is not None:
-            if number < self._last.get(sender, 0):
-                return  # another subscription has had a newer one of this sender
-            self._last[sender] = number
-        self._changed(bool(message.data), sender)
+        pressed = bool(message.data)
+        if sender == UNKNOWN or number is None:
+            self._changed(pressed, sender)
+            return
+        newest, since = self._last.get(sender, (0, pressed))
+        if number >= newest:
+            self._last[sender] = number, pressed
+            self._changed(pressed, sender)
+        elif pressed and not since:  # another subscription is ahead, and may have lost this press
+            self._changed(True, sender)
+            self._changed(False, sender)

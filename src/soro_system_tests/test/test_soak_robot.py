@@ -33,7 +33,11 @@ class Idle(RobotSoak):
 
 @pytest.mark.parametrize(
     ('state', 'problems'),
-    [(DeviceState.ACTIVE, []), (DeviceState.SAFE, []), (DeviceState.FAULT, ['tripped without'])],
+    [
+        (DeviceState.ACTIVE, []),
+        (DeviceState.SAFE, ['tripped without']),
+        (DeviceState.FAULT, ['tripped without']),
+    ],
 )
 def test_a_robot_that_trips_without_a_fault_is_a_problem(state, problems):
     soak = Idle(state)

@@ -141,9 +141,10 @@ class CommandStream:
         """What a request has to remember when it arrives; see above."""
         return self._era
 
-    def hear(self, now: float) -> int:
+    def hear(self, now: float, feedback: ActuatorFeedback | None = None) -> int:
         """Note that a target has arrived and return its era; `ENDED` after a stop, see above."""
         with self._lock:
+            self._watch(feedback, now)
             if now - self._heard >= SILENCE:
                 self._deaf = False
             self._heard = now
@@ -151,8 +152,13 @@ class CommandStream:
             return ENDED if self._deaf or stopped else self._era
 
     def begin_era(self) -> int:
-        """End what was requested before and return the new era."""
+        """End what was requested before and return the new era.
+
+        StreamError while the driver is stopped: what is requested then never moves anything.
+        """
         with self._lock:
+            if self._seen is not None and self._seen.stopped:
+                raise StreamError(*STOPPED)
             self._era += 1
             return self._era
 
@@ -298,6 +304,10 @@ class CommandStream:
         if feedback is None:
             return
         before, self._seen = self._seen, feedback
+        if _holds(feedback if before is None else before) and (
+            before is None or not _holds(feedback)
+        ):
+            self._era += 1  # it was not cleared for what had been asked for before
         if before is None:
             return
         state = feedback.device_state
@@ -402,6 +412,12 @@ class CommandStream:
             return True
         self._setpoint = self._setpoint + step * (dt / time_left)
         return False
+
+
+def _holds(feedback: ActuatorFeedback) -> bool:
+    """Whether nothing moves before a person has cleared or armed the driver."""
+    driving = feedback.device_state in (ActuatorState.ACTIVE, ActuatorState.SAFE)
+    return feedback.stopped or not driving
 
 
 def nearest_feasible(robot: Robot, actuation: Array) -> Array:

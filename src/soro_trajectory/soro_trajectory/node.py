@@ -262,7 +262,10 @@ class TrajectoryPlanner(RobotNode):
     def _newest(self, take: Callable[[Any, int], None]) -> Callable[[Any], None]:
         """Return a callback that hands messages to the lane with the era they arrived in."""
         hand_over = self._targets.newest(lambda arrived: take(*arrived))
-        return lambda message: hand_over((message, self._stream.hear(time.monotonic())))
+        return lambda message: hand_over((message, self._heard()))
+
+    def _heard(self) -> int:
+        return self._stream.hear(time.monotonic(), self._feedback.fresh())
 
     def _on_goal(self, handle: Any) -> Any:
         track = self._track

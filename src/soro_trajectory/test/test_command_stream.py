@@ -58,6 +58,7 @@ class Bench:
         return feedback(self.present, self.state, self.source, self.stops, self.faults)
 
     def go_to(self, target):
+        self.stream._watch(self.feedback(), self.now)  # as `hear` does, deaf or not
         self.stream.go_to(
             np.array(target, dtype=float), self.feedback(), self.now, self.stream.era
         )
@@ -538,6 +539,15 @@ def driver_trips_and_is_cleared(bench):
     bench.state = ActuatorState.ACTIVE
 
 
+def driver_that_has_tripped_is_cleared(bench):
+    bench.state = ActuatorState.FAULT
+    bench.step()
+    bench.asked = bench.stream.hear(bench.now)
+    bench.step()
+    bench.state = ActuatorState.ACTIVE
+    bench.step()
+
+
 def path_begins(bench):
     bench.stream.begin_era()
 
@@ -624,3 +634,41 @@ def test_a_target_that_was_being_solved_when_the_stream_stopped_says_why(robot):
     bench.state = ActuatorState.ACTIVE
     with pytest.raises(StreamError, match='latched fault'):
         bench.stream.go_to(START, bench.feedback(), bench.now, era)
+
+
+def test_what_was_asked_for_in_a_fault_does_not_move_what_is_cleared_later(robot):
+    bench = Bench(robot)
+    driver_that_has_tripped_is_cleared(bench)
+    with pytest.raises(StreamError, match='send it again'):
+        bench.stream.go_to(START, bench.feedback(), bench.now, bench.asked)
+
+
+@pytest.mark.parametrize('state', [ActuatorState.SAFE, ActuatorState.FAULT, ActuatorState.ESTOP])
+def test_what_a_new_planner_hears_before_it_knows_of_a_stop_is_over_with_it(robot, state):
+    bench = Bench(robot)
+    era = bench.stream.hear(bench.now)  # and takes long to be solved
+    bench.state, bench.faults = state, STOPPED_BIT
+    bench.step()
+    bench.state, bench.faults = ActuatorState.ACTIVE, 0
+    bench.step()
+    with pytest.raises(StreamError):
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+
+
+def test_no_path_is_planned_while_the_driver_is_stopped(bench):
+    bench.state, bench.stops, bench.faults = ActuatorState.SAFE, 1, STOPPED_BIT
+    bench.step()
+    with pytest.raises(StreamError, match='soro stop --clear'):
+        bench.stream.begin_era()
+    bench.state, bench.faults = ActuatorState.ACTIVE, 0
+    bench.step()
+    bench.stream.require(bench.stream.begin_era())
+
+
+def test_a_target_that_follows_the_clearing_at_once_is_heard(bench):
+    bench.state, bench.stops, bench.faults = ActuatorState.SAFE, 1, STOPPED_BIT
+    bench.step(100)
+    bench.state, bench.faults = ActuatorState.ACTIVE, 0  # and no tick since
+    era = bench.stream.hear(bench.now, bench.feedback())
+    bench.stream.go_to(START, bench.feedback(), bench.now, era)
+    assert bench.stream.phase is Phase.TAKEOVER
