@@ -61,6 +61,7 @@ class Fault(IntFlag):
     REBOOT = 1 << 7
     STALL = 1 << 8
     INTERNAL = 1 << 9
+    NOT_AT_REST = 1 << 10
 
 
 FAULT_TEXT = {
@@ -74,6 +75,7 @@ FAULT_TEXT = {
     Fault.REBOOT: 'the device was restarted',
     Fault.STALL: 'the control loop was stalled',
     Fault.INTERNAL: 'error inside the driver',
+    Fault.NOT_AT_REST: 'pressure stays up although the outputs are safe',
 }
 DEVICE_FAULT_SHIFT = 16
 

@@ -32,6 +32,11 @@ class Arrival:
     time: float
 
 
+def resource(port: str | os.PathLike[str]) -> str:
+    """Return what whoever has a port locks, see `ExclusiveUse`."""
+    return f'serial {os.path.realpath(port)}'
+
+
 class SerialLink:
     """Sends and receives frames over a serial port, or the pty of an emulator.
 
@@ -79,7 +84,7 @@ class SerialLink:
         except ImportError as error:
             raise DeviceError(f'pyserial is not installed ({error}); {INSTALL}') from None
         self.close()
-        use = ExclusiveUse(f'serial {os.path.realpath(self.port)}')
+        use = ExclusiveUse(resource(self.port))
         use.acquire()
         try:
             self._serial = serial.Serial(
