@@ -157,7 +157,7 @@ def test_what_is_being_vented_is_no_alarm(bench, full):
 
 def test_a_pressure_that_is_not_vented_to_the_end_is_found(bench):
     bench.run(np.full(3, 1.5 * BAR), 2.0)
-    found = bench.run([0.6 * BAR, 0.0, 0.0], 3.0, armed=False, at_rest=True)
+    found = bench.run([0.6 * BAR, 0.0, 0.0], 4.0, armed=False, at_rest=True)
     assert faults(found) == Fault.NOT_AT_REST
 
 

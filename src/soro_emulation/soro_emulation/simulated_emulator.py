@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 import numpy as np
+from soro_driver.endpoint import make_private
 from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
 from soro_simulated_driver.transport import resource
@@ -61,7 +62,7 @@ class SimulatedEmulator(DeviceEmulator):
 
     def start(self) -> None:
         """Listen. Raises InvalidInput when another emulator does already."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path.parent)
         if self._answers():
             raise InvalidInput('namespace', str(self.path), 'one without a running emulator')
         with contextlib.suppress(FileNotFoundError):
