@@ -281,12 +281,18 @@ class ControlLoop:
         if self._feedback_expired():
             raise DeviceLost(self._age_text())
         self._reading = reading
-        finding = self._plausibility.check(reading, self.safety.armed)
+        finding = self._plausibility.check(reading, self.safety.armed, self._outputs_at_rest())
         if finding.faults:
             self._fault(finding.faults, finding.reason or 'the device reports a fault')
         if reading.tripped and self.safety.armed:
             self._fault(Fault.DEVICE_WATCHDOG, 'the device went to its safe state by itself')
         return finding.flags
+
+    def _outputs_at_rest(self) -> bool:
+        """Whether nothing is driven, and no safe action still runs."""
+        state = self.safety.state
+        done = state is DeviceState.SAFE and self.safety.safe_done
+        return done or state is DeviceState.INACTIVE
 
     def _feedback_expired(self) -> bool:
         return self._feedback.age(self._clock()) > self._patience() * self._feedback.timeout

@@ -63,6 +63,7 @@ class Fault(IntFlag):
     STALL = 1 << 8
     INTERNAL = 1 << 9
     STOPPED = STOPPED_BIT
+    NOT_AT_REST = 1 << 11
 
 
 FAULT_TEXT = {
@@ -77,6 +78,7 @@ FAULT_TEXT = {
     Fault.STALL: 'the control loop was stalled',
     Fault.INTERNAL: 'error inside the driver',
     Fault.STOPPED: 'stopped, or commands lost',
+    Fault.NOT_AT_REST: 'pressure stays up although the outputs are safe',
 }
 DEVICE_FAULT_SHIFT = 16
 

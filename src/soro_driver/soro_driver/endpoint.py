@@ -3,7 +3,8 @@
 """Where the emulated device of one robot listens.
 
 Derived from the robot's namespace, so that two robots, two users and two ROS domains on one
-machine never meet.
+machine never meet. No variable of the environment but ROS_DOMAIN_ID changes it: driver and
+emulator meet from whatever shell or service they were started.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 import os
 from pathlib import Path
-import tempfile
+import stat
 import zlib
+
+from soro_mechanics.errors import InvalidInput
 
 FIRST_PORT, PORTS = 20000, 12000  # below the ports the kernel hands out by itself
 
@@ -43,10 +46,36 @@ def derive(namespace: str, device: str, port: int = 0) -> Endpoint:
 
     The driver and the emulator call this with the same arguments and meet there. A clash of two
     derived ports shows as "address in use" when the second emulator starts; give it a port then.
+
+    Raises
+    ------
+    InvalidInput
+        The folder for links is there, and is not this user's alone.
     """
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
     key = f'{os.getuid()}|{domain}|{namespace.strip("/")}|{device}'
     number = zlib.crc32(key.encode())
-    runtime = os.environ.get('XDG_RUNTIME_DIR') or tempfile.gettempdir()
-    folder = Path(runtime) / f'soro-{os.getuid()}'
+    runtime = Path('/run/user', str(os.getuid()))
+    folder = (runtime if runtime.is_dir() else Path('/tmp')) / f'soro-{os.getuid()}'  # noqa: S108
+    _check_private(folder)
     return Endpoint(port or FIRST_PORT + number % PORTS, folder / f'{device}-{number:08x}')
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder of an endpoint for this user alone. Raises InvalidInput."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_private(folder)
+
+
+def _check_private(folder: Path) -> None:
+    """Refuse a folder, or a link, that another user has put where everybody may write."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return
+    wanted = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    if not wanted or found.st_mode & 0o077:
+        raise InvalidInput(
+            'endpoint', f'{stat.filemode(found.st_mode)} {folder} of user {found.st_uid}',
+            'a folder that only this user may enter (drwx------); remove that one',
+        )  # fmt: skip

@@ -66,6 +66,7 @@ class DriverNode(GuardedLifecycleNode):
     """
 
     exit_when_autostart_fails = False
+    exit_code = 0  # of the process, where nothing else went wrong: 1 with outputs not made safe
     node_name = 'driver'
     parameters = PARAMETERS
     report_period = REPORT_PERIOD
@@ -216,7 +217,12 @@ class DriverNode(GuardedLifecycleNode):
             return
         loop.shutdown(EXIT_TIMEOUT)
         self._ended = True
-        self.get_logger().info(self._report_rest())
+        message = self._report_rest()
+        if left_unsafe(loop):
+            self.exit_code = 1
+            self.get_logger().error(message)
+        else:
+            self.get_logger().info(message)
 
     def autostart(self) -> bool:
         """Configure and activate once, as soon as that can be done; whether it is done now.

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether measurements can be true: over the limit, stuck, not following the command."""
+"""Whether measurements can be true: over the limit, stuck, not following the command or rest."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from soro_driver.device import Array, Fault, Flag, Flags, Reading
 from soro_driver.lasting import Lasting
 
 ONSET = 0.25  # an error begins where it passes this part of the tolerance
+FALLING = 0.02  # of the range, below the lowest value so far: it is being vented
 STILL = 0.25  # a value that made less of the way than this part of the error stands still
 
 
@@ -32,6 +33,10 @@ class PlausibilityLimits:
     frozen_for : float
         Every measured value exactly the same for this long while armed; 0: not checked (a
         sensor without noise may stand still).
+    rest_margin, rest_for : float
+        A pressure that stays above rest by more than the margin for this long, although the
+        outputs are safe: somebody else drives it, or it is not vented. What still falls is not
+        meant, however slowly it is vented; lengths and angles stay where they are.
     follow_time_constant, follow_tolerance, follow_for : float
         The measurement must stay within the tolerance of the command as a first-order system
         with this time constant would follow it. Time constant 0: not checked.
@@ -41,6 +46,8 @@ class PlausibilityLimits:
     over_limit_for: float = 0.05
     sensor_for: float = 0.05
     frozen_for: float = 0.0
+    rest_margin: float = 0.2
+    rest_for: float = 2.0
     follow_time_constant: float = 0.0
     follow_tolerance: float = 0.1
     follow_for: float = 0.3
@@ -57,6 +64,8 @@ def read_plausibility(root: Section) -> PlausibilityLimits:
             s.quantity('over_limit_for', 's', default.over_limit_for, minimum=0.0),
             s.quantity('sensor_for', 's', default.sensor_for, minimum=0.0),
             s.quantity('frozen_for', 's', default.frozen_for, minimum=0.0),
+            s.number('rest_margin', default.rest_margin, positive=True),
+            s.quantity('rest_for', 's', default.rest_for, positive=True),
             s.quantity('follow_time_constant', 's', default.follow_time_constant, minimum=0.0),
             s.number('follow_tolerance', default.follow_tolerance, positive=True),
             s.quantity('follow_for', 's', default.follow_for, positive=True),
@@ -87,6 +96,9 @@ class Plausibility:
         self._low = np.array([a.minimum for a in actuators])
         self._high = np.array([a.maximum for a in actuators])
         self._span = self._high - self._low
+        vented = np.array([a.quantity == 'pressure' for a in actuators])
+        rest = np.array([a.rest for a in actuators]) + limits.rest_margin * self._span
+        self._highest_at_rest = np.where(vented, rest, math.inf)
         self.restart()
 
     def restart(self) -> None:
@@ -95,17 +107,20 @@ class Plausibility:
         self._over = Lasting(count, self._limits.over_limit_for)
         self._sensor = Lasting(count, self._limits.sensor_for)
         self._off = Lasting(count, self._limits.follow_for)
+        self._up = Lasting(count, self._limits.rest_for)
+        self._lowest = np.full(count, math.inf)
         self._expected = np.full(count, math.nan)
         self._at_start_of_error = np.full(count, math.nan)
         self._last = np.full(count, math.nan)
         self._changed = math.nan
         self._time = math.nan
 
-    def check(self, reading: Reading, armed: bool) -> Finding:
+    def check(self, reading: Reading, armed: bool, at_rest: bool = False) -> Finding:
         """Judge a reading.
 
         Over-limit and sensor faults are judged always; frozen feedback and following the
-        command only while `armed`, because only then set-points are sent.
+        command only while `armed`, because only then set-points are sent; pressures that stay up
+        only where the outputs are safe (`at_rest`).
         """
         now, measured = reading.time, reading.measured
         flags = reading.flags.copy()
@@ -118,6 +133,10 @@ class Plausibility:
         if sensor.any():
             faults |= Fault.SENSOR
             words.append(self._say(sensor, 'sensor out of range or open', measured))
+        up = self._check_rest(measured, now, at_rest)
+        if up.any():
+            faults |= Fault.NOT_AT_REST
+            words.append(self._say(up, 'stays up although the outputs are safe', measured))
         if armed and self._frozen(measured, now):
             faults |= Fault.FROZEN
             words.append('feedback does not change any more')
@@ -134,6 +153,15 @@ class Plausibility:
             outside = (measured > self._high + margin) | (measured < self._low - margin)
         flags[outside] |= np.uint16(Flag.OVER_LIMIT)
         return self._over.update(outside, now)
+
+    def _check_rest(self, measured: Array, now: float, at_rest: bool) -> Array:
+        if not at_rest:
+            self._lowest[:] = math.inf
+        with np.errstate(invalid='ignore'):
+            falls = measured < self._lowest - FALLING * self._span
+            up = (measured > self._highest_at_rest) & ~falls
+        self._lowest[falls] = measured[falls]
+        return self._up.update(up & at_rest, now)
 
     def _frozen(self, measured: Array, now: float) -> bool:
         known = measured[~np.isnan(measured)]

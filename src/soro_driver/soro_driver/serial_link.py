@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 import errno
+import fcntl
 import os
 import termios
 import threading
@@ -20,6 +21,7 @@ from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader
 
 INSTALL = how_to_install('pyserial==3.5')
+IN_USE = (errno.EBUSY, errno.EAGAIN)  # opened exclusively (TIOCEXCL), locked (flock)
 READ_TIMEOUT = 0.1  # s, after which the thread looks whether it shall end
 MOST_WAITING = 4096  # frames that nobody took; the oldest go first
 
@@ -30,6 +32,11 @@ class Arrival:
 
     frame: Frame
     time: float
+
+
+def resource(port: str | os.PathLike[str]) -> str:
+    """Return what whoever has a port locks, see `ExclusiveUse`."""
+    return f'serial {os.path.realpath(port)}'
 
 
 class SerialLink:
@@ -79,15 +86,18 @@ class SerialLink:
         except ImportError as error:
             raise DeviceError(f'pyserial is not installed ({error}); {INSTALL}') from None
         self.close()
-        use = ExclusiveUse(f'serial {os.path.realpath(self.port)}')
+        use = ExclusiveUse(resource(self.port))
         use.acquire()
         try:
             self._serial = serial.Serial(
                 self.port, self._baudrate, timeout=READ_TIMEOUT,
                 write_timeout=self._write_timeout, exclusive=True,
             )  # fmt: skip
+            _refuse_others(self._serial, self.port)
         except BaseException as error:
             use.release()
+            if getattr(error, 'errno', None) in IN_USE:
+                raise DeviceError(f'{self.port} is in use by another process') from None
             if isinstance(error, termios.error):  # pyserial translates only some; no OSError
                 raise DeviceLost(f'{self.port}: {error.args[-1]}') from None
             if isinstance(error, OSError | ValueError):
@@ -119,6 +129,10 @@ class SerialLink:
             port.reset_output_buffer()
         except (OSError, termios.error):
             pass
+        try:
+            fcntl.ioctl(port.fileno(), termios.TIOCNXCL)
+        except OSError:
+            pass  # it is gone already
         try:
             port.close()
         except OSError:
@@ -209,6 +223,16 @@ class SerialLink:
         if isinstance(error, ValueError):
             return DeviceError(text)
         return DeviceLost(text)
+
+
+def _refuse_others(port: Any, path: str) -> None:
+    """Have the kernel refuse the line to others, in containers with nodes of their own too.
+
+    Not of a pty: its emulator has it open as well, so that nothing would end this once a driver
+    was killed.
+    """
+    if not os.path.realpath(path).startswith('/dev/pts/'):
+        fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
 
 
 def _line(error: BaseException) -> str:

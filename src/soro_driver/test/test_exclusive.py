@@ -4,31 +4,40 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
-import tempfile
+from pathlib import Path
+import signal
+import subprocess
+import sys
 
 import pytest
 from soro_driver.device import DeviceError
+from soro_driver.exclusive import ExclusiveUse, hold_inherited
+
+RESOURCE = f'test /dev/ttyUSB0 {os.getpid()}'
+HOLD = """
+import sys
 from soro_driver.exclusive import ExclusiveUse
-
-RESOURCE = 'serial /dev/ttyUSB0'
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
-    return tmp_path
+use = ExclusiveUse(sys.argv[1])
+use.acquire()
+print('held', flush=True)
+sys.stdin.read()
+"""
 
 
-def lock_file(folder):
-    (file,) = folder.iterdir()
-    return file
+def holder(resource=RESOURCE, **environment):
+    """Start a process that has it."""
+    process = subprocess.Popen(
+        [sys.executable, '-c', HOLD, resource], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, env={**os.environ, **environment},
+    )  # fmt: skip
+    assert process.stdout.readline() == 'held\n'
+    return process
 
 
 def test_one_has_it_until_it_gives_it_back():
     first, second = ExclusiveUse(RESOURCE), ExclusiveUse(RESOURCE)
+    assert first.holder() is None
     first.acquire()
     first.acquire()
     with pytest.raises(DeviceError, match=f'in use by process {os.getpid()}'):
@@ -38,43 +47,53 @@ def test_one_has_it_until_it_gives_it_back():
     second.release()
 
 
-def test_the_file_is_for_all_whatever_the_mask_of_who_came_first(folder):
-    mask = os.umask(0o077)
-    try:
-        use = ExclusiveUse(RESOURCE)
+@pytest.mark.parametrize('resource', [RESOURCE, f'{RESOURCE} {"é" * 200}'])
+def test_whatever_the_temporary_folder_and_home_are(resource, tmp_path):
+    places = {name: str(tmp_path) for name in ('TMPDIR', 'HOME', 'XDG_RUNTIME_DIR')}
+    with holder(resource, **places) as other:
+        with pytest.raises(DeviceError, match=f'in use by process {other.pid}'):
+            ExclusiveUse(resource).acquire()
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        use = ExclusiveUse(resource)
         use.acquire()
-    finally:
-        os.umask(mask)
-    assert stat.S_IMODE(lock_file(folder).stat().st_mode) == 0o666
-    use.release()
+        use.release()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_another_user_is_opened_without_creating_it(folder, monkeypatch):
-    """Linux refuses O_CREAT on it in /tmp, even to root (fs.protected_regular)."""
-    other = ExclusiveUse(RESOURCE)
-    other.acquire()
-    other.release()
-    real = os.open
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root can be another user')
+def test_another_user_is_refused():
+    with holder() as other:
+        code = (
+            'import os, sys; from soro_driver.exclusive import *\n'
+            'os.setuid(65534)\n'
+            'try: ExclusiveUse(sys.argv[1]).acquire()\n'
+            'except DeviceError as error: print(error)\n'
+        )
+        said = subprocess.run(
+            [sys.executable, '-c', code, RESOURCE], capture_output=True, text=True, check=True
+        ).stdout
+        assert f'in use by process {other.pid}' in said
+        other.stdin.close()
 
-    def protected(path, flags, *mode):
-        if flags & os.O_CREAT and os.path.exists(path) and not flags & os.O_EXCL:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return real(path, flags, *mode)
 
-    monkeypatch.setattr(os, 'open', protected)
-    use = ExclusiveUse(RESOURCE)
-    use.acquire()
+def test_who_inherits_it_holds_it_when_the_first_has_gone():
+    first = ExclusiveUse(RESOURCE)
+    first.acquire()
+    inherited = hold_inherited(os.dup(first.fileno()))
+    first.release()
     with pytest.raises(DeviceError, match='in use by process'):
-        ExclusiveUse(RESOURCE).acquire()
-    use.release()
+        first.acquire()
+    inherited.close()
+    first.acquire()
+    first.release()
 
 
-def test_a_file_that_cannot_be_opened_is_said(folder):
+def test_asking_for_the_holder_disturbs_nobody():
     use = ExclusiveUse(RESOURCE)
     use.acquire()
+    before = len(list(Path('/proc/self/fd').iterdir()))
+    assert {ExclusiveUse(RESOURCE).holder() for _ in range(500)} == {os.getpid()}
+    assert len(list(Path('/proc/self/fd').iterdir())) == before
     use.release()
-    file = lock_file(folder)
-    file.unlink()
-    file.mkdir()
-    with pytest.raises(DeviceError, match=r'ttyUSB0.*remove'):
-        ExclusiveUse(RESOURCE).acquire()
+    assert use.holder() is None

@@ -27,7 +27,7 @@ class Bench:
         self.noise = np.random.default_rng(3)
         self.flags = np.zeros(3, np.uint16)
 
-    def run(self, applied, duration, measure=None, armed=True):
+    def run(self, applied, duration, measure=None, armed=True, at_rest=False):
         """Return the findings of a stretch of time."""
         found = []
         for _ in range(round(duration / PERIOD)):
@@ -38,7 +38,7 @@ class Bench:
             if measure is not None:
                 measured = measure(measured)
             reading = Reading(self.now, measured, goal, self.flags.copy())
-            found.append(self.checks.check(reading, armed))
+            found.append(self.checks.check(reading, armed, at_rest))
         return found
 
 
@@ -131,3 +131,55 @@ def test_following_is_not_judged_without_a_time_constant(actuators):
     bench = Bench(actuators, PlausibilityLimits())
     bench.run([BAR, 0.0, 0.0], 1.0)
     assert faults(bench.run([BAR, 0.0, 0.0], 2.0, lambda p: p * 0.0)) == 0
+
+
+# Outputs that are safe -------------------------------------------------------------------------
+
+
+def test_a_pressure_that_somebody_else_drives_is_found_where_the_outputs_are_safe(bench):
+    """As of a second driver on the same cards."""
+    assert faults(bench.run(np.zeros(3), 60.0, armed=False, at_rest=True)) == 0
+    found = bench.run([0.0, 1.2 * BAR, 0.0], 4.0, armed=False, at_rest=True)
+    assert faults(found) == Fault.NOT_AT_REST
+    first = next(i for i, f in enumerate(found) if f.faults)
+    assert 2.0 < PERIOD * first < 2.3
+    assert 'stays up although the outputs are safe' in found[first].reason
+
+
+@pytest.mark.parametrize('full', [3.0, 10.0, 40.0])
+def test_what_is_being_vented_is_no_alarm(bench, full):
+    """However slowly: in `full` seconds from the top, with the noise of the sensor."""
+    bench.run(np.full(3, 1.5 * BAR), 2.0)
+    for left in np.arange(1.0, 0.0, -PERIOD / full):
+        assert faults(bench.run(np.full(3, 1.5 * BAR * left), PERIOD, None, False, True)) == 0
+    assert faults(bench.run(np.zeros(3), 5.0, armed=False, at_rest=True)) == 0
+
+
+def test_a_pressure_that_is_not_vented_to_the_end_is_found(bench):
+    bench.run(np.full(3, 1.5 * BAR), 2.0)
+    found = bench.run([0.6 * BAR, 0.0, 0.0], 4.0, armed=False, at_rest=True)
+    assert faults(found) == Fault.NOT_AT_REST
+
+
+def test_pressures_that_are_commanded_are_not_at_rest(bench):
+    assert faults(bench.run(np.full(3, 1.2 * BAR), 10.0)) == 0
+
+
+def test_each_time_of_rest_is_judged_anew(bench):
+    for _ in range(5):
+        bench.run(np.full(3, 1.4 * BAR), 2.0)
+        assert faults(bench.run(np.zeros(3), 1.9, armed=False, at_rest=True)) == 0
+
+
+def test_lengths_and_angles_stay_where_they_are():
+    from soro_mechanics.catalogue import find_robot_file
+    from soro_mechanics.robot_file import read_robot_file
+
+    for name in ('pam_continuum', 'haptic_5dof'):
+        actuators = read_robot_file(find_robot_file(name)).actuators
+        checks = Plausibility(actuators, PlausibilityLimits())
+        high = np.array([a.maximum for a in actuators])
+        none = np.zeros(len(high), np.uint16)
+        for tick in range(500):
+            reading = Reading(0.01 * tick, high, high, none.copy())
+            assert checks.check(reading, False, True).faults == 0

@@ -50,7 +50,7 @@ class AskedProcess:
         """End the process."""
         self._questions.close()
         self._answers.close()
-        self._process.terminate()
+        self._process.kill()  # a frozen one would never hear of SIGTERM; it keeps nothing
         self._process.wait()
 
 

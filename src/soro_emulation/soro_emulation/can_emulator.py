@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 import gc
 import threading
 import time
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from soro_can_driver.board import CanId, EmergencyCode, MOTORS, PROTOCOL_MAJOR
+from soro_can_driver.bus import resource_of
 from soro_can_driver.transport import COUNT
 from soro_can_driver.wiring import CanWiring, read_wiring
 from soro_mechanics.errors import InvalidInput, UnknownName
@@ -67,6 +70,9 @@ class CanEmulator(DeviceEmulator):
         self._bus = BusFaults(self._receive, self._idle, context.seed)
         self._server = SocketcandServer(context.endpoint.port, self._bus.receive, self._bus.idle)
         self._address = context.endpoint.address
+        self._resource = resource_of(
+            replace(wiring, interface='socketcand', host='127.0.0.1', port=context.endpoint.port)
+        )
         self._plant = HapticPlantProcess(context.robot.file, 'can', MOTORS)
         self._hand, self._wrench = RELEASED, np.zeros(6)
         self._noted, self._measured = now, False
@@ -151,6 +157,10 @@ class CanEmulator(DeviceEmulator):
         """Whether a session is alive."""
         with self._lock:
             return now - self._board.host_at < 0.5
+
+    def resources(self) -> Sequence[str]:
+        """Return the bus."""
+        return [self._resource]
 
     def stop(self) -> None:
         """Stop listening, end the plant."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +100,10 @@ class DeviceEmulator(ABC):
     def in_use(self, now: float) -> bool:
         """Whether a driver is at work or anything is still actuated at `now` [s]."""
         return False
+
+    def resources(self) -> Sequence[str]:
+        """Return what a driver of this device locks, see `soro_driver.exclusive`."""
+        return ()
 
     @abstractmethod
     def stop(self) -> None:

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import threading
 from typing import Any
 
 import numpy as np
 from soro_driver.serial_frame import Frame, SerialState
+from soro_driver.serial_link import resource
 from soro_dspace_driver.protocol import CHANNELS
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
 from soro_mechanics.errors import UnknownName
@@ -96,6 +98,10 @@ class DspaceEmulator(DeviceEmulator):
         with self._lock:
             armed = self._board.state is SerialState.ARMED
         return armed or self._bench.in_use(now)
+
+    def resources(self) -> Sequence[str]:
+        """Return the port."""
+        return [resource(self.wire.path)]
 
     def stop(self) -> None:
         """Stop listening."""

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import time
 from typing import Any
 
 import numpy as np
 from soro_mechanics.errors import InvalidInput, MissingPackage, UnknownName
 from soro_mechanics.missing_package import how_to_install
+from soro_nidaq_driver.device import supervised
+from soro_nidaq_driver.transport import resources
 from soro_nidaq_driver.wiring import read_wiring, Wiring
 
 from soro_emulation.analog_input import read_analog
@@ -114,6 +117,11 @@ class NidaqEmulator(DeviceEmulator):
     def in_use(self, now: float) -> bool:
         """Whether the heartbeat keeps the supply connected, or pressure is still up."""
         return self._bench.in_use(now)
+
+    def resources(self) -> Sequence[str]:
+        """Return the cards, and what the supervisor beside a driver holds."""
+        cards = self._wiring.cards
+        return [*resources(self._address, cards), *supervised(self._address, cards)]
 
     def stop(self) -> None:
         """Stop listening."""

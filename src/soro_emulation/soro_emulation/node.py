@@ -14,6 +14,7 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from soro_driver.endpoint import derive
+from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.configuration import Configuration
 from soro_mechanics.errors import SoroError
@@ -36,7 +37,7 @@ from soro_emulation.injected_fault import parse_fault
 from soro_msgs.msg import Configuration as ConfigurationMessage
 
 GROUP = 'soro_emulation.devices'
-FAREWELL = 2.5  # s, a driver has to end within 2 s
+FAREWELL = 3.0  # s, a driver has to end within 2 s
 COUNT_PERIOD = 0.1  # s between notes of what injected faults have done
 
 
@@ -74,10 +75,15 @@ class EmulatorNode(Node):
     def make_safe(self) -> None:
         """Stop listening and close the log, once nobody needs the device any more.
 
-        A launcher stops everything at once, and the driver still has to vent over this link.
+        A launcher stops everything at once, and the driver still has to vent over this link: until
+        it has given the device back, or has ended, it can be sure of nothing without an answer.
         """
         end = time.monotonic() + FAREWELL
-        while self._device.in_use(time.monotonic()) and time.monotonic() < end:
+        uses = [ExclusiveUse(name) for name in self._device.resources()]
+        while time.monotonic() < end and (
+            self._device.in_use(time.monotonic())
+            or any(use.holder() is not None for use in uses)
+        ):
             self._stopping.wait(0.02)
         self._stopping.set()
         self._device.stop()

@@ -12,12 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 import re
-import tempfile
 from typing import Any
 
 from soro_mechanics.errors import RobotFileError
-from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import describe_robot, RobotDescription
 from soro_mechanics.section import Section
 import yaml
 
@@ -70,11 +69,8 @@ def perturbed_robot(robot: RobotDescription, body: BodyProperties) -> Robot:
     RobotFileError
         A path leads nowhere, or the changed robot is impossible.
     """
-    data = changed_data(robot, body)
-    with tempfile.TemporaryDirectory(prefix='soro_emulator_') as folder:
-        file = Path(folder) / f'{robot.name}.yaml'
-        file.write_text(yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
-        return load_robot(file, body.model or None)
+    changed = describe_robot(changed_data(robot, body), robot.file)
+    return Robot(changed, body.model or None)
 
 
 def changed_data(robot: RobotDescription, body: BodyProperties) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from soro_driver.device import DeviceError
+from soro_driver.endpoint import make_private
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Frame, FrameReader
 from soro_mechanics.errors import InvalidInput, UnknownName
@@ -78,7 +79,7 @@ class SerialPty:
             self._use.acquire()
         except DeviceError as error:
             raise InvalidInput('endpoint', str(self.path), f'a free one: {error}') from None
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path.parent)
         with self._lock:
             self._plug()
         self._thread.start()

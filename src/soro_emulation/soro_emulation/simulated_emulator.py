@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import contextlib
 import os
 import select
@@ -13,8 +14,10 @@ import time
 from typing import Any
 
 import numpy as np
+from soro_driver.endpoint import make_private
 from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
+from soro_simulated_driver.transport import resource
 
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
@@ -59,7 +62,7 @@ class SimulatedEmulator(DeviceEmulator):
 
     def start(self) -> None:
         """Listen. Raises InvalidInput when another emulator does already."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path.parent)
         if self._answers():
             raise InvalidInput('namespace', str(self.path), 'one without a running emulator')
         with contextlib.suppress(FileNotFoundError):
@@ -110,6 +113,10 @@ class SimulatedEmulator(DeviceEmulator):
         with self._lock:
             self._bank.advance(now)
             return self._bank.state is State.ARMED or self._bank.pressurised
+
+    def resources(self) -> Sequence[str]:
+        """Return the socket."""
+        return [resource(self.path)]
 
     def stop(self) -> None:
         """Stop listening."""

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import threading
 from typing import Any
 
 import numpy as np
 from soro_driver.serial_frame import Frame, MAJOR, SerialState
+from soro_driver.serial_link import resource
 from soro_mechanics.errors import InvalidInput, UnknownName
 from soro_mechanics.section import Section
 from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
@@ -101,6 +103,10 @@ class Stm32Emulator(DeviceEmulator):
             board = self._board
             vented = board.flags & StatusFlag.VENTED
             return board.state is SerialState.ARMED or not vented
+
+    def resources(self) -> Sequence[str]:
+        """Return the port."""
+        return [resource(self._pty.path)]
 
     def stop(self) -> None:
         """Stop listening."""

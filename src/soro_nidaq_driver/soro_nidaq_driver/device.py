@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import time
 
 import numpy as np
 from soro_driver.device import (
     Array,
     Device,
+    DEVICE_FAULT_SHIFT,
     DeviceError,
     DeviceLost,
     DeviceTimeout,
@@ -22,10 +24,16 @@ from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
 
 from soro_nidaq_driver.supervisor import Supervisor
-from soro_nidaq_driver.transport import NidaqTransport
+from soro_nidaq_driver.transport import NidaqTransport, place_of
 from soro_nidaq_driver.wiring import read_wiring, Wiring
 
 SUPERVISOR_TIMEOUT = 0.3  # s: above any stall that the driver itself rides out
+NOT_WATCHED = 1 << DEVICE_FAULT_SHIFT
+
+
+def supervised(address: str, cards: Sequence[str]) -> list[str]:
+    """Return what the supervisor of these cards holds while it lives, see `ExclusiveUse`."""
+    return [f'nidaq {place_of(address)} {card} supervisor' for card in cards]
 
 
 class NidaqDevice(Device):
@@ -35,13 +43,15 @@ class NidaqDevice(Device):
     external relay behind the heartbeat line, and `make_safe` of the driver.
     """
 
-    fault_text = {}
+    fault_text = {NOT_WATCHED: 'the supervisor process does not answer'}
     io_timeout = 0.1
 
     def __init__(self, wiring: Wiring, address: str) -> None:
         self.wiring = wiring
         self._transport = NidaqTransport(wiring, address, 0.5 * self.io_timeout)
-        self._supervisor = Supervisor(address, wiring.cards, SUPERVISOR_TIMEOUT)
+        self._supervisor = Supervisor(
+            address, wiring.cards, SUPERVISOR_TIMEOUT, supervised(address, wiring.cards)
+        )
         self._armed = False
         self._safe = True
 
@@ -56,6 +66,8 @@ class NidaqDevice(Device):
     def open(self) -> Identity:
         """Connect to the cards and reset them."""
         self._armed = self._safe = False
+        self._transport.take()
+        self._supervisor.check_alone()
         # A supervisor that still tries to clear the outputs would abort the new tasks. It goes
         # when the cards have been reset, not before: the link may still be dead.
         identity = self._transport.open(self._supervisor.dismiss)
@@ -70,19 +82,26 @@ class NidaqDevice(Device):
         measured = np.where(valid, pressure, np.nan)
         if not self._armed:
             self._supervisor.idle()
-        return Reading(now, measured, self._transport.applied, flags)
+        trouble = self._supervisor.trouble()
+        faults = NOT_WATCHED if trouble else 0
+        return Reading(now, measured, self._transport.applied, flags, faults, reason=trouble)
 
     def write(self, values: Array, ttl: float) -> None:
         """Write set-points [Pa]; keeps supervisor and relay from acting."""
         if not self._armed:
             raise DeviceError('set-points written without arming')
         # With every output idle there is nothing to clear: a stall of the computer is harmless.
-        if np.any(values > 0.0) or np.any(self._transport.applied != 0.0):  # or not known
+        if np.any(values > 0.0) or self._on:
             self._supervisor.alive()
         else:
             self._supervisor.idle()
         self._transport.write(values)
         self._transport.beat(time.monotonic())
+
+    @property
+    def _on(self) -> bool:
+        """Whether an output is on, or not known to be idle."""
+        return bool(np.any(self._transport.applied != 0.0))
 
     def ready(self) -> bool:
         """Whether the supervisor process has started."""
@@ -92,11 +111,13 @@ class NidaqDevice(Device):
         """Make sure that somebody clears the outputs should this process die."""
         if not self._supervisor.ready():
             raise DeviceTimeout('the supervisor process is still starting')
+        self._supervisor.confirm()
         self._armed, self._safe = True, False
 
     def make_safe(self) -> None:
         """Stop every counter, and reset the cards where that fails."""
-        self._armed = self._safe = False
+        self._armed = False
+        self._safe = not self._on  # where nothing was on, nobody has to clear anything
         try:
             self._transport.stop_outputs()
         except (DeviceLost, DeviceTimeout):
@@ -105,12 +126,15 @@ class NidaqDevice(Device):
             self._transport.reset()
             raise
         self._safe = True
-        self._supervisor.idle()
+        if self._supervisor.trouble():
+            self._supervisor.replace()  # there in time for whoever clears the fault
+        else:
+            self._supervisor.idle()
 
     def reset(self) -> None:
         """Reset the cards and prepare the tasks anew."""
         self._armed = False
-        self._transport.close()
+        self._transport.disconnect()
         self._transport.open()
 
     def close(self) -> None:

@@ -6,6 +6,9 @@ A counter goes on generating pulses when the process that started it is killed, 
 supervisor holds the other end of a pipe: while the driver is armed it sends a byte per tick; when
 bytes stop, or the pipe closes without a goodbye, every card is reset (all outputs idle). A reset
 that fails is tried again: while the driver is frozen without end, for `GIVE_UP` after its end.
+
+Every byte comes back, so that the driver knows whether anybody watches it. As long as the process
+lives it holds a name of its own for every card: no driver opens one that somebody else clears.
 """
 
 from __future__ import annotations
@@ -20,14 +23,18 @@ import sys
 import time
 from typing import Any
 
-from soro_driver.device import DeviceError
+from soro_driver.device import DeviceError, DeviceLost
+from soro_driver.exclusive import ExclusiveUse, hold_inherited
 
 from soro_nidaq_driver.client import import_client, Link, translated
 
 ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
-READY = b'ready\n'
 CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
 RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all after the end
+ANSWER_TIMEOUT = 0.5  # s without an answer: nobody would clear the outputs
+PROMPT = 0.25  # s, for the answer without which the driver does not arm
+LONGEST_LOOK = 0.1  # s that count between two looks: a driver that was stalled saw no answers
+PARTING = 0.1  # s to leave after a goodbye
 
 
 class Supervisor:
@@ -41,47 +48,124 @@ class Supervisor:
         Cards to reset.
     timeout : float
         Silence of the driver, while armed, after which they are reset [s].
+    names : sequence of str
+        Resources that it holds while it lives, see `ExclusiveUse`.
     """
 
-    def __init__(self, address: str, cards: Sequence[str], timeout: float) -> None:
+    def __init__(
+        self, address: str, cards: Sequence[str], timeout: float, names: Sequence[str] = ()
+    ) -> None:
         self._arguments = [address, ','.join(cards), f'{timeout:g}']
+        self._uses = [ExclusiveUse(name) for name in names]
         self._process: subprocess.Popen[bytes] | None = None
         self._parted: list[subprocess.Popen[bytes]] = []
+        self._cut_short = False  # one was ended that may have been resetting
+        self._begin()
+
+    def _begin(self) -> None:
+        self._answered = False  # ever
+        self._unanswered = 0  # bytes that have not come back
+        self._owed = 0.0  # s since the last answer, while one was due
+        self._looked = time.monotonic()
 
     def start(self) -> None:
         """Start the process, unless it runs; rely on it when it is `ready`."""
         if self._process is not None and self._process.poll() is None:
             return
+        self._begin()
+        try:
+            for use in self._uses:
+                use.acquire()
+            self._process = self._spawn([use.fileno() for use in self._uses])
+        finally:
+            for use in self._uses:
+                use.release()  # the process has it now
+        for stream in (self._process.stdin, self._process.stdout):
+            os.set_blocking(stream.fileno(), False)  # type: ignore[union-attr]
+
+    def _spawn(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
         # Its own session: Ctrl-C in the driver's terminal must not reach it.
-        self._process = subprocess.Popen(
-            [sys.executable, '-m', 'soro_nidaq_driver.supervisor', *self._arguments],
+        return subprocess.Popen(
+            [sys.executable, '-m', 'soro_nidaq_driver.supervisor', *self._arguments,
+             *map(str, descriptors)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0,
-            start_new_session=True,
+            start_new_session=True, pass_fds=descriptors,
         )  # fmt: skip
-        os.set_blocking(self._process.stdin.fileno(), False)  # type: ignore[union-attr]
+
+    def check_alone(self) -> None:
+        """Leave cards alone that another driver's supervisor still clears. Raises DeviceLost."""
+        own = {process.pid for process in (*self._parted, self._process) if process is not None}
+        for use in self._uses:
+            holder = use.holder()
+            if holder is not None and holder not in own:
+                raise DeviceLost(
+                    f'the supervisor (process {holder}) of a driver that has ended is still '
+                    'clearing the outputs; it ends by itself, try again'
+                )
 
     def ready(self) -> bool:
-        """Start it unless it runs; whether it has loaded what it needs.
+        """Start it unless it runs; whether it has loaded what it needs, and answers.
 
         Raises
         ------
         DeviceError
             It has ended: the driver must not be armed without it.
         """
-        self.start()
-        process = self._process
-        if process is None or process.stdout is None:
-            return process is not None  # it has said so before
-        can_read, _, _ = select.select([process.stdout], [], [], 0.0)
-        if not can_read:
-            return False
-        if process.stdout.readline() != READY:
+        ended = self._process is not None and self._process.poll() is not None
+        if ended and not self._answered:
             self.stop(safe=True)
             raise DeviceError('the supervisor process has ended; see its message above')
-        process.stdout.close()
-        process.stdout = None
-        return True
+        self.start()
+        if not self._unanswered:
+            self.idle()
+        self._hear()
+        return self._answered
+
+    def confirm(self) -> None:
+        """Have it answer now.
+
+        Raises
+        ------
+        DeviceError
+            It does not: the driver must not be armed.
+        """
+        self._send(IDLE)
+        end = time.monotonic() + PROMPT
+        while self._unanswered:
+            left = end - time.monotonic()
+            if left <= 0.0 or self.trouble():
+                raise DeviceError(
+                    f'the supervisor process ({self.pid}) does not answer: nobody would clear the '
+                    'outputs; call driver/clear_fault'
+                )
+            select.select([self._process.stdout], [], [], left)  # type: ignore[union-attr]
+            self._hear()
+
+    def trouble(self) -> str:
+        """Say why nobody would clear the outputs; empty while it answers, or loads."""
+        self._hear()
+        if self._answered and not self.pid:
+            return 'the supervisor process has ended'
+        if self._owed < ANSWER_TIMEOUT:
+            return ''
+        return f'the supervisor process ({self.pid}) has not answered for {ANSWER_TIMEOUT:g} s'
+
+    def replace(self) -> None:
+        """End it, frozen or not, and start another one; the outputs are idle."""
+        self.stop(safe=True)
+        self.start()
+
+    def _hear(self) -> None:
+        now = time.monotonic()
+        passed, self._looked = min(now - self._looked, LONGEST_LOOK), now
+        data = b''
+        if self._process is not None and self._process.stdout is not None:
+            data = self._process.stdout.read(65536) or b''
+        self._answered |= bool(data)
+        self._unanswered = max(0, self._unanswered - len(data))
+        waits = self._answered and self._unanswered and not data
+        self._owed = self._owed + passed if waits else 0.0
 
     @property
     def pid(self) -> int:
@@ -107,17 +191,24 @@ class Supervisor:
     def stop(self, safe: bool) -> None:
         """Part from the process; it resets the cards unless they are `safe`. Never raises."""
         process, self._process = self._process, None
-        if process is None or process.stdin is None:
+        if process is None or process.stdin is None or process.stdout is None:
             return
-        try:
+        busy, self._answered, self._owed = self._answered, False, 0.0
+        with contextlib.suppress(OSError):  # it has ended already
             if safe:
                 process.stdin.write(GOODBYE)
-            process.stdin.close()
-        except OSError:
-            pass  # it has ended already
-        if process.stdout is not None:
-            process.stdout.close()
-        self._parted.append(process)
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
+        if safe:  # nothing is left to do for it, whatever it does: it loads, or is frozen
+            try:
+                process.wait(PARTING)
+            except subprocess.TimeoutExpired:
+                self._cut_short |= busy
+                process.kill()
+                process.wait()
+        else:
+            self._parted.append(process)
 
     def dismiss(self) -> bool:
         """End every process that was parted from, the outputs being idle; whether one still ran.
@@ -129,7 +220,8 @@ class Supervisor:
             process.kill()
             process.wait()
         self._parted.clear()
-        return bool(running)
+        late, self._cut_short = bool(running) or self._cut_short, False
+        return late
 
     def join(self, timeout: float) -> bool:
         """Wait until every process that was parted from has ended; whether they have."""
@@ -146,9 +238,9 @@ class Supervisor:
         try:
             if self._process is None or self._process.stdin is None:
                 raise BrokenPipeError
-            self._process.stdin.write(byte)
-        except BlockingIOError:
-            pass  # 64 KiB of bytes wait for it; it is busy resetting
+            self._hear()
+            if self._process.stdin.write(byte):  # None: 64 KiB of bytes wait for it
+                self._unanswered += 1
         except OSError:
             raise DeviceError('the supervisor process is gone') from None
 
@@ -196,17 +288,21 @@ class CardReset:
         return troubles
 
 
-def watch(reset: CardReset, timeout: float, pipe: int) -> int:
+def watch(reset: CardReset, timeout: float, pipe: int, answers: int) -> int:
     """Follow the bytes of the driver until it says goodbye or is gone; return the exit code."""
     wait: float | None = None  # s of silence until the cards are reset; None: for ever
     start, failed = 0.0, False
     while True:
         ready, _, _ = select.select([pipe], [], [], wait)
+        if not ready:  # whoever was frozen itself has not looked all that time
+            ready, _, _ = select.select([pipe], [], [], 0.0)
         data = os.read(pipe, 4096) if ready else b''
         if GOODBYE in data:
             return 0
         if data:
             wait, failed = (timeout if data[-1:] == ALIVE else None), False
+            with contextlib.suppress(OSError):  # the driver has gone: the pipe tells how
+                os.write(answers, data)
             continue
         gone = bool(ready)
         if gone or not failed:
@@ -236,16 +332,17 @@ def _clear(reset: CardReset, again: bool) -> list[str]:
 
 
 def main() -> None:
-    """Run the supervisor: address, cards, timeout; bytes on standard input."""
+    """Run the supervisor: address, cards, timeout, descriptors; bytes on standard input."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends when the driver does
-    address, cards, timeout = sys.argv[1:4]
-    reset = CardReset(address, cards.split(','))
-    try:
-        os.write(sys.stdout.fileno(), READY)
-    except BrokenPipeError:
-        pass  # the driver has parted already; the pipe below tells how
-    sys.exit(watch(reset, float(timeout), sys.stdin.fileno()))
+    address, cards, timeout, *descriptors = sys.argv[1:]
+    held = [hold_inherited(int(descriptor)) for descriptor in descriptors]
+    answers = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    code = watch(CardReset(address, cards.split(',')), float(timeout), 0, answers)
+    for use in held:
+        use.close()
+    sys.exit(code)
 
 
 if __name__ == '__main__':

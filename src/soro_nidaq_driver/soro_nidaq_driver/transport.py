@@ -8,7 +8,7 @@ One code path: a task on a card in this computer and a task on a gRPC device ser
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import time
 from typing import Any
 
@@ -33,6 +33,11 @@ def place_of(address: str) -> str:
     # NI's server on this computer serves the cards that `local` means. At another port are
     # emulators and tunnels to other computers: cards of their own, with the same names.
     return LOCAL if int(port) == SERVER_PORT else f'localhost:{int(port)}'
+
+
+def resources(address: str, cards: Sequence[str]) -> list[str]:
+    """Return what a driver of these cards locks, see `ExclusiveUse`."""
+    return [f'nidaq {place_of(address)} {card}' for card in cards]
 
 
 def duty_of(pressure: Array, wiring: Wiring) -> Array:
@@ -60,8 +65,7 @@ class NidaqTransport:
         count = len(wiring.channels)
         self._duty = np.zeros(count)
         self._volts = np.zeros(count)
-        place = place_of(address)
-        self._locks = [ExclusiveUse(f'nidaq {place} {card}') for card in wiring.cards]
+        self._locks = [ExclusiveUse(name) for name in resources(address, wiring.cards)]
         self._link: Link | None = None
         self._readers: list[tuple[Any, Array, list[int]]] = []
         self._counters: list[_Counter] = []
@@ -89,8 +93,7 @@ class NidaqTransport:
             one more reset. The cards are reset once more then: a late one would abort the tasks.
         """
         nidaqmx = import_client()
-        for lock in self._locks:
-            lock.acquire()
+        self.take()
         self._link = Link(self.address, self._timeout)
         with translated('open'), self._link.within(OPEN_TIMEOUT):
             cards = [
@@ -184,12 +187,21 @@ class NidaqTransport:
                 nidaqmx.system.Device(name, grpc_options=options).reset_device()
             self._duty[:] = 0.0
 
-    def close(self) -> None:
-        """Give tasks and connection back; never raises."""
+    def take(self) -> None:
+        """Keep every other driver of this computer from these cards. Raises DeviceError."""
+        for lock in self._locks:
+            lock.acquire()
+
+    def disconnect(self) -> None:
+        """Give tasks and connection back, but not the cards; never raises."""
         self._close_tasks()
         if self._link is not None:
             self._link.close()
             self._link = None
+
+    def close(self) -> None:
+        """Give tasks, connection and cards back; never raises."""
+        self.disconnect()
         for lock in self._locks:
             lock.release()
 

@@ -1,14 +1,18 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What the supervisor does about a driver that falls silent, without processes and cards."""
+"""What the supervisor does about a driver that falls silent, and a driver about its supervisor."""
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
+import time
 
 import pytest
-from soro_nidaq_driver.supervisor import ALIVE, GOODBYE, watch
+from soro_driver.device import DeviceError, DeviceLost
+from soro_driver.exclusive import ExclusiveUse
+from soro_nidaq_driver.supervisor import ALIVE, ANSWER_TIMEOUT, GOODBYE, IDLE, Supervisor, watch
 
 
 class Cards:
@@ -54,7 +58,9 @@ def watched(pipe, failures, wakes):
     reader, writer = pipe
     cards, codes = Cards(writer, failures, wakes), []
     os.write(writer, ALIVE)
-    thread = threading.Thread(target=lambda: codes.append(watch(cards, 0.01, reader)))
+    heard, answers = os.pipe()
+    os.set_blocking(heard, False)
+    thread = threading.Thread(target=lambda: codes.append(watch(cards, 0.01, reader, answers)))
     thread.start()
     thread.join(10.0)
     calls = list(cards.calls)
@@ -62,6 +68,9 @@ def watched(pipe, failures, wakes):
         os.write(writer, GOODBYE)
         thread.join()
     assert codes == [0]
+    assert os.read(heard, 64).startswith(ALIVE)
+    os.close(heard)
+    os.close(answers)
     return calls
 
 
@@ -80,3 +89,103 @@ def test_a_driver_that_wakes_up_ends_the_attempts(pipe):
 
 def test_a_driver_that_says_goodbye_ends_the_attempts(pipe):
     assert watched(pipe, 9, {2: GOODBYE}) == ['reset', 'connect', 'reset']
+
+
+# The driver's side, with a process that has no cards -------------------------------------------
+
+NAME = f'test supervisor {os.getpid()}'
+NOWHERE = '127.0.0.1:1'  # nobody listens: it tries for its whole time once the driver is gone
+
+
+@pytest.fixture
+def supervisor():
+    made = Supervisor(NOWHERE, ['Dev1'], 0.3, [NAME])
+    yield made
+    made.stop(safe=True)
+    made.dismiss()
+
+
+def until(condition, timeout=30.0):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def started(supervisor):
+    until(supervisor.ready)
+    return supervisor.pid
+
+
+def tick(supervisor):
+    supervisor.idle()
+    return supervisor.trouble()
+
+
+def test_it_answers_every_byte_and_holds_the_name_of_the_cards(supervisor):
+    pid = started(supervisor)
+    supervisor.confirm()
+    begin = time.monotonic()
+    while time.monotonic() - begin < 1.5 * ANSWER_TIMEOUT:
+        assert tick(supervisor) == ''
+        time.sleep(0.01)
+    assert ExclusiveUse(NAME).holder() == pid
+    supervisor.check_alone()
+
+
+def test_a_frozen_one_is_noticed_refused_and_replaced(supervisor):
+    pid = started(supervisor)
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(DeviceError, match='does not answer'):
+        supervisor.confirm()
+    until(lambda: tick(supervisor), 10.0)
+    assert 'has not answered for 0.5 s' in supervisor.trouble()
+    supervisor.replace()
+    assert supervisor.trouble() == ''
+    assert started(supervisor) != pid
+    supervisor.confirm()
+    assert not os.path.exists(f'/proc/{pid}')
+
+
+def test_answers_that_came_while_the_driver_was_stalled_count(supervisor, monkeypatch):
+    started(supervisor)
+    supervisor.alive()
+    now = time.monotonic()
+    monkeypatch.setattr(time, 'monotonic', lambda: now + 60.0)  # a minute without a look
+    assert supervisor.trouble() == ''
+
+
+def test_one_that_has_ended_is_noticed(supervisor):
+    os.kill(started(supervisor), signal.SIGKILL)
+    until(lambda: supervisor.pid == 0)
+    assert 'has ended' in supervisor.trouble()
+
+
+@pytest.mark.parametrize('loaded', [True, False])
+def test_it_does_not_outlive_a_driver_whose_outputs_are_safe(supervisor, loaded):
+    pid = started(supervisor) if loaded else supervisor.start() or supervisor.pid
+    begin = time.monotonic()
+    supervisor.stop(safe=True)
+    assert not os.path.exists(f'/proc/{pid}')
+    assert time.monotonic() - begin < 1.0
+    assert ExclusiveUse(NAME).holder() is None
+
+
+def test_nobody_opens_cards_that_the_supervisor_of_another_driver_clears(supervisor):
+    pid = started(supervisor)
+    supervisor.stop(safe=False)  # as if the driver had been killed: it tries to clear
+    supervisor.check_alone()  # its own: it is dismissed once the cards have been reset
+    other = Supervisor(NOWHERE, ['Dev1'], 0.3, [NAME])
+    with pytest.raises(DeviceLost, match=f'process {pid}.* still clearing the outputs'):
+        other.check_alone()
+    assert supervisor.dismiss()
+    other.check_alone()
+
+
+def test_frozen_while_the_driver_is_busy_it_resets_nothing_for_a_byte_that_waits(pipe):
+    """Its own pause is no silence of the driver."""
+    reader, writer = pipe
+    cards = Cards(writer, 0, {})
+    os.write(writer, ALIVE + IDLE + GOODBYE)
+    assert watch(cards, 0.0, reader, writer) == 0
+    assert cards.calls == []

@@ -129,6 +129,7 @@ class Safety:
 
     def __init__(self) -> None:
         self.node: Any = None
+        self.exit_code = 0
         self._lock = threading.Lock()
 
     def make_safe(self) -> None:
@@ -137,6 +138,7 @@ class Safety:
             node, self.node = self.node, None
             if hasattr(node, 'make_safe'):
                 node.make_safe()
+                self.exit_code = getattr(node, 'exit_code', 0)
 
 
 _signals: StopSignals | None = None  # of this process, once it runs a node
@@ -178,7 +180,7 @@ def run(
     """Run one node until it is told to stop, and end the process.
 
     The exit code is 0 after SIGINT, SIGTERM, SIGHUP or a shutdown of the context, 1 after an
-    error.
+    error, and that of the node's attribute ``exit_code`` where it has one.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ def run(
     try:
         arguments = None if args is None else list(args)
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-        code = _run_node(factory, signals, safety)
+        code = _run_node(factory, signals, safety) or safety.exit_code
     except StopRequested:
         code = 0
     except SoroError as error:
@@ -291,7 +293,7 @@ def _end_without_main_thread(safety: Safety) -> NoReturn:
     try:
         safety.make_safe()
         time.sleep(LEAVE_TIME)
-        code = 0
+        code = safety.exit_code
     except Exception:  # noqa: BLE001 - the boundary of the process
         traceback.print_exc()
     finally:

@@ -19,6 +19,11 @@ from soro_simulated_driver.protocol import Array, Kind, LONGEST, Packet, PacketE
 MOST_PENDING = 1024  # packets taken at once: a babbling peer must not hold the loop
 
 
+def resource(path: Path) -> str:
+    """Return what a driver of the actuators behind a socket locks, see `ExclusiveUse`."""
+    return f'simulated {path.resolve()}'
+
+
 class SimulatedTransport:
     """Sends requests and keeps the newest state.
 
@@ -44,7 +49,7 @@ class SimulatedTransport:
     def __init__(self, path: Path, count: int, io_timeout: float, open_timeout: float) -> None:
         self._path, self._count = path, count
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
-        self._use = ExclusiveUse(f'simulated {path}')
+        self._use = ExclusiveUse(resource(path))
         self._socket: socket.socket | None = None
         self._sequence = 0
         self.newest: Packet | None = None

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The fault matrix: 26 injections, four devices, and where one does not apply to the other.
+"""The fault matrix: injections, four devices, and where one does not apply to the other.
 
 Which tests cover a cell is said where the tests stand, by `@pytest.mark.injection` in
 src/soro_emulation/test; what they saw is in docs/reliability.md.
@@ -108,9 +108,23 @@ INJECTIONS: dict[int, Injection] = {
         owed='the system\'s own clock is not set: the driver\'s view of it is; drift and wrap of '
         'the device\'s clock are unit tests',
     ),
-    25: Injection('Two masters', 'the second is refused, the first goes on'),
+    25: Injection(
+        'Two masters, also with another TMPDIR', 'the second is refused, the first goes on'
+    ),
     26: Injection(
         'Emergency stop in every state; error codes of cards', 'latched; clearing moves nothing',
         owed='codes of other devices: they have faults of their own (16 to 20)',
+    ),
+    31: Injection(
+        'Process that watches the driver frozen (SIGSTOP)',
+        'not armed without it; armed: FAULT, outputs made safe by the driver; another one starts',
+        dict.fromkeys(('dspace', 'stm32', 'can'), 'no such process: the device has a time to live'),
+    ),
+    32: Injection(
+        'Device lost for good, then SIGINT', 'ERROR with the name of the device, exit code 1',
+    ),
+    33: Injection(
+        'Pressure that somebody else drives while the outputs are safe', 'FAULT, said in words',
+        {'can': PNEUMATIC, 'stm32': 'no pressure is measured'},
     ),
 }  # fmt: skip
