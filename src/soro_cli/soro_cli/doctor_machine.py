@@ -15,6 +15,8 @@ import sys
 import sysconfig
 
 from soro_mechanics.missing_package import how_to_install
+from soro_node.middleware import Reach, reach
+from soro_node.process_sockets import dds_ports, sockets_of_processes
 
 from soro_cli.findings import fail, Finding, ok, warn
 
@@ -29,8 +31,9 @@ def check_machine(environment: Mapping[str, str]) -> list[Finding]:
     """Run every check."""
     checks: Iterable[Iterator[Finding]] = (
         python(), compiler(environment), ros(environment), workspace(environment),
-        domain(environment), shared_memory(Path('/dev/shm')), kernel_cache(),
-        serial_devices(Path('/dev')), can_devices(Path('/sys/class/net')), ni_driver(),
+        domain(environment), open_sockets(environment), shared_memory(Path('/dev/shm')),
+        kernel_cache(), serial_devices(Path('/dev')), can_devices(Path('/sys/class/net')),
+        ni_driver(),
     )  # fmt: skip
     return [finding for check in checks for finding in check]
 
@@ -115,18 +118,27 @@ def domain(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield warn('domain', f'ROS_DOMAIN_ID={text}', 'its ports may be taken; 0 to 101 is safe')
     else:
         yield ok('domain', f'ROS_DOMAIN_ID={text}; every terminal needs the same')
-    reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', '')
-    if reach == 'LOCALHOST':
-        yield ok('discovery', 'nodes of this machine only')
-    elif reach == 'OFF':
+    found = reach(environment)
+    if found is Reach.MACHINE:
+        yield ok('discovery', f'nodes of this machine only: {found.value}')
+    elif found is Reach.OFF:
         yield fail('discovery', 'ROS_AUTOMATIC_DISCOVERY_RANGE=OFF', 'nodes will not meet')
     else:
-        yield warn(
-            'discovery', f'range {reach or "of the whole subnet"}',
-            'set ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST unless other machines take part',
-        )  # fmt: skip
+        remedy = 'unless other machines take part: docs/security.md, other machines'
+        yield warn('discovery', found.value, remedy)
     if 'ROS_LOCALHOST_ONLY' in environment:
         yield warn('discovery', 'ROS_LOCALHOST_ONLY is set', 'it is deprecated; unset it')
+
+
+def open_sockets(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Processes of this user whose middleware can be reached from other machines."""
+    text = environment.get('ROS_DOMAIN_ID', '0')
+    ports = dds_ports(int(text) if text.isdigit() else 0)
+    found = [s for s in sockets_of_processes() if s.port in ports and not s.address.is_loopback]
+    for socket in found:
+        yield warn('sockets', f'open to others: {socket}', 'docs/security.md, other machines')
+    if not found:
+        yield ok('sockets', 'no DDS of your processes listens to other machines in this domain')
 
 
 def shared_memory(folder: Path) -> Iterator[Finding]:

@@ -1,8 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 import re
+import socket
 
 import pytest
 from soro_cli.findings import Level
@@ -10,6 +12,7 @@ from soro_mechanics.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file
 from soro_mechanics.status import Code
+from soro_node.process_sockets import dds_ports
 import yaml
 
 from soro_cli import doctor_machine, doctor_robot
@@ -34,10 +37,37 @@ def test_domain_ids(text, level):
     assert found[1].level is Level.OK
 
 
-@pytest.mark.parametrize(('reach', 'level'), [('SUBNET', Level.WARN), ('OFF', Level.FAIL)])
+@pytest.mark.parametrize(
+    ('reach', 'level'),
+    [
+        ('', Level.OK), ('SUBNET', Level.WARN), ('SYSTEM_DEFAULT', Level.WARN), ('OFF', Level.FAIL),
+    ],
+)  # fmt: skip
 def test_discovery_ranges(reach, level):
     found = list(doctor_machine.domain({'ROS_AUTOMATIC_DISCOVERY_RANGE': reach}))
     assert found[1].level is level
+
+
+def test_another_middleware_is_not_vouched_for():
+    environment = {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}
+    assert list(doctor_machine.domain(environment))[1].level is Level.WARN
+
+
+@pytest.mark.parametrize(('host', 'level'), [('0.0.0.0', Level.WARN), ('127.0.0.1', Level.OK)])
+def test_sockets_of_dds_that_others_reach_are_named(host, level):
+    # No participant reaches the last ports of a domain.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as open_one:
+        port = next(p for p in reversed(dds_ports(101)) if bound(open_one, host, p))
+        found = list(doctor_machine.open_sockets({'ROS_DOMAIN_ID': '101'}))
+    assert (f':{port}' in ' '.join(f.text for f in found)) is (level is Level.WARN)
+    assert level in {f.level for f in found}
+
+
+def bound(udp, host, port):
+    with contextlib.suppress(OSError):
+        udp.bind((host, port))
+        return True
+    return False
 
 
 def test_a_missing_compiler_is_named(tmp_path):

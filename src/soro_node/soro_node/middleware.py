@@ -2,7 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the middleware is set in every process of this workspace.
 
-Fast DDS 3 asks every process that it finds how its messages are made. Nobody here wants the
+Sockets. With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS asks nobody outside of this machine, but
+its Fast DDS still listens at every address: whoever knows the ports is a peer. rmw_fastrtps makes
+its transports itself in that range, after those of a profile. So for this machine alone a profile
+of ours says everything (addresses, peers, no multicast), and the range is SYSTEM_DEFAULT, for
+which rmw_fastrtps adds nothing. ``scripts/env.sh`` does the same for whoever is no process of ours.
+
+Types. Fast DDS 3 asks every process that it finds how its messages are made. Nobody here wants the
 answers, ROS 2 compares its own hashes; but the thread that takes them crashes now and then while
 several processes start (``TypeLookupManager::notify_callbacks``, seen with 3.2.2), and the node
 with it. Without that service a process has three threads less.
@@ -10,15 +16,77 @@ with it. Without that service a process has three threads less.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, MutableMapping
+from enum import Enum
 import os
 from pathlib import Path
 
-PROFILE = Path(__file__).with_name('fastdds_profile.xml')
+LOOPBACK = Path(__file__).with_name('soro_fastdds_loopback.xml')
+NETWORK = Path(__file__).with_name('soro_fastdds_network.xml')
 # The second is the older name of the first, which Fast DDS still knows.
 VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+RANGE, PEERS, DEPRECATED = (
+    'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS', 'ROS_LOCALHOST_ONLY',
+)  # fmt: skip
 
 
-def set_middleware() -> None:
+class Reach(Enum):
+    """From where the nodes of a process can be reached."""
+
+    MACHINE = 'sockets at 127.0.0.1 only'
+    NETWORK = 'open to every machine that reaches this one'
+    OFF = 'to nobody'
+    OWN_PROFILE = 'as the Fast DDS profile of the user says'
+    OTHER_MIDDLEWARE = 'as another middleware than Fast DDS has it'
+
+
+def reach(environment: Mapping[str, str]) -> Reach:
+    """Return what the environment of a process asks for; this machine where it says nothing."""
+    if not _is_fastdds(environment):
+        return Reach.OTHER_MIDDLEWARE
+    named = _named(environment)
+    if named and not _is_ours(named):
+        return Reach.OWN_PROFILE
+    asked = environment.get(RANGE, '')
+    if asked == 'OFF':
+        return Reach.OFF
+    if environment.get(PEERS):
+        return Reach.NETWORK
+    # SYSTEM_DEFAULT beside our profile is what `set_middleware` or scripts/env.sh have written.
+    ours = asked == 'SYSTEM_DEFAULT' and Path(named).name == LOOPBACK.name
+    local = ours or asked in ('', 'LOCALHOST') or environment.get(DEPRECATED) == '1'
+    return Reach.MACHINE if local else Reach.NETWORK
+
+
+def set_middleware(environment: MutableMapping[str, str] = os.environ) -> None:
     """Name our profile to Fast DDS, unless the user names one; call before a context is made."""
-    if not any(name in os.environ for name in VARIABLES):
-        os.environ[VARIABLES[0]] = str(PROFILE)
+    wanted = reach(environment)
+    if wanted is Reach.OWN_PROFILE:
+        return
+    if wanted is Reach.OTHER_MIDDLEWARE:
+        if environment.get(RANGE, '') == '' or _is_ours(_named(environment)):
+            environment[RANGE] = 'LOCALHOST'
+        return
+    for name in VARIABLES:
+        environment.pop(name, None)
+    environment[VARIABLES[0]] = str(LOOPBACK if wanted is Reach.MACHINE else NETWORK)
+    if wanted is Reach.MACHINE:
+        environment[RANGE] = 'SYSTEM_DEFAULT'
+        environment.pop(DEPRECATED, None)  # it stands for LOCALHOST, whatever the range
+    elif environment.get(PEERS) and environment.get(RANGE, '') in ('', 'SYSTEM_DEFAULT'):
+        environment[RANGE] = 'LOCALHOST'  # these peers, nobody else
+
+
+def _is_fastdds(environment: Mapping[str, str]) -> bool:
+    return environment.get('RMW_IMPLEMENTATION', '') in (
+        '', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp',
+    )  # fmt: skip
+
+
+def _named(environment: Mapping[str, str]) -> str:
+    return next((environment[name] for name in VARIABLES if environment.get(name)), '')
+
+
+def _is_ours(profile: str) -> bool:
+    """Whether a profile is one of these, perhaps of another copy of the workspace."""
+    return Path(profile).name in (LOOPBACK.name, NETWORK.name)
