@@ -11,10 +11,12 @@ from pathlib import Path
 import time
 from typing import Any, NoReturn
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
-from rclpy.time import Time
+from rclpy.parameter import Parameter
+from rclpy.time_source import USE_SIM_TIME_NAME
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
@@ -24,6 +26,7 @@ from soro_node.inbox import Inbox
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ending
 from soro_node.main import run as run_node
+from soro_node.measurement_clock import MeasurementClock
 from soro_node.parameters import ParameterTable
 from soro_node.parent_death import launcher_lives
 from soro_node.qos import COMMANDS
@@ -51,6 +54,7 @@ REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
 COMMAND_TOPIC = 'actuator_command'
 STOPPED = 'stopped by driver/stop'
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
+SIMULATED = InvalidInput(USE_SIM_TIME_NAME, True, 'false: real hardware runs in real time')
 
 
 class DriverNode(GuardedLifecycleNode):
@@ -75,6 +79,7 @@ class DriverNode(GuardedLifecycleNode):
         super().__init__(self.node_name, **kwargs)
         self._only = device
         self._table = ParameterTable(self, self.parameters)
+        self.add_on_set_parameters_callback(self._refuse_simulated_time)
         self._loop: ControlLoop | None = None
         self._inlet: CommandInlet | None = None
         self._gate: CommandGate | None = None
@@ -93,6 +98,7 @@ class DriverNode(GuardedLifecycleNode):
         # The state is published in every lifecycle state, so not by a managed publisher.
         self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
         self._flex_publisher: Any = None
+        self._stamps = MeasurementClock(self.get_clock(), self.get_logger().warning)
         self._commands = Inbox(self)
         self._looked = math.inf
         self.listen_to_commands()
@@ -133,8 +139,8 @@ class DriverNode(GuardedLifecycleNode):
         endpoint = None
         if values['use_emulator']:
             endpoint = derive(self.get_namespace(), settings.device, values['emulator_port'])
-        elif self.get_parameter('use_sim_time').value:
-            raise InvalidInput('use_sim_time', True, 'false: real hardware runs in real time')
+        elif self.get_parameter(USE_SIM_TIME_NAME).value:
+            raise SIMULATED
         device = self.make_device(settings, robot, endpoint)
         gate = CommandGate(robot.actuators, robot.coupled_limits)
         law = self.make_law(robot, gate, settings)
@@ -260,6 +266,13 @@ class DriverNode(GuardedLifecycleNode):
         else:
             response.message = 'active: send a new target' if self.active else 'configured'
         return response
+
+    def _refuse_simulated_time(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            hardware = not self._table.use_emulator
+            if hardware and parameter.name == USE_SIM_TIME_NAME and parameter.value:
+                return SetParametersResult(successful=False, reason=str(SIMULATED))
+        return SetParametersResult(successful=True)
 
     # Messages ---------------------------------------------------------------------------------
 
@@ -423,8 +436,7 @@ class DriverNode(GuardedLifecycleNode):
 
     def publish(self, tick: Tick) -> None:
         """Publish the states of actuators and further sensors (in the thread of the loop)."""
-        age = int(1e9 * (time.monotonic() - tick.time))
-        arrival = Time(nanoseconds=max(0, self.get_clock().now().nanoseconds - age)).to_msg()
+        arrival = self._stamps.stamp(tick.time)
         self._state_publisher.publish(state_message(tick, self._gate, arrival))
         if tick.reading is not None and tick.reading.sensors is not None:
             if self._flex_publisher is None:  # most devices have no further sensors
