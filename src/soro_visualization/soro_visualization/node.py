@@ -51,6 +51,7 @@ REPORTS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 LOOPBACK = '127.0.0.1'
 PER_RADIUS = 8.4  # extent of the arrows around a thick robot: they then stand outside its tube
 GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes
+REST_PERIOD = 1.0  # s between two requests for the shape at rest, before there is any other
 WORDS_TIMEOUT = 3.0  # s; nodes repeat their diagnostics every second
 
 PARAMETERS = (
@@ -142,7 +143,7 @@ class Visualization(GuardedLifecycleNode):
         self._words_at: dict[str, float] = {}
         self._statuses: dict[str, Any] = {}  # what `words` are from
         self._stamp: Any = None
-        self._markers_due = self._ghost_due = self._compliance_due = 0.0
+        self._markers_due = self._ghost_due = self._compliance_due = self._rest_due = 0.0
         self._drawn_silent = False
         self.diagnostics.report('viewer', Level.OK, 'inactive')
 
@@ -247,6 +248,10 @@ class Visualization(GuardedLifecycleNode):
         if fresh is not None:
             snapshot.shape, self._stamp = fresh, message.header.stamp
             self._shape_at, self._requests.wrench = now, fresh.wrench
+            snapshot.at_rest = False
+        elif snapshot.shape is None and now >= self._rest_due:
+            self._rest_due = now + REST_PERIOD
+            self._requests.ask_rest(self._take_rest)
         snapshot.silent = now - self._shape_at > self.table.state_timeout
         self._read_ghost(now)
         message = inbox.newest('actuator_state')
@@ -265,6 +270,13 @@ class Visualization(GuardedLifecycleNode):
         )
         snapshot.angles |= angles or {}  # several may publish, some of them no angles
         return fresh is not None
+
+    def _take_rest(self, message: Any) -> None:
+        """Draw the robot at rest until somebody says where it is."""
+        if self._snapshot.shape is None:
+            self._snapshot.shape = self._understood(shape_from_message, message, 'solve_forward')
+            self._snapshot.at_rest = self._snapshot.shape is not None
+            self._stamp = message.header.stamp
 
     def _understood(self, read: Callable[[Any], T], message: Any, topic: str) -> T | None:
         """Return what a message says; None where there is none, or none that can be shown."""

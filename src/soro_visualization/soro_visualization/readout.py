@@ -29,7 +29,8 @@ FLAGS = (
     (1, 'at lower limit'), (2, 'at upper limit'), (4, 'slowed'), (8, 'sensor fault'),
     (16, 'leak'), (32, 'blocked'), (64, 'over limit'),
 )  # fmt: skip
-NO_STATE, ACTIVE = -1, 2
+NO_STATE, ACTIVE, SAFE = -1, 2, 3
+DRIVERS = ('driver: device', 'haptic_renderer: device')  # who speaks for the device
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Snapshot:
         Present and commanded.
     silent : bool
         The solver speaks no more: `shape` is the last it said, and may be wrong.
+    at_rest : bool
+        `shape` is where the robot would be at rest: nobody has said yet where it is.
     actuators : ActuatorReadout, optional
         None: nobody speaks for the device.
     words : dict of str to (int, str)
@@ -89,6 +92,7 @@ class Snapshot:
     shape: Shape | None = None
     ghost: Shape | None = None
     silent: bool = False
+    at_rest: bool = False
     actuators: ActuatorReadout | None = None
     words: dict[str, tuple[int, str]] = field(default_factory=dict)
     driven: bool = False
@@ -150,6 +154,32 @@ def emulated_from_statuses(statuses: Iterable[Any]) -> bool | None:
 def flag_words(flags: int) -> str:
     """Return the flags of an actuator in words."""
     return ', '.join(word for bit, word in FLAGS if flags & bit)
+
+
+def why_still(snapshot: Snapshot) -> str:
+    """Say why no target moves the robot, in the driver's own words; empty: one does."""
+    readout = snapshot.actuators
+    if readout is not None and readout.device_state in (ACTIVE, SAFE):
+        return ''
+    said = next((snapshot.words[d][1] for d in DRIVERS if d in snapshot.words), '')
+    if readout is None:
+        return said or 'no driver answers: it is still starting, or has ended'
+    name, _, hint = DEVICE_STATES.get(readout.device_state, ('?', '', ''))
+    return said or f'{name}: {hint}'
+
+
+def banner(snapshot: Snapshot) -> str:
+    """Return HTML that says why the robot does not move, and whether what is drawn is real."""
+    from html import escape
+
+    why = why_still(snapshot)
+    if not why:
+        return ''
+    drawn = '<br>It is drawn at rest: nothing has been measured.' if snapshot.at_rest else ''
+    return (
+        '<div style="margin:0.3em 0.5em;padding:0.4em 0.6em;border-radius:0.4em;'
+        f'background:#fff3bf;color:#5f3dc4">Does not move: {escape(why)}{drawn}</div>'
+    )
 
 
 def badge(driven: bool, emulated: bool | None) -> str:

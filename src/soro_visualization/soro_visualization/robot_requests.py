@@ -24,7 +24,7 @@ from std_srvs.srv import Trigger
 
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.msg import ActuatorCommand
-from soro_msgs.srv import ComputeCompliance, SolveInverse
+from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
 from soro_visualization.controls import TASKS
 from soro_visualization.planner_settings import PlannerSettings
 from soro_visualization.reading import read_or_warn
@@ -77,6 +77,7 @@ class RobotRequests:
                 ('trajectory_planner/set_parameters', SetParameters),
                 ('trajectory_planner/get_parameters', GetParameters),
                 ('kinematics_solver/solve_inverse', SolveInverse),
+                ('kinematics_solver/solve_forward', SolveForward),
                 ('compliance/compute_compliance', ComputeCompliance),
             )
         }  # fmt: skip
@@ -87,6 +88,7 @@ class RobotRequests:
         self._waiting_actuation: tuple[float, Array] | None = None
         self._unsolved: tuple[PoseStamped, str | None, bool, int] | None = None
         self._solver = OneAtATime(self._clients['kinematics_solver/solve_inverse'])
+        self._forward = OneAtATime(self._clients['kinematics_solver/solve_forward'])
         self._compliance = OneAtATime(self._clients['compliance/compute_compliance'])
         self._planner = PlannerSettings(self._clients['trajectory_planner/get_parameters'])
         self._buttons = Buttons(
@@ -199,6 +201,20 @@ class RobotRequests:
             self._compliance.ask(
                 ComputeCompliance.Request(along_backbone=True, wrench=self._load()), answered
             )
+
+    def ask_rest(self, take: Callable[[Any], None]) -> None:
+        """Ask for the configuration at rest, unless an answer is still due; `take` gets it."""
+
+        def answered(response: Any) -> None:
+            if response is not None and response.error_code == Code.NONE:
+                take(response.configuration)
+
+        if self._forward.ready and self._forward.free:
+            request = SolveForward.Request(
+                actuator_name=[a.name for a in self._actuators],
+                actuation=[float(a.rest) for a in self._actuators],
+            )
+            self._forward.ask(request, answered)
 
     def destroy(self) -> None:
         """Give clients and publishers back."""

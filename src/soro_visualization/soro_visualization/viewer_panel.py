@@ -17,9 +17,11 @@ from soro_visualization.ownership import Ownership
 from soro_visualization.readout import (
     ActuatorReadout,
     badge,
+    banner,
     flag_words,
     Snapshot,
     status_html,
+    why_still,
 )
 from soro_visualization.shape import Array
 
@@ -67,6 +69,17 @@ class ActuatorSliders:
     def forget_target(self) -> None:
         """Have the sliders follow what is applied at once: something else moves the robot."""
         self._touched = -np.inf
+
+    @property
+    def enabled(self) -> bool:
+        """Whether they can be moved."""
+        return not self._sliders[0].disabled
+
+    def enable(self, on: bool) -> None:
+        """Let them be moved, or not: nothing would come of it."""
+        if on != self.enabled:
+            for slider in self._sliders:
+                slider.disabled = not on
 
     def rest(self) -> None:
         """Send every actuator to rest."""
@@ -195,6 +208,7 @@ class ViewerPanel:
         if controls is not None:
             self._stop = gui.add_button('STOP', color='red', hint='driver/stop: vents, now')
             self._stop.on_click(self._on_stop)
+        self._banner = gui.add_html('')
         self._status = gui.add_html('')
         self.sliders: ActuatorSliders | None = None
         if controls is not None:
@@ -209,9 +223,13 @@ class ViewerPanel:
             f'{badge(snapshot.driven, snapshot.emulated)}</div>'
         )
         self._status.content = status_html(snapshot)
+        if self._controls is not None:
+            self._banner.content = banner(snapshot)
         self._legend.content = ''.join(legends)
         if self.sliders is not None:
             self.sliders.show(snapshot.actuators, now)
+            self.sliders.enable(not why_still(snapshot))
+            self._rest.disabled = not self.sliders.enabled
 
     def notice(self, snapshot: Snapshot) -> None:
         """Take note of a moment without showing it; called with every picture."""
@@ -256,7 +274,7 @@ class ViewerPanel:
         with gui.add_folder('Actuators', expand_by_default=len(actuators) <= FOLDED):
             self.sliders = ActuatorSliders(gui, actuators, limits, send)
             self.sliders.on_taken_away = taken_away
-            rest = gui.add_button('All to rest')
+            rest = self._rest = gui.add_button('All to rest')
             release = gui.add_button('Release', hint='the planner commands nothing any more')
             clear = gui.add_button(
                 'Clear', hint='a stop or a fault (driver/clear_fault): moves nothing'

@@ -25,7 +25,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 from soro_msgs.msg import ActuatorCommand, ActuatorState, Configuration
-from soro_msgs.srv import ComputeCompliance, SolveInverse
+from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -363,3 +363,23 @@ def test_rviz_without_a_page_may_ask_for_ellipsoids():
         (result,) = ros.do(bench.node, bench.node.set_parameters, [on])
         assert result.successful, result.reason
         wait_until(lambda: bench.compliance_asked >= 2)
+
+
+def test_before_anybody_says_where_the_robot_is_it_is_drawn_at_rest():
+    with RosSession() as ros:
+        asked = []
+
+        def forward(request, response):
+            asked.append(list(request.actuation))
+            response.configuration = straight(0.04)
+            return response
+
+        name = '/waiting/kinematics_solver/solve_forward'
+        ros.client.create_service(SolveForward, name, forward)
+        node = ros.node(Visualization, '/waiting', robot='stiff_flop')
+        assert ros.start(node)
+        with PageClient(node.address) as page:
+            page.wait(lambda: '/tip' in page.scene, 20.0, 'the robot at rest')
+            page.wait(lambda: 'drawn at rest' in page.text(), 10.0, 'the banner')
+            assert '/target' not in page.scene or not page.scene['/target'].get('visible', True)
+        assert asked == [[0.0, 0.0, 0.0]]
