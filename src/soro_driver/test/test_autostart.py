@@ -16,7 +16,6 @@ from soro_mechanics.status import Code
 from soro_node.diagnostics import Level
 from soro_node.parent_death import LAUNCHER
 from soro_node.testing import own_domain, wait_until
-from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from test_driver_node import Driver, SteadyClock
 
@@ -159,12 +158,12 @@ def test_a_stop_before_the_device_has_come_is_not_forgotten(driver):
 def test_an_emergency_stop_before_the_device_has_come_is_not_forgotten(driver):
     break_device(driver, open=ABSENT)
     driver.autostart()
-    driver._on_estop(Bool(data=True))
+    driver._on_estop(True, 'button')
     break_device(driver)
     look_until(driver, lambda: not driver._starting.pending)
     assert driver._loop.safety.state is DeviceState.ESTOP and not driver.active
     assert not clear_fault(driver).success
-    driver._on_estop(Bool(data=False))
+    driver._on_estop(False, 'button')
     assert clear_fault(driver).success and driver.active
 
 
