@@ -27,11 +27,16 @@ class RandomMessages:
     seed : int
     names : sequence of str
         Names that exist: of actuators, models, frames.
+    lengths : sequence of int
+        Of sequences.
     """
 
-    def __init__(self, seed: int, names: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, seed: int, names: tuple[str, ...] = (), lengths: tuple[int, ...] = LENGTHS
+    ) -> None:
         self._random = np.random.default_rng(seed)
         self._texts = (*TEXTS, *names)
+        self._lengths = lengths
 
     def changed(self, message: Any) -> Any:
         """Return a copy of a message in which one to three fields have any value at all."""
@@ -42,6 +47,8 @@ class RandomMessages:
 
     def _change_somewhere(self, message: Any) -> None:
         kinds = message.get_fields_and_field_types()
+        if not kinds:
+            return  # nothing that could be wrong
         name = self._one(tuple(kinds))
         value = getattr(message, name)
         if hasattr(value, 'get_fields_and_field_types') and self._random.random() < 0.8:
@@ -59,12 +66,14 @@ class RandomMessages:
         array = re.fullmatch(r'(.+)\[(\d+)\]', kind)
         if sequence or array:
             inner = (sequence or array).group(1)  # type: ignore[union-attr]
-            length = int(array.group(2)) if array else self._one(LENGTHS)
+            length = int(array.group(2)) if array else self._one(self._lengths)
             # One value many times: what breaks by its length breaks by it alone.
             few = [self._any(inner) for _ in range(min(length, 5))]
             return [few[i % len(few)] for i in range(length)]
         if '/' in kind:
             return self._filled(_message(kind))
+        if kind == 'octet':
+            return bytes([self._random.integers(256)])
         if kind == 'boolean':
             return bool(self._random.integers(2))
         if kind in ('float', 'double'):
@@ -72,7 +81,7 @@ class RandomMessages:
             return float(np.clip(value, -3e38, 3e38)) if kind == 'float' else value
         if 'string' in kind:
             return self._one(self._texts)
-        signed, bits = not kind.startswith('u') and kind != 'octet', int(re.sub(r'\D', '', kind))
+        signed, bits = not kind.startswith('u'), int(re.sub(r'\D', '', kind))
         top = 2 ** (bits - signed) - 1
         return int(self._one((0, 1, 2, 3, top // 2, top, *((-1, -top - 1) if signed else ()))))
 

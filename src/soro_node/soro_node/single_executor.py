@@ -7,6 +7,8 @@ take what the callback made possible. In the single-threaded one nobody else wai
 waits again it looks at everything anyway, finds nothing, and looks at everything once more. With
 the twenty services of a lifecycle node that is a third of a millisecond per callback, in which
 the interpreter lock is away from the thread that answers a request.
+
+No request that rclpy answers by itself ends a node here: `soro_node.built_in_requests`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from typing import Any
 
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from soro_node.built_in_requests import guard_built_in
 
 
 class SingleExecutor(SingleThreadedExecutor):
@@ -27,6 +32,11 @@ class SingleExecutor(SingleThreadedExecutor):
         guard: Any = self._guard
         self._trigger = guard.trigger
         guard.trigger = self._trigger_if_needed
+
+    def add_node(self, node: Node) -> bool:
+        """Spin a node, whose built-in services refuse what they do not understand."""
+        guard_built_in(node)
+        return bool(super().add_node(node))
 
     def wait_for_ready_callbacks(self, *args: Any, **kwargs: Any) -> Any:
         """Return the next callback, see rclpy; until the next call this thread wakes nobody."""

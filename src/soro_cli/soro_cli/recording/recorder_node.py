@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.errors import InvalidInput
+from soro_node.built_in_requests import guard_built_in
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
@@ -105,6 +106,7 @@ class Recorder(Node):
         self.create_timer(REPORT_PERIOD, self._report, clock=self._steady)
         self._failed = False
         self.discover()
+        guard_built_in(self)  # its executor is none of ours
         self.get_logger().info(f'recording into {self.bag.folder.resolve()}')
 
     def make_executor(self) -> Any:
