@@ -3,7 +3,8 @@
 """Recorded series at other times, with what is not known left unknown."""
 
 import numpy as np
-from soro_cli.recording.series import at, broken, clock_fault, near
+import pytest
+from soro_cli.recording.series import at, broken, clock_fault, near, without_jitter
 
 TIME = np.array([0.0, 0.1, 0.2, 3.0, 3.1])
 VALUES = np.array([[0.0], [1.0], [2.0], [50.0], [51.0]])
@@ -51,3 +52,21 @@ def test_stamps_that_are_no_times_are_told():
     assert clock_fault(np.array([]), -5.0) == ''
     assert 'zero' in clock_fault(np.array([-5.0, 0.1]), -5.0)
     assert 'go back by 3 s at 4.000 s' in clock_fault(np.array([0.0, 4.0, 1.0]), -5.0)
+
+
+@pytest.mark.parametrize('back', [18e-6, 128e-6])
+def test_stamps_that_step_back_by_jitter_count(back):
+    sent = np.arange(0.0, 1.0, 0.01)
+    late = sent.copy()
+    late[50] = sent[49] - back
+    assert (np.diff(late) < 0.0).any()
+    steady = without_jitter(late)
+    assert clock_fault(steady, -5.0) == '' and np.diff(steady).min() >= 0.0
+    np.testing.assert_allclose(steady, late, atol=back * 1.001)
+
+
+def test_stamps_that_step_back_by_a_period_do_not_count():
+    sent = np.arange(0.0, 1.0, 0.01)
+    sent[50:] -= 0.05
+    assert 'go back' in clock_fault(without_jitter(sent), -5.0)
+    assert len(without_jitter(np.array([]))) == 0

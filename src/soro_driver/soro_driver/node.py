@@ -8,18 +8,21 @@ from collections.abc import Callable
 import time
 from typing import Any, NoReturn
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
-from rclpy.time import Time
+from rclpy.parameter import Parameter
+from rclpy.time_source import USE_SIM_TIME_NAME
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import run as run_node
+from soro_node.measurement_clock import MeasurementClock
 from soro_node.parameters import ParameterTable
-from soro_node.qos import ESTOP
+from soro_node.qos import ESTOP, LOSSY
 from soro_node.robot_binding import read_description
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -44,6 +47,7 @@ RETRY_PERIOD = 0.1  # s, while autostart waits for the device
 CALM_LOOKS = 5  # readings in time, one after the other, before autostart goes on
 CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
+SIMULATED = InvalidInput(USE_SIM_TIME_NAME, True, 'false: real hardware runs in real time')
 
 
 class DriverNode(GuardedLifecycleNode):
@@ -67,6 +71,7 @@ class DriverNode(GuardedLifecycleNode):
         super().__init__(self.node_name, **kwargs)
         self._only = device
         self._table = ParameterTable(self, self.parameters)
+        self.add_on_set_parameters_callback(self._refuse_simulated_time)
         self._loop: ControlLoop | None = None
         self._inlet: CommandInlet | None = None
         self._gate: CommandGate | None = None
@@ -83,6 +88,7 @@ class DriverNode(GuardedLifecycleNode):
         # The state is published in every lifecycle state, so not by a managed publisher.
         self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
         self._flex_publisher: Any = None
+        self._stamps = MeasurementClock(self.get_clock(), self.get_logger().warning)
         self.listen_to_commands()
         self.create_subscription(Bool, 'estop', self._on_estop, ESTOP)
         self.offer_services()
@@ -120,8 +126,8 @@ class DriverNode(GuardedLifecycleNode):
         endpoint = None
         if values['use_emulator']:
             endpoint = derive(self.get_namespace(), settings.device, values['emulator_port'])
-        elif self.get_parameter('use_sim_time').value:
-            raise InvalidInput('use_sim_time', True, 'false: real hardware runs in real time')
+        elif self.get_parameter(USE_SIM_TIME_NAME).value:
+            raise SIMULATED
         device = self.make_device(settings, robot, endpoint)
         gate = CommandGate(robot.actuators, robot.coupled_limits)
         law = self.make_law(robot, gate, settings)
@@ -254,11 +260,18 @@ class DriverNode(GuardedLifecycleNode):
         if self._retry_timer is not None:
             self._retry_timer.cancel()
 
+    def _refuse_simulated_time(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            hardware = not self._table.use_emulator
+            if hardware and parameter.name == USE_SIM_TIME_NAME and parameter.value:
+                return SetParametersResult(successful=False, reason=str(SIMULATED))
+        return SetParametersResult(successful=True)
+
     # Messages ---------------------------------------------------------------------------------
 
     def listen_to_commands(self) -> None:
         """Subscribe to what is commanded."""
-        self.create_subscription(ActuatorCommand, 'actuator_command', self._on_command, 1)
+        self.create_subscription(ActuatorCommand, 'actuator_command', self._on_command, LOSSY)
 
     def offer_services(self) -> None:
         """Offer to stop and to clear faults.
@@ -360,8 +373,7 @@ class DriverNode(GuardedLifecycleNode):
 
     def publish(self, tick: Tick) -> None:
         """Publish the states of actuators and further sensors (in the thread of the loop)."""
-        age = int(1e9 * (time.monotonic() - tick.time))
-        arrival = Time(nanoseconds=max(0, self.get_clock().now().nanoseconds - age)).to_msg()
+        arrival = self._stamps.stamp(tick.time)
         self._state_publisher.publish(state_message(tick, self._gate, arrival))
         if tick.reading is not None and tick.reading.sensors is not None:
             if self._flex_publisher is None:  # most devices have no further sensors

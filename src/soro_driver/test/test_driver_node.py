@@ -21,6 +21,8 @@ from soro_node.testing import own_domain, wait_until
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from soro_msgs.msg import ActuatorState
+
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
 
@@ -204,3 +206,38 @@ def test_a_press_that_is_released_while_nobody_listens_is_heard(driver):
         executor.remove_node(driver)
         executor.shutdown()
         button.destroy_node()
+
+
+def simulated_time(driver, wanted):
+    return driver.set_parameters([Parameter('use_sim_time', value=wanted)])[0]
+
+
+HARDWARE = [Parameter('use_emulator', value=False)]
+
+
+@pytest.mark.parametrize('driver', [HARDWARE], indirect=True)
+def test_hardware_refuses_simulated_time_while_it_runs(driver):
+    for _ in range(2):
+        result = simulated_time(driver, True)
+        assert not result.successful and 'real hardware runs in real time' in result.reason
+    assert not driver.get_clock().ros_time_is_active
+    assert driver.get_parameter('use_sim_time').value is False
+    assert simulated_time(driver, False).successful
+
+
+def test_an_emulated_device_may_follow_simulated_time(driver):
+    assert simulated_time(driver, True).successful
+
+
+def test_stamps_of_states_increase_measurement_by_measurement(driver):
+    heard, listener = [], Node('listener', context=driver.context)
+    listener.create_subscription(ActuatorState, 'actuator_state', heard.append, 1000)
+    executor = SingleExecutor(context=driver.context)
+    executor.add_node(listener)
+    try:
+        wait_until(lambda: executor.spin_once(timeout_sec=0.1) or len(heard) > 200)
+    finally:
+        executor.shutdown()
+        listener.destroy_node()
+    stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in heard]
+    assert stamps == sorted(stamps) and len(set(stamps)) > 100

@@ -21,7 +21,7 @@ from soro_mechanics.actuators import Actuator
 from soro_cli.bag_reader import BagReader, NANOSECONDS
 from soro_cli.errors import CliError
 from soro_cli.recording.recorded_robot import describe, order_of
-from soro_cli.recording.series import Array, at, clock_fault, Series
+from soro_cli.recording.series import Array, at, clock_fault, Series, without_jitter
 
 NOT_TOLD = (float('nan'),) * 3
 NOT_FOLLOWED = (3, 4, 5)  # device states SAFE, FAULT, ESTOP: the last command stands, unheeded
@@ -196,7 +196,7 @@ class RunData:
                 yield [self._since(entry.stamp), self._stamp(message.header), *row(message)]
 
         table = np.fromiter(rows(), np.dtype((np.float64, 2 + width)))
-        received, sent, values = table[:, 0], table[:, 1], table[:, 2:]
+        received, sent, values = table[:, 0], without_jitter(table[:, 1]), table[:, 2:]
         fault = clock_fault(sent, self._since(0))
         if fault:
             self.clock_faults[topic] = fault

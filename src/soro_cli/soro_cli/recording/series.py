@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 GAP = 0.5  # s: where samples are farther apart nothing is known between them
 SLOW = 3.0  # periods: of a series that is slower by itself
+JITTER = 0.1  # periods: stamps that go back by no more were read off clocks at different moments
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class Series:
     time: Array
     values: Array
     delay: float
+
+
+def without_jitter(sent: Array) -> Array:
+    """Return stamps [s] that never go back, where they do by far less than a period only."""
+    if len(sent) < 2:
+        return sent
+    steady = np.maximum.accumulate(sent)
+    small = (steady - sent).max() <= JITTER * float(np.median(np.diff(steady)))
+    return steady if small else sent
 
 
 def clock_fault(sent: Array, zero: float) -> str:

@@ -97,13 +97,14 @@ def _tip(robot: Any) -> Any:
     """Return the present pose of the tip, shape (4, 4)."""
     from geometry_msgs.msg import PoseStamped
     from soro_node.conversions import pose_from_message
+    from soro_node.qos import LOSSY
 
     from soro_cli.errors import CliError
 
     heard: list[PoseStamped] = []
     topic = f'{robot.namespace}/tip_pose'
     node = robot.session.node
-    subscription = node.create_subscription(PoseStamped, topic, heard.append, 1)
+    subscription = node.create_subscription(PoseStamped, topic, heard.append, LOSSY)
     try:
         if not robot.session.spin_until(lambda: bool(heard), TIP_PATIENCE):
             raise CliError(f'nothing is published on {topic}')
