@@ -23,6 +23,7 @@ from soro_node.external_wrench import ExternalWrench
 from soro_node.frames import frames_for
 from soro_node.main import run
 from soro_node.parameters import ParameterTable
+from soro_node.qos import LOSSY
 from soro_node.robot_binding import read_description
 from std_msgs.msg import String
 
@@ -59,7 +60,7 @@ class EmulatorNode(Node):
         self._injecting = threading.Lock()
         self._device, name = self._make_device()
         self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
-        self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, 10)
+        self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, LOSSY)
         self._publisher = self.create_publisher(ConfigurationMessage, '~/configuration', 1)
         self._device.start()
         self._ticker = threading.Thread(target=self._tick, name='device time', daemon=True)

@@ -31,6 +31,7 @@ from soro_driver.tick import Tick
 from soro_mechanics.errors import SoroError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.virtual_environment import VirtualEnvironment
+from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.diagnostics import Level
 from soro_node.frames import frames_for
 from soro_node.lane import Lane
@@ -98,7 +99,8 @@ class HapticRenderer(DriverNode):
 
     def listen_to_commands(self) -> None:
         """Listen to targets for the motors: nobody else commands them."""
-        self.create_subscription(ActuatorCommand, 'target_actuation', self._on_target, NEWEST)
+        topic = 'target_actuation'
+        AnyPublisherSubscription(self, ActuatorCommand, topic, self._on_target, NEWEST)
 
     def offer_services(self) -> None:
         """Offer the environment, and the driver's services where this node is the driver."""
@@ -179,9 +181,7 @@ class HapticRenderer(DriverNode):
         due = self._due(tick)
         if not due:
             return
-        age = int(1e9 * (time.monotonic() - tick.time))
-        now = self.get_clock().now().nanoseconds
-        stamp = Time(nanoseconds=max(0, now - age)).to_msg()
+        stamp = self._stamps.stamp(tick.time)
         for part in due:
             part(tick, stamp)
         self._times.copies.add(time.perf_counter() - begin)

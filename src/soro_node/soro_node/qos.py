@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The qualities of service that topics of this project have (docs/interfaces.md).
 
-A topic that needs another depth (a recording, a short history) says so where it is made.
+A subscription demands no more of its publishers than it needs: best effort and volatile, unless
+`STRICTER` says why. A topic that needs another depth (a recording, a short history) says so where
+it is made.
 """
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-# Streams of measurements: whoever is slow gets the newest, nobody waits for him.
+# Streams: whoever is slow gets the newest, nobody waits for him.
 LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Commands and targets: delivered, and only the newest of them counts.
 NEWEST = QoSProfile(depth=1)
@@ -16,3 +18,14 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # For who listens to the latched `estop`: a release does not replace a press that nobody has read
 # yet. Who presses keeps one sample: who comes late must not hear of presses long since released.
 ESTOP = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+SENT_ONCE = 'sent once, perhaps: heard reliably, and best effort where nothing better is offered'
+# Why a subscription of a node demands more than best effort or volatile, by its topic.
+STRICTER = {
+    'target_pose': SENT_ONCE,
+    'target_actuation': SENT_ONCE,
+    'estop': 'a press that is lost is not made safe; who comes late must hear that one is held',
+    'emulator/inject_fault': 'sent once, by a test that would pass if it were lost',
+    'workspace': 'sent once, when the analysis is done: a viewer that opens later shows it too',
+    'desired_path': 'sent once, when a path begins: a viewer that opens later shows it too',
+}

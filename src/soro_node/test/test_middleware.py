@@ -11,8 +11,17 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from soro_node.middleware import DEPRECATED, LOOPBACK, NETWORK, PEERS, RANGE, reach, Reach, VARIABLES
-from soro_node.middleware import set_middleware
+from soro_node.middleware import (
+    DEPRECATED,
+    LOOPBACK,
+    NETWORK,
+    PEERS,
+    RANGE,
+    Reach,
+    reach,
+    set_middleware,
+    VARIABLES,
+)
 from soro_node.testing import own_domain
 
 ENV = Path(__file__).resolve().parents[3] / 'scripts' / 'env.sh'

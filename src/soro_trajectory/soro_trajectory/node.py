@@ -15,6 +15,7 @@ from soro_mechanics.configuration import Array, Configuration, Task
 from soro_mechanics.errors import SoroError
 from soro_mechanics.status import Code
 from soro_node.actuator_feedback import NANOSECONDS
+from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
 from soro_node.external_wrench import settled, WrenchAt
@@ -114,7 +115,8 @@ class TrajectoryPlanner(RobotNode):
         self._stream: CommandStream | None = None
         self._feedback: PolledFeedback | None = None
         self._track: TrackAction | None = None
-        self._inputs: list[Any] = []
+        self._estop_heard: Any = None
+        self._targets_heard: list[AnyPublisherSubscription] = []
         self._release: Any = None
         self._timer: Any = None
         self._stamp = 0
@@ -149,12 +151,12 @@ class TrajectoryPlanner(RobotNode):
         self._feedback.open()
         self._wrench.open()
         newest = self._newest
-        for kind, topic, callback, qos in (
-            (Bool, 'estop', self._on_estop, ESTOP),
-            (PoseStamped, 'target_pose', newest(self._on_pose), NEWEST),
-            (ActuatorCommand, 'target_actuation', newest(self._on_actuation), NEWEST),
+        self._estop_heard = self.create_subscription(Bool, 'estop', self._on_estop, ESTOP)
+        for kind, topic, take in (
+            (PoseStamped, 'target_pose', newest(self._on_pose)),
+            (ActuatorCommand, 'target_actuation', newest(self._on_actuation)),
         ):
-            self._inputs.append(self.create_subscription(kind, topic, callback, qos))
+            self._targets_heard.append(AnyPublisherSubscription(self, kind, topic, take, NEWEST))
         self._release = self.create_service(Trigger, '~/release', self._on_release)
         self._thread = StreamingThread(1.0 / self.table.rate, self._tick, self._thread_failed)
         self._timer = self.create_timer(
@@ -182,9 +184,12 @@ class TrajectoryPlanner(RobotNode):
             self.destroy_timer(self._timer)
             self.destroy_service(self._release)
             self._timer = None
-        for subscription in self._inputs:
-            self.destroy_subscription(subscription)
-        self._inputs.clear()
+        if self._estop_heard is not None:
+            self.destroy_subscription(self._estop_heard)
+            self._estop_heard = None
+        for subscription in self._targets_heard:
+            subscription.destroy()
+        self._targets_heard.clear()
         if self._feedback is not None:
             self._feedback.close()
             self._wrench.close()

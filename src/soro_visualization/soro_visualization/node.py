@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.clock import Clock, ClockType
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, PointCloud2
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
@@ -47,7 +47,7 @@ from soro_visualization.robot_requests import RobotRequests
 from soro_visualization.shape import Shape, shape_from_message
 
 T = TypeVar('T')
-REPORTS = QoSProfile(depth=50)
+REPORTS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 LOOPBACK = '127.0.0.1'
 PER_RADIUS = 8.4  # extent of the arrows around a thick robot: they then stand outside its tube
 GHOST_PERIOD = 0.5  # s without a commanded configuration after which the ghost goes
