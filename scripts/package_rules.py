@@ -67,6 +67,7 @@ ROS_PACKAGES = {
     'nav_msgs',
     'rcl_interfaces',
     'rclpy',
+    'rosgraph_msgs',
     'robot_state_publisher',
     'rosidl_default_generators',
     'rosidl_default_runtime',

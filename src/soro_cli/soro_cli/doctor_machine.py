@@ -131,7 +131,7 @@ def domain(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def open_sockets(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Processes of this user whose middleware can be reached from other machines."""
+    """Name the processes of this user whose middleware other machines reach."""
     text = environment.get('ROS_DOMAIN_ID', '0')
     ports = dds_ports(int(text) if text.isdigit() else 0)
     found = [s for s in sockets_of_processes() if s.port in ports and not s.address.is_loopback]

@@ -40,9 +40,12 @@ def test_domain_ids(text, level):
 @pytest.mark.parametrize(
     ('reach', 'level'),
     [
-        ('', Level.OK), ('SUBNET', Level.WARN), ('SYSTEM_DEFAULT', Level.WARN), ('OFF', Level.FAIL),
+        ('', Level.OK),
+        ('SUBNET', Level.WARN),
+        ('SYSTEM_DEFAULT', Level.WARN),
+        ('OFF', Level.FAIL),
     ],
-)  # fmt: skip
+)
 def test_discovery_ranges(reach, level):
     found = list(doctor_machine.domain({'ROS_AUTOMATIC_DISCOVERY_RANGE': reach}))
     assert found[1].level is level

@@ -6,7 +6,7 @@ Sockets. With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS asks nobody outside of
 its Fast DDS still listens at every address: whoever knows the ports is a peer. rmw_fastrtps makes
 its transports itself in that range, after those of a profile. So for this machine alone a profile
 of ours says everything (addresses, peers, no multicast), and the range is SYSTEM_DEFAULT, for
-which rmw_fastrtps adds nothing. ``scripts/env.sh`` does the same for whoever is no process of ours.
+which rmw_fastrtps adds nothing. ``scripts/env.sh`` does the same for programs that are not ours.
 
 Types. Fast DDS 3 asks every process that it finds how its messages are made. Nobody here wants the
 answers, ROS 2 compares its own hashes; but the thread that takes them crashes now and then while

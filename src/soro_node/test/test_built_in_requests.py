@@ -39,9 +39,7 @@ def test_parameters_of_no_type_are_refused_each_in_its_place(ros):
 
 
 def test_parameters_are_set_all_or_none(ros):
-    request = SetParametersAtomically.Request(
-        parameters=[setting('use_sim_time', True), NONSENSE]
-    )
+    request = SetParametersAtomically.Request(parameters=[setting('use_sim_time', True), NONSENSE])
     answer = ros.call(SetParametersAtomically, '/listener/set_parameters_atomically', request)
     assert not answer.result.successful and '255' in answer.result.reason
     assert ros.listener.get_parameter('use_sim_time').value is False

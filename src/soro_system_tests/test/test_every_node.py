@@ -142,18 +142,18 @@ def test_no_request_ends_a_node(ros, name):
     node = ros.nodes[name]
     # Last, whatever takes from the others what they are about.
     services = sorted(node.services, key=lambda s: s.srv_name.endswith('/change_state'))
-    kinds = {(s.srv_type, s.srv_name) for s in services}
+    kinds = {s.service_name for s in services}
     assert len(kinds) >= 7
     for service in services:
         client = ros.do(
-            ros.client, ros.client.create_client, service.srv_type, service.srv_name
+            ros.client, ros.client.create_client, service.srv_type, service.service_name
         )  # fmt: skip
         assert client.wait_for_service(timeout_sec=LONGEST)
         for request in requests(node, service.srv_type):
             try:
                 answer = wait_for(client.call_async(request), LONGEST)
             except TimeoutError:
-                pytest.fail(f'{service.srv_name}: no answer to {str(request)[:300]}')
+                pytest.fail(f'{service.service_name}: no answer to {str(request)[:300]}')
             assert isinstance(answer, service.srv_type.Response)
         ros.do(ros.client, ros.client.destroy_client, client)
     own = f'{node.get_fully_qualified_name()}/list_parameters'

@@ -1,0 +1,17 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for the tests of every package."""
+
+import signal
+
+
+def _nothing(number, frame):
+    """Take a signal; unlike SIG_IGN, this is not inherited by programs that are started."""
+
+
+# A shell starts what stands before & with SIGINT ignored, and nohup with SIGHUP. Programs that are
+# started here would inherit that and not end when a test sends them these signals. Whoever ran the
+# tests so still wants them to outlive his terminal.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _nothing)
