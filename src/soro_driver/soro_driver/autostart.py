@@ -74,7 +74,7 @@ class Autostart:
         self._timer: Any = None
         self._acting = False
         self._arm = True
-        self._began = self._said = self._next = self._emulator_seen = 0.0
+        self._began = self._said = self._next = self._emulator_seen = self._answered = 0.0
         self._calm = 0
         self._last_look = 0.0
 
@@ -192,10 +192,13 @@ class Autostart:
         node = self._node
         self._next = now + (LATER_PERIOD if self.overdue else 0.0)
         try:
-            loop = self.connected = self.connected or node.connect()
+            if self.connected is None:
+                self.connected, self._answered = node.connect(), now
+            loop = self.connected
             if not loop.ready():
-                self.reason = 'it is still starting'
-            elif self._is_calm(loop):
+                self.reason, self._answered = 'it is still starting', now
+            # A computer that is busy for ever would keep the robot from ever being armed.
+            elif self._is_calm(loop) or now - self._answered > self._timeout:
                 self.reason = ''
                 return True
             else:
@@ -219,7 +222,7 @@ class Autostart:
         ):
             if emulator_runs(self._namespace):
                 self._emulator_seen = now
-                self.reason = f'the emulator does not answer yet ({error})'
+                self.reason = 'the emulator of this launch is still starting'
             elif now - self._emulator_seen > EMULATOR_GONE:
                 self._give_up(
                     CannotStart(f'the emulator of this launch does not run, see above: {error}')

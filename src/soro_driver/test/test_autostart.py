@@ -220,7 +220,7 @@ def test_without_the_emulator_of_its_launch_a_driver_gives_up(driver, monkeypatc
     monkeypatch.setattr(autostart, 'emulator_runs', lambda namespace: there[0])
     monkeypatch.setattr(autostart, 'EMULATOR_GONE', 0.0)
     assert not driver.autostart()
-    assert 'the emulator does not answer yet' in driver._starting.reason
+    assert 'still starting' in driver._starting.reason
     there[0] = False
     with pytest.raises(CannotStart, match='emulator of this launch'):
         look_until(driver, lambda: False)
