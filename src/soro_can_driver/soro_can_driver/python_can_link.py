@@ -106,8 +106,8 @@ def remedy(error: BaseException, wiring: CanWiring) -> str:
         rates += f' dbitrate {wiring.data_bitrate} fd on'
     up = f'`sudo ip link set {wiring.channel} up type can {rates}`'
     text = {
-        errno.EAFNOSUPPORT: 'this kernel has no CAN: `sudo modprobe -a can can_raw`, then plug the '
-        f'adapter in and {up}',
+        errno.EAFNOSUPPORT: 'this kernel has no CAN: `sudo modprobe -a can can_raw`, then plug '
+        f'the adapter in and {up}',
         errno.ENODEV: f'there is no interface {wiring.channel} (`ip link` lists them): plug the '
         f'adapter in, then {up}',
         errno.ENETDOWN: f'the interface is down: {up}',
