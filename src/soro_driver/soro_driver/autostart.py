@@ -25,7 +25,7 @@ from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceTimeo
 from soro_driver.launched_emulator import emulator_runs
 from soro_driver.safety import NotAllowed
 
-PERIOD, LATER_PERIOD = 0.1, 1.0  # s between two looks, the second after `connect_timeout`
+PERIOD, LATER_PERIOD = 0.1, 1.0  # s between two looks; the second where none was found for long
 SAY_PERIOD = 5.0  # s between two lines of the log about what is missing
 EMULATOR_GONE = 5.0  # s without the emulator's process before a launched driver gives up
 CALM_LOOKS = 5  # readings in time, one after the other, before it goes on
@@ -190,7 +190,6 @@ class Autostart:
     def _found(self, now: float) -> bool:
         """Whether the device has answered, is ready, and answers in time."""
         node = self._node
-        self._next = now + (LATER_PERIOD if self.overdue else 0.0)
         try:
             if self.connected is None:
                 self.connected, self._answered = node.connect(), now
@@ -211,6 +210,7 @@ class Autostart:
 
     def _missing(self, error: DeviceError, now: float) -> None:
         self.reason, self._calm = str(error), 0
+        self._next = now + (LATER_PERIOD if self.overdue else 0.0)
         if self.connected is not None and not isinstance(error, DeviceTimeout):
             self.release().shutdown()
         if isinstance(error, DeviceInUse) and self.overdue:
@@ -229,10 +229,10 @@ class Autostart:
                 )
 
     def _give_up(self, error: BaseException | str) -> None:
-        self.cancel(str(error))
         if launcher() is not None:
+            self.phase = Phase.OFF
             raise CannotStart(f'the driver cannot start: {error}')
-        self._node.get_logger().error(f'not started: {error}')
+        self.cancel(str(error))
 
     def _say(self, now: float) -> None:
         if now - self._said < SAY_PERIOD or not self.reason:
@@ -241,7 +241,10 @@ class Autostart:
         waited = now - self._began
         say = self._node.get_logger()
         text = f'{self.phase.value} ({waited:.0f} s): {self.reason}'
-        (say.warning if self.overdue else say.info)(text)
+        if self.overdue:  # two calls: rclpy lets none change its severity
+            say.warning(text)
+        else:
+            say.info(text)
 
     def _is_calm(self, loop: ControlLoop) -> bool:
         """Whether the device has answered in time for a while.
