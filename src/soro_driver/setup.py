@@ -21,7 +21,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'check_launch = soro_driver.launch_check:main',
+            'check_launch = soro_driver.main:check_launch',
             'driver = soro_driver.main:main',
         ],
     },

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import errno
 from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
@@ -53,7 +54,7 @@ class PythonCanLink:
         except (ValueError, NotImplementedError) as error:  # of an unknown interface both
             raise DeviceError(f'{self.place}: {_line(error)}') from None
         except (can.CanError, OSError, TimeoutError) as error:
-            raise DeviceLost(f'{self.place}: {_line(error)}') from None
+            raise DeviceLost(f'{self.place}: {_line(error)}{remedy(error, wiring)}') from None
 
     def close(self) -> None:
         """Disconnect; never raises."""
@@ -96,6 +97,22 @@ class PythonCanLink:
             else:
                 found.append((message.arbitration_id, bytes(message.data)))
         return found
+
+
+def remedy(error: BaseException, wiring: CanWiring) -> str:
+    """Return what to do about an interface of this computer that cannot be used; '' if unknown."""
+    rates = f'bitrate {wiring.bitrate}'
+    if wiring.framing == 'fd':
+        rates += f' dbitrate {wiring.data_bitrate} fd on'
+    up = f'`sudo ip link set {wiring.channel} up type can {rates}`'
+    text = {
+        errno.EAFNOSUPPORT: 'this kernel has no CAN: `sudo modprobe -a can can_raw`, then plug '
+        f'the adapter in and {up}',
+        errno.ENODEV: f'there is no interface {wiring.channel} (`ip link` lists them): plug the '
+        f'adapter in, then {up}',
+        errno.ENETDOWN: f'the interface is down: {up}',
+    }.get(getattr(error, 'errno', None) or getattr(error, 'error_code', None) or 0, '')
+    return text and f'; {text}'
 
 
 def _line(error: BaseException) -> str:

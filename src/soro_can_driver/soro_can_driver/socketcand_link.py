@@ -51,7 +51,7 @@ class SocketcandLink:
         try:
             self._socket = socket.create_connection((wiring.host, wiring.port), connect_timeout)
         except OSError as error:
-            raise DeviceLost(f'{self.place}: {error}') from None
+            raise DeviceLost(f'{self.place}: {error}; does socketcand run there?') from None
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._expect(b'hi', end)

@@ -25,7 +25,7 @@ from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceTimeo
 from soro_driver.launched_emulator import emulator_runs
 from soro_driver.not_allowed import NotAllowed
 
-PERIOD, LATER_PERIOD = 0.1, 1.0  # s between two looks, the second after `connect_timeout`
+PERIOD, LATER_PERIOD = 0.1, 1.0  # s between two looks; the second where none was found for long
 SAY_PERIOD = 5.0  # s between two lines of the log about what is missing
 EMULATOR_GONE = 5.0  # s without the emulator's process before a launched driver gives up
 CALM_LOOKS = 5  # readings in time, one after the other, before it goes on
@@ -74,7 +74,7 @@ class Autostart:
         self._timer: Any = None
         self._acting = False
         self._arm = True
-        self._began = self._said = self._next = self._emulator_seen = 0.0
+        self._began = self._said = self._next = self._emulator_seen = self._answered = 0.0
         self._calm = 0
         self._last_look = 0.0
 
@@ -190,12 +190,14 @@ class Autostart:
     def _found(self, now: float) -> bool:
         """Whether the device has answered, is ready, and answers in time."""
         node = self._node
-        self._next = now + (LATER_PERIOD if self.overdue else 0.0)
         try:
-            loop = self.connected = self.connected or node.connect()
+            if self.connected is None:
+                self.connected, self._answered = node.connect(), now
+            loop = self.connected
             if not loop.ready():
-                self.reason = 'it is still starting'
-            elif self._is_calm(loop):
+                self.reason, self._answered = 'it is still starting', now
+            # A computer that is busy for ever would keep the robot from ever being armed.
+            elif self._is_calm(loop) or now - self._answered > self._timeout:
                 self.reason = ''
                 return True
             else:
@@ -208,6 +210,7 @@ class Autostart:
 
     def _missing(self, error: DeviceError, now: float) -> None:
         self.reason, self._calm = str(error), 0
+        self._next = now + (LATER_PERIOD if self.overdue else 0.0)
         if self.connected is not None and not isinstance(error, DeviceTimeout):
             self.release().shutdown()
         if isinstance(error, DeviceInUse) and self.overdue:
@@ -219,17 +222,17 @@ class Autostart:
         ):
             if emulator_runs(self._namespace):
                 self._emulator_seen = now
-                self.reason = f'the emulator does not answer yet ({error})'
+                self.reason = 'the emulator of this launch is still starting'
             elif now - self._emulator_seen > EMULATOR_GONE:
                 self._give_up(
                     CannotStart(f'the emulator of this launch does not run, see above: {error}')
                 )
 
     def _give_up(self, error: BaseException | str) -> None:
-        self.cancel(str(error))
         if launcher() is not None:
+            self.phase = Phase.OFF
             raise CannotStart(f'the driver cannot start: {error}')
-        self._node.get_logger().error(f'not started: {error}')
+        self.cancel(str(error))
 
     def _say(self, now: float) -> None:
         if now - self._said < SAY_PERIOD or not self.reason:
@@ -238,7 +241,10 @@ class Autostart:
         waited = now - self._began
         say = self._node.get_logger()
         text = f'{self.phase.value} ({waited:.0f} s): {self.reason}'
-        (say.warning if self.overdue else say.info)(text)
+        if self.overdue:  # two calls: rclpy lets none change its severity
+            say.warning(text)
+        else:
+            say.info(text)
 
     def _is_calm(self, loop: ControlLoop) -> bool:
         """Whether the device has answered in time for a while.

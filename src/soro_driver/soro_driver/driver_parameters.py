@@ -20,7 +20,8 @@ PARAMETERS = (
         'user', read_only=True, minimum=0, maximum=65535,
     ),
     Parameter(
-        'connect_timeout', 10.0, 's', 'how long autostart waits for a device that does not answer',
+        'connect_timeout', 10.0, 's', 'after this a missing device is an error; autostart goes on '
+        'looking for it',
         read_only=True, minimum=0.0, maximum=600.0,
     ),
     Parameter(

@@ -67,7 +67,8 @@ def _check_parameters(file: Path) -> None:
     try:
         content = yaml.safe_load(file.read_text(encoding='utf-8'))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise InvalidInput('parameter file', str(file), f'YAML that can be read ({error})') from None
+        wanted = f'YAML that can be read ({error})'
+        raise InvalidInput('parameter file', str(file), wanted) from None
     if not isinstance(content, dict):
         raise InvalidInput('parameter file', str(file), 'node names with ros__parameters')
 

@@ -219,7 +219,12 @@ class SerialLink:
         number = getattr(error, 'errno', None)
         text = f'{self.port}: {_line(error)}'
         if number == errno.EACCES:
-            return DeviceError(f'{text}; this user may not open it (group dialout?)')
+            return DeviceError(
+                f'{text}; this user may not open it (group dialout?): `sudo usermod -aG dialout '
+                '$USER`, then log in again'
+            )
+        if number == errno.ENOENT:
+            text += '; plug the device in (`ls /dev/serial/by-id` lists what is there)'
         if isinstance(error, ValueError):
             return DeviceError(text)
         return DeviceLost(text)

@@ -83,6 +83,17 @@ def test_a_missing_device_is_waited_for_without_a_limit_and_named(driver, error)
     assert said(driver)[1] == 'active'
 
 
+@pytest.mark.parametrize('driver', [{'connect_timeout': 0.2}], indirect=True)
+def test_it_goes_on_telling_when_waiting_becomes_an_error(driver, monkeypatch, capfd):
+    monkeypatch.setattr(autostart, 'SAY_PERIOD', 0.0)
+    break_device(driver, open=ABSENT)
+    driver.autostart()
+    look_until(driver, lambda: driver._starting.overdue)
+    driver._starting.look()
+    lines = [x for x in ''.join(capfd.readouterr()).splitlines() if 'waiting for the device' in x]
+    assert lines[0].startswith('[INFO]') and lines[-1].startswith('[WARN]')
+
+
 def refuse_arming(driver, error):
     """Have every arming refused; the list of those that were tried."""
     tried = []
@@ -220,7 +231,7 @@ def test_without_the_emulator_of_its_launch_a_driver_gives_up(driver, monkeypatc
     monkeypatch.setattr(autostart, 'emulator_runs', lambda namespace: there[0])
     monkeypatch.setattr(autostart, 'EMULATOR_GONE', 0.0)
     assert not driver.autostart()
-    assert 'the emulator does not answer yet' in driver._starting.reason
+    assert 'still starting' in driver._starting.reason
     there[0] = False
     with pytest.raises(CannotStart, match='emulator of this launch'):
         look_until(driver, lambda: False)

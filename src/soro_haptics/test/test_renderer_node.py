@@ -119,7 +119,7 @@ def test_a_connection_that_fails_takes_no_control_away(ros, monkeypatch, tmp_pat
 
     monkeypatch.setattr(device, 'open', refuse)
     with pytest.raises(DeviceLost):
-        ros.do(node, node._connect)
+        ros.do(node, node.connect)
     assert node._control is node._loop.law
 
 

@@ -80,7 +80,9 @@ def translated(what: str) -> Iterator[None]:
         text = f'{what}: device server: {_first_line(str(error))}'
         if _is_deadline(error.rpc_code):
             raise DeviceTimeout(text) from None
-        raise DeviceLost(text) from None
+        raise DeviceLost(
+            f'{text}; does the device server run, and is driver.nidaq.address right?'
+        ) from None
     except (errors.DaqNotFoundError, errors.DaqNotSupportedError) as error:
         raise DeviceError(
             f'{what}: {_first_line(str(error))} Install the NI-DAQmx driver on this computer, or '

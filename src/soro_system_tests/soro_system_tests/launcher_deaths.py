@@ -159,7 +159,7 @@ class Launchers:
         began = time.monotonic()
         process = self._start(runner, [str(file), f'namespace:={space}'], space)
         watch = ArmedWatch(self._session, space)
-        if not self._session.spin_until(lambda: process.poll() is not None, LATE + 60.0):
+        if not self._session.spin_until(lambda: process.poll() is not None, LATE + 180.0):
             process.kill()
             process.wait()
         return self._look(
@@ -222,8 +222,9 @@ def section(result: dict[str, Any]) -> list[str]:
         '\n## Launchers that end before their time\n',
         f'`python -m soro_system_tests.launcher_deaths`, {result["date"]}, {result["robot"]}, '
         f'{os.cpu_count()} cores with {result["load"]} computing processes: launchers killed at '
-        f'random moments of the first {FIRST:g} s of themselves or of their nodes, and launches whose file fails behind its '
-        'nodes (the own runner evaluates the whole file first and starts none). Left: processes '
+        f'random moments of the first {FIRST:g} s of themselves or of their nodes, and launches '
+        'whose file fails behind its nodes (the own runner evaluates the whole file first and '
+        'starts none). Left: processes '
         f'still there {GONE:g} s later. Armed: launches of which an armed device was heard more '
         f'than {ARMED_LATE:g} s after the end of the launcher.\n',
         '| Runner | How | Launches | Left | Armed | All gone after, median | longest |',

@@ -69,7 +69,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (prefix / 'lib' / package / package).symlink_to(prefix / 'lib/soro_driver/driver')
     share = prefix / 'share' / 'soro_description'
     for name in ('urdf', 'rviz'):
-        (share / name).symlink_to(LAUNCH_FILES.parent / ('config/rviz' if name == 'rviz' else name))
+        folder_of = {'urdf': 'urdf', 'rviz': 'config/rviz'}
+        (share / name).symlink_to(LAUNCH_FILES.parent / folder_of[name])
     return folder
 
 
