@@ -22,6 +22,7 @@ from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader
 
 INSTALL = how_to_install('pyserial==3.5')
 IN_USE = (errno.EBUSY, errno.EAGAIN)  # opened exclusively (TIOCEXCL), locked (flock)
+PTYS = '/dev/pts/'
 READ_TIMEOUT = 0.1  # s, after which the thread looks whether it shall end
 MOST_WAITING = 4096  # frames that nobody took; the oldest go first
 
@@ -89,11 +90,12 @@ class SerialLink:
         use = ExclusiveUse(resource(self.port))
         use.acquire()
         try:
-            self._serial = serial.Serial(
+            port = serial.Serial(
                 self.port, self._baudrate, timeout=READ_TIMEOUT,
                 write_timeout=self._write_timeout, exclusive=True,
             )  # fmt: skip
-            _refuse_others(self._serial, self.port)
+            _refuse_others(port, self.port)
+            self._serial = port
         except BaseException as error:
             use.release()
             if getattr(error, 'errno', None) in IN_USE:
@@ -236,7 +238,7 @@ def _refuse_others(port: Any, path: str) -> None:
     Not of a pty: its emulator has it open as well, so that nothing would end this once a driver
     was killed.
     """
-    if not os.path.realpath(path).startswith('/dev/pts/'):
+    if not os.path.realpath(path).startswith(PTYS):
         fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
 
 

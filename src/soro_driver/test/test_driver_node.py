@@ -79,6 +79,7 @@ def test_an_end_after_a_loss_that_left_the_outputs_as_they_were_is_an_error(driv
         driver.trigger_cleanup()
     driver.make_safe()
     assert said(driver) == (Level.ERROR, 'ended; outputs not made safe from here: fake 1')
+    assert driver.exit_code == 1
 
 
 def fail_inside(driver):
@@ -128,6 +129,7 @@ def test_a_stop_that_reaches_no_device_is_no_success(driver):
 def test_an_end_with_safe_outputs_is_none(driver):
     driver.make_safe()
     assert driver._diagnostics.level('device') is Level.OK
+    assert driver.exit_code == 0
 
 
 @pytest.mark.parametrize(

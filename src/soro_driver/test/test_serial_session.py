@@ -3,6 +3,8 @@
 """Link and session over a pty, with a device that answers as a function says."""
 
 from dataclasses import replace
+import errno
+import fcntl
 import os
 import select
 import termios
@@ -16,6 +18,7 @@ from soro_driver.serial_link import SerialLink
 from soro_driver.serial_session import Refused, SerialSession
 
 from soro_driver import serial_frame as sf
+from soro_driver import serial_link
 
 IDENTITY = sf.HelloAck(
     session=0, major=1, minor=0, kind=sf.DeviceKind.PRESSURE, state=sf.SerialState.SAFE,
@@ -231,6 +234,39 @@ def test_port_belongs_to_one(device, session):
     other = SerialLink(device.path, 115200)
     other.open()
     other.close()
+
+
+def exclusive(path):
+    """Whether the kernel refuses the line to others (TIOCGEXCL); root may still open it."""
+    file = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        return any(fcntl.ioctl(file, 0x80045440, b'\0' * 4))
+    finally:
+        os.close(file)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root may look at such a line')
+@pytest.mark.parametrize('real', [True, False])
+def test_the_line_is_refused_to_others_until_it_is_given_back(device, monkeypatch, real):
+    """Not that of a pty: nobody could open it once a driver was killed."""
+    if real:
+        monkeypatch.setattr(serial_link, 'PTYS', '/nowhere/')
+    link = SerialLink(device.path, 115200)
+    link.open()
+    assert exclusive(device.path) == real
+    link.close()
+    assert not exclusive(device.path)
+
+
+@pytest.mark.parametrize('number', [errno.EBUSY, errno.EAGAIN])
+def test_a_port_that_another_process_has_is_no_lost_device(device, monkeypatch, number):
+    def refuse(*arguments):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(serial_link, '_refuse_others', refuse)
+    with pytest.raises(DeviceError, match='in use by another process') as error:
+        SerialLink(device.path, 115200).open()
+    assert not isinstance(error.value, DeviceLost)
 
 
 @pytest.mark.parametrize('call', ['tcsetattr', 'tcflush'])

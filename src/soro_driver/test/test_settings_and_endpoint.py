@@ -4,17 +4,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from soro_driver.device import DeviceError, Fault, fault_names
-from soro_driver.endpoint import derive, FIRST_PORT, PORTS
+from soro_driver.endpoint import derive, FIRST_PORT, make_private, PORTS
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import RAMP, read_driver_settings, RELEASE
-from soro_mechanics.errors import RobotFileError, UnknownName
+from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.section import Section
 
 from soro_driver import devices
@@ -87,6 +89,37 @@ def test_endpoints_differ_by_namespace_domain_and_device(monkeypatch):
     assert len({e.port for e in [one, *others]}) == 4
     assert len({e.path for e in [one, *others]}) == 4
     assert derive('/a', 'nidaq', 4711).address == '127.0.0.1:4711'
+
+
+def test_an_endpoint_depends_on_no_variable_of_the_environment(monkeypatch, tmp_path):
+    one = derive('/a', 'nidaq')
+    for name in ('TMPDIR', 'XDG_RUNTIME_DIR', 'HOME'):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr(tempfile, 'tempdir', None)
+    assert derive('/a', 'nidaq') == one
+
+
+def test_a_folder_of_endpoints_is_this_users_alone(tmp_path):
+    folder = tmp_path / 'soro'
+    make_private(folder)
+    make_private(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o770)
+    with pytest.raises(InvalidInput, match='only this user'):
+        make_private(folder)
+    link = tmp_path / 'link'
+    link.symlink_to(tmp_path)
+    with pytest.raises(InvalidInput, match='remove that one'):
+        make_private(link)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root can make a folder of another user')
+def test_a_folder_of_another_user_is_refused(tmp_path):
+    folder = tmp_path / 'soro'
+    make_private(folder)
+    os.chown(folder, 65534, 65534)
+    with pytest.raises(InvalidInput, match='of user 65534'):
+        make_private(folder)
 
 
 def test_unknown_device_lists_what_is_installed():

@@ -23,7 +23,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from soro_driver.device import DeviceState
+from soro_driver.device import DeviceState, Fault
 from soro_emulation.event_log import read_events
 from soro_node.process_table import ProcessTable
 from std_msgs.msg import Bool, String
@@ -67,6 +67,33 @@ def end(process: subprocess.Popen[str] | None) -> str:
             process.kill()
     # The supervisor shares the driver's stderr, and may go on clearing outputs for a while.
     return process.communicate(timeout=30.0)[1]
+
+
+def read_more(process: subprocess.Popen[str]) -> str:
+    """Return what a process that a test started has written since the last time."""
+    os.set_blocking(process.stderr.fileno(), False)
+    try:
+        return os.read(process.stderr.fileno(), 65536).decode(errors='replace')
+    except BlockingIOError:
+        return ''
+
+
+def check_refused(robot: RobotProcesses, second: subprocess.Popen[str], since: float) -> None:
+    """Check that a second driver is refused with the name of the first, which goes on."""
+    said = ''
+
+    def refused() -> bool:
+        nonlocal said
+        said += read_more(second)
+        return f'is in use by process {robot.driver.pid}' in said
+
+    try:
+        robot.wait_for(refused, 40.0, 'a refusal')
+        robot.spin(0.5)
+        assert all(s.faults & ~Fault.STALL == 0 for t, s in robot.states if t > since)
+        assert robot.values('device')['reconnections'] == '0'
+    finally:
+        end(second)
 
 
 def children(pid: int) -> list[int]:

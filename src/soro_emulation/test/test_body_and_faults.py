@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+import tempfile
 
 import numpy as np
 import pytest
@@ -40,6 +41,13 @@ def test_a_factor_scales_every_number_and_keeps_the_unit(bench):
     robot = perturbed_robot(bench, with_changes(change))
     angles = robot.description.structure['constant_curvature'].angles
     assert np.rad2deg(angles) == pytest.approx([180.0, 420.0, 660.0])
+
+
+def test_nothing_is_left_in_the_temporary_folder_whenever_the_process_is_killed(
+    bench, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'absent'))
+    perturbed_robot(bench, with_changes())
 
 
 def test_entries_of_lists_are_named_in_both_ways(bench):

@@ -143,6 +143,7 @@ def test_signal_while_the_device_does_not_answer(robot):
     since = robot.hit('driver', signal.SIGINT)
     robot.wait_for(lambda: robot.driver.poll() is not None, 5.0, 'exit')
     assert time.monotonic() - since < 2.0
+    assert robot.driver.returncode == 1  # it cannot know what the relay has done
     assert rises(robot, silent)['unanswered'] > 0
     assert robot.events('output', since) == []  # not one call came through: it was the relay
     assert robot.wait_event('vented', since, 2.0) < 1.0

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 import signal
@@ -15,10 +14,12 @@ import pytest
 from robot_processes import (
     ACTIVATE,
     BAR,
+    check_refused,
     CLEANUP,
     CONFIGURE,
     DEACTIVATE,
     end,
+    read_more,
     RobotProcesses,
     start_node,
 )
@@ -133,12 +134,7 @@ def test_a_second_driver_with_another_temporary_folder_is_refused(robot, tmp_pat
         for name in ('TMPDIR', 'XDG_RUNTIME_DIR', 'HOME'):
             other.setenv(name, str(tmp_path))
         second = start_node('soro_driver.node', robot.namespace, robot=robot.robot)
-    try:
-        robot.spin(4.0)
-        assert all(s.faults == 0 for t, s in robot.states if t > since)
-    finally:
-        text = end(second)
-    assert f'is in use by process {robot.driver.pid}' in text
+    check_refused(robot, second, since)
 
 
 def test_cards_that_an_orphan_still_clears_are_not_opened(tmp_path):
@@ -157,13 +153,11 @@ def test_cards_that_an_orphan_still_clears_are_not_opened(tmp_path):
         second = subprocess.Popen(
             [*robot.driver.args, '-r', '__node:=driver'], stderr=subprocess.PIPE, text=True
         )
-        os.set_blocking(second.stderr.fileno(), False)
         said = ''
 
         def told():
             nonlocal said
-            with contextlib.suppress(BlockingIOError):
-                said += os.read(second.stderr.fileno(), 65536).decode()
+            said += read_more(second)
             return f'(process {pid}) of a driver that has ended is still clearing' in said
 
         robot.wait_for(told, 10.0, 'the supervisor named')

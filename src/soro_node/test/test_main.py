@@ -37,6 +37,7 @@ class Probe(GuardedLifecycleNode):
         self.exit_when_autostart_fails = self.table.mode != 'patient'
         self.stuck = self.table.mode == 'stuck'
         self.counts = self.table.mode == 'count'
+        self.exit_code = 3 if self.table.mode == 'unsafe' else 0
     def configure(self):
         mode = self.table.mode
         if mode in ('refuse', 'patient'):
@@ -285,6 +286,14 @@ def test_a_fault_is_exit_code_one_with_its_traceback_and_safe_outputs(start, nam
     assert code == 1
     assert 'ZeroDivisionError' in err
     assert out[-1] == 'safe end'
+
+
+@pytest.mark.parametrize('driver', [[], ['driver']])
+def test_a_node_says_by_its_exit_code_that_it_could_not_be_made_safe(start, driver):
+    process = start(*driver, *mode('unsafe'))
+    process.read_until('ready')
+    process.child.send_signal(signal.SIGINT)
+    assert process.finish() == (3, SAFE, '')
 
 
 def test_a_driver_ends_with_its_parent(start):
