@@ -89,9 +89,12 @@ class StableLimits:
     resisting: float
 
     def damping(self, stiffness: float) -> float:
-        """Return the strongest damping of a surface of some stiffness [N s/m]."""
+        """Return the strongest damping of a surface of some stiffness [N s/m].
+
+        None at the stiffest one: damping, late, and stiffness share what the hand bears.
+        """
         return MARGIN * min(
-            damping_limit(partial(_rendered, d, stiffness, self.period))
+            damping_limit(partial(_rendered, d, stiffness / MARGIN, self.period))
             for d in self.directions[TRANSLATIONS]
         )
 
