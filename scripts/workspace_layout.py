@@ -54,7 +54,7 @@ def check_place(root: Path) -> None:
     if bad:
         listing = ' '.join(ascii(c) for c in bad)
         raise SetupError(
-            f'the path of the workspace is {ascii(str(root))}; scripts and build tools cannot work '
+            f'the path of the workspace is {ascii(str(root))}; tools cannot work '
             f'with {listing} in it: move it to a path of letters (a-z), digits and / . _ - + @ ~'
         )
 

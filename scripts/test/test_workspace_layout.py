@@ -192,8 +192,9 @@ def test_what_was_copied_or_never_finished_is_made_anew(workspace, no_tools, cha
 
 
 @pytest.mark.parametrize('name', [
-    'with blank', 'tab\there', 'caf\u00e9', '\u673a\u5668\u4eba', "it's", 'a"b', 'cash$HOME', 'a;b',
-    'a&b', 'a(b)', 'a:b', 'a#b', 'a*b', 'a%b', 'a\\b', 'a`b`', '{a,b}', 'new\nline', 'bytes\udcff',
+    'with blank', 'tab\there', 'caf\u00e9', '\u673a\u5668\u4eba', "it's", 'a"b', 'cash$HOME',
+    'a;b', 'a&b', 'a(b)', 'a:b', 'a#b', 'a*b', 'a%b', 'a\\b', 'a`b`', '{a,b}', 'new\nline',
+    'bytes\udcff',
 ])  # fmt: skip
 def test_a_path_that_tools_cannot_bear_is_refused_before_anything_is_made(tmp_path, name):
     scripts = tmp_path / name / 'scripts'
@@ -215,7 +216,6 @@ def test_a_path_that_tools_cannot_bear_is_refused_before_anything_is_made(tmp_pa
 @pytest.mark.parametrize('name', ['plain', 'job@2', 'a+b-c_d.e', '~x'])
 def test_other_paths_are_taken(name):
     check_place(Path('/home/me') / name)
-
 
 
 def test_matplotlib_finds_its_own_toolkits_before_those_of_the_system(tmp_path):
@@ -255,4 +255,4 @@ def test_the_workspace_that_was_sourced_last_comes_first(tmp_path, shell):
     path, prefixes = (line.split(':') for line in done.stdout.splitlines())
     assert path[:2] == [f'{tmp_path}/a/scripts/bin', f'{tmp_path}/a/install/soro_cli/lib/soro_cli']
     assert prefixes[0] == f'{tmp_path}/a/install/soro_cli'
-    assert len(set(path)) == len(path) == 6 and len(set(prefixes)) == len(prefixes) == 2
+    assert len(set(path)) == len(path) == 8 and len(set(prefixes)) == len(prefixes) == 2

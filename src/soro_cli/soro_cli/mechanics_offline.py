@@ -97,9 +97,7 @@ class OfflineMechanics:
             code = code or int(Code.NOT_CONVERGED)
             reason = message or 'no equilibrium was found'
             message = f'{reason}: the compliance there is not known (NaN)'
-        return ComplianceAnswer(
-            code, message, q.model, method, points, _configuration(robot, q)
-        )
+        return ComplianceAnswer(code, message, q.model, method, points, _configuration(robot, q))
 
     def compare(
         self, actuation: list[float], wrench: list[float], models: list[str]

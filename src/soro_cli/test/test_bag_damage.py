@@ -74,7 +74,9 @@ def test_info_says_what_the_others_cannot_read(tmp_path, capsys, circle):
 
 
 def test_types_that_share_others_are_read(tmp_path):
-    shared = f'B b\nB[2] c\nD d\n{SEPARATOR}\nMSG: a_msgs/B\nD d\n{SEPARATOR}\nMSG: a_msgs/D\nint8 x'
+    shared = (
+        f'B b\nB[2] c\nD d\n{SEPARATOR}\nMSG: a_msgs/B\nD d\n{SEPARATOR}\nMSG: a_msgs/D\nint8 x'
+    )
     file = tmp_path / 'x.mcap'
     file.write_bytes(written(shared))
     with BagReader(file) as bag:

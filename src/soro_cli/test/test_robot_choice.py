@@ -8,13 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 from rclpy.node import Node
-from soro_cli import ros_session
 from soro_cli.errors import CliError
 from soro_cli.main import main
 from soro_cli.ros_session import LONGEST, RosSession, SETTLED, SLICE, SOLVER
 from soro_node.testing import own_domain
 from soro_node.testing import RosSession as Nodes
 from std_srvs.srv import Trigger
+
+from soro_cli import ros_session
 
 
 class Scripted(RosSession):

@@ -88,8 +88,8 @@ def _unless_full(save: Callable[..., Any]) -> Any:
         try:
             save(self, *arguments)
         except OSError as error:
-            _say(self.cache_path, f'compiled kernels cannot be kept in {self.cache_path} ({error}); '
-                 'they are compiled again in every program')  # fmt: skip
+            _say(self.cache_path, f'compiled kernels cannot be kept in {self.cache_path} '
+                 f'({error}); they are compiled again in every program')  # fmt: skip
 
     return saved
 

@@ -262,7 +262,9 @@ def _take(file: BinaryIO, found: Scan, opcode: int, length: int) -> bool:
         found.chunks.append(place)
     elif opcode not in _WITHOUT_USE:
         start = file.tell() - mcap.RECORD_HEAD.size
-        found.damage.append(f'the record at byte {start} is of an unknown kind ({opcode}): left out')
+        found.damage.append(
+            f'the record at byte {start} is of unknown kind {opcode}: left out'
+        )
     return True
 
 
@@ -355,7 +357,8 @@ def _unpacked(data: bytes, place: ChunkPlace) -> bytes:
         except zstandard.ZstdError as error:
             raise BadRecord(f'the chunk at byte {place.offset}: {error}') from None
     raise BadRecord(
-        f'the chunk at byte {place.offset} is compressed by {place.compression!r}; known: lz4, zstd'
+        f'the chunk at byte {place.offset} is compressed by {place.compression!r}; '
+        'known: lz4, zstd'
     )
 
 

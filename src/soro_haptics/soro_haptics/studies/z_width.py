@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from soro_mechanics import stable_limits
 from soro_mechanics.configuration import Array
 from soro_mechanics.hand_impedance import HandImpedance
 from soro_mechanics.linear_haptic_loop import (
@@ -26,6 +25,7 @@ from soro_mechanics.virtual_environment import Shape, VirtualObject
 
 from soro_haptics.studies.moving_bench import MovingBench
 from soro_haptics.studies.virtual_bench import BenchSetup
+from soro_mechanics import stable_limits
 
 MakeMoving = Callable[[Sequence[VirtualObject], BenchSetup, HandImpedance], MovingBench]
 

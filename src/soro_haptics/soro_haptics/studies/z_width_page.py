@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soro_mechanics import hand_impedance
 from soro_mechanics.hand_impedance import FIRM_GRIP, HandImpedance
 from soro_mechanics.linear_haptic_loop import (
     admittance_limit,
@@ -26,6 +25,7 @@ from soro_haptics.studies.moving_bench import MovingBench
 from soro_haptics.studies.page_table import page_table
 from soro_haptics.studies.virtual_bench import bench_signals, BenchSetup, calibrated_report
 from soro_haptics.studies.z_width import AXES, one_direction, SOFTEST, z_width, ZWidth
+from soro_mechanics import hand_impedance
 
 HANDS = tuple(hand_impedance.HANDS.values())
 LOOPS = ((1000.0, 1), (500.0, 1), (500.0, 4), (250.0, 1), (125.0, 1))
