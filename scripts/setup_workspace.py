@@ -20,7 +20,7 @@ import time
 
 from workspace_build import Build
 from workspace_environment import Environment
-from workspace_layout import ROOT, SetupError, Workspace
+from workspace_layout import check_place, ROOT, SetupError, Workspace
 
 
 class Progress:
@@ -69,6 +69,11 @@ def main() -> int:
     """Set up the workspace; return the exit code."""
     arguments = parse_arguments()
     say = Progress()
+    try:
+        check_place(ROOT)
+    except SetupError as error:
+        say(f'set-up failed: {error}')
+        return 1
     workspace = Workspace(ROOT, arguments.distribution)
     build = Build(workspace, say)
 

@@ -143,12 +143,6 @@ class Environment:
 
     def _check_machine(self) -> None:
         """Raise with everything that is missing at once."""
-        root = str(self.workspace.root)
-        if len(root.split()) != 1:
-            raise SetupError(
-                f'there are blanks in the path of the workspace, {root!r}: scripts in its '
-                'environment could not be started; move it to a path without blanks'
-            )
         missing = []
         for what, variable, names in (
             ('a C compiler', 'CC', ('cc', 'gcc', 'clang')),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import hashlib
 import os
 from pathlib import Path
+import re
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,6 +42,21 @@ def digest(items: Iterable[str | bytes]) -> str:
         result.update(len(data).to_bytes(8, 'little'))
         result.update(data)
     return result.hexdigest()
+
+
+def check_place(root: Path) -> None:
+    """Raise where the path of a workspace has a character that what it uses cannot bear.
+
+    The scripts of an environment, CMake, lists of paths and shell lines; they would fail, after
+    minutes, with messages about something else.
+    """
+    bad = sorted(set(re.sub(r'[A-Za-z0-9/._+@~-]', '', str(root))))
+    if bad:
+        listing = ' '.join(ascii(c) for c in bad)
+        raise SetupError(
+            f'the path of the workspace is {ascii(str(root))}; tools cannot work '
+            f'with {listing} in it: move it to a path of letters (a-z), digits and / . _ - + @ ~'
+        )
 
 
 def installed_ros_prefixes() -> list[str]:

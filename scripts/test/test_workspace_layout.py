@@ -11,7 +11,7 @@ import sys
 import pytest
 from workspace_build import Build
 from workspace_environment import Environment, prefer_own_toolkits
-from workspace_layout import installed_ros_prefixes, ROOT, SetupError, Workspace
+from workspace_layout import check_place, installed_ros_prefixes, ROOT, SetupError, Workspace
 
 MANIFEST = '<package format="3"><name>{}</name></package>'
 
@@ -191,10 +191,31 @@ def test_what_was_copied_or_never_finished_is_made_anew(workspace, no_tools, cha
     assert not workspace.venv.exists()
 
 
-def test_a_path_with_blanks_is_refused_before_anything_is_made(tmp_path):
-    workspace = Workspace(tmp_path / 'my soft robot', 'kilted')
-    with pytest.raises(SetupError, match='blanks in the path'):
-        Environment(workspace, say_nothing).prepare()
+@pytest.mark.parametrize('name', [
+    'with blank', 'tab\there', 'caf\u00e9', '\u673a\u5668\u4eba', "it's", 'a"b', 'cash$HOME',
+    'a;b', 'a&b', 'a(b)', 'a:b', 'a#b', 'a*b', 'a%b', 'a\\b', 'a`b`', '{a,b}', 'new\nline',
+    'bytes\udcff',
+])  # fmt: skip
+def test_a_path_that_tools_cannot_bear_is_refused_before_anything_is_made(tmp_path, name):
+    scripts = tmp_path / name / 'scripts'
+    scripts.mkdir(parents=True)
+    for file in (ROOT / 'scripts').glob('*.py'):
+        if file.name.startswith(('setup_', 'workspace_')):
+            shutil.copy(file, scripts)
+    shutil.copy(ROOT / 'Makefile', tmp_path / name)
+    done = subprocess.run(
+        ['make', '--no-print-directory', 'run', 'ROBOT=stiff_flop'], cwd=tmp_path / name,
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert 'set-up failed: the path of the workspace is' in done.stdout
+    assert 'Traceback' not in done.stderr and 'move it to a path of letters' in done.stdout
+    assert {p.name for p in (tmp_path / name).iterdir()} == {'scripts', 'Makefile'}
+
+
+@pytest.mark.parametrize('name', ['plain', 'job@2', 'a+b-c_d.e', '~x'])
+def test_other_paths_are_taken(name):
+    check_place(Path('/home/me') / name)
 
 
 def test_matplotlib_finds_its_own_toolkits_before_those_of_the_system(tmp_path):
@@ -232,6 +253,6 @@ def test_the_workspace_that_was_sourced_last_comes_first(tmp_path, shell):
         env=variables, capture_output=True, text=True, check=True,
     )  # fmt: skip
     path, prefixes = (line.split(':') for line in done.stdout.splitlines())
-    assert path[0] == f'{tmp_path}/a/install/soro_cli/lib/soro_cli'
+    assert path[:2] == [f'{tmp_path}/a/scripts/bin', f'{tmp_path}/a/install/soro_cli/lib/soro_cli']
     assert prefixes[0] == f'{tmp_path}/a/install/soro_cli'
-    assert len(set(path)) == len(path) == 6 and len(set(prefixes)) == len(prefixes) == 2
+    assert len(set(path)) == len(path) == 8 and len(set(prefixes)) == len(prefixes) == 2

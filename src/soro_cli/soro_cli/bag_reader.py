@@ -12,7 +12,7 @@ installed definitions have changed. Bags of rosbag2 are read too (storage mcap).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +30,7 @@ from soro_cli.recording.mcap_scan import ChunkPlace, messages, NotABag, Scan, sc
 
 ROBOT_FILE = 'robot.yaml'  # name of the attachment, behind the robot's namespace
 NANOSECONDS = 1e-9
+DEEPEST = 50  # types within each other; those of ROS reach ten
 __all__ = ['BagReader', 'NotABag', 'Recorded', 'RecordedRobot', 'Topic']
 
 
@@ -118,6 +119,7 @@ class BagReader(AbstractContextManager['BagReader']):
         if not whole:
             self.notes.append('cut off: the recorder was killed, or records still; '
                               'what is listed can be read')  # fmt: skip
+        self.notes += [f'damaged: {text}' for one in self._scans for text in one.damage]
         if self.undescribed:
             self.notes.append(f'{self.undescribed} messages cannot be read: the description of '
                               'their topics or types is lost')  # fmt: skip
@@ -178,6 +180,16 @@ class BagReader(AbstractContextManager['BagReader']):
             for channel in one.unknown()
             for chunk in one.chunks
         )
+
+    def unreadable(self) -> list[str]:
+        """Return why the messages of some types cannot be decoded, one sentence for each type."""
+        found = []
+        for kind in sorted({t.kind for t in self.topics.values() if t.count and t.kind}):
+            try:
+                self._types.learn(kind)
+            except (BadRecord, NotABag) as error:
+                found.append(f'messages of type {kind} cannot be read: {error}')
+        return found
 
     @property
     def start(self) -> int:
@@ -274,8 +286,7 @@ class _Types:
         self._known: set[str] = set()
 
     def decode(self, kind: str, data: bytes) -> Any:
-        if kind not in self._known:
-            self._learn(kind)
+        self.learn(kind)
         from rosbags.serde import SerdeError
 
         try:
@@ -286,10 +297,15 @@ class _Types:
             # What follows is none of it: the middleware's messages may be longer than what is in
             # them, where it has reserved room to align numbers that an empty array has not.
             return read(data[4:], 0, known.cls, self._store)[0]
-        except (SerdeError, struct.error, ValueError, IndexError, AssertionError) as error:
+        except (
+            SerdeError, struct.error, ValueError, IndexError, AssertionError, RecursionError,
+        ) as error:  # fmt: skip
             raise BadRecord(f'a message is no {kind}: {error}') from None
 
-    def _learn(self, kind: str) -> None:
+    def learn(self, kind: str) -> None:
+        """Take a type in; raise BadRecord or NotABag where its definition is of no use."""
+        if kind in self._known:
+            return
         import_package('rosbags', 'rosbags')
         from rosbags.typesys import get_types_from_idl, get_types_from_msg, get_typestore, Stores
         from rosbags.typesys.base import TypesysError
@@ -304,10 +320,34 @@ class _Types:
             raise NotABag(f'{kind} is described as {schema.encoding!r}; known: ros2msg, ros2idl')
         try:
             types = readers[schema.encoding]()
+            _refuse_circles(kind, types)
             self._store.register({k: v for k, v in types.items() if k not in self._store.types})
+            self._store.get_msgdef(kind)  # finds types that are not described
         except (TypesysError, KeyError, ValueError, RecursionError) as error:
             raise BadRecord(f'the definition of {kind}: {error}') from None
         self._known.add(kind)
+
+
+def _refuse_circles(kind: str, types: Mapping[str, Any]) -> None:
+    """Refuse types that contain themselves, or one within another without an end in sight."""
+    from rosbags.interfaces import Nodetype
+
+    depths: dict[str, int] = {}
+    waiting: list[tuple[str, tuple[str, ...]]] = [(kind, ())]
+    while waiting:
+        name, outer = waiting.pop()
+        if name in outer:
+            raise BadRecord(f'{name} contains itself: {" > ".join((*outer, name))}')
+        if len(outer) > DEEPEST:
+            raise BadRecord(f'types within types, {DEEPEST} deep')
+        if name not in types or depths.get(name, -1) >= len(outer):
+            continue
+        depths[name] = len(outer)
+        for _, (node, inner) in types[name][1]:
+            if node in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+                node, inner = inner[0]
+            if node == Nodetype.NAME:
+                waiting.append((inner, (*outer, name)))
 
 
 def _text(data: bytes, of: str) -> str:

@@ -92,9 +92,12 @@ class OfflineMechanics:
             ]
         else:
             points = [_point('', _tip_arc(q), q.tip, robot.compliance(q, method=method))]
-        return ComplianceAnswer(
-            int(q.status.code), _message(q), q.model, method, points, _configuration(robot, q)
-        )
+        code, message = int(q.status.code), _message(q)
+        if not q.status.converged:
+            code = code or int(Code.NOT_CONVERGED)
+            reason = message or 'no equilibrium was found'
+            message = f'{reason}: the compliance there is not known (NaN)'
+        return ComplianceAnswer(code, message, q.model, method, points, _configuration(robot, q))
 
     def compare(
         self, actuation: list[float], wrench: list[float], models: list[str]
@@ -162,7 +165,9 @@ def _configuration(robot: Robot, q: Configuration) -> ConfigurationAnswer:
 def _point(backbone: str, arc_length: float, pose: Any, matrix: Any) -> CompliancePoint:
     softness, axes = np.zeros(3), np.eye(3)
     values = pitches = np.full(3, np.nan)
-    if np.any(matrix):  # a clamped base gives way in no direction and has no eigenscrews
+    if not np.all(np.isfinite(matrix)):  # of no equilibrium
+        softness, axes = np.full(3, np.nan), np.full((3, 3), np.nan)
+    elif np.any(matrix):  # a clamped base gives way in no direction and has no eigenscrews
         ellipsoid, _ = stiffness.ellipsoids(matrix)
         softness, axes = ellipsoid.values, ellipsoid.axes.T
         with contextlib.suppress(InvalidInput):  # an unstable equilibrium has none either

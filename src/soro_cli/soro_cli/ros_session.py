@@ -107,8 +107,8 @@ class RosSession(AbstractContextManager['RosSession']):
                 break
             if now - start > LONGEST:
                 raise CliError(
-                    f'nodes come and go since {LONGEST:g} s, so that it is not certain which robots '
-                    'run; name one with --namespace', TIMED_OUT,
+                    f'nodes come and go since {LONGEST:g} s, so that which robots run is not '
+                    'certain; name one with --namespace', TIMED_OUT,
                 )  # fmt: skip
             self._executor.spin_once(timeout_sec=SLICE)
         return sorted(found)

@@ -142,12 +142,22 @@ def test_a_chunk_never_unpacks_to_more_than_it_says(tmp_path, kind):
     import zstandard
 
     zeros = bytes(2**24)
-    lz4_kind = kind is CompressionType.LZ4
-    packed = lz4.frame.compress(zeros) if lz4_kind else zstandard.compress(zeros)
+    name, told, silent = {
+        CompressionType.LZ4: (
+            b'lz4', lz4.frame.compress(zeros), lz4.frame.compress(zeros, store_size=False)
+        ),
+        CompressionType.ZSTD: (
+            b'zstd', zstandard.compress(zeros),
+            zstandard.ZstdCompressor(write_content_size=False).compress(zeros),
+        ),
+    }[kind]  # fmt: skip
     file = tmp_path / 'x.mcap'
-    file.write_bytes(chunk(b'lz4' if lz4_kind else b'zstd', packed, 500))
-
-    place = scan(file).chunks[0]
+    file.write_bytes(chunk(name, told, 500))
+    (said,) = scan(file).damage  # before anything is unpacked
+    assert 'claims to hold 500 bytes, its compressed data 16777216' in said
+    file.write_bytes(chunk(name, silent, 500))
+    found = scan(file)
+    place = found.chunks[0]
     with file.open('rb') as opened:
         opened.seek(place.offset)
         assert len(_unpacked(opened.read(place.available), place)) == 500

@@ -93,6 +93,18 @@ def test_what_is_not_solved_has_no_table():
     assert 'nan' not in done.stderr
 
 
+@pytest.mark.parametrize('along', [(), ('--along',)])
+def test_the_compliance_of_what_is_not_solved_is_unknown_and_said(along):
+    words = ('compliance', '0', '0', '0', '--wrench', '1000N', '0', '0', '0', '50Nm', '0', *along)
+    done = soro(*words, *OFFLINE)
+    assert done.returncode == 1 and done.stdout == ''
+    assert 'the compliance there is not known' in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    answer = json.loads(soro(*words, *OFFLINE, '--json').stdout)
+    assert answer['error_code'] == 200 and answer['error_message'] in done.stderr
+    assert answer['points'][0]['matrix'] == [[None] * 6] * 6
+
+
 def test_compliance_offline_is_what_a_load_does():
     done = soro('compliance', '0.5bar', '0', '0', *OFFLINE, '--json')
     assert done.returncode == 0, done.stderr

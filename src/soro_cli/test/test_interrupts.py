@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C at any moment and outputs that cannot be written: an exit code and a line, no traceback."""
+"""Ctrl-C at any moment, outputs that cannot be written: a code and a line, no traceback."""
 
 import os
 from pathlib import Path

@@ -15,7 +15,7 @@ from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 import pytest
 from soro_cli.bag_reader import BagReader, NotABag
-from soro_cli.recording.mcap_format import BadRecord, CHANNEL
+from soro_cli.recording.mcap_format import CHANNEL
 from soro_cli.recording.mcap_writer import McapWriter
 from soro_cli.verbs import info
 
@@ -245,12 +245,25 @@ def test_a_window_of_time_and_topics(tmp_path):
         assert [(r.namespace, r.text) for r in bag.robots] == [('/left', 'name: left\n')]
 
 
-def test_a_flipped_bit_is_noticed(tmp_path):
+def test_a_flipped_bit_is_noticed_and_costs_its_chunk(tmp_path, capsys):
     path = tmp_path / 'bad.mcap'
     place = WHOLE.index(payload(30)) + 3
     path.write_bytes(WHOLE[:place] + b'\xff' + WHOLE[place + 1 :])
-    with BagReader(path) as bag, pytest.raises(BadRecord, match='checksum'):
-        list(bag.messages())
+    chunks = make_reader(io.BytesIO(WHOLE)).get_summary().chunk_indexes
+    (hit,) = (c for c in chunks if c.chunk_start_offset < place < c.chunk_start_offset
+              + c.chunk_length)  # fmt: skip
+    left = [
+        payload(i) for i in range(COUNT)
+        if not hit.message_start_time <= 1000 + 10 * i <= hit.message_end_time
+    ]  # fmt: skip
+    with BagReader(path) as bag:
+        assert [m.data for m in bag.messages()] == left
+        assert bag.count == len(left) < COUNT
+        (said,) = bag.notes
+        assert 'checksum' in said and f'{COUNT - len(left)} messages of it are left out' in said
+    assert info.run(argparse.Namespace(bag=path, json=True)) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer['notes'] == [said] and answer['messages'] == len(left)
 
 
 @pytest.mark.parametrize('content', [b'', b'\x89MCAP', b'SQLite format 3\0'])

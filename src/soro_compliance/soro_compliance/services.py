@@ -68,13 +68,18 @@ class Services:
         )
         if q.status.code is Code.NONE:
             self._last = q
-        if q.status.code is not Code.NOT_CONVERGED:
+        if q.status.converged:  # of no equilibrium there is none
             points = _points(state.robot, q, METHODS[request.method], request.along_backbone)
             response.compliance = [
                 compliance_to_message(p, q, request.method, frames.tip_aligned, stamp)
                 for p in points
             ]
-        return fill_status(response, q.status)
+        fill_status(response, q.status)
+        if not q.status.converged:
+            response.error_code = response.error_code or int(Code.NOT_CONVERGED)
+            reason = response.error_message or 'no equilibrium was found'
+            response.error_message = f'{reason}: the compliance there is not known'
+        return response
 
 
 def _points(robot: Robot, q: Configuration, method: str, along: bool) -> list[CompliancePoint]:

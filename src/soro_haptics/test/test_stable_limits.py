@@ -21,6 +21,7 @@ REACH = {'hold': (0.008, 0.0, 0.008, 0.1, 0.0), 'wall': (-0.02, 0.0, 0.0, 0.0, 0
          'angle': (0.0, 0.0, 0.0, 0.35, 0.0)}  # fmt: skip
 ASIDE = (0.02, 0.0, 0.02, 0.0, 0.0)
 QUIET = 1e-3  # m, peak to peak
+ENERGY = values()['energy']
 OLD_ENERGY = 0.3  # J: an allowance that hides less
 
 
@@ -30,7 +31,7 @@ def swing(robot, signals, report):
     calibration, device = report.calibration(), HapticDevice(robot)
     setup = rendering_setup(0.002, device.motor_limits(), SPEED)
 
-    def run(preset, hand, energy=values()['energy'], limited=True, **changes):
+    def run(preset, hand, energy=ENERGY, limited=True, **changes):
         objects = [replace(o, **changes) for o in published_environment(preset, np.eye(4))]
         bench = MovingBench(
             robot, calibration, signals, objects, BenchSetup(energy=energy), HANDS[hand]

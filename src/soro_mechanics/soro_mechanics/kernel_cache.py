@@ -15,6 +15,8 @@ import os
 from pathlib import Path
 import tempfile
 
+from soro_mechanics.kernel_cache_repair import repair_broken_caches
+
 
 def kernel_hash() -> str:
     """Return a hash over all kernel sources (files named *kernels*.py) of this package."""
@@ -58,3 +60,4 @@ def use_kernel_cache() -> None:
     """Point Numba at the folder of the present kernels; call before numba is imported."""
     if 'NUMBA_CACHE_DIR' not in os.environ:
         os.environ['NUMBA_CACHE_DIR'] = str(cache_root() / kernel_hash())
+    repair_broken_caches()

@@ -5,7 +5,7 @@
 The motors move the far end of the legs by what the legs transmit, late: that turns stiffness
 beyond the legs' own, and damping, into negative damping at the handle's own frequency. Who holds
 the handle pays for it, so the limits follow from a hand, and from rate, delay and inertia of the
-device, by the linear loop (`linear_haptic_loop`), the same that stands beside the measured Z-width.
+device, by the linear loop (`linear_haptic_loop`) that stands beside the measured Z-width.
 """
 
 from __future__ import annotations
@@ -89,9 +89,12 @@ class StableLimits:
     resisting: float
 
     def damping(self, stiffness: float) -> float:
-        """Return the strongest damping of a surface of some stiffness [N s/m]."""
+        """Return the strongest damping of a surface of some stiffness [N s/m].
+
+        None at the stiffest one: damping, late, and stiffness share what the hand bears.
+        """
         return MARGIN * min(
-            damping_limit(partial(_rendered, d, stiffness, self.period))
+            damping_limit(partial(_rendered, d, stiffness / MARGIN, self.period))
             for d in self.directions[TRANSLATIONS]
         )
 
@@ -118,9 +121,7 @@ class StableLimits:
         else:
             stiffness = _at_most(stiffness, self.stiffness, 0.0, 'N/m', said)
             if turning > 0.0:
-                turning = _at_most(
-                    turning, self.rotational_stiffness, math.inf, 'N m/rad', said
-                )
+                turning = _at_most(turning, self.rotational_stiffness, math.inf, 'N m/rad', said)
         along = across = thing.damping
         if thing.stiffness == 0.0:
             across = 0.0  # damping is of surfaces that were asked to give way
@@ -130,9 +131,7 @@ class StableLimits:
             along = _within(along, self.sliding, math.inf, 'damping of the sliding hand', said)
         elif along > 0.0 and thing.shape in (Shape.LINE, Shape.CIRCLE):
             along = _within(along, 0.0, self.resisting, 'damping of the sliding hand', said)
-        limited = replace(
-            thing, stiffness=stiffness, rotational_stiffness=turning, damping=along
-        )
+        limited = replace(thing, stiffness=stiffness, rotational_stiffness=turning, damping=along)
         return limited, across, ', '.join(said)
 
 

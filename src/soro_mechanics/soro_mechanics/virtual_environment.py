@@ -210,8 +210,10 @@ class VirtualEnvironment:
         self._frames = np.array([o.pose for o in objects]).reshape(n, 4, 4)
         across = [o.damping for o in objects] if surface_damping is None else surface_damping
         self._numbers = np.array(
-            [[*o.size, o.stiffness, o.rotational_stiffness, o.damping, b]
-             for o, b in zip(objects, across, strict=True)]
+            [
+                [*o.size, o.stiffness, o.rotational_stiffness, o.damping, b]
+                for o, b in zip(objects, across, strict=True)
+            ]
         ).reshape(n, kernels.NUMBERS)
         self._state = np.zeros((n, kernels.STATE))
         self._neutral = np.eye(4) if neutral is None else pose_array('neutral', neutral)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of what a haptic device renders: where they come from, and that nothing passes them."""
 
-from dataclasses import replace
 import math
 
 import numpy as np
@@ -32,6 +31,10 @@ from soro_mechanics import load_robot
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 PERIOD = 0.002
+
+
+def numbers(thing):
+    return thing.stiffness, thing.rotational_stiffness, thing.damping
 
 
 @pytest.fixture(scope='module')
@@ -103,17 +106,17 @@ def test_no_request_passes_the_limits(limits_of, shape, control, asked, damping)
         assert number[5] >= limits.sliding
     elif shape in (Shape.LINE, Shape.CIRCLE):
         assert number[5] <= limits.resisting
-    changed = replace(rendered) != thing or number[6] != damping
+    changed = numbers(rendered) != numbers(thing) or number[6] != damping
     assert (said != '') or not changed
 
 
 def test_what_the_hand_bears_is_left_alone(limits_of):
     objects = [VirtualObject('soft', Shape.WALL, stiffness=200.0, damping=1.0)]
     environment, said = limits_of['light_grip'].environment(objects)
-    assert environment.objects == tuple(objects) and said == ''
+    assert [*map(numbers, environment.objects)] == [*map(numbers, objects)] and said == ''
     stiff = published_environment('hold', np.eye(4))
     environment, said = limits_of['firm_grip'].environment(stiff)
-    assert environment.objects == stiff and said == ''
+    assert [*map(numbers, environment.objects)] == [*map(numbers, stiff)] and said == ''
 
 
 def test_a_rigid_surface_that_is_softened_gets_no_damping(limits_of):

@@ -27,6 +27,9 @@ UINT32 = struct.Struct('<I')
 UINT64 = struct.Struct('<Q')
 
 
+Bytes = bytes  # where a method has that name
+
+
 class BadRecord(ValueError):
     """Bytes that are no record of this format: cut off, or not written by an MCAP writer."""
 
@@ -109,6 +112,11 @@ class Fields:
             key = inner.text()
             found[key] = inner.text()
         return found
+
+    @property
+    def everything(self) -> Bytes:
+        """The whole content, what has been read included."""
+        return self._content
 
     @property
     def left(self) -> int:

@@ -3,14 +3,14 @@
 """Finds everything readable in an MCAP file, whole or cut off anywhere.
 
 The summary at the end of a file is not needed: one walk over the heads of the records finds the
-same, and it finds it in a file that has lost its end too. Many writers describe topics inside
-chunks and again in the summary: where the summary is lost, chunks are unpacked for it.
+same, and it finds it in a file that has lost its end too. Then every chunk is read once, so that
+whoever opens a file, to list or to draw it, knows the same damage: a chunk whose bytes are wrong
+is left out. How much all chunks claim to unpack to is looked at before one is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 import io
 from pathlib import Path
@@ -22,7 +22,9 @@ from soro_mechanics.missing_package import import_package
 from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import BadRecord, Fields
 
-LARGEST_CHUNK = 2**30  # bytes, unpacked; writers use some megabytes
+LARGEST_CHUNK = 2**27  # bytes, unpacked; writers use some megabytes
+# Bytes that all chunks may unpack to, and times the size of the file where that is more.
+MOST_UNPACKED, MOST_TIMES = 2**30, 100
 
 
 class NotABag(ValueError):
@@ -62,6 +64,7 @@ class ChunkPlace:
     end_time: int
     whole: bool
     counts: dict[int, int] = field(default_factory=dict)
+    head_only: bool = False  # a message outside of chunks: nothing else is to be known of it
 
 
 @dataclass
@@ -74,6 +77,8 @@ class Scan:
         The writer came to its end: summary and closing magic are there.
     readable : int
         Bytes from the front up to the end of the last whole record.
+    damage : list of str
+        What was left out because its bytes are wrong.
     """
 
     size: int
@@ -86,6 +91,7 @@ class Scan:
     chunks: list[ChunkPlace] = field(default_factory=list)
     attachments: dict[str, bytes] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
+    damage: list[str] = field(default_factory=list)
 
     def known(self) -> set[int]:
         """Return the channels of which topic and type are known."""
@@ -111,7 +117,8 @@ def scan(path: Path) -> Scan:
     Raises
     ------
     NotABag
-        It does not begin like an MCAP file.
+        It does not begin like an MCAP file, or claims to unpack to far more than a recording of
+        its size would.
     OSError
         It cannot be read.
     """
@@ -128,10 +135,64 @@ def scan(path: Path) -> Scan:
                 break
             if not _take(file, found, opcode, length):
                 break
-        if not found.finished and found.chunks and found.chunks[-1].whole:
-            _count(file, found.chunks[-1])  # its index may be cut off in part
-        _learn_from_chunks(file, found)
+        _refuse_bombs(path, found)
+        found.chunks = [place for place in found.chunks if _read(file, found, place)]
     return found
+
+
+def _refuse_bombs(path: Path, found: Scan) -> None:
+    # Larger ones are damage, and not unpacked.
+    sizes = (place.size for place in found.chunks if place.compression)
+    claimed = sum(size for size in sizes if size <= LARGEST_CHUNK)
+    if claimed > max(MOST_UNPACKED, MOST_TIMES * found.size):
+        raise NotABag(
+            f'{path} would unpack to {claimed / 1e9:.3g} GB from {found.size / 1e6:.3g} MB: no '
+            'recording is packed so well, and it is not read'
+        )
+
+
+def _read(file: BinaryIO, found: Scan, place: ChunkPlace) -> bool:
+    """Read a chunk: what it says of topics, how many messages it has, from when to when.
+
+    What its head and its index say is not covered by its checksum. False where its bytes are
+    wrong.
+    """
+    if place.head_only:
+        return True
+    indexed = sum(place.counts.values())
+    counts: dict[int, int] = {}
+    times: list[int] = []
+    known = Scan(0)
+    try:
+        data = _content(file, place)
+        for opcode, start, end in _records(data):
+            if opcode == mcap.MESSAGE:
+                channel, _, time, _ = _message_body(data, start, end, place)
+                counts[channel] = counts.get(channel, 0) + 1
+                times.append(time)
+            elif opcode in (mcap.SCHEMA, mcap.CHANNEL):
+                _READERS[opcode](known, Fields(data[start:end]))
+    except BadRecord as error:
+        if not place.whole:
+            return False  # the cut is said
+        messages_lost = f'{indexed} messages' if indexed else 'its messages'
+        found.damage.append(f'{error}; {messages_lost} of it are left out')
+        return False
+    # What stands outside of chunks is newer, or the same.
+    found.schemas = {**known.schemas, **found.schemas}
+    found.channels = {**known.channels, **found.channels}
+    place.counts = counts
+    if times:
+        place.start_time, place.end_time = min(times), max(times)
+    return bool(counts) or place.whole
+
+
+def _message_body(
+    data: bytes, start: int, end: int, place: ChunkPlace
+) -> tuple[int, int, int, int]:
+    if end - start < mcap.MESSAGE_BODY.size:
+        raise BadRecord(f'a message of {end - start} bytes in the chunk at {place.offset}')
+    return mcap.MESSAGE_BODY.unpack_from(data, start)
 
 
 def messages(file: BinaryIO, place: ChunkPlace) -> Iterator[RawMessage]:
@@ -139,9 +200,7 @@ def messages(file: BinaryIO, place: ChunkPlace) -> Iterator[RawMessage]:
     data = _content(file, place)
     for opcode, start, end in _records(data):
         if opcode == mcap.MESSAGE:
-            if end - start < mcap.MESSAGE_BODY.size:
-                raise BadRecord(f'a message of {end - start} bytes in the chunk at {place.offset}')
-            channel, _, time, _ = mcap.MESSAGE_BODY.unpack_from(data, start)
+            channel, _, time, _ = _message_body(data, start, end, place)
             yield RawMessage(channel, time, data[start + mcap.MESSAGE_BODY.size : end])
 
 
@@ -163,24 +222,6 @@ def _records(data: bytes) -> Iterator[tuple[int, int, int]]:
         if at > len(data):
             return
         yield opcode, start, at
-
-
-def _learn_from_chunks(file: BinaryIO, found: Scan) -> None:
-    """Take topics and types in from inside the chunks, as long as messages of unknown ones are.
-
-    A channel may be described in an earlier chunk than that of its first message, so that the
-    indexes do not tell which chunk to unpack.
-    """
-    unknown = found.unknown()
-    for place in found.chunks:
-        if not unknown:
-            return
-        with suppress(BadRecord):  # whoever reads its messages is told
-            data = _content(file, place)
-            for opcode, start, end in _records(data):
-                if opcode in (mcap.SCHEMA, mcap.CHANNEL):
-                    _READERS[opcode](found, Fields(data[start:end]))
-        unknown -= found.known()
 
 
 def _heads(file: BinaryIO, found: Scan) -> Iterator[tuple[int, int]]:
@@ -207,13 +248,23 @@ def _take(file: BinaryIO, found: Scan, opcode: int, length: int) -> bool:
         channel, size = Fields(file.read(length)).numbers('HI')
         found.chunks[-1].counts[channel] = size // mcap.INDEX_ENTRY.size
     elif opcode in _READERS:
-        _READERS[opcode](found, Fields(file.read(length)))
+        start = file.tell() - mcap.RECORD_HEAD.size
+        try:
+            _READERS[opcode](found, Fields(file.read(length)))
+        except BadRecord as error:
+            found.damage.append(f'the record at byte {start} is damaged: {error}')
     elif opcode == mcap.MESSAGE:
         start = file.tell() - mcap.RECORD_HEAD.size
         body = file.read(min(length, mcap.MESSAGE_BODY.size))
         channel, _, time, _ = Fields(body).numbers('HIQQ')
         whole = length + mcap.RECORD_HEAD.size
-        found.chunks.append(ChunkPlace(start, whole, '', whole, 0, time, time, True, {channel: 1}))
+        place = ChunkPlace(start, whole, '', whole, 0, time, time, True, {channel: 1}, True)
+        found.chunks.append(place)
+    elif opcode not in _WITHOUT_USE:
+        start = file.tell() - mcap.RECORD_HEAD.size
+        found.damage.append(
+            f'the record at byte {start} is of unknown kind {opcode}: left out'
+        )
     return True
 
 
@@ -232,28 +283,10 @@ def _take_chunk(file: BinaryIO, found: Scan, length: int) -> bool:
     available = min(stored, max(found.size - offset, 0))
     whole = available == stored and begin + length <= found.size
     place = ChunkPlace(offset, available, compression, size, checksum, start, end, whole)
-    if place.whole:
-        found.chunks.append(place)
-        # Without an index (the next record) the messages have to be counted.
+    found.chunks.append(place)
+    if whole:
         file.seek(begin + length)
-        following = file.read(1)
-        file.seek(begin + length)
-        if following != bytes([mcap.MESSAGE_INDEX]):
-            _count(file, place)
-        return True
-    _count(file, place)
-    if place.counts:
-        found.chunks.append(place)
-    return False
-
-
-def _count(file: BinaryIO, place: ChunkPlace) -> None:
-    after = file.tell()
-    place.counts.clear()
-    for message in messages(file, place):
-        place.counts[message.channel] = place.counts.get(message.channel, 0) + 1
-        place.end_time = message.time if not place.whole else place.end_time
-    file.seek(after)
+    return whole
 
 
 def _header(found: Scan, fields: Fields) -> None:
@@ -273,9 +306,14 @@ def _channel(found: Scan, fields: Fields) -> None:
 
 
 def _attachment(found: Scan, fields: Fields) -> None:
+    content = fields.everything
     fields.numbers('QQ')
     name, _ = fields.text(), fields.text()
-    found.attachments[name] = fields.bytes('Q')
+    data = fields.bytes('Q')
+    checksum = fields.numbers('I')[0] if fields.left else 0
+    if checksum and zlib.crc32(content[:-4]) != checksum:
+        raise BadRecord(f'the checksum of {name} is wrong')
+    found.attachments[name] = data
 
 
 def _metadata(found: Scan, fields: Fields) -> None:
@@ -289,25 +327,45 @@ _READERS = {
 }  # fmt: skip
 
 
+# Records of the format that repeat what others say.
+_WITHOUT_USE = (
+    mcap.MESSAGE_INDEX, mcap.CHUNK_INDEX, mcap.ATTACHMENT_INDEX, mcap.STATISTICS,
+    mcap.METADATA_INDEX, mcap.SUMMARY_OFFSET, mcap.DATA_END,
+)  # fmt: skip
+
+
 def _unpacked(data: bytes, place: ChunkPlace) -> bytes:
     """Return the records of a chunk; of one that is cut off, what can be had."""
     if place.compression == '':
         return data
     if place.size > LARGEST_CHUNK:
         raise BadRecord(f'the chunk at byte {place.offset} claims to hold {place.size} bytes')
-    # Never more than the chunk says: some kilobytes can be made to unpack to any size.
     if place.compression == 'lz4':
         lz4 = import_package('lz4.frame', 'lz4')  # only for bags that others compressed
-
         try:
+            _as_told(place, lz4.get_frame_info(data)['content_size'] or place.size)
+            # Never more than the chunk says: some kilobytes can be made to unpack to any size.
             return lz4.LZ4FrameDecompressor().decompress(data, max_length=place.size)
         except RuntimeError as error:
             raise BadRecord(f'the chunk at byte {place.offset}: {error}') from None
     if place.compression == 'zstd':
         zstandard = import_package('zstandard', 'zstandard')
-
         try:
+            told = zstandard.frame_content_size(data)
+            _as_told(place, place.size if told < 0 else told)
             return zstandard.ZstdDecompressor().stream_reader(data).read(place.size)
         except zstandard.ZstdError as error:
             raise BadRecord(f'the chunk at byte {place.offset}: {error}') from None
-    raise NotABag(f'chunks are compressed by {place.compression!r}; known: lz4, zstd')
+    raise BadRecord(
+        f'the chunk at byte {place.offset} is compressed by {place.compression!r}; '
+        'known: lz4, zstd'
+    )
+
+
+def _as_told(place: ChunkPlace, told: int) -> None:
+    """Refuse a chunk whose compressed data say another size than its head, before unpacking."""
+    if told != place.size:
+        raise BadRecord(
+            f'the chunk at byte {place.offset} claims to hold {place.size} bytes, its compressed '
+            f'data {told}'
+        )

@@ -29,12 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_cli.tables import print_json, print_table
 
     with open_bag(arguments.bag) as bag:
+        notes = bag.notes + bag.unreadable()
         begin = datetime.fromtimestamp(bag.start * NANOSECONDS).astimezone()
         if arguments.json:
             print_json({
                 'files': [str(f) for f in bag.files], 'bytes': bag.size, 'finished': bag.finished,
                 'start': bag.start * NANOSECONDS, 'duration': bag.duration, 'messages': bag.count,
-                'undescribed_messages': bag.undescribed, 'notes': bag.notes,
+                'undescribed_messages': bag.undescribed, 'notes': notes,
                 'robots': [r.namespace for r in bag.robots],
                 'topics': [
                     {'name': t.name, 'type': t.kind, 'messages': t.count, 'hash': t.type_hash}
@@ -52,6 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
             ('topic', 'type', 'messages', '1/s'), rows,
         )  # fmt: skip
         print('robots: ' + (', '.join(bag.namespaces) or 'none'))
-        for line in bag.notes:
+        for line in notes:
             print(line)
     return 0
