@@ -49,8 +49,9 @@ bench: setup  ## benchmarks, one core, with median and 99th percentile
 validate: setup  ## published numbers beside ours
 	@$(in_workspace) exec python -m soro_mechanics.validation $(ARGS)
 
-reliability: setup  ## every injected fault against every device, into docs/reliability.md (half an hour)
-	@$(in_workspace) exec python -m soro_system_tests.fault_matrix $(ARGS)
+reliability: setup  ## every injected fault against every device, and who can move a stopped robot, into docs/reliability.md (an hour)
+	@$(in_workspace) python -m soro_system_tests.fault_matrix $(ARGS)
+	@$(in_workspace) exec python -m soro_system_tests.stop_proof
 
 soak: setup  ## robots under load with faults, into docs/reliability.md: make soak ARGS="--robots stiff_flop --minutes 30"
 	@$(in_workspace) exec python -m soro_system_tests.soak $(ARGS)

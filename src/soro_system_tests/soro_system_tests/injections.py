@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The fault matrix: 26 injections, four devices, and where one does not apply to the other.
+"""The fault matrix: injections, four devices, and where one does not apply to the other.
 
 Which tests cover a cell is said where the tests stand, by `@pytest.mark.injection` in
 src/soro_emulation/test; what they saw is in docs/reliability.md.
@@ -41,6 +41,7 @@ class Injection:
 
 STREAM = 'gRPC over TCP: the kernel keeps order and checksums, frames are not ours'
 PNEUMATIC = 'no pressure'
+SAME = 'nothing of it is the device\'s: driver and loop are the same for all'
 INJECTIONS: dict[int, Injection] = {
     1: Injection(
         'Cable pulled, peer gone',
@@ -112,5 +113,28 @@ INJECTIONS: dict[int, Injection] = {
     26: Injection(
         'Emergency stop in every state; error codes of cards', 'latched; clearing moves nothing',
         owed='codes of other devices: they have faults of their own (16 to 20)',
+    ),
+    29: Injection(
+        'Commands and targets that go on after a stop, from 0.3 s to 9 s apart or as a stream',
+        'nothing moves before a person clears it, by no release, activation or new configuration',
+        owed='planner, viewer and haptics as senders: the section Stops',
+    ),
+    30: Injection(
+        'After a stop: refused messages between, stamps that step back by 0.09 s to an hour',
+        'no pause, no new beginning: nothing moves',
+    ),
+    31: Injection(
+        'Emergency stop of any quality of service, under a flood of releases, of a sender that '
+        'is gone',
+        'every press is heard; nobody else releases it; who is gone is released by a service',
+        dict.fromkeys(('dspace', 'stm32'), SAME),
+    ),
+    32: Injection(
+        'Flood of commands at full speed', 'a stop and an emergency stop take at most 0.1 s',
+        {'stm32': SAME},
+    ),
+    33: Injection(
+        'Driver killed or ended, and started again, with a latched emergency stop',
+        'latched; arms nothing', {'stm32': SAME},
     ),
 }  # fmt: skip
