@@ -49,9 +49,11 @@ bench: setup  ## benchmarks, one core, with median and 99th percentile
 validate: setup  ## published numbers beside ours
 	@$(in_workspace) exec python -m soro_mechanics.validation $(ARGS)
 
-reliability: setup  ## every injected fault against every device, and launchers killed, into docs/reliability.md (an hour)
-	@$(in_workspace) python -m soro_system_tests.launcher_deaths; deaths=$$?; \
-	python -m soro_system_tests.fault_matrix $(ARGS) && exit $$deaths
+reliability: setup  ## every injected fault, stops and their senders, launchers killed, into docs/reliability.md (an hour)
+	@$(in_workspace) worst=0; \
+	python -m soro_system_tests.launcher_deaths || worst=1; \
+	python -m soro_system_tests.fault_matrix $(ARGS) || worst=1; \
+	python -m soro_system_tests.stop_proof || worst=1; exit $$worst
 
 soak: setup  ## robots under load with faults, into docs/reliability.md: make soak ARGS="--robots stiff_flop --minutes 30"
 	@$(in_workspace) exec python -m soro_system_tests.soak $(ARGS)

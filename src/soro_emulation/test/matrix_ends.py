@@ -32,13 +32,13 @@ def ended(robot, name):
     return process.returncode, end(process)
 
 
-@on('nidaq', 'dspace', 'stm32', 'can', cells=[32])
+@on('nidaq', 'dspace', 'stm32', 'can', cells=[28])
 def test_a_device_lost_for_good_makes_the_end_an_error(bench, robot):
     bench.drive()
     lost_then_told_to_end(robot)
 
 
-@on('nidaq', 'dspace', 'can', cells=[32])
+@on('nidaq', 'dspace', 'can', cells=[28])
 def test_so_does_one_lost_at_rest(bench, robot):
     """Not of the valve board: it has confirmed that it vents, and does that by itself."""
     assert robot.transition(DEACTIVATE)
@@ -90,7 +90,7 @@ def test_a_second_driver_with_another_temporary_folder_is_refused(
     check_refused(robot, second, since)
 
 
-@on('dspace', cells=[33])
+@on('dspace', cells=[34])
 def test_a_pressure_that_somebody_else_drives(bench, robot):
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)

@@ -53,7 +53,7 @@ def freeze(robot):
     return pid, since
 
 
-@pytest.mark.injection('nidaq', 31)
+@pytest.mark.injection('nidaq', 27)
 def test_supervisor_frozen_while_armed(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
     pid, since = freeze(robot)
@@ -71,7 +71,7 @@ def test_supervisor_frozen_while_armed(robot, note_time):
     robot.wait_state(DeviceState.ACTIVE)
 
 
-@pytest.mark.injection('nidaq', 31)
+@pytest.mark.injection('nidaq', 27)
 def test_supervisor_frozen_before_arming(robot):
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)
@@ -86,7 +86,7 @@ def test_supervisor_frozen_before_arming(robot):
     robot.wait_for(lambda: robot.transition(ACTIVATE), 30.0, 'armed with another supervisor')
 
 
-@pytest.mark.injection('nidaq', 31)
+@pytest.mark.injection('nidaq', 27)
 def test_supervisor_killed_while_armed(robot):
     robot.move(BAR, 0.5 * BAR, 0.0)
     since = robot.struck('SIGKILL to the supervisor')
@@ -168,7 +168,7 @@ def test_cards_that_an_orphan_still_clears_are_not_opened(tmp_path):
         robot.close()
 
 
-@pytest.mark.injection('nidaq', 33)
+@pytest.mark.injection('nidaq', 34)
 def test_a_pressure_that_somebody_else_drives(without_heartbeat):  # noqa: F811
     """The regulator opens by itself while the driver says that its outputs are safe."""
     robot = without_heartbeat

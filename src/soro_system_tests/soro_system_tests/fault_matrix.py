@@ -54,14 +54,15 @@ def covered_cells() -> set[tuple[str, int]]:
 
 def run_tests(words: Sequence[str], domain: int) -> bool:
     """Run pytest; tests append their evidence, failed or not. Whether it came to its end."""
-    environment = {
-        **os.environ, 'SORO_EVIDENCE': str(EVIDENCE.resolve()), 'ROS_DOMAIN_ID': str(domain),
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-    }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-m', 'injection', '--no-header', *words],
-        env=environment, check=False,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix='soro_data_') as data:  # of latched emergency stops
+        environment = {
+            **os.environ, 'SORO_EVIDENCE': str(EVIDENCE.resolve()), 'ROS_DOMAIN_ID': str(domain),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'XDG_DATA_HOME': data,
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, '-m', 'pytest', '-q', '-m', 'injection', '--no-header', *words],
+            env=environment, check=False,
+        )  # fmt: skip
     return done.returncode in (ALL_PASSED, SOME_FAILED)
 
 

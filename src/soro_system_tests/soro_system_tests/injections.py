@@ -41,6 +41,7 @@ class Injection:
 
 STREAM = 'gRPC over TCP: the kernel keeps order and checksums, frames are not ours'
 PNEUMATIC = 'no pressure'
+SAME = 'nothing of it is the device\'s: driver and loop are the same for all'
 INJECTIONS: dict[int, Injection] = {
     1: Injection(
         'Cable pulled, peer gone',
@@ -115,15 +116,38 @@ INJECTIONS: dict[int, Injection] = {
         'Emergency stop in every state; error codes of cards', 'latched; clearing moves nothing',
         owed='codes of other devices: they have faults of their own (16 to 20)',
     ),
-    31: Injection(
+    27: Injection(
         'Process that watches the driver frozen (SIGSTOP)',
         'not armed without it; armed: FAULT, outputs made safe by the driver; another one starts',
-        dict.fromkeys(('dspace', 'stm32', 'can'), 'no such process: the device has a time to live'),
+        dict.fromkeys(('dspace', 'stm32', 'can'), 'no such process: a time to live'),
     ),
-    32: Injection(
+    28: Injection(
         'Device lost for good, then SIGINT', 'ERROR with the name of the device, exit code 1',
     ),
+    29: Injection(
+        'Commands and targets that go on after a stop, from 0.3 s to 9 s apart or as a stream',
+        'nothing moves before a person clears it, by no release, activation or new configuration',
+        owed='planner, viewer and haptics as senders: the section Stops',
+    ),
+    30: Injection(
+        'After a stop: refused messages between, stamps that step back by 0.09 s to an hour',
+        'no pause, no new beginning: nothing moves',
+    ),
+    31: Injection(
+        'Emergency stop of any quality of service, under a flood of releases, of a sender that '
+        'is gone',
+        'every press is heard; nobody else releases it; who is gone is released by a service',
+        dict.fromkeys(('dspace', 'stm32'), SAME),
+    ),
+    32: Injection(
+        'Flood of commands at full speed', 'a stop and an emergency stop take at most 0.1 s',
+        {'stm32': SAME},
+    ),
     33: Injection(
+        'Driver killed or ended, and started again, with a latched emergency stop',
+        'latched; arms nothing', {'stm32': SAME},
+    ),
+    34: Injection(
         'Pressure that somebody else drives while the outputs are safe', 'FAULT, said in words',
         {'can': PNEUMATIC, 'stm32': 'no pressure is measured'},
     ),

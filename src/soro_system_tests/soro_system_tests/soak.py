@@ -80,6 +80,7 @@ def soak_one(name: str, arguments: argparse.Namespace) -> int:
     began, before = now(), set(os.listdir(SHARED))
     with tempfile.TemporaryDirectory(prefix=f'soro_soak_{name}_') as folder:
         home = Path.cwd()
+        os.environ['XDG_DATA_HOME'] = folder  # an emergency stop of an earlier run is not ours
         os.chdir(folder)  # bags go there
         words = [name, 'record:=true', 'viewer:=true']
         try:

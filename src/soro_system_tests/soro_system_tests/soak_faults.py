@@ -34,6 +34,8 @@ class SoakFault:
 # Of the driver's process, the emulator's process, and the topic `estop`; for every device.
 FREEZE, STALL, ESTOP = SoakFault('freeze'), SoakFault('stall', stops=False), SoakFault('estop')
 COMMON = (FREEZE, STALL, ESTOP)
+# Of the process that makes NI cards safe when the driver has died.
+FREEZE_SUPERVISOR = SoakFault('supervisor_freeze')
 
 _SERIAL = (
     SoakFault('silent'),
@@ -48,6 +50,7 @@ FAULTS: dict[str, tuple[SoakFault, ...]] = {
         SoakFault('sensor', {'voltage': 11.0}),
         SoakFault('error', {'call': 'ReadAnalogF64', 'code': -200279}),
         SoakFault('error', {'call': 'ReadAnalogF64', 'code': -201190}),
+        FREEZE_SUPERVISOR,
     ),
     'dspace': (*_SERIAL, SoakFault('deaf'), SoakFault('sensor', {'voltage': 11.0})),
     'stm32': _SERIAL,

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 import json
+import os
+from pathlib import Path
 import random
 import signal
 import time
@@ -30,7 +32,14 @@ from soro_msgs.srv import SetVirtualEnvironment
 from soro_system_tests.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_system_tests.process_figures import figures_of, processes_below, segments_of
 from soro_system_tests.recent_lines import lines_before
-from soro_system_tests.soak_faults import ESTOP, faults_of, FREEZE, SoakFault, STALL
+from soro_system_tests.soak_faults import (
+    ESTOP,
+    faults_of,
+    FREEZE,
+    FREEZE_SUPERVISOR,
+    SoakFault,
+    STALL,
+)
 from soro_system_tests.soak_stalls import LOOK_BACK, Stalls
 
 SAMPLE_PERIOD = 2.0  # s between looks at the processes
@@ -38,6 +47,7 @@ STOP_WITHIN = 2.0  # s, of a busy machine, from the request to a driver that has
 NOTICE_WITHIN = 8.0  # s, the slowest device is lost after 3 s
 RECOVER_WITHIN = 60.0  # s, muscles are vented first
 REACH = 0.35  # of the range, from rest
+SLOW = 0.6, 1.0  # s between targets of somebody who has not noticed a stop
 PAUSE = 1.2  # s without commands: a stream that was ended is heard again
 
 
@@ -169,11 +179,15 @@ class RobotSoak:
         stopped = self._until(lambda: self._robot.state() != ACTIVE, STOP_WITHIN)
         if not (reply.success and stopped is not None):
             self._problem(f'stop missed: {reply.message}')
-        self._spin(0.5)
+        period = SLOW[len(self.stops) % len(SLOW)]
+        for _ in range(3):
+            self._robot.send(self._target())
+            self._spin(period)
         if stopped is not None and self._robot.state() == ACTIVE:
-            self._problem('moved again after a stop')
+            self._problem(f'moved again after a stop, by a target each {period:g} s')
         self.stops.append({'answered': answered, 'stopped': stopped, 'after': began - self._start})
         self._spin(PAUSE)
+        self._recover()
 
     # Faults -------------------------------------------------------------------------------------
 
@@ -212,6 +226,8 @@ class RobotSoak:
             self._robot.kill(self._driver(), signal.SIGSTOP)
             time.sleep(0.05)
             self._robot.kill(self._driver(), signal.SIGCONT)
+        elif fault is FREEZE_SUPERVISOR:
+            self._signal_supervisors(signal.SIGSTOP)
         elif fault is ESTOP:
             self._estop.publish(Bool(data=True))
         else:
@@ -221,10 +237,18 @@ class RobotSoak:
     def _mend(self, fault: SoakFault) -> None:
         if fault is FREEZE:
             self._robot.kill('emulator', signal.SIGCONT)
+        elif fault is FREEZE_SUPERVISOR:
+            self._signal_supervisors(signal.SIGCONT)
         elif fault is ESTOP:
             self._estop.publish(Bool(data=False))
         self._inject.publish(String(data='{"fault": "none"}'))
         self._spin(0.5)
+
+    def _signal_supervisors(self, number: signal.Signals) -> None:
+        driver = self._robot.process.node_pid(self._driver())
+        for pid in map(int, Path(f'/proc/{driver}/task/{driver}/children').read_text().split()):
+            if b'supervisor' in Path(f'/proc/{pid}/cmdline').read_bytes():
+                os.kill(pid, number)
 
     def _moving(self) -> bool:
         """Bring the robot to ACTIVE and give it a target; whether that worked."""
