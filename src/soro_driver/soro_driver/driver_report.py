@@ -63,7 +63,9 @@ def device_status(loop: ControlLoop, emulated: bool | None) -> Status:
         ),
         DeviceState.SAFE: (
             Level.WARN,
-            'safe: commands lost or stopped; send a new target, after driver/clear_fault where '
+            'safe: stopped or commands lost; call driver/clear_fault, then send a new target'
+            if safety.latches.stopped
+            else 'safe: its source has let go; send a new target, after driver/clear_fault where '
             'on_command_loss is release',
         ),
         DeviceState.FAULT: (Level.ERROR, f'fault: {", ".join(faults)}; call driver/clear_fault'),

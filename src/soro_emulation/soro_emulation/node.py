@@ -82,8 +82,7 @@ class EmulatorNode(Node):
         end = time.monotonic() + FAREWELL
         uses = [ExclusiveUse(name) for name in self._device.resources()]
         while time.monotonic() < end and (
-            self._device.in_use(time.monotonic())
-            or any(use.holder() is not None for use in uses)
+            self._device.in_use(time.monotonic()) or any(use.holder() is not None for use in uses)
         ):
             self._stopping.wait(0.02)
         self._stopping.set()

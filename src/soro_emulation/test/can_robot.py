@@ -42,6 +42,7 @@ class CanRobot(RobotProcesses):
 
         def there() -> bool:
             if self.state.command_source != self.source:
+                self.resume()
                 self.target = np.nan_to_num(self.state.measured)
                 return False
             self.target = goal

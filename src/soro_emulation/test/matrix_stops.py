@@ -139,9 +139,7 @@ def test_what_goes_on_after_lost_commands_moves_nothing(bench, robot):
     bench.drive()
     robot.target = None
     since = robot.struck('no more commands, and then again')
-    robot.wait_for(
-        lambda: robot.state.device_state != DeviceState.ACTIVE, 8.0, 'lost commands'
-    )
+    robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 8.0, 'lost commands')
     since = time.monotonic()
     timer = robot.node.create_timer(0.02, lambda: robot.send(here(robot)))
     try:
@@ -257,9 +255,7 @@ def test_no_flood_of_releases_swallows_a_press(bench, robot, note_time):
     slowest = 0.0
     with flood(robot.namespace, 2, RELEASES):
         for _ in range(PRESSES):
-            robot.wait_for(
-                lambda: robot.state.device_state == DeviceState.ACTIVE, 30.0, 'armed'
-            )
+            robot.wait_for(lambda: robot.state.device_state == DeviceState.ACTIVE, 30.0, 'armed')
             since = robot.struck('emergency stop under releases of two nodes at full speed')
             robot.press_estop(True)
             robot.press_estop(False)
@@ -319,7 +315,9 @@ def test_the_verbs_press_release_and_clear(bench, robot):
     robot.wait_state(DeviceState.ESTOP)
     refused = soro('stop', '--clear', '-n', name)
     assert refused.returncode == 1 and 'soro estop --release' in refused.stderr + refused.stdout
-    robot.wait_for(lambda: soro('estop', '--release', '-n', name).returncode == 0, 60.0, 'released')
+    robot.wait_for(
+        lambda: soro('estop', '--release', '-n', name).returncode == 0, 60.0, 'released'
+    )
     assert robot.state.device_state == DeviceState.ESTOP
     robot.wait_for(lambda: soro('stop', '--clear', '-n', name).returncode == 0, 60.0, 'cleared')
     robot.wait_state(DeviceState.ACTIVE)

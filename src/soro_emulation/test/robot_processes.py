@@ -347,8 +347,8 @@ class RobotProcesses:
     def move(self, *values: float, timeout: float = 8.0) -> None:
         """Stream a target from where the robot is, and wait until the pressures are there.
 
-        Should this process itself be held up for longer than the command timeout, it takes
-        control again as a planner would.
+        Should this process itself be held up for longer than the command timeout, it clears that
+        as a person would, and takes control again.
         """
         goal = np.array(values)
 
@@ -356,6 +356,7 @@ class RobotProcesses:
             state = self.state
             assert state is not None
             if state.command_source != self.source:
+                self.resume()
                 # Anew each time: pressures that are being vented are soon somewhere else.
                 self.target = np.clip(np.nan_to_num(state.measured), 0.0, None)
                 return False
@@ -365,6 +366,12 @@ class RobotProcesses:
             return bool(np.all(off < 0.06 * BAR) and np.all(arrived))
 
         self.wait_for(there, timeout, f'pressures {values}')
+
+    def resume(self) -> None:
+        """Clear lost commands, and let the pressures that are let out then settle."""
+        if self.state.device_state == DeviceState.SAFE:
+            self.target = None
+            self.clear()
 
     def inject(self, fault: str, **values: Any) -> float:
         """Inject a fault; return the time at which the emulator took it."""

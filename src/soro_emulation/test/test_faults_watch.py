@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever watches the driver fails, and whoever ends leaves nobody behind: the cards' supervisor."""
+"""The cards' supervisor fails, and ends with its driver; nobody else drives the cards."""
 
 from __future__ import annotations
 

@@ -104,14 +104,13 @@ class NidaqDevice(Device):
         return bool(np.any(self._transport.applied != 0.0))
 
     def ready(self) -> bool:
-        """Whether the supervisor process has started."""
+        """Whether the supervisor process has started, and answers."""
         return self._supervisor.ready()
 
     def arm(self) -> None:
         """Make sure that somebody clears the outputs should this process die."""
         if not self._supervisor.ready():
-            raise DeviceTimeout('the supervisor process is still starting')
-        self._supervisor.confirm()
+            raise DeviceTimeout('the supervisor process is still starting, or does not answer')
         self._armed, self._safe = True, False
 
     def make_safe(self) -> None:

@@ -32,7 +32,7 @@ ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
 CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
 RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all after the end
 ANSWER_TIMEOUT = 0.5  # s without an answer: nobody would clear the outputs
-PROMPT = 0.25  # s, for the answer without which the driver does not arm
+PROMPT = 0.05  # s, for the answer without which the driver does not arm
 LONGEST_LOOK = 0.1  # s that count between two looks: a driver that was stalled saw no answers
 PARTING = 0.1  # s to leave after a goodbye
 
@@ -105,7 +105,7 @@ class Supervisor:
                 )
 
     def ready(self) -> bool:
-        """Start it unless it runs; whether it has loaded what it needs, and answers.
+        """Start it unless it runs; whether it has loaded what it needs, and answers now.
 
         Raises
         ------
@@ -117,30 +117,16 @@ class Supervisor:
             self.stop(safe=True)
             raise DeviceError('the supervisor process has ended; see its message above')
         self.start()
-        if not self._unanswered:
-            self.idle()
-        self._hear()
-        return self._answered
-
-    def confirm(self) -> None:
-        """Have it answer now.
-
-        Raises
-        ------
-        DeviceError
-            It does not: the driver must not be armed.
-        """
-        self._send(IDLE)
-        end = time.monotonic() + PROMPT
+        if self._answered or not self._unanswered:
+            self._send(IDLE)
+        end = time.monotonic() + (PROMPT if self._answered else 0.0)
         while self._unanswered:
             left = end - time.monotonic()
-            if left <= 0.0 or self.trouble():
-                raise DeviceError(
-                    f'the supervisor process ({self.pid}) does not answer: nobody would clear the '
-                    'outputs; call driver/clear_fault'
-                )
+            if left <= 0.0:
+                return False
             select.select([self._process.stdout], [], [], left)  # type: ignore[union-attr]
             self._hear()
+        return True
 
     def trouble(self) -> str:
         """Say why nobody would clear the outputs; empty while it answers, or loads."""

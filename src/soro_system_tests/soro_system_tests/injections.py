@@ -41,7 +41,7 @@ class Injection:
 
 STREAM = 'gRPC over TCP: the kernel keeps order and checksums, frames are not ours'
 PNEUMATIC = 'no pressure'
-SAME = 'nothing of it is the device\'s: driver and loop are the same for all'
+SAME = "nothing of it is the device's: driver and loop are the same for all"
 INJECTIONS: dict[int, Injection] = {
     1: Injection(
         'Cable pulled, peer gone',

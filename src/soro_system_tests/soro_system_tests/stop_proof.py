@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_cli.motion import ACTIVE
-from soro_driver.device import DeviceState
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.catalogue import find_robot_file
 from std_msgs.msg import Bool, String

@@ -102,7 +102,9 @@ class Senders:
         self._pose = self._node.create_publisher(PoseStamped, f'{self._space}/target_pose', 1)
         self._poses = [self._pose_of(goal) for goal in goals]
         context = self._node.context
-        self._screen = rclpy.create_node('hand_at_a_screen', namespace=self._space, context=context)
+        self._screen = rclpy.create_node(
+            'hand_at_a_screen', namespace=self._space, context=context
+        )
         session._executor.add_node(self._screen)  # noqa: SLF001 - of this test's own session
         self._viewer = RobotRequests(
             self._screen, robot.robot.description, frames_for(self._space),

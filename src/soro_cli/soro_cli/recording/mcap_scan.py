@@ -262,9 +262,7 @@ def _take(file: BinaryIO, found: Scan, opcode: int, length: int) -> bool:
         found.chunks.append(place)
     elif opcode not in _WITHOUT_USE:
         start = file.tell() - mcap.RECORD_HEAD.size
-        found.damage.append(
-            f'the record at byte {start} is of unknown kind {opcode}: left out'
-        )
+        found.damage.append(f'the record at byte {start} is of unknown kind {opcode}: left out')
     return True
 
 
