@@ -61,12 +61,11 @@ def test_whatever_the_temporary_folder_and_home_are(resource, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason='only root can be another user')
 def test_another_user_is_refused():
     with holder() as other:
         code = (
             'import os, sys; from soro_driver.exclusive import *\n'
-            'os.setuid(65534)\n'
+            'if os.geteuid() == 0: os.setuid(65534)\n'  # else another process is all there is
             'try: ExclusiveUse(sys.argv[1]).acquire()\n'
             'except DeviceError as error: print(error)\n'
         )

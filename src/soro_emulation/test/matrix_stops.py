@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What goes on after a stop, and emergency stops of every kind of sender: nothing moves, none is lost.
+"""What goes on after a stop, and emergency stops of every sender: nothing moves, none is lost.
 
 Not collected by `make test`: `make reliability` runs them, or pytest with this file's name.
 """

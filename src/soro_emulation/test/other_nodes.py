@@ -17,8 +17,8 @@ rclpy.init()
 node = rclpy.create_node({name!r}, namespace={namespace!r})
 def matched(publisher):
     while publisher.get_subscription_count() == 0:
-        time.sleep(0.01)
-    time.sleep(0.3)  # the other side has to know as well
+        rclpy.spin_once(node, timeout_sec=0.01)
+    rclpy.spin_once(node, timeout_sec=0.3)  # the other side has to know as well
 """
 BUTTON = """
 pub = node.create_publisher(Bool, 'estop', {quality})

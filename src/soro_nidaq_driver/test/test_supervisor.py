@@ -109,7 +109,7 @@ def until(condition, timeout=30.0):
     end = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < end
-        time.sleep(0.01)
+        threading.Event().wait(0.01)
 
 
 def started(supervisor):
@@ -127,7 +127,7 @@ def test_it_answers_every_byte_and_holds_the_name_of_the_cards(supervisor):
     begin = time.monotonic()
     while time.monotonic() - begin < 1.5 * ANSWER_TIMEOUT:
         assert tick(supervisor) == ''
-        time.sleep(0.01)
+        threading.Event().wait(0.01)
     assert ExclusiveUse(NAME).holder() == pid
     supervisor.check_alone()
 

@@ -195,7 +195,7 @@ class Prover:
             self._spin(min(1.2, 1.0 / case.rate))
 
     def _others(self, case: Case) -> None:
-        """Have everybody else begin as well: they are refused as long as somebody is in control."""
+        """Have everybody else begin as well: refused as long as somebody is in control."""
         if self._haptic:
             return
         for rate in RATES:
@@ -387,7 +387,7 @@ def main(words: Sequence[str] | None = None) -> int:
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }  # fmt: skip
     failed = 0
-    for device in arguments.devices.split(','):  # in processes of their own: middleware leaks none
+    for device in arguments.devices.split(','):  # a process each: middleware leaks none
         command = [sys.executable, '-m', __spec__.name, '--one', device, '--ends', arguments.ends,
                    '--rates', arguments.rates, *(['--keep'] if arguments.keep else [])]  # fmt: skip
         failed += bool(subprocess.run(command, env=environment, check=False).returncode)

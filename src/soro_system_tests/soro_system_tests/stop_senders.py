@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Everybody who may send something to a robot, at any rate, who has not noticed that it stopped."""
+"""Everybody who may send something to a robot, at any rate, and has not noticed a stop."""
 
 from __future__ import annotations
 
