@@ -388,8 +388,10 @@ def main(words: Sequence[str] | None = None) -> int:
     }  # fmt: skip
     failed = 0
     for device in arguments.devices.split(','):  # a process each: middleware leaks none
-        command = [sys.executable, '-m', __spec__.name, '--one', device, '--ends', arguments.ends,
-                   '--rates', arguments.rates, *(['--keep'] if arguments.keep else [])]  # fmt: skip
+        command = [
+            sys.executable, '-m', __spec__.name, '--one', device, '--ends', arguments.ends,
+            '--rates', arguments.rates, *(['--keep'] if arguments.keep else []),
+        ]  # fmt: skip
         failed += bool(subprocess.run(command, env=environment, check=False).returncode)
     if not arguments.keep:
         write_section(page())
