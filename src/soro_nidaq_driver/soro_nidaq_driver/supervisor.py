@@ -120,6 +120,7 @@ class Supervisor:
         if self._answered or not self._unanswered:
             self._send(IDLE)
         end = time.monotonic() + (PROMPT if self._answered else 0.0)
+        self._hear()
         while self._unanswered:
             left = end - time.monotonic()
             if left <= 0.0:

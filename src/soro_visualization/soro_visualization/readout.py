@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.status import Code
+from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.named_lists import lists_fit
 
 from soro_visualization.display_units import millimetres
@@ -30,6 +31,7 @@ FLAGS = (
     (16, 'leak'), (32, 'blocked'), (64, 'over limit'),
 )  # fmt: skip
 NO_STATE, ACTIVE, SAFE = -1, 2, 3
+HELD = 'stopped, or commands or device lost; look why, press Clear, then send a new target'
 DRIVERS = ('driver: device', 'haptic_renderer: device')  # who speaks for the device
 
 
@@ -47,7 +49,9 @@ class ActuatorReadout:
     source : str
         Who is in control.
     stops : int
-        How often somebody called `driver/stop`.
+        Changes whenever the outputs were made safe for a reason.
+    stopped : bool
+        Whether nothing moves before a person has cleared the driver.
     """
 
     commanded: Array
@@ -57,6 +61,7 @@ class ActuatorReadout:
     device_state: int
     source: str = ''
     stops: int = 0
+    stopped: bool = False
 
     @property
     def present(self) -> Array:
@@ -127,6 +132,7 @@ def readout_from_message(actuators: Sequence[Actuator], message: Any) -> Actuato
         int(message.device_state),
         message.command_source,
         getattr(message, 'stops', 0),  # recordings may be older than the field
+        bool(message.faults & STOPPED_BIT),
     )
 
 
@@ -160,7 +166,7 @@ def why_still(snapshot: Snapshot) -> str:
     """Say why no target moves the robot, in the driver's own words; empty: one does."""
     readout = snapshot.actuators
     if readout is not None and readout.device_state in (ACTIVE, SAFE):
-        return ''
+        return HELD if readout.stopped else ''
     said = next((snapshot.words[d][1] for d in DRIVERS if d in snapshot.words), '')
     if readout is None:
         return said or 'no driver answers: it is still starting, or has ended'

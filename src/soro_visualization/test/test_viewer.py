@@ -272,6 +272,7 @@ def test_ports_differ_between_namespaces_and_stay(monkeypatch):
         (None, {'driver: device': (1, 'waiting: no CAN')}, 'waiting: no CAN'),
         (replace(STATE, device_state=1), {}, 'INACTIVE: not armed'),
         (replace(STATE, device_state=4), {}, 'FAULT: latched'),
+        (replace(STATE, device_state=3, stopped=True), {}, 'stopped, or commands or device lost'),
     ],
 )
 def test_a_robot_that_does_not_move_says_why_and_takes_no_targets(arm, actuators, words, said):
@@ -283,7 +284,7 @@ def test_a_robot_that_does_not_move_says_why_and_takes_no_targets(arm, actuators
     page.wait(lambda: f'Does not move: {said}' in page.text(), 5.0, 'banner')
     assert ('drawn at rest' in page.text()) is (not words)
     assert page.gui['pair_1 [bar]']['disabled'] and page.gui['All to rest']['disabled']
-    assert not page.gui['STOP']['disabled'] and not page.gui['Clear fault']['disabled']
+    assert not page.gui['STOP']['disabled'] and not page.gui['Clear']['disabled']
     viewer._panel_due = 0.0
     viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=3.0))
     page.wait(lambda: not page.gui['pair_1 [bar]']['disabled'], 5.0, 'sliders')
