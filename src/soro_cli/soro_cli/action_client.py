@@ -9,9 +9,13 @@ from contextlib import contextmanager
 import signal
 import sys
 import threading
+import time
 from typing import Any
+from uuid import uuid4
 
+from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
+from unique_identifier_msgs.msg import UUID
 
 from soro_cli.errors import CliError
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
@@ -19,6 +23,8 @@ from soro_cli.signal_handlers import handled
 
 CANCEL_PATIENCE = 10.0  # s for the server to stop in order
 ENDS = (signal.SIGTERM, signal.SIGHUP)
+ANSWER = 10.0  # s for the server to take a goal or to refuse it
+GONE = 2.0  # s without a server, then it does not come back
 NO_LIMIT = 1e9  # s: long work may take as long as it takes, Ctrl-C ends it
 
 Report = Callable[[float, str], None]  # share done 0..1, what is being done
@@ -45,35 +51,71 @@ def run_action(
                 'not part of this launch',
                 TIMED_OUT,
             )
+        sent = _Goal(session, client, name, goal, on_feedback)
         with _ends_interrupt():
-            sent = client.send_goal_async(goal, lambda message: on_feedback(message.feedback))
             try:
-                finished = _accepted(session, sent, name).get_result_async()
-                session.spin_until(
-                    lambda: finished.done() or not client.server_is_ready(), NO_LIMIT
-                )
+                finished = sent.result(sent.accepted(), NO_LIMIT)
             except KeyboardInterrupt:
                 # It may have been accepted although the answer was not waited for.
-                handle = _accepted(session, sent, name)
-                handle.cancel_goal_async()
-                finished = handle.get_result_async()
-                if not session.spin_until(finished.done, CANCEL_PATIENCE):
+                handle = sent.accepted()
+                session.answered(handle.cancel_goal_async, CANCEL_PATIENCE)
+                finished = sent.result(handle, CANCEL_PATIENCE)
+                if finished is None:
                     raise CliError(f'{name} did not confirm the cancel', CANCELED) from None
-        if not finished.done():
+        if finished is None:
             raise CliError(f'the node that served {name} has gone', TIMED_OUT)
+        if finished.result().status == GoalStatus.STATUS_UNKNOWN:
+            raise CliError(_refused(name))
         return finished.result().result
     finally:
         client.destroy()
 
 
-def _accepted(session: RosSession, sent: Any, name: str) -> Any:
-    """Wait for the answer to a goal and return its handle."""
-    if not session.spin_until(sent.done, DISCOVERY):
-        raise CliError(f'{name} did not answer the goal', TIMED_OUT)
-    handle = sent.result()
-    if not handle.accepted:
-        raise CliError(f'{name} refused the goal; another one may be running')
-    return handle
+class _Goal:
+    """One goal, sent until its server answers."""
+
+    def __init__(
+        self, session: RosSession, client: ActionClient, name: str, goal: Any,
+        on_feedback: Callable[[Any], None],
+    ) -> None:  # fmt: skip
+        self._session, self._client, self._name = session, client, name
+        self._goal, self._on_feedback = goal, on_feedback
+        # Always the same: a server that had it and could not say so takes it once only.
+        self._id = UUID(uuid=list(uuid4().bytes))
+        self._times_sent, self._last_seen = 0, time.monotonic()
+
+    def _send(self) -> Any:
+        self._times_sent += 1
+        return self._client.send_goal_async(
+            self._goal, lambda message: self._on_feedback(message.feedback), self._id
+        )
+
+    def accepted(self) -> Any:
+        """Wait for the answer and return the goal's handle."""
+        sent = self._session.answered(self._send, ANSWER)
+        if sent is None:
+            raise CliError(f'{self._name} did not answer the goal', TIMED_OUT)
+        handle = sent.result()
+        # Refused because it is known already, or for good: then its result is unknown.
+        if not handle.accepted and self._times_sent == 1:
+            raise CliError(_refused(self._name))
+        return handle
+
+    def result(self, handle: Any, timeout: float) -> Any:
+        """Wait for the result and return its future; None where there is none."""
+        self._last_seen = time.monotonic()
+        return self._session.answered(handle.get_result_async, timeout, alive=self._served)
+
+    def _served(self) -> bool:
+        """Whether the server is there; it may be seen in part while others come and go."""
+        now = time.monotonic()
+        if self._client.server_is_ready():
+            self._last_seen = now
+        return now - self._last_seen < GONE
+
+
+def _refused(name: str) -> str:
+    return f'{name} refused the goal; another one may be running'
 
 
 @contextmanager

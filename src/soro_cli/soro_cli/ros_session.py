@@ -25,6 +25,7 @@ DISCOVERY = 5.0  # s; on one machine every node is found within half a second, u
 SETTLED = 1.0  # s in which no node comes or goes: all robots have been found
 LONGEST = 4.0 * DISCOVERY  # s until nothing comes or goes any more
 OWN_NODES = 'soro_cli_'  # of commands like this one, which come and go all the time
+AGAIN = 1.0  # s without an answer after which a request is sent again
 SLICE = 0.05  # s, longest time a Ctrl-C waits
 TIMED_OUT, CANCELED = 204, 400  # ErrorCode
 
@@ -152,8 +153,39 @@ class RosSession(AbstractContextManager['RosSession']):
             self._clients[name] = self.node.create_client(kind, name)
         return self._clients[name]
 
-    def call(self, kind: Any, name: str, request: Any, timeout: float = 10.0) -> Any:
-        """Call a service.
+    def answered(
+        self,
+        send: Callable[[], Any],
+        timeout: float,
+        again: bool = True,
+        alive: Callable[[], bool] = lambda: True,
+    ) -> Any:
+        """Send a request and return its answered future; None where no answer comes in time.
+
+        A server that has not discovered the new client yet never sees its first request (seen on a
+        busy computer: 1 in 4), so that it is sent again, ever more rarely; False for `again` where
+        its second arrival could do harm. Ends early when the server is not `alive`.
+        """
+        futures = [send()]
+        end, pause = time.monotonic() + timeout, AGAIN
+
+        def done() -> Any:
+            return next((f for f in futures if f.done()), None)
+
+        while not self.spin_until(
+            lambda: done() is not None or not alive(), min(pause, end - time.monotonic())
+        ):
+            if time.monotonic() >= end:
+                return None
+            if again:
+                futures.append(send())
+                pause *= 2.0
+        return done()
+
+    def call(
+        self, kind: Any, name: str, request: Any, timeout: float = 10.0, again: bool = True
+    ) -> Any:
+        """Call a service; for `again` see `answered`.
 
         Raises
         ------
@@ -167,9 +199,8 @@ class RosSession(AbstractContextManager['RosSession']):
                 'first start compiles for a minute) or is not part of this launch',
                 TIMED_OUT,
             )
-        future = client.call_async(request)
-        if not self.spin_until(future.done, timeout):
-            client.remove_pending_request(future)
+        future = self.answered(lambda: client.call_async(request), timeout, again)
+        if future is None:
             raise CliError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
         return future.result()
 

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 ANSWER = 10.0  # s
+AGAIN = 0.5  # s without an answer after which a request is sent again, see RosSession.answered
+HARMLESS = ('driver/stop',)  # may arrive twice; a second clearing could clear what came between
 
 
 class ServiceRound:
@@ -15,7 +18,8 @@ class ServiceRound:
     def __init__(self, session: Any, service: str, wanted: str) -> None:
         self._session, self._service, self._wanted = session, service, wanted
         self._clients: dict[str, Any] = {}
-        self._futures: dict[str, Any] = {}
+        self._futures: dict[str, list[Any]] = {}
+        self._last_sent: dict[str, float] = {}
 
     def ask(self) -> set[str]:
         """Ask who has not been asked yet and can be reached; return everybody found so far."""
@@ -27,9 +31,19 @@ class ServiceRound:
                     Trigger, f'{space.rstrip("/")}/{self._service}'
                 )
         for space, client in self._clients.items():
-            if space not in self._futures and client.service_is_ready():
-                self._futures[space] = client.call_async(Trigger.Request())
+            if client.service_is_ready() and self._due(space):
+                self._last_sent[space] = time.monotonic()
+                self._futures.setdefault(space, []).append(client.call_async(Trigger.Request()))
         return set(self._clients)
+
+    def _due(self, space: str) -> bool:
+        if space not in self._futures:
+            return True
+        waiting = self._answer(space) is None and self._service in HARMLESS
+        return waiting and time.monotonic() - self._last_sent[space] > AGAIN
+
+    def _answer(self, space: str) -> Any:
+        return next((f.result() for f in self._futures.get(space, ()) if f.done()), None)
 
     def carry_out(self) -> tuple[list[str], list[str]]:
         """Ask, and wait for the answers; return the `outcome`."""
@@ -39,17 +53,17 @@ class ServiceRound:
     @property
     def answered(self) -> bool:
         """Whether everybody found has answered."""
-        return all(s in self._futures and self._futures[s].done() for s in self._clients)
+        return all(self._answer(space) is not None for space in self._clients)
 
     def outcome(self) -> tuple[list[str], list[str]]:
         """Return what those said who did it, and what is wrong with the others."""
         done, failed = [], []
         for space in sorted(self._clients):
-            future = self._futures.get(space)
-            if future is None or not future.done():
+            answer = self._answer(space)
+            if answer is None:
                 failed.append(f'{space}: {self._service} did not answer within {ANSWER:g} s')
-            elif future.result().success:
-                done.append(f'{space}: {future.result().message or "done"}')
+            elif answer.success:
+                done.append(f'{space}: {answer.message or "done"}')
             else:
-                failed.append(f'{space}: {future.result().message or "refused"}')
+                failed.append(f'{space}: {answer.message or "refused"}')
         return done, failed

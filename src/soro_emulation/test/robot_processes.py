@@ -398,11 +398,18 @@ class RobotProcesses:
         return self.hits[-1].time
 
     def call(self, client: Any, request: Any) -> Any:
-        """Call a service of the driver."""
+        """Call a service of the driver; again where a request is lost (`RosSession.answered`)."""
         self.wait_for(client.service_is_ready, 10.0, client.srv_name)
-        future = client.call_async(request)
-        self.wait_for(future.done, 10.0, client.srv_name)
-        return future.result()
+        answers: list[Any] = []
+        for patience in (2.5, 2.5, 10.0):
+            answers.append(client.call_async(request))
+            try:
+                self.wait_for(lambda: any(a.done() for a in answers), patience, client.srv_name)
+                break
+            except AssertionError:
+                if patience == 10.0:
+                    raise
+        return next(a.result() for a in answers if a.done())
 
     def transition(self, number: int) -> bool:
         """Ask for a lifecycle transition."""

@@ -36,6 +36,7 @@ BUILT_IN = (
 )  # fmt: skip
 # Domains that no port of the operating system's own range collides with.
 DOMAINS = range(1, 101)
+AGAIN = 2.5  # s without an answer after which a service is called again
 ACTION_TIMEOUT = 120.0  # s: a node may compile kernels when it starts
 
 
@@ -127,12 +128,25 @@ class RosSession:
         return client
 
     def call(self, kind: Any, name: str, request: Any, timeout: float = 20.0) -> Any:
-        """Call a service and return its response; TimeoutError when there is none."""
+        """Call a service and return its response; TimeoutError when there is none.
+
+        A server on a busy computer may not have discovered the new client yet: then the request is
+        lost, and sent again.
+        """
         client = self.do(self.client, self.client.create_client, kind, name)
         try:
             if not client.wait_for_service(timeout_sec=timeout):
                 raise TimeoutError(f'no service {name}')
-            return wait_for(client.call_async(request), timeout)
+            answers: list[Any] = []
+            end = time.monotonic() + timeout
+            while True:
+                answers.append(client.call_async(request))
+                try:
+                    wait_until(lambda: any(a.done() for a in answers), AGAIN)
+                    return next(a.result() for a in answers if a.done())
+                except TimeoutError:
+                    if time.monotonic() > end:
+                        raise TimeoutError(f'no answer of {name} in {timeout:g} s') from None
         finally:
             self.do(self.client, self.client.destroy_client, client)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.action import ActionClient
+from soro_cli.action_client import run_action
 from soro_cli.motion import ACTIVE
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.status import Code
@@ -84,19 +84,9 @@ class HapticRobot:
         assert self.robot.session.call(SetParameters, service, request).results[0].successful
 
     def calibrate(self, **goal):
-        client = ActionClient(
-            self.robot.session.node, CalibrateFlexSensors,
-            f'{self.space}/flex_calibration/calibrate',
-        )  # fmt: skip
-        try:
-            self.robot.wait(client.server_is_ready, 20.0, 'calibration')
-            sent = client.send_goal_async(CalibrateFlexSensors.Goal(**goal))
-            self.robot.wait(sent.done, 20.0, 'acceptance')
-            result = sent.result().get_result_async()
-            self.robot.wait(result.done, 240.0, 'calibrated sensors')
-            return result.result().result
-        finally:
-            client.destroy()
+        name = f'{self.space}/flex_calibration/calibrate'
+        goal = CalibrateFlexSensors.Goal(**goal)
+        return run_action(self.robot.session, CalibrateFlexSensors, name, goal, lambda _: None)
 
     def calibrated(self):
         # A busy computer lets the emulated legs fall behind the motors: only at rest, then.
@@ -206,6 +196,9 @@ def test_sensors_that_fail_are_named_and_a_stop_needs_a_person(tmp_path, monkeyp
         robot.wait(lambda: robot.state() != ACTIVE, 5.0, 'stop')
         robot.spin(1.0)
         assert robot.state() != ACTIVE, 'it went on by itself'
+        refused = device.feel('free')
+        assert refused.error_code == Code.NOT_ACTIVE, 'another ground clears no stop'
+        assert 'driver/clear_fault' in refused.error_message
+        robot.clear()
         assert device.feel('free').error_code == Code.NONE
-        robot.wait(lambda: robot.state() == ACTIVE, 5.0, 'armed by a person')
         assert robot.process.stop() == 0, robot.process.output
