@@ -29,6 +29,7 @@ from soro_cli.recording.mcap_format import BadRecord
 from soro_cli.recording.mcap_scan import ChunkPlace, messages, NotABag, Scan, scan
 
 ROBOT_FILE = 'robot.yaml'  # name of the attachment, behind the robot's namespace
+MESSAGES = 'soro_msgs'  # name of the metadata that says which revision of them was recorded
 NANOSECONDS = 1e-9
 DEEPEST = 50  # types within each other; those of ROS reach ten
 __all__ = ['BagReader', 'NotABag', 'Recorded', 'RecordedRobot', 'Topic']
@@ -180,6 +181,13 @@ class BagReader(AbstractContextManager['BagReader']):
             for channel in one.unknown()
             for chunk in one.chunks
         )
+
+    @property
+    def revision(self) -> int:
+        """Revision of soro_msgs (`soro_msgs/Revision`); recordings before the second name none."""
+        named = [s.metadata[MESSAGES] for s in self._scans if MESSAGES in s.metadata]
+        text = named[0].get('revision', '') if named else '1'
+        return int(text) if text.isdecimal() else 0
 
     def unreadable(self) -> list[str]:
         """Return why the messages of some types cannot be decoded, one sentence for each type."""

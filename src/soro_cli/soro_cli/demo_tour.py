@@ -334,7 +334,7 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
 
     def run(size: float, plane: tuple[float, ...], plan_only: bool) -> Any:
         goal = TrackTrajectory.Goal(
-            curve='circle', curve_pose=pose_message(centre, plane).pose, size=size,
+            curve='circle', curve_pose=pose_message(centre, plane), size=size,
             plan_only=plan_only, speed=size,  # a turn takes two pi seconds
             spacing=0.1 * size,
         )  # fmt: skip

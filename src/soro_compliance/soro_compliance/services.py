@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""compute_compliance: request in, response out, no node in between."""
+"""ComputeCompliance: request in, response out, no node in between."""
 
 from __future__ import annotations
 
@@ -63,8 +63,10 @@ class Services:
         state = loaded_state(self._binding, request, self._feedback.actuation, self._external)
         q = state.solve(quick_start_of(state.robot, self._last))
         frames, stamp = self._binding.frames, self._now()
+        wanted = request.natural_frequencies
+        frequencies = state.robot.natural_frequencies(q) if wanted and q.status.converged else ()
         response.configuration = configuration_to_message(
-            q, state.robot, frames.base_link, stamp, ConfigurationMessage.FROM_REQUEST
+            q, state.robot, frames.base_link, stamp, ConfigurationMessage.FROM_REQUEST, frequencies
         )
         if q.status.code is Code.NONE:
             self._last = q

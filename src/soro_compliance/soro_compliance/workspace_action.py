@@ -18,11 +18,11 @@ from typing import Any
 from geometry_msgs.msg import Point
 import numpy as np
 from sensor_msgs.msg import PointCloud2
-from soro_mechanics.configuration import Array
+from soro_mechanics.configuration import Array, Load
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot import Robot
 from soro_mechanics.status import Code
-from soro_node.conversions import wrench_from_message
+from soro_node.conversions import loads_from_messages, wrench_from_message
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding
 
@@ -107,17 +107,17 @@ class WorkspaceAction:
     def _run(self, handle: Any, result: Any, told_to_end: Callable[[], bool]) -> None:
         goal, begin = handle.request, time.monotonic()
         robot = self._binding.robot_with(goal.model)
-        wrench = wrench_from_message(goal.wrench)
+        wrench, loads = wrench_from_message(goal.wrench), loads_from_messages(goal.loads)
         path = analysis.check_file(goal.save_to)
         actuations = self._samples(robot, goal, told_to_end)
         with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix='workspace') as pool:
             cloud = analysis.analyze(
-                robot, actuations, wrench, goal.with_compliance, pool,
+                robot, actuations, wrench, loads, goal.with_compliance, pool,
                 self._progress(handle, len(actuations), told_to_end),
             )  # fmt: skip
         if path is not None:
             names = [a.name for a in robot.actuators]
-            analysis.save(cloud, names, path, _origin(robot, goal, wrench))
+            analysis.save(cloud, names, path, _origin(robot, goal, wrench, loads))
             result.saved_to = str(path)
         now = self._node.get_clock().now().to_msg()
         result.points = point_cloud(cloud, self._binding.frames.base_link, now)
@@ -159,7 +159,9 @@ class WorkspaceAction:
         return proceed
 
 
-def _origin(robot: Robot, goal: Any, wrench: Array) -> dict[str, Any]:
+def _origin(
+    robot: Robot, goal: Any, wrench: Array, loads: tuple[Load, ...]
+) -> dict[str, Any]:
     """Return what a file of this goal was computed from."""
     file, grid = robot.description.file, goal.method == AnalyzeWorkspace.Goal.GRID
     try:
@@ -169,7 +171,8 @@ def _origin(robot: Robot, goal: Any, wrench: Array) -> dict[str, Any]:
     return {
         'robot': robot.description.name, 'robot_file': file, 'robot_file_sha256': digest,
         'model': robot.model, 'gravity_in_base_link_m_s2': robot.gravity.tolist(),
-        'wrench_at_tip_N_Nm': wrench.tolist(), 'method': 'GRID' if grid else 'RANDOM',
+        'wrench_at_tip_N_Nm': wrench.tolist(), 'loads': [repr(load) for load in loads],
+        'method': 'GRID' if grid else 'RANDOM',
         'seed': None if grid else int(goal.seed),
         'written': datetime.now(timezone.utc).isoformat(timespec='seconds'),
     }  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 from soro_mechanics.array_input import finite_array
-from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.configuration import Array, Configuration, Load
 from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.model import Batch
 from soro_mechanics.robot import Robot
@@ -156,6 +156,7 @@ def analyze(
     robot: Robot,
     actuations: Array,
     wrench: Array,
+    loads: tuple[Load, ...],
     with_compliance: bool,
     executor: Executor,
     proceed: Callable[[int, int], bool],
@@ -168,6 +169,8 @@ def analyze(
     actuations : ndarray, shape (n, m)
     wrench : ndarray, shape (6,)
         At the tip, axes of base_link.
+    loads : tuple of Load
+        Further ones.
     with_compliance : bool
     executor : concurrent.futures.Executor
         Threads serve well: the kernels release the interpreter lock.
@@ -178,12 +181,14 @@ def analyze(
     ------
     Cancelled
     """
-    # compliances need the whole solution, of which a batch keeps the tip
+    # Compliances need the whole solution, of which a batch keeps the tip; it knows no further loads.
     batch = None
-    if not with_compliance:
+    if not (with_compliance or loads):
         batch = robot.engine.batch(wrench, robot.gravity, len(actuations))
     futures = [
-        executor.submit(_solve, robot, actuations[i : i + CHUNK], wrench, with_compliance, batch)
+        executor.submit(
+            _solve, robot, actuations[i : i + CHUNK], wrench, loads, with_compliance, batch
+        )  # fmt: skip
         for i in range(0, len(actuations), CHUNK)
     ]
     parts, done, failed = [], 0, 0
@@ -206,8 +211,9 @@ def analyze(
 
 
 def _solve(
-    robot: Robot, actuations: Array, wrench: Array, with_compliance: bool, batch: Batch | None
-) -> tuple[Array, NDArray[np.int64], Array, Array]:
+    robot: Robot, actuations: Array, wrench: Array, loads: tuple[Load, ...],
+    with_compliance: bool, batch: Batch | None,
+) -> tuple[Array, NDArray[np.int64], Array, Array]:  # fmt: skip
     count = len(actuations)
     tips = np.full((count, 4, 4), np.nan)
     codes = np.full(count, int(Code.NONE), dtype=np.int64)
@@ -218,7 +224,7 @@ def _solve(
     principal, screws = np.full((2, count if with_compliance else 0, 2), np.nan)
     near: Configuration | None = None
     for i in left:
-        q = forward_from(robot, actuations[i], wrench, (), quick_start_of(robot, near))
+        q = forward_from(robot, actuations[i], wrench, loads, quick_start_of(robot, near))
         codes[i] = int(q.status.code)
         if q.status.code is not Code.NONE:
             continue

@@ -10,6 +10,7 @@ from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from soro_compliance.point_cloud import point_cloud
+from soro_mechanics.configuration import Load
 from soro_mechanics.errors import InvalidInput
 
 from soro_compliance import workspace_analysis as analysis
@@ -28,9 +29,19 @@ def coupled():
     return load_robot('stiff_flop')
 
 
-def run(robot, samples, compliance=False, proceed=lambda done, failed: True):
+def run(robot, samples, compliance=False, proceed=lambda done, failed: True, loads=()):
     with ThreadPoolExecutor(2) as pool:
-        return analysis.analyze(robot, samples, ZERO, compliance, pool, proceed)
+        return analysis.analyze(robot, samples, ZERO, loads, compliance, pool, proceed)
+
+
+def test_further_loads_bend_every_sample(coupled):
+    low, high = analysis.bounds(coupled, [], [])
+    samples = analysis.random_samples(coupled, low, high, 20, seed=4)
+    pull = (Load(np.array([0.05, 0.0, 0.0, 0.0, 0.0, 0.0]), 'segment_1', 0.02),)
+    loaded = run(coupled, samples, loads=pull)
+    expected = [coupled.forward(a, None, None, pull).tip for a in samples]
+    np.testing.assert_allclose(loaded.tip, expected, atol=1e-7)
+    assert np.abs(loaded.tip - run(coupled, samples).tip).max() > 1e-4
 
 
 def test_random_samples_are_feasible_reproducible_and_inside(coupled):

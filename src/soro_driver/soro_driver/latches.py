@@ -19,7 +19,7 @@ from soro_mechanics.status import Code
 
 from soro_driver.not_allowed import NotAllowed
 
-COUNT_BITS = 32  # of ActuatorState.stops
+COUNTS = 2**32 - 1  # of ActuatorState.stops, from 1 on: zero in a command means that it is not said
 UNKNOWN = ''  # sender of a press, where the middleware does not name it
 
 
@@ -45,7 +45,7 @@ class Latches:
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        self.stops = secrets.randbits(COUNT_BITS)
+        self.stops = 1 + secrets.randbelow(COUNTS)
         self.stopped = ''
         self.estop = False
         self.note = ''
@@ -57,7 +57,7 @@ class Latches:
     def count(self) -> None:
         """Note that the outputs are made safe."""
         with self._lock:
-            self.stops = (self.stops + 1) % (1 << COUNT_BITS)
+            self.stops = self.stops % COUNTS + 1
 
     def stop(self, reason: str) -> None:
         """Let nothing move until `clear`."""

@@ -103,12 +103,15 @@ class CommandInlet(Law):
     ----------
     fetch : callable
         Called in every tick: submits what has arrived since.
+    stops : callable
+        Returns the present count of stops; None where nobody counts.
     """
 
     def __init__(
         self, gate: CommandGate, timeout: float, wall: Callable[[], float] = time.time
     ) -> None:
         self.fetch: Callable[[], None] = _nothing
+        self.stops: Callable[[], int | None] = _nothing
         self._gate = gate
         self._ownership = Ownership(timeout)
         self._wall = wall
@@ -134,11 +137,13 @@ class CommandInlet(Law):
         source: str,
         stamp: int,
         now: float,
+        stops: int = 0,
     ) -> None:
         """Take a command, or refuse the whole of it.
 
         A command without any actuator ends the control of its source: the robot goes to rest, and
-        no stop is made of that.
+        no stop is made of that. One with the present count of `stops` shows that its sender knows
+        of the last stop, and needs no pause; one with another count is from before it.
 
         Raises
         ------
@@ -157,12 +162,13 @@ class CommandInlet(Law):
                 self._notice_clock_step(now)
                 self._check_latest(source)
                 self._ownership.check(source, stamp, now)
-                self._check_pause(source, pause)
+                self._check_pause(source, pause, self._knows(stops))
                 if not self._accepting:
                     raise NotAllowed('commands are not accepted now')
             except SoroError as error:
                 self._count(error)
                 raise
+            self._forgive(source)  # also one that knows of the stop, now that it is cleared
             let_go = self._ownership.owner(now) == source
             self._ownership.claim(source, stamp, now)
             if ends:  # of who is not in control: nothing ends by that
@@ -273,14 +279,28 @@ class CommandInlet(Law):
         self._ownership.release()  # it will be refused again, and must not keep others out
         self._latest = None
 
-    def _check_pause(self, source: str, pause: float) -> None:
-        """Refuse a stream that was ended and has not paused since."""
+    def _knows(self, stops: int) -> bool:
+        """Whether a sender shows that it knows of the last stop; refuse one that does not."""
+        present = self.stops()
+        if stops and present is not None and stops != present:
+            raise NotAllowed(
+                f'sent before a stop: it carries stops {stops}, and actuator_state says {present}; '
+                'look why, and send what is right now'
+            )
+        return bool(stops) and present is not None
+
+    def _check_pause(self, source: str, pause: float, knows: bool) -> None:
+        """Refuse a stream that was ended, has not paused since and shows no knowledge of it."""
         timeout = self._ownership.timeout
-        if pause <= timeout:
+        if pause > timeout:
+            self._forgive(source)
+        elif not knows:
             raise NotAllowed(
                 f'{source} was commanding when the outputs were made safe: '
-                f'pause for {timeout:g} s, then send a new target'
+                f'pause for {timeout:g} s, or carry the present `stops`, and send a new target'
             )
+
+    def _forgive(self, source: str) -> None:
         self._ended.pop(source, None)
         self._stopped.discard(source)
 

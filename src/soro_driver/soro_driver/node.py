@@ -173,6 +173,7 @@ class DriverNode(GuardedLifecycleNode):
     def use_law(self, law: Any) -> None:
         """Hand what is commanded to what `make_law` returned: its device has answered."""
         law.fetch = self._fetch_commands
+        law.stops = lambda: self._latches.stops
         self._inlet = law
 
     def activate(self) -> None:
@@ -315,7 +316,7 @@ class DriverNode(GuardedLifecycleNode):
             try:
                 inlet.submit(
                     message.name, message.quantity, message.value, message.source,
-                    stamp_nanoseconds(message), now - min(age, max(since, 0.0)),
+                    stamp_nanoseconds(message), now - min(age, max(since, 0.0)), message.stops,
                 )  # fmt: skip
             except SoroError as error:
                 # Counted in the diagnostics; the log must not fill up at the rate of a stream.

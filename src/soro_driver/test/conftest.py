@@ -140,13 +140,17 @@ class Rig:
             last = self.loop.tick(lateness)
         return last
 
-    def send(self, *values: float, source: str = '/robot/planner', stamp: int | None = None):
+    def send(
+        self, *values: float, source: str = '/robot/planner', stamp: int | None = None,
+        stops: int = 0,
+    ):  # fmt: skip
         """Send a command by names."""
         self.stamp += 1_000_000
         quantities = [a.quantity_code for a in self.gate.actuators]
         self.inlet.submit(
-            self.gate.names, quantities, values, source, stamp or self.stamp, self.clock.now
-        )
+            self.gate.names, quantities, values, source, stamp or self.stamp, self.clock.now,
+            stops,
+        )  # fmt: skip
 
     def stream(self, values, count: int, source: str = '/robot/planner'):
         """Send the same command every tick."""

@@ -138,6 +138,30 @@ def test_every_stop_is_counted_also_where_the_state_stays_as_it_is(rig):
     assert rig.tick().stops not in seen  # also what nobody can obey yet may be on its way
 
 
+def test_a_stream_that_shows_that_it_knows_of_a_stop_needs_no_pause(rig):
+    rig.inlet.stops = lambda: rig.loop.safety.latches.stops
+    before = rig.loop.safety.latches.stops
+    reach(rig, 0.05 * BAR, 0.0, 0.0)
+    rig.loop.stop('stopped')
+    for _ in range(100):
+        with pytest.raises(NotAllowed, match='sent before a stop'):
+            rig.send(0.05 * BAR, 0.0, 0.0, stops=before)
+        rig.tick()
+    present = rig.tick().stops
+    assert present not in (before, 0)
+    with pytest.raises(NotAllowed):  # to know of a stop is not to clear it
+        rig.send(0.05 * BAR, 0.0, 0.0, stops=present)
+    rig.loop.clear()
+    rig.loop.arm()
+    rig.tick()
+    with pytest.raises(NotAllowed, match='sent before a stop'):
+        rig.send(0.05 * BAR, 0.0, 0.0, stops=before)
+    with pytest.raises(NotAllowed, match='or carry the present `stops`'):
+        rig.send(0.05 * BAR, 0.0, 0.0)
+    rig.send(0.05 * BAR, 0.0, 0.0, stops=present)
+    assert rig.tick().demand is not None
+
+
 def test_a_stream_that_stop_ended_is_heard_only_after_a_pause(rig):
     reach(
         rig, 0.05 * BAR, 0.0, 0.0

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 
-from fault_evidence import safe_after
 from matrix_common import BUSY, device_safe, on
 import numpy as np
 from other_nodes import button, COMMANDS, flood, QUALITIES, RELEASES
@@ -231,7 +230,7 @@ def test_a_press_of_every_quality_of_service_is_heard(bench, robot, quality):
     robot.wait_for(lambda: release_estop(robot).success, 30.0, 'a sender that is gone')
     assert robot.state.device_state == DeviceState.ESTOP
     robot.wait_for(lambda: robot.clear().success, 30.0, 'cleared')
-    assert bench.rearmed(since + 0.5) == [] or robot.state.device_state == DeviceState.ACTIVE
+    robot.wait_state(DeviceState.ACTIVE)
 
 
 @on('nidaq', 'can', cells=[31])
@@ -256,11 +255,10 @@ def test_no_flood_of_releases_swallows_a_press(bench, robot, note_time):
     with flood(robot.namespace, 2, RELEASES):
         for _ in range(PRESSES):
             robot.wait_for(lambda: robot.state.device_state == DeviceState.ACTIVE, 30.0, 'armed')
-            since = robot.struck('emergency stop under releases of two nodes at full speed')
+            robot.struck('emergency stop under releases of two nodes at full speed')
             robot.press_estop(True)
             robot.press_estop(False)
             slowest = max(slowest, robot.wait_state(DeviceState.ESTOP, STOP_WITHIN + BUSY))
-            assert [s for t, s in robot.states if t > since][-1].faults is not None
             robot.wait_for(lambda: robot.clear().success, 30.0, 'cleared')
     note_time(f'{bench.names[0]}: e-stop under a flood of releases', slowest)
 
@@ -294,7 +292,7 @@ def test_a_restarted_driver_remembers_the_emergency_stop(bench, robot, number, g
             robot.spin(0.3)
     robot.wait_for(lambda: release_estop(robot).success, 30.0, 'released')
     robot.wait_for(lambda: robot.clear().success, 60.0, 'cleared')
-    assert safe_after(robot.events(), since) is None or bench.rearmed(since) is not None
+    assert bench.rearmed(since) == []
 
 
 def soro(*words):

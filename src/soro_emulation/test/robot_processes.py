@@ -36,6 +36,7 @@ BAR = 1e5
 BENCH = Path(__file__).with_name('bench.yaml')
 NAMES = ('left', 'middle', 'right')
 STREAM_PERIOD = 0.02  # s
+PAUSE = 0.6  # s, more than the command timeout of every bench
 ACTIVATE, DEACTIVATE, CLEANUP, CONFIGURE = 3, 4, 2, 1
 _numbers = itertools.count()
 
@@ -470,6 +471,7 @@ class RobotProcesses:
             self.wait_for(lambda: self.clear().success, 30.0, 'faults cleared')
             if self.lifecycle() == 'inactive':
                 self.wait_for(lambda: self.transition(ACTIVATE), 30.0, 'activated')
+            self.spin(PAUSE)  # whoever sent until then is heard after a pause only
         self.wait_state(DeviceState.ACTIVE)
         self.first_error = None
         self.hits.clear()

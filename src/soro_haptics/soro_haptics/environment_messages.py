@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from geometry_msgs.msg import Vector3
 from soro_mechanics.errors import InvalidInput
+from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import VirtualEnvironment, VirtualObject
 from soro_node.conversions import pose_from_message, pose_to_message
 
@@ -24,6 +25,7 @@ def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[Vir
     """
     objects = []
     for i, m in enumerate(messages):
+        _check_unsupported(m, i)
         try:
             objects.append(
                 VirtualObject(
@@ -36,6 +38,14 @@ def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[Vir
             field = f'objects[{i}].{error.field}'
             raise InvalidInput(field, error.value, error.expected, error.code) from None
     return tuple(objects)
+
+
+def _check_unsupported(message: VirtualObjectMessage, index: int) -> None:
+    for field, unset in (('friction', 0.0), ('follows_goal', False)):
+        value = getattr(message, field)
+        if value != unset:
+            expected = f'{unset}: not rendered yet'
+            raise InvalidInput(f'objects[{index}].{field}', value, expected, Code.UNSUPPORTED)
 
 
 def object_to_message(thing: VirtualObject) -> VirtualObjectMessage:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
@@ -19,7 +21,9 @@ UNSENSED_MOMENT = 1.0  # N m
 UNSENSED_TURN = 1.0  # rad
 
 
-def estimate_message(sensing: Sensing, rank: int, frames: Frames, stamp: Time) -> TipEstimate:
+def estimate_message(
+    sensing: Sensing, rank: int, ignored: Sequence[str], frames: Frames, stamp: Time
+) -> TipEstimate:
     """Return pose and wrench of the hand with their covariances.
 
     The turn about the handle's axis is none of the five sensed directions: its variance says that
@@ -31,7 +35,7 @@ def estimate_message(sensing: Sensing, rank: int, frames: Frames, stamp: Time) -
     wrench_covariance = sensing.wrench_covariance + UNSENSED_MOMENT**2 * unsensed
     message = TipEstimate(
         wrench=wrench_to_message(sensing.wrench), observable_directions=rank,
-        wrench_covariance=wrench_covariance.ravel(),
+        wrench_covariance=wrench_covariance.ravel(), ignored_sensors=list(ignored),
     )  # fmt: skip
     message.header.stamp, message.header.frame_id = stamp, frames.base_link
     message.pose.pose = pose_to_message(sensing.pose)

@@ -215,8 +215,11 @@ class HapticRenderer(DriverNode):
         # Never an earlier estimate with a new stamp: who uses it could not know that it is old.
         if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
-            sensing, rank = haptics.loop.law.sensing, haptics.guard.rank
-            self._estimate.publish(estimate_message(sensing, rank, self._frames, stamp))
+            sensing, guard = haptics.loop.law.sensing, haptics.guard
+            ignored = guard.ignored
+            self._estimate.publish(
+                estimate_message(sensing, guard.rank, ignored, self._frames, stamp)
+            )
 
     def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
         if tick.reading is not None and self._control.estimated:
@@ -238,6 +241,8 @@ class HapticRenderer(DriverNode):
 
         What is rendered of an object that asks for more than the limits is in `error_message`.
         """
+        frame = request.header.frame_id
+        self._frames.check('header.frame_id', frame, ('', self._frames.base_link))
         objects = objects_from_messages(request.objects)
         VirtualEnvironment(objects)  # what is wrong with it is said first, in any state
         loop = self._loop
@@ -343,6 +348,7 @@ class HapticRenderer(DriverNode):
         message = ActuatorCommand(
             source=self._source, name=[a.name for a in actuators],
             quantity=[a.quantity_code for a in actuators], value=values.tolist(),
+            stops=self._heard.stops if self._heard is not None else self._latches.stops,
         )  # fmt: skip
         message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
         return message

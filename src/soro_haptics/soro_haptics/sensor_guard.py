@@ -85,6 +85,11 @@ class SensorGuard:
         self.reset()
 
     @property
+    def ignored(self) -> list[str]:
+        """Names of the sensors that are not used because they failed."""
+        return [n for n, good in zip(self.names, self.good, strict=True) if not good]
+
+    @property
     def good(self) -> NDArray[np.bool_]:
         """Sensors in use."""
         return self._watch.good

@@ -100,6 +100,12 @@ class TopicDevice(Device):
         with self._lock:
             self._flex, self._flex_time = reading, time.monotonic()
 
+    @property
+    def stops(self) -> int:
+        """The driver's count of stops; zero before it is heard."""
+        with self._lock:
+            return 0 if self._state is None else int(self._state.stops)
+
     def open(self) -> Identity:
         """Check that a driver is heard."""
         with self._lock:

@@ -45,6 +45,8 @@ def test_constants_are_those_of_the_message():
         ('shape', 9, UnknownName),
         ('name', '', InvalidInput),
         ('control', VirtualObject.ADMITTANCE, InvalidInput),
+        ('friction', 0.3, InvalidInput),
+        ('follows_goal', True, InvalidInput),
     ],
 )
 def test_wrong_objects_are_refused_by_index_and_field(field, value, error):

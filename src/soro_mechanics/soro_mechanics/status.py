@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 import math
 
 # How the message of an equilibrium begins that is solved, and that the model does not describe:
@@ -48,6 +48,16 @@ class Stability(IntEnum):
     UNSTABLE = 2
 
 
+class Warnings(IntFlag):
+    """What a person should know of a solution; values of soro_msgs/SolverStatus (tested)."""
+
+    NONE = 0
+    OUTSIDE_THEORY = 1
+    SEVERAL_BRANCHES = 2
+    NEAR_INSTABILITY = 4
+    COARSE_MESH = 8
+
+
 @dataclass(frozen=True)
 class SolverStatus:
     """How a solve ended.
@@ -85,6 +95,12 @@ class SolverStatus:
     def converged(self) -> bool:
         """Whether the equilibrium was solved: the code may still say that a target was missed."""
         return self.residual <= self.tolerance
+
+    @property
+    def warnings(self) -> Warnings:
+        """What the model itself knows to be wrong with a solution that it found."""
+        outside = self.message.startswith(OUTSIDE)
+        return Warnings.OUTSIDE_THEORY if outside else Warnings.NONE
 
     @property
     def stable(self) -> bool | None:

@@ -22,7 +22,7 @@ from soro_mechanics.curves import Curve
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.robot import Robot
 from soro_mechanics.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
-from soro_mechanics.status import Code
+from soro_mechanics.status import Code, Warnings
 
 # A vertex that turns by more is a corner and stays a sample; smooth curves here turn by 0.1 deg.
 CORNER = math.radians(10.0)
@@ -68,6 +68,8 @@ class PathSolution:
         What stopped the first failed point; empty when there is none.
     complete : bool
         False when it was cancelled before the end.
+    warnings : Warnings
+        Of the equilibria at any of the points.
     """
 
     actuation: Array
@@ -76,6 +78,7 @@ class PathSolution:
     failed: tuple[int, ...]
     message: str
     complete: bool
+    warnings: Warnings = Warnings.NONE
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ def solve_path(
     n, m = len(path.poses), len(robot.actuators)
     actuation, tip = np.empty((n, m)), np.empty((n, 4, 4))
     codes: list[Code] = []
-    message = ''
+    message, warnings = '', Warnings.NONE
     begun = guess is not None
     for i, pose in enumerate(path.poses):
         if not proceed(i):
@@ -263,12 +266,13 @@ def solve_path(
         s = robot.inverse(pose, wrench, guess, loads, task, *tolerances)
         actuation[i], tip[i] = s.actuation, s.configuration.tip
         codes.append(s.status.code)
+        warnings |= s.configuration.status.warnings
         reached = s.status.code is Code.NONE
         if reached or (not begun and s.configuration.status.converged):
             guess = s
         begun = begun or reached
         message = message or ('' if reached else _reason(i, pose, s))
-    return PathSolution(actuation, tip, tuple(codes), _bad(codes), message, True)
+    return PathSolution(actuation, tip, tuple(codes), _bad(codes), message, True, warnings)
 
 
 def _bad(codes: Sequence[Code]) -> tuple[int, ...]:

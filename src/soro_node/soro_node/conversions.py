@@ -12,7 +12,7 @@ import math
 from typing import Any, Protocol
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose, Quaternion, Transform, Vector3, Wrench
+from geometry_msgs.msg import Pose, Quaternion, Transform, Twist, Vector3, Wrench
 import numpy as np
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.array_input import finite_array
@@ -34,6 +34,7 @@ FEWEST_STATIONS = 6
 UNIT_TOLERANCE = 1e-3  # of a quaternion's norm: typed by hand, still meant as unit
 # Of a (3, 3) matrix as 9 numbers: what gives x, y, z of the axis, one minus the other; and all of
 # them in the order of the transpose.
+UNKNOWN_VELOCITY = [Vector3(x=math.nan, y=math.nan, z=math.nan) for _ in range(2)]
 _PLUS, _MINUS, _TRANSPOSED = [7, 2, 3], [5, 6, 1], [0, 3, 6, 1, 4, 7, 2, 5, 8]
 
 
@@ -174,6 +175,17 @@ def loads_from_messages(messages: Iterable[LoadMessage]) -> tuple[Load, ...]:
     return tuple(loads)
 
 
+def loads_to_messages(loads: Iterable[Load]) -> list[LoadMessage]:
+    """Return the messages of loads."""
+    return [
+        LoadMessage(
+            on=load.on, arc_length=float(load.arc_length), axes=int(load.axes),
+            wrench=wrench_to_message(np.asarray(load.wrench, dtype=float)),
+        )
+        for load in loads
+    ]  # fmt: skip
+
+
 def actuation_from_names(
     robot: HasActuators, names: Sequence[str], values: Sequence[float], field: str = 'actuation'
 ) -> Array:
@@ -214,15 +226,18 @@ def actuation_from_names(
 def status_to_message(status: SolverStatus) -> SolverStatusMessage:
     """Return the message of a solver's status."""
     return SolverStatusMessage(
-        code=int(status.code), iterations=int(min(status.iterations, 65535)),
+        code=int(status.code), message=status.message, warnings=int(status.warnings),
+        iterations=int(min(status.iterations, 65535)),
         residual=float(status.residual), tolerance=float(status.tolerance),
         solve_time=float(status.solve_time), stability=int(status.stability),
-        smallest_eigenvalue=float(status.smallest_eigenvalue),
+        smallest_eigenvalue=float(status.smallest_eigenvalue), limit_distance=math.nan,
+        mesh_error=math.nan,
     )  # fmt: skip
 
 
 def configuration_to_message(
-    q: Configuration, robot: HasActuators, frame_id: str, stamp: Time, origin: int
+    q: Configuration, robot: HasActuators, frame_id: str, stamp: Time, origin: int,
+    frequencies: Sequence[float] = (),
 ) -> ConfigurationMessage:
     """Return the message of a configuration.
 
@@ -240,13 +255,16 @@ def configuration_to_message(
     stamp : Time
     origin : int
         FROM_MEASUREMENT, FROM_COMMAND, FROM_REQUEST or GROUND_TRUTH of the message.
+    frequencies : sequence of float
+        Natural ones at `q` [Hz]; empty: not computed.
     """
     message = ConfigurationMessage(
         origin=origin, model=q.model, actuator_name=[a.name for a in robot.actuators],
         actuation=q.actuation.tolist(), wrench=wrench_to_message(q.wrench),
-        gravity=_vector(q.gravity), tip=pose_to_message(q.tip), body_name=list(q.bodies),
+        loads=loads_to_messages(q.loads), gravity=_vector(q.gravity), tip=pose_to_message(q.tip), body_name=list(q.bodies),
         body_pose=[pose_to_message(p) for p in q.bodies.values()],
-        status=status_to_message(q.status),
+        tip_velocity=Twist(linear=UNKNOWN_VELOCITY[0], angular=UNKNOWN_VELOCITY[1]),
+        natural_frequencies=frequencies, status=status_to_message(q.status),
     )  # fmt: skip
     message.header.frame_id = frame_id
     message.header.stamp = stamp

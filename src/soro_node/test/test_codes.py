@@ -6,7 +6,8 @@ import pytest
 from soro_mechanics.actuators import QUANTITIES
 from soro_mechanics.configuration import LoadAxes, Task
 from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code, SolverStatus, Stability
+from soro_mechanics.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
+from soro_node.conversions import status_to_message
 from soro_node.replies import answering, fill_code, fill_status
 from std_srvs.srv import Trigger
 
@@ -31,13 +32,27 @@ def test_stability_is_the_librarys():
         'STABLE': Stability.STABLE,
         'UNSTABLE': Stability.UNSTABLE,
     }
-    assert constants(SolverStatusMessage) == expected
+    names = {w.name for w in Warnings}
+    assert constants(SolverStatusMessage).items() - constants(SolverStatusMessage, names).items() == (
+        expected.items()
+    )
+
+
+def test_warnings_are_the_librarys_and_reach_the_message():
+    bits = {w.name: w.value for w in Warnings if w}
+    assert constants(SolverStatusMessage, set(bits)) == bits
+    said = status_to_message(SolverStatus(message=f'{OUTSIDE}: rods touch'))
+    assert (said.code, said.warnings) == (Code.NONE, Warnings.OUTSIDE_THEORY)
+    assert said.message == f'{OUTSIDE}: rods touch'
+    assert status_to_message(SolverStatus(message='fine')).warnings == 0
 
 
 def test_tasks_axes_and_quantities_are_the_librarys():
     assert constants(SolveInverse.Request) == {t.name: t.value for t in Task}
     assert constants(Load) == {f'{a.name}_AXES': a.value for a in LoadAxes}
-    assert constants(ActuatorCommand) == {k.upper(): v[0] for k, v in QUANTITIES.items()}
+    known = {k.upper(): v[0] for k, v in QUANTITIES.items()}
+    later = constants(ActuatorCommand, {'TORQUE', 'POSITION', 'ROTATION'})
+    assert constants(ActuatorCommand) == {**later, **known}
 
 
 class Logger:

@@ -22,7 +22,7 @@ import tempfile
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Point, Pose, Quaternion
+from geometry_msgs.msg import Point, Pose, PoseStamped
 import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -105,7 +105,7 @@ def follow(robot: LaunchedRobot, curve: str, speed: float) -> Run:
     x, y, z = CENTRE
     goal = TrackTrajectory.Goal(
         curve=curve, size=SIZE, speed=speed, spacing=SPACING,
-        curve_pose=Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=1.0)),
+        curve_pose=PoseStamped(pose=Pose(position=Point(x=x, y=y, z=z))),
     )  # fmt: skip
     name = f'{robot.robot.namespace}/trajectory_planner/track_trajectory'
     result = run_action(robot.session, TrackTrajectory, name, goal, lambda feedback: None)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import tempfile
 
-from geometry_msgs.msg import Point, Pose, Quaternion
+from geometry_msgs.msg import Point, Pose, PoseStamped
 import numpy as np
 from soro_driver.tick import Tick
 from soro_mechanics.catalogue import find_robot_file
@@ -75,7 +75,7 @@ class StudyResult:
 def plan(robot: Robot, curve: str, speed: float) -> Schedule:
     """Plan as the planner's node does."""
     x, y, z = CENTRE
-    pose = Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=1.0))
+    pose = PoseStamped(pose=Pose(position=Point(x=x, y=y, z=z)))
     goal = TrackTrajectory.Goal(
         curve=curve, curve_pose=pose, size=SIZE, speed=speed, spacing=SPACING
     )

@@ -20,7 +20,7 @@ also when nothing is being sent, and a motion may only start in the era its requ
 
 What has come before a person cleared a stop moves nothing, also where it is solved after that. And
 whoever streams targets may go on as if nothing had been: a stop or release ends that stream too,
-targets move nothing until none has come for `SILENCE`.
+targets move nothing until none has come for `SILENCE`, or until they carry the new count of stops.
 """
 
 from __future__ import annotations
@@ -108,6 +108,7 @@ class CommandStream:
         self._heard = -math.inf  # when a target came last
         self._leaves = False  # by a release, which the driver has not been told yet
         self._deaf = False  # to targets that follow each other without a pause
+        self._deaf_since = self._counted = 0  # counts of stops: before that, and known so far
         self._seen: ActuatorFeedback | None = None  # last
 
     @property
@@ -141,14 +142,22 @@ class CommandStream:
         """What a request has to remember when it arrives; see above."""
         return self._era
 
-    def hear(self, now: float, feedback: ActuatorFeedback | None = None) -> int:
-        """Note that a target has arrived and return its era; `ENDED` after a stop, see above."""
+    def hear(self, now: float, feedback: ActuatorFeedback | None = None, stops: int = 0) -> int:
+        """Note that a target has arrived and return its era; `ENDED` after a stop, see above.
+
+        `stops` is the count that the target carries, zero where it carries none.
+        """
         with self._lock:
             self._watch(feedback, now)
+            seen = self._seen
+            if stops and seen is not None:
+                if stops != seen.stops:
+                    return ENDED
+                self._deaf = self._deaf and stops == self._deaf_since
             if now - self._heard >= SILENCE:
                 self._deaf = False
             self._heard = now
-            stopped = self._seen is not None and self._seen.stopped
+            stopped = seen is not None and seen.stopped
             return ENDED if self._deaf or stopped else self._era
 
     def begin_era(self) -> int:
@@ -309,6 +318,7 @@ class CommandStream:
         ):
             self._era += 1  # it was not cleared for what had been asked for before
         if before is None:
+            self._counted = feedback.stops
             return
         state = feedback.device_state
         stopped = feedback.stops != before.stops
@@ -317,11 +327,13 @@ class CommandStream:
             self._spoke = now  # the driver counts the pause from here on
         if stopped or left:
             self.stop(*(STOPPED if state == ActuatorState.ACTIVE else meaning_of(state)))
+        self._counted = feedback.stops
 
     def _end_requests(self) -> None:
         """End what was requested before, and every stream of targets that is under way."""
         self._era += 1
-        self._deaf = True
+        if not self._deaf:
+            self._deaf, self._deaf_since = True, self._counted
 
     def _enter(self, phase: Phase, now: float) -> None:
         self._phase, self._since = phase, now

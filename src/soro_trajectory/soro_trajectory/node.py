@@ -33,12 +33,12 @@ from soro_node.wrench_input import WrenchInput
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import TrackTrajectory
-from soro_msgs.msg import ActuatorCommand
+from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
-from soro_trajectory.targets import actuation_for_pose, actuation_of_command
+from soro_trajectory.targets import actuation_for_pose, actuation_of_command, task_of
 from soro_trajectory.track_action import TrackAction
 from soro_trajectory.track_topics import TrackTopics
 
@@ -151,6 +151,7 @@ class TrajectoryPlanner(RobotNode):
         newest = self._newest
         for kind, topic, take in (
             (PoseStamped, 'target_pose', newest(self._on_pose)),
+            (TipTarget, 'tip_target', newest(self._on_tip_target)),
             (ActuatorCommand, 'target_actuation', newest(self._on_actuation)),
         ):
             self._targets_heard.append(AnyPublisherSubscription(self, kind, topic, take, NEWEST))
@@ -235,18 +236,22 @@ class TrajectoryPlanner(RobotNode):
         self._near = None
 
     def _tick(self, now: float) -> None:
-        values = self._stream.tick(self._feedback.fresh(), now)
+        feedback = self._feedback.fresh()
+        values = self._stream.tick(feedback, now)
+        stops = 0 if feedback is None else feedback.stops
         if values is not None:
-            self._send(self._names, self._quantities, values.tolist())
+            self._send(self._names, self._quantities, values.tolist(), stops)
         elif self._stream.take_leave():
-            self._send([], [], [])
+            self._send([], [], [], stops)
 
-    def _send(self, names: list[str], quantities: list[int], values: list[float]) -> None:
+    def _send(
+        self, names: list[str], quantities: list[int], values: list[float], stops: int
+    ) -> None:
         """Send set-points; none at all end this node's control of the driver."""
         # Stamps give the order: they increase even where the clock does not.
         self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
         message = ActuatorCommand(
-            source=self._source, name=names, quantity=quantities, value=values
+            source=self._source, name=names, quantity=quantities, value=values, stops=stops
         )  # fmt: skip
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, NANOSECONDS)
         self._command.publish(message)
@@ -263,10 +268,10 @@ class TrajectoryPlanner(RobotNode):
     def _newest(self, take: Callable[[Any, int], None]) -> Callable[[Any], None]:
         """Return a callback that hands messages to the lane with the era they arrived in."""
         hand_over = self._targets.newest(lambda arrived: take(*arrived))
-        return lambda message: hand_over((message, self._heard()))
+        return lambda message: hand_over((message, self._heard(getattr(message, 'stops', 0))))
 
-    def _heard(self) -> int:
-        return self._stream.hear(time.monotonic(), self._feedback.fresh())
+    def _heard(self, stops: int) -> int:
+        return self._stream.hear(time.monotonic(), self._feedback.fresh(), stops)
 
     def _on_goal(self, handle: Any) -> Any:
         track = self._track
@@ -283,7 +288,14 @@ class TrajectoryPlanner(RobotNode):
         return result
 
     def _on_pose(self, message: PoseStamped, era: int) -> None:
-        self._take_target('target_pose', lambda: self._solved(message), era)
+        task = Task[self.table.task.upper()]
+        self._take_target('target_pose', lambda: self._solved(message, task, 'target_pose'), era)
+
+    def _on_tip_target(self, message: TipTarget, era: int) -> None:
+        def solved() -> Array:
+            return self._solved(message, task_of(message), 'tip_target')
+
+        self._take_target('tip_target', solved, era)
 
     def _on_actuation(self, message: ActuatorCommand, era: int) -> None:
         robot = self._binding.robot
@@ -306,13 +318,13 @@ class TrajectoryPlanner(RobotNode):
         else:
             self.diagnostics.report('target', Level.OK, 'accepted', topic=topic)
 
-    def _solved(self, message: PoseStamped) -> Array:
+    def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Array:
         frames, frame = self._binding.frames, message.header.frame_id
-        frames.check('target_pose.header.frame_id', frame, ('', frames.base_link))
-        pose = pose_from_message(message.pose, 'target_pose.pose')
+        frames.check(f'{topic}.header.frame_id', frame, ('', frames.base_link))
+        pose = pose_from_message(message.pose, f'{topic}.pose')
         near, wrench_at = self.near()
         return actuation_for_pose(
-            self._binding.robot, pose, Task[self.table.task.upper()], wrench_at, near,
+            self._binding.robot, pose, task, wrench_at, near,
             (self.table.position_tolerance, self.table.orientation_tolerance),
         )  # fmt: skip
 

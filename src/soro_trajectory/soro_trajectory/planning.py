@@ -101,11 +101,10 @@ def curve_of_goal(goal: Any, frames: Frames) -> Curve:
         unreadable file.
     """
     if goal.curve.endswith('.csv'):
-        _check_unplaced(goal)
+        _check_unplaced(goal, _placement(goal, frames))
         return read_curve(goal.curve)
     if goal.curve:
-        pose = pose_from_message(goal.curve_pose, 'curve_pose')
-        return placed(named_curve(goal.curve, goal.size), pose)
+        return placed(named_curve(goal.curve, goal.size), _placement(goal, frames))
     allowed = ('', frames.base_link)
     frames.check('path.header.frame_id', goal.path.header.frame_id, allowed)
     poses = []
@@ -115,12 +114,17 @@ def curve_of_goal(goal: Any, frames: Frames) -> Curve:
     return curve_from_poses(np.array(poses))
 
 
-def _check_unplaced(goal: Any) -> None:
+def _placement(goal: Any, frames: Frames) -> Array:
+    stamped = goal.curve_pose
+    frames.check('curve_pose.header.frame_id', stamped.header.frame_id, ('', frames.base_link))
+    return pose_from_message(stamped.pose, 'curve_pose.pose')
+
+
+def _check_unplaced(goal: Any, pose: Array) -> None:
     """Refuse to place the points of a file: they are in base_link already."""
     if goal.size != 0.0:
         expected = 'zero with a .csv file, whose points are in metres; scale them in the file'
         raise InvalidInput('size', goal.size, expected)
-    pose = pose_from_message(goal.curve_pose, 'curve_pose')
     if not np.allclose(pose, np.eye(4), rtol=0.0, atol=1e-12):
         expected = 'the identity with a .csv file, whose points are in base_link; move them there'
         raise InvalidInput('curve_pose', np.round(pose, 6).tolist(), expected)
@@ -137,6 +141,9 @@ def check_goal(goal: Any) -> None:
         value = getattr(goal, name)
         if finite_array(name, value, ()) < 0.0:
             raise InvalidInput(name, value, 'zero (the default) or more')
+    if goal.control not in (goal.DEFAULT, goal.FEEDFORWARD):
+        expected = 'DEFAULT (0) or FEEDFORWARD (1): the measured tip is not fed back yet'
+        raise InvalidInput('control', goal.control, expected, Code.UNSUPPORTED)
     if goal.task not in list(Task):
         choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
         raise InvalidInput('task', goal.task, choices)

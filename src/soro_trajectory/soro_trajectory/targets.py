@@ -85,6 +85,30 @@ def actuation_of_command(robot: Robot, message: Any) -> Array:
     return values
 
 
+def task_of(target: Any) -> Task:
+    """Return what of a TipTarget must be met.
+
+    Raises
+    ------
+    InvalidInput
+        It is no task, or the target asks for a velocity or a wrench, which no controller here
+        follows yet (UNSUPPORTED).
+    """
+    if target.task not in list(Task):
+        choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
+        raise InvalidInput('tip_target.task', target.task, choices)
+    for field, first, second in (('velocity', 'linear', 'angular'), ('wrench', 'force', 'torque')):
+        part = getattr(target, field)
+        for name in (first, second):
+            value = getattr(part, name)
+            given = [value.x, value.y, value.z]
+            if given != [0.0, 0.0, 0.0]:
+                raise InvalidInput(
+                    f'tip_target.{field}.{name}', given, 'zero: not followed yet', Code.UNSUPPORTED
+                )
+    return Task(target.task)
+
+
 def extent_of_workspace(robot: Robot, seed: int = 0) -> float:
     """Return the longest distance between two tips [m], over the corners of the actuator limits.
 

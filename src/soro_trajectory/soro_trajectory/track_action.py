@@ -27,7 +27,13 @@ from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, Plan, PlanningLimits
 from soro_trajectory.stream_error import StreamError
 from soro_trajectory.targets import extent_of_workspace
-from soro_trajectory.track_topics import duration_message, TrackTopics, trajectory_message
+from soro_trajectory.track_topics import (
+    duration_message,
+    FEEDBACK,
+    topic_of,
+    TrackTopics,
+    trajectory_message,
+)
 
 FEEDBACK_PERIOD = 0.1  # s
 LOOK_PERIOD = 0.02  # s, between two looks at the stream
@@ -111,6 +117,7 @@ class TrackAction:
 
     def _run(self, handle: Any, result: Any) -> None:
         self._node.check_active()
+        topic = topic_of(handle.request.reference, self._node.table.feedback)
         if not handle.request.plan_only:
             self._era = self._stream.begin_era()
         plan = self._plan(handle)
@@ -125,10 +132,10 @@ class TrackAction:
             return
         try:
             self._approach(handle, plan)
-            with self._topics.positions(self._node.table.feedback):
-                self._follow(handle, plan)
+            with self._topics.positions(topic):
+                self._follow(handle, plan, topic)
         finally:
-            self._summarise(result)
+            self._summarise(result, topic)
 
     def _plan(self, handle: Any) -> Plan:
         table, last = self._node.table, [0.0]
@@ -158,7 +165,8 @@ class TrackAction:
         result.failed_points = [int(i) for i in plan.solution.failed]
         result.sampled_path = self._topics.path(plan.path.poses, frame)
         result.mean_error = result.rms_error = result.peak_error = float('nan')
-        result.relative_error = float('nan')
+        result.relative_error = result.vibration = float('nan')
+        result.warnings = plan.solution.warnings
         if plan.schedule is not None:
             result.plan = trajectory_message(plan.schedule, names, frame)
             result.duration = duration_message(plan.schedule.duration)
@@ -183,7 +191,7 @@ class TrackAction:
             self._feed(handle, TrackTrajectory.Feedback.APPROACHING, progress, plan, 0, None)
             self._ending.wait(LOOK_PERIOD)
 
-    def _follow(self, handle: Any, plan: Plan) -> None:
+    def _follow(self, handle: Any, plan: Plan, topic: str) -> None:
         """Follow the schedule and record what becomes of it."""
         assert plan.schedule is not None  # noqa: S101 - for mypy
         table, schedule = self._node.table, plan.schedule
@@ -199,10 +207,10 @@ class TrackAction:
             point = schedule.point_at(time_now)
             progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))
             self._feed(handle, TrackTrajectory.Feedback.TRACKING, progress, plan, point, record)
-            self._check_error(record, handle.request.max_error, begin + table.delay)
+            self._check_error(record, handle.request.max_error, begin + table.delay, topic)
             self._ending.wait(LOOK_PERIOD)
 
-    def _check_error(self, record: ErrorRecord, most: float, begin: float) -> None:
+    def _check_error(self, record: ErrorRecord, most: float, begin: float, topic: str) -> None:
         """Hold when the error is too large, or unknown since `begin` [s] or its last sample."""
         sample = record.latest
         silence = record.silence(begin)
@@ -210,7 +218,7 @@ class TrackAction:
             self._stream.hold(time.monotonic())
             raise StreamError(
                 Code.TRACKING_ERROR,
-                f'no {self._node.table.feedback} of this motion for {silence:.1f} s: the error is '
+                f'no {topic} of this motion for {silence:.1f} s: the error is '
                 'unknown; holding',
             )
         if most > 0.0 and sample is not None and sample.error > most:
@@ -249,14 +257,15 @@ class TrackAction:
             self._topics.publish_actual(record, self._binding.frames.base_link)
         handle.publish_feedback(message)
 
-    def _summarise(self, result: Any) -> None:
+    def _summarise(self, result: Any, topic: str) -> None:
         record, self._topics.record = self._topics.record, None
         if record is None:
             return
         result.mean_error, result.rms_error, result.peak_error = record.summary()
+        if record.latest is not None:
+            result.error_reference = FEEDBACK[topic][2]
         if self._extent is None:
             self._extent = extent_of_workspace(self._binding.robot)
         result.relative_error = result.mean_error / self._extent
         if record.latest is None and record.expected:
-            topic = self._node.table.feedback
             result.error_message = f'no {topic} received: the tracking error is unknown'

@@ -16,12 +16,15 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_mechanics.configuration import Array
+from soro_mechanics.errors import InvalidInput
+from soro_mechanics.status import Code
 from soro_mechanics.trajectory import Schedule
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import poses_to_messages
 from soro_node.qos import LATCHED
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import Configuration, TipEstimate
 from soro_trajectory.error_record import ErrorRecord
 
@@ -29,12 +32,30 @@ MOST_POSES = 500  # of actual_path
 RECENT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 ACTUAL_PERIOD = 0.5  # s
 
-# Topic -> (type, where its pose is).
+GOAL = TrackTrajectory.Goal
+# Topic -> (type, where its pose is, what an error against it refers to).
 FEEDBACK = {
-    'tip_pose': (PoseStamped, lambda m: m.pose),
-    'tip_estimate': (TipEstimate, lambda m: m.pose.pose),
-    'emulator/configuration': (Configuration, lambda m: m.tip),
+    'tip_pose': (PoseStamped, lambda m: m.pose, GOAL.MODEL),
+    'tip_estimate': (TipEstimate, lambda m: m.pose.pose, GOAL.MODEL),
+    'emulator/configuration': (Configuration, lambda m: m.tip, GOAL.EMULATED),
 }
+
+
+def topic_of(reference: int, usual: str) -> str:
+    """Return the topic that errors are measured with, where a goal asks for a reference.
+
+    Raises
+    ------
+    InvalidInput
+        It is no reference, or no topic gives it (UNSUPPORTED).
+    """
+    if reference == GOAL.DEFAULT or reference == FEEDBACK[usual][2]:
+        return usual
+    topics = [topic for topic, (_, _, given) in FEEDBACK.items() if given == reference]
+    if not topics:
+        expected = 'DEFAULT (0), MODEL (1) or EMULATED (3): no tracker is listened to yet'
+        raise InvalidInput('reference', reference, expected, Code.UNSUPPORTED)
+    return topics[0]
 
 
 def duration_message(seconds: float) -> Duration:
@@ -108,7 +129,7 @@ class TrackTopics:
     @contextlib.contextmanager
     def positions(self, topic: str) -> Iterator[None]:
         """Listen to a topic of `FEEDBACK` while inside."""
-        kind, pose_of = FEEDBACK[topic]
+        kind, pose_of, _ = FEEDBACK[topic]
 
         def take(message: Any) -> None:
             self._take(message.header.stamp, pose_of(message))

@@ -599,6 +599,35 @@ def test_targets_that_go_on_after_a_stop_move_nothing_until_they_pause(robot, en
     assert bench.stream.phase is not Phase.IDLE
 
 
+@pytest.mark.parametrize('known', [True, False])
+def test_targets_that_carry_the_new_count_of_stops_need_no_pause(robot, known):
+    bench = Bench(robot)
+    bench.stops = 7
+    bench.go_to([0.5e5] * 3)
+    bench.step(5)
+    driver_is_stopped(bench)
+    bench.state = ActuatorState.ACTIVE  # cleared
+    bench.step()
+    era = bench.stream.hear(bench.now, bench.feedback(), 8 if known else 7)
+    if known:
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+        assert bench.stream.phase is Phase.TAKEOVER
+        return
+    with pytest.raises(StreamError, match='send none'):
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+
+
+def test_the_count_of_stops_says_nothing_about_a_release(robot):
+    bench = Bench(robot)
+    bench.stops = 7
+    bench.go_to([0.5e5] * 3)
+    bench.step(5)
+    bench.stream.release()
+    era = bench.stream.hear(bench.now, bench.feedback(), 7)
+    with pytest.raises(StreamError, match='send none'):
+        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+
+
 @pytest.mark.parametrize(
     ('state', 'remedy'),
     [

@@ -82,10 +82,9 @@ class Held:
 def guard(record, begin, most=0.005):
     """Look at the error once, as an action does; return what held the robot."""
     stream = Held()
-    node = SimpleNamespace(table=SimpleNamespace(feedback='tip_pose'))
-    action = SimpleNamespace(_stream=stream, _node=node)
+    action = SimpleNamespace(_stream=stream)
     try:
-        TrackAction._check_error(action, record, most, begin)
+        TrackAction._check_error(action, record, most, begin, 'tip_pose')
     except StreamError as error:
         assert error.code is Code.TRACKING_ERROR and stream.since
         return str(error)

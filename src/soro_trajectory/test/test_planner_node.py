@@ -21,7 +21,8 @@ from std_srvs.srv import Trigger
 
 from soro_mechanics import load_robot
 from soro_msgs.action import TrackTrajectory
-from soro_msgs.msg import ActuatorCommand, ActuatorState
+from soro_msgs.msg import ActuatorCommand, ActuatorState, TipTarget
+from soro_msgs.srv import SolveInverse
 
 ROBOT = 'spatial_cc'
 START = [0.1e5, 0.1e5, 0.1e5]
@@ -48,6 +49,7 @@ class Scene:
         assert ros.start(self.planner)
         make = ros.client.create_publisher
         self.pose_topic = make(PoseStamped, 'target_pose', 1)
+        self.tip_topic = make(TipTarget, 'tip_target', 1)
         self.actuation_topic = make(ActuatorCommand, 'target_actuation', 1)
         self.action = ros.action_client(TrackTrajectory, 'trajectory_planner/track_trajectory')
         wait_until(lambda: self.pose_topic.get_subscription_count())
@@ -85,9 +87,9 @@ class Scene:
 
     def goal(self, **fields):
         goal = TrackTrajectory.Goal(curve='circle', size=0.008, **fields)
-        goal.curve_pose = pose_to_message(self.robot.forward(MIDDLE).tip)
-        goal.curve_pose.orientation.x = goal.curve_pose.orientation.y = 0.0
-        goal.curve_pose.orientation.z, goal.curve_pose.orientation.w = 0.0, 1.0
+        goal.curve_pose.pose = pose_to_message(self.robot.forward(MIDDLE).tip)
+        goal.curve_pose.pose.orientation.x = goal.curve_pose.pose.orientation.y = 0.0
+        goal.curve_pose.pose.orientation.z, goal.curve_pose.pose.orientation.w = 0.0, 1.0
         return goal
 
     def start(self, goal, seen=None):
@@ -128,6 +130,26 @@ def test_target_pose_moves_the_robot_and_it_stays(scene):
     count = len(scene.driver.commands)
     wait_until(lambda: len(scene.driver.commands) > count + 20)
     assert scene.driver.refused == 0
+
+
+def test_tip_target_brings_its_own_task_and_knows_of_stops(one):
+    tip = one.robot.forward(MIDDLE).tip
+    message = TipTarget(source='/test', pose=pose_to_message(tip), task=SolveInverse.Request.POSITION)
+    message.stops = 5
+    one.tip_topic.publish(message)
+    wait_until(lambda: one.target_status()[0] == 'refused: NOT_ACTIVE')
+    message.stops = 0
+    one.tip_topic.publish(message)
+    wait_until(lambda: one.held())
+    away = one.robot.forward(one.driver.value).tip[:3, 3] - tip[:3, 3]
+    wait_until(lambda: np.linalg.norm(away) < 1e-4)
+    message.velocity.linear.x = 0.1
+    one.tip_topic.publish(message)
+    wait_until(lambda: one.target_status()[0] == 'refused: UNSUPPORTED')
+    assert 'tip_target.velocity.linear' in one.target_status()[1]['reason']
+    message.velocity.linear.x, message.task = 0.0, 9
+    one.tip_topic.publish(message)
+    wait_until(lambda: 'tip_target.task' in one.target_status()[1].get('reason', ''))
 
 
 def test_commands_are_as_the_interface_demands(scene):

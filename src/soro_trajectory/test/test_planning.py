@@ -34,7 +34,7 @@ def test_a_file_is_neither_placed_nor_scaled(file):
         curve_of_goal(goal, FRAMES)
     assert caught.value.code is Code.OUT_OF_RANGE
     goal.size = 0.0
-    goal.curve_pose.position.z = 0.1
+    goal.curve_pose.pose.position.z = 0.1
     with pytest.raises(InvalidInput, match='curve_pose'):
         curve_of_goal(goal, FRAMES)
 
@@ -45,7 +45,7 @@ def test_a_path_that_no_duration_can_hold_is_refused(speed):
     tip = robot.forward([0.5e5, 0.2e5, 0.3e5]).tip
     tip[:3, :3] = np.eye(3)
     goal = TrackTrajectory.Goal(curve='line', size=0.004, speed=speed)
-    goal.curve_pose = pose_to_message(tip)
+    goal.curve_pose.pose = pose_to_message(tip)
     limits = PlanningLimits(0.02, 0.004, 0.1, np.full(3, 1e5), (1e-4, 1e-3))
     with pytest.raises(InvalidInput, match='speed') as caught:
         make_plan(robot, goal, FRAMES, limits, np.zeros(6), None, lambda progress: True)

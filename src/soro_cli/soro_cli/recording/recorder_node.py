@@ -23,12 +23,13 @@ from soro_node.diagnostics import Diagnostics, Level
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
 
-from soro_cli.bag_reader import ROBOT_FILE
+from soro_cli.bag_reader import MESSAGES, ROBOT_FILE
 from soro_cli.errors import CliError
 from soro_cli.recording.bag_metadata import qos_entry
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.events_executor import cheap_executor
 from soro_cli.recording.message_definitions import full_definition, message_class
+from soro_msgs.msg import Revision
 
 SHARED = ('/tf', '/tf_static', '/diagnostics', '/rosout', '/clock')
 DEPTH = 2000  # messages the middleware keeps for a busy recorder: 2 s at 1 kHz
@@ -98,6 +99,7 @@ class Recorder(Node):
             self._output(), reserve=round(self.parameters.reserve * MEGABYTE),
             distribution=os.environ.get('ROS_DISTRO', 'rolling'),
         )  # fmt: skip
+        self.bag.add_note(MESSAGES, {'revision': str(Revision.CURRENT)})
         if self.parameters.robot:
             self.add_robot(self.get_namespace(), self.parameters.robot)
         self._diagnostics = Diagnostics(self)

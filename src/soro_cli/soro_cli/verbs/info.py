@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_json({
                 'files': [str(f) for f in bag.files], 'bytes': bag.size, 'finished': bag.finished,
                 'start': bag.start * NANOSECONDS, 'duration': bag.duration, 'messages': bag.count,
-                'undescribed_messages': bag.undescribed, 'notes': notes,
+                'message_revision': bag.revision, 'undescribed_messages': bag.undescribed, 'notes': notes,
                 'robots': [r.namespace for r in bag.robots],
                 'topics': [
                     {'name': t.name, 'type': t.kind, 'messages': t.count, 'hash': t.type_hash}
@@ -53,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             ('topic', 'type', 'messages', '1/s'), rows,
         )  # fmt: skip
         print('robots: ' + (', '.join(bag.namespaces) or 'none'))
+        print(f'messages of soro: revision {bag.revision or "unknown"}')
         for line in notes:
             print(line)
     return 0

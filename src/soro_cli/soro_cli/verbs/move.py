@@ -17,11 +17,8 @@ examples:
   soro move --actuation pair_2=0.5bar
   soro move --rest
 
---pose is a position: any orientation will do. Where the planner wants an orientation too (its
-parameter `task`, which "must be met" of the viewer sets as well) the target is refused;
---position-only sets the parameter to `position` first, and it stays so.
+--pose is a position: any orientation will do.
 """
-POSITION = 'position'  # task of the planner
 REFUSAL = 2.0  # s; diagnostics come at 1 Hz
 
 
@@ -35,10 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--actuation', nargs='+', metavar='VALUE', help='one per actuator, or name=value'
     )
     target.add_argument('--rest', action='store_true', help='all actuators at rest')
-    parser.add_argument(
-        '--position-only', action='store_true',
-        help="with --pose: set the planner's task to position where it is another",
-    )  # fmt: skip
     parser.add_argument(
         '--tolerance', metavar='LENGTH', default='2mm',
         help='with --pose: arrived when the tip is this near (default: %(default)s)',
@@ -74,19 +67,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -> int:
-    from geometry_msgs.msg import PoseStamped
-
     from soro_cli import people_units
     from soro_cli.errors import CliError
     from soro_cli.mechanics_online import OnlineMechanics, pose_message
+    from soro_msgs.msg import TipTarget
 
     position = people_units.position(arguments.pose)
-    _have_position_met(robot, arguments.position_only)
     answer = OnlineMechanics(robot).inverse(position, None, 0, [0.0] * 6, '')
     if answer.error_code != 0:
         raise CliError(f'not moved: {answer.error_message}', answer.error_code)
-    message = pose_message(position, None)
-    message.header.stamp = robot.session.node.get_clock().now().to_msg()
+    node = robot.session.node
+    message = TipTarget(pose=pose_message(position, None).pose, task=0)
+    message.source = node.get_fully_qualified_name()
+    message.header.stamp = node.get_clock().now().to_msg()
 
     def near(watch: Any) -> bool:
         return watch.distance(position) <= tolerance
@@ -94,25 +87,7 @@ def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -
     def left(watch: Any) -> str:
         return f'{people_units.shown(watch.distance(position), "m")} from the target'
 
-    return _send(robot, arguments, PoseStamped, 'target_pose', message, near, left)
-
-
-def _have_position_met(robot: Any, may_set: bool) -> None:
-    """Make sure that the planner meets what is checked here: a position, and no orientation."""
-    from soro_cli.errors import CliError
-    from soro_cli.tables import note
-
-    planner = f'{robot.namespace}/trajectory_planner'
-    task = robot.session.parameter(planner, 'task')
-    if task == POSITION:
-        return
-    if not may_set:
-        raise CliError(
-            f'not moved: the task of {planner} is {task!r}, which wants an orientation too; add '
-            '--position-only, or choose "must be met: position" in the viewer'
-        )
-    robot.session.set_parameter(planner, 'task', POSITION)
-    note(f'the task of {planner} was {task!r} and is {POSITION!r} now')
+    return _send(robot, arguments, TipTarget, 'tip_target', message, near, left)
 
 
 def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[float]) -> int:
@@ -164,6 +139,7 @@ def _send(
         raise CliError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
         raise CliError(f'not moved: {watch.reasons()[0]}', Code.NOT_ACTIVE)
+    message.stops = 0 if watch.state is None else watch.state.stops
     publisher.publish(message)
     start = time.monotonic()
     if arguments.no_wait:

@@ -68,7 +68,7 @@ def _goal(arguments: argparse.Namespace) -> Any:
     centre = people_units.position(arguments.centre)
     plane = people_units.quaternion(arguments.quaternion)
     return TrackTrajectory.Goal(
-        curve=arguments.curve, curve_pose=pose_message(centre, plane).pose,
+        curve=arguments.curve, curve_pose=pose_message(centre, plane),
         size=people_units.number(arguments.size, 'm', '--size'),
         speed=people_units.number(arguments.speed, 'm/s', '--speed'),
         repetitions=arguments.repetitions, plan_only=arguments.plan_only,
