@@ -13,9 +13,8 @@ import time
 from typing import Any
 from uuid import uuid4
 
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalInfo, GoalStatus
 from rclpy.action import ActionClient
-from unique_identifier_msgs.msg import UUID
 
 from soro_cli.errors import CliError
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
@@ -81,7 +80,8 @@ class _Goal:
         self._session, self._client, self._name = session, client, name
         self._goal, self._on_feedback = goal, on_feedback
         # Always the same: a server that had it and could not say so takes it once only.
-        self._id = UUID(uuid=list(uuid4().bytes))
+        self._id = GoalInfo().goal_id
+        self._id.uuid = list(uuid4().bytes)
         self._times_sent, self._last_seen = 0, time.monotonic()
 
     def _send(self) -> Any:

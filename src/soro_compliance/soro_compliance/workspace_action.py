@@ -159,9 +159,7 @@ class WorkspaceAction:
         return proceed
 
 
-def _origin(
-    robot: Robot, goal: Any, wrench: Array, loads: tuple[Load, ...]
-) -> dict[str, Any]:
+def _origin(robot: Robot, goal: Any, wrench: Array, loads: tuple[Load, ...]) -> dict[str, Any]:
     """Return what a file of this goal was computed from."""
     file, grid = robot.description.file, goal.method == AnalyzeWorkspace.Goal.GRID
     try:

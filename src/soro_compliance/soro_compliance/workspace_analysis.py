@@ -181,7 +181,7 @@ def analyze(
     ------
     Cancelled
     """
-    # Compliances need the whole solution, of which a batch keeps the tip; it knows no further loads.
+    # Compliances need the whole solution, of which a batch keeps the tip. It knows no other loads.
     batch = None
     if not (with_compliance or loads):
         batch = robot.engine.batch(wrench, robot.gravity, len(actuations))

@@ -6,6 +6,7 @@ from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from soro_compliance.services import Services
+from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message
@@ -49,3 +50,24 @@ def test_without_branches_the_next_solve_starts_from_the_last_good_one():
     good = services._last
     assert ask(services, np.zeros(3), 1e4).error_code == Code.UNSTABLE
     assert services._last is good
+
+
+def test_frequencies_come_when_they_are_asked_for_and_a_model_has_masses():
+    robot, services = services_of('stiff_flop')
+    actuation = [0.4e5, 0.1e5, 0.0]
+    request = ComputeCompliance.Request(
+        actuation=actuation, model='network', natural_frequencies=True
+    )
+    answer = services.compute_compliance(request, ComputeCompliance.Response())
+    assert (answer.error_code, answer.error_message) == (0, '')
+    network = robot.with_model('network')
+    expected = network.natural_frequencies(network.forward(actuation))
+    found = list(answer.configuration.natural_frequencies)
+    assert found == pytest.approx(expected, rel=1e-9) and found[0] > 0.1
+    request.natural_frequencies = False
+    answer = services.compute_compliance(request, ComputeCompliance.Response())
+    assert not answer.configuration.natural_frequencies
+    request = ComputeCompliance.Request(actuation=actuation, natural_frequencies=True)
+    with pytest.raises(InvalidInput, match='natural_frequencies') as refused:
+        services.compute_compliance(request, ComputeCompliance.Response())
+    assert refused.value.code is Code.UNSUPPORTED

@@ -19,7 +19,7 @@ from soro_mechanics.status import Code
 
 from soro_driver.not_allowed import NotAllowed
 
-COUNTS = 2**32 - 1  # of ActuatorState.stops, from 1 on: zero in a command means that it is not said
+COUNTS = 2**32 - 1  # of ActuatorState.stops, from 1 on: zero says nothing
 UNKNOWN = ''  # sender of a press, where the middleware does not name it
 
 

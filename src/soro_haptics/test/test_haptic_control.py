@@ -385,7 +385,8 @@ def test_the_turn_that_nothing_senses_is_said_to_be_unknown(plant):
     bench = Bench(plant).armed()
     bench.tick()
     sensing = bench.control.haptics.loop.law.sensing
-    message = estimate_message(sensing, 5, frames_for('/arm', 'arm/'), Time())
+    message = estimate_message(sensing, 5, ['flex_2'], frames_for('/arm', 'arm/'), Time())
+    assert message.ignored_sensors == ['flex_2']
     for values in (message.pose.covariance, message.wrench_covariance):
         turn = np.reshape(values, (6, 6))[3:, 3:]
         largest, axis = (a[..., -1] for a in np.linalg.eigh(turn))

@@ -236,7 +236,11 @@ def status_to_message(status: SolverStatus) -> SolverStatusMessage:
 
 
 def configuration_to_message(
-    q: Configuration, robot: HasActuators, frame_id: str, stamp: Time, origin: int,
+    q: Configuration,
+    robot: HasActuators,
+    frame_id: str,
+    stamp: Time,
+    origin: int,
     frequencies: Sequence[float] = (),
 ) -> ConfigurationMessage:
     """Return the message of a configuration.
@@ -261,8 +265,8 @@ def configuration_to_message(
     message = ConfigurationMessage(
         origin=origin, model=q.model, actuator_name=[a.name for a in robot.actuators],
         actuation=q.actuation.tolist(), wrench=wrench_to_message(q.wrench),
-        loads=loads_to_messages(q.loads), gravity=_vector(q.gravity), tip=pose_to_message(q.tip), body_name=list(q.bodies),
-        body_pose=[pose_to_message(p) for p in q.bodies.values()],
+        loads=loads_to_messages(q.loads), gravity=_vector(q.gravity), tip=pose_to_message(q.tip),
+        body_name=list(q.bodies), body_pose=[pose_to_message(p) for p in q.bodies.values()],
         tip_velocity=Twist(linear=UNKNOWN_VELOCITY[0], angular=UNKNOWN_VELOCITY[1]),
         natural_frequencies=frequencies, status=status_to_message(q.status),
     )  # fmt: skip

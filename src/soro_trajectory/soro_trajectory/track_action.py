@@ -218,8 +218,7 @@ class TrackAction:
             self._stream.hold(time.monotonic())
             raise StreamError(
                 Code.TRACKING_ERROR,
-                f'no {topic} of this motion for {silence:.1f} s: the error is '
-                'unknown; holding',
+                f'no {topic} of this motion for {silence:.1f} s: the error is unknown; holding',
             )
         if most > 0.0 and sample is not None and sample.error > most:
             self._stream.hold(time.monotonic())

@@ -49,7 +49,9 @@ def test_every_goal_ends(scene):
     action = scene.action_client(TrackTrajectory, 'trajectory_planner/track_trajectory')
     assert action.wait_for_server(LONGEST)
     flat = Pose(position=scene.pose.position)
-    curve = TrackTrajectory.Goal(curve='circle', size=0.003, curve_pose=PoseStamped(pose=flat), spacing=1e-3)
+    curve = TrackTrajectory.Goal(
+        curve='circle', size=0.003, curve_pose=PoseStamped(pose=flat), spacing=1e-3
+    )
     path = TrackTrajectory.Goal(
         path=Path(poses=[PoseStamped(pose=scene.pose), PoseStamped(pose=scene.pose)])
     )

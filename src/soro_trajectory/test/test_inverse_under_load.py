@@ -107,7 +107,9 @@ def test_every_point_of_a_path_has_the_wrench_of_its_own_tip(robot):
     wrench_at = wrench_in('tip', 0, 0, -0.2, 0, 0, 0)
     centre = loaded(robot, [0.3e5] * 3, wrench_at)
     centre[:3, :3] = np.eye(3)
-    goal = TrackTrajectory.Goal(curve='circle', size=0.004, curve_pose=PoseStamped(pose=pose_to_message(centre)))
+    goal = TrackTrajectory.Goal(
+        curve='circle', size=0.004, curve_pose=PoseStamped(pose=pose_to_message(centre))
+    )
     limits = PlanningLimits(0.02, 0.003, 0.1, np.full(3, 1e5), TOLERANCES)
     plan = make_plan(robot, goal, FRAMES, limits, wrench_at, None, lambda progress: True)
     assert plan.code is Code.NONE, plan.message

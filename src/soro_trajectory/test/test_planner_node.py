@@ -134,7 +134,8 @@ def test_target_pose_moves_the_robot_and_it_stays(scene):
 
 def test_tip_target_brings_its_own_task_and_knows_of_stops(one):
     tip = one.robot.forward(MIDDLE).tip
-    message = TipTarget(source='/test', pose=pose_to_message(tip), task=SolveInverse.Request.POSITION)
+    position = SolveInverse.Request.POSITION
+    message = TipTarget(source='/test', pose=pose_to_message(tip), task=position)
     message.stops = 5
     one.tip_topic.publish(message)
     wait_until(lambda: one.target_status()[0] == 'refused: NOT_ACTIVE')

@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
             print_json({
                 'files': [str(f) for f in bag.files], 'bytes': bag.size, 'finished': bag.finished,
                 'start': bag.start * NANOSECONDS, 'duration': bag.duration, 'messages': bag.count,
-                'message_revision': bag.revision, 'undescribed_messages': bag.undescribed, 'notes': notes,
+                'message_revision': bag.revision, 'undescribed_messages': bag.undescribed,
+                'notes': notes,
                 'robots': [r.namespace for r in bag.robots],
                 'topics': [
                     {'name': t.name, 'type': t.kind, 'messages': t.count, 'hash': t.type_hash}
