@@ -284,8 +284,8 @@ class CommandInlet(Law):
         present = self.stops()
         if stops and present is not None and stops != present:
             raise NotAllowed(
-                f'sent before a stop: it carries stops {stops}, actuator_state says {present}; look '
-                'why, and send what is right now'
+                f'sent before a stop: it carries stops {stops}, actuator_state says {present}; '
+                'look why, and send what is right now'
             )
         return bool(stops) and present is not None
 

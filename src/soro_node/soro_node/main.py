@@ -212,7 +212,7 @@ def run(
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         code = _run_node(factory, signals, safety) or safety.exit_code
     except StopRequested:
-        code = 0
+        code = safety.exit_code
     except SoroError as error:
         print(f'error: {error}', file=sys.stderr)
         code = 1

@@ -166,7 +166,7 @@ def test_a_configuration_survives_the_wire(robot, bent):
         bent, robot, 'arm/base_link', stamp, Configuration.FROM_MEASUREMENT
     )
     back = deserialize_message(serialize_message(message), Configuration)
-    assert back == message
+    assert repr(back) == repr(message)  # what is not known is NaN, equal to nothing
     assert (back.header.frame_id, back.header.stamp) == ('arm/base_link', stamp)
     assert c.pose_from_message(back.tip) == pytest.approx(bent.tip, abs=1e-12)
     for k, backbone in enumerate(back.backbones):

@@ -620,6 +620,7 @@ def test_targets_that_carry_the_new_count_of_stops_need_no_pause(robot, known):
 def test_the_count_of_stops_says_nothing_about_a_release(robot):
     bench = Bench(robot)
     bench.stops = 7
+    bench.stream.hear(bench.now, bench.feedback(), 7)
     bench.go_to([0.5e5] * 3)
     bench.step(5)
     bench.stream.release()
