@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
-import os
-from pathlib import Path
 import time
 from typing import Any, NoReturn
 
@@ -21,7 +19,6 @@ from soro_mechanics.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.status import Code
 from soro_node.diagnostics import Diagnostics, Level
-from soro_node.estop_input import EstopInput, UNKNOWN
 from soro_node.inbox import Inbox
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ending
@@ -31,7 +28,6 @@ from soro_node.parameters import ParameterTable
 from soro_node.parent_death import launcher_lives
 from soro_node.qos import COMMANDS
 from soro_node.robot_binding import read_description
-from soro_node.user_data import user_data_folder
 from std_srvs.srv import Trigger
 
 from soro_driver import devices
@@ -42,6 +38,7 @@ from soro_driver.device import Device, DeviceError, DeviceState
 from soro_driver.driver_messages import flex_message, stamp_nanoseconds, state_message
 from soro_driver.driver_parameters import PARAMETERS
 from soro_driver.driver_report import left_unsafe, LOST, report, Status
+from soro_driver.emergency_stop import EmergencyStop, latch_file
 from soro_driver.endpoint import derive, Endpoint
 from soro_driver.latches import Latches
 from soro_driver.law import CommandInlet, Law
@@ -86,10 +83,10 @@ class DriverNode(GuardedLifecycleNode):
         self._left: ControlLoop | None = None  # by a clean-up or an end
         self._unsafe: set[str] = set()  # devices, of all its loops
         self._ended = False
-        self._latches = Latches(self._latch_file())
-        self._note_latches()
-        if self._latches.estop:
-            self.get_logger().error('emergency stop of before the start: it is still latched')
+        values = self._table.values()
+        self._latches = Latches(latch_file(
+            self.get_namespace(), values['robot'], values['use_emulator'], self.node_name
+        ))  # fmt: skip
         self._wanted = False  # active by a person's or the launch's will; it may have fallen
         self._failure: BaseException | None = None
         self.refusal: SoroError | None = None  # of the last configuration or activation
@@ -102,7 +99,7 @@ class DriverNode(GuardedLifecycleNode):
         self._commands = Inbox(self)
         self._looked = math.inf
         self.listen_to_commands()
-        self._estop = EstopInput(self, self._on_estop)
+        self.emergency_stop = EmergencyStop(self, self._latches, self._stop_at_once)
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -295,7 +292,7 @@ class DriverNode(GuardedLifecycleNode):
         """
         self.create_service(Trigger, 'driver/stop', self._on_stop)
         self.create_service(Trigger, 'driver/clear_fault', self._on_clear_fault)
-        self.create_service(Trigger, 'driver/release_estop', self._on_release_estop)
+        self.create_service(Trigger, 'driver/release_estop', self.emergency_stop.release)
 
     def statuses(self, loop: ControlLoop) -> list[Status]:
         """Return what the diagnostics say about a running loop."""
@@ -322,50 +319,9 @@ class DriverNode(GuardedLifecycleNode):
                 # Counted in the diagnostics; the log must not fill up at the rate of a stream.
                 self.get_logger().warning(f'command refused: {error}', throttle_duration_sec=2.0)
 
-    def _on_estop(self, pressed: bool, sender: str) -> None:
-        if pressed:
-            new = self._latches.press(sender)
-            if self._loop is not None:
-                self._loop.estop()
-        else:
-            new = self._latches.let_go(sender)
-        if new:  # to the disk after the outputs
-            self._save_latches()
-
-    def _on_release_estop(
-        self, request: Trigger.Request, response: Trigger.Response
-    ) -> Trigger.Response:
-        """End presses whose senders have gone; what a publisher still latches presses again."""
-        try:
-            unnamed = UNKNOWN in self._latches.pressed_by()
-            self._latches.forget(self._estop.alive())
-        except SoroError as error:
-            response.success, response.message = False, str(error)
-            return response
-        if unnamed:
-            self._estop.listen_anew()
-        self._save_latches()
-        response.success = True
-        latched = self._latches.estop
-        response.message = 'released: call driver/clear_fault' if latched else 'not pressed'
-        return response
-
-    def _save_latches(self) -> None:
-        self._latches.save()
-        self._note_latches()
-
-    def _note_latches(self) -> None:
-        if self._latches.note:
-            self.get_logger().error(self._latches.note)
-
-    def _latch_file(self) -> Path:
-        """Return where a latched emergency stop outlives this process."""
-        values = self._table.values()
-        folder = user_data_folder(
-            self.get_namespace(), Path(values['robot']).stem, values['use_emulator']
-        )
-        domain = os.environ.get('ROS_DOMAIN_ID', '0')  # another one is another robot
-        return folder / f'{self.node_name}_estop_{domain}.json'
+    def _stop_at_once(self) -> None:
+        if self._loop is not None:
+            self._loop.estop()
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._loop is None:
@@ -393,7 +349,7 @@ class DriverNode(GuardedLifecycleNode):
         if self._loop is None:
             return self._clear_unconfigured(response)
         error = self._asked('clear_fault', lambda loop: loop.clear())
-        self._note_latches()
+        self.emergency_stop.note()
         if error is not None:
             response.success, response.message = False, str(error)
             return response

@@ -47,7 +47,9 @@ def test_so_does_one_lost_at_rest(bench, robot):
 
 
 def lost_then_told_to_end(robot):
-    robot.wait_for(lambda: 'model' in robot.values('device'), 10.0, 'what the driver is connected to')
+    robot.wait_for(
+        lambda: 'model' in robot.values('device'), 10.0, 'what the driver is connected to'
+    )
     name = [robot.values('device')[key] for key in ('model', 'serial')]
     robot.hit('emulator', signal.SIGKILL)
     robot.wait_state(DeviceState.UNCONFIGURED, 10.0)

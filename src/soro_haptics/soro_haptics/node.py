@@ -108,7 +108,7 @@ class HapticRenderer(DriverNode):
             super().offer_services()
         else:  # driver/clear_fault is the driver's: it does not reach what is latched here
             self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
-            self.create_service(Trigger, '~/release_estop', self._on_release_estop)
+            self.create_service(Trigger, '~/release_estop', self.emergency_stop.release)
         self.create_service(SetVirtualEnvironment, '~/set_environment', self._on_set_environment)
         # Building a model takes half a second, in which the executor must hear a stop.
         self._lane = Lane(self, 'reload')
