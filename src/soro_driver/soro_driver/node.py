@@ -307,7 +307,7 @@ class DriverNode(GuardedLifecycleNode):
         """Submit the commands that have come since the last tick (in the thread of the loop)."""
         inlet, now = self._inlet, time.monotonic()
         since, self._looked = now - self._looked, now
-        for message, age in self._commands.all_aged(COMMAND_TOPIC):
+        for message, age in self._commands.newest_of_each(COMMAND_TOPIC):
             if inlet is None:
                 continue
             try:

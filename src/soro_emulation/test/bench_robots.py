@@ -15,7 +15,6 @@ from fault_counts import ZEROS
 import numpy as np
 from robot_processes import BAR, BENCH, NAMES, RobotProcesses
 from soro_driver.device import DeviceState
-from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file import read_robot_file
 import valve_robot
 from valve_robot import quick_file, ValveRobot
@@ -70,8 +69,7 @@ class Bench:
     @property
     def pause(self) -> float:
         """How long a source that a person has stopped must be silent to begin again [s]."""
-        settings = read_driver_settings(read_robot_file(self.robot.robot))
-        return 1.2 * settings.command_timeout
+        return self.robot.pause
 
     def rearmed(self, since: float) -> list[dict]:
         """Return what the device's log has of a device that began to move after a time."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import subprocess
 import sys
@@ -35,8 +35,10 @@ RELEASES = """
 pub = node.create_publisher(Bool, 'estop', 1)
 matched(pub)
 print('on', flush=True)
+sys.stdin.readline()
 while True:
     pub.publish(Bool(data=False))
+    time.sleep({pause})
 """
 COMMANDS = """
 from soro_msgs.msg import ActuatorCommand
@@ -44,9 +46,12 @@ pub = node.create_publisher(ActuatorCommand, 'actuator_command', 1)
 message = ActuatorCommand(source='/flood', name={names!r}, quantity={quantity!r}, value={values!r})
 matched(pub)
 print('on', flush=True)
+sys.stdin.readline()
 while True:
     message.header.stamp = node.get_clock().now().to_msg()
     pub.publish(message)
+    if {pause}:
+        time.sleep({pause})
 """
 QUALITIES = {
     'latched': 'QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)',
@@ -89,10 +94,13 @@ def button(namespace: str, quality: str = 'latched') -> Iterator[Button]:
 
 
 @contextmanager
-def flood(namespace: str, number: int, code: str, **values: object) -> Iterator[None]:
-    """Run some processes that publish as fast as they can.
+def flood(
+    namespace: str, number: int, code: str, **values: object
+) -> Iterator[Callable[[], None]]:
+    """Run some processes that publish without an end, every `pause` [s] at most.
 
-    They are nice to the test that sends beside them: what it asks of is the driver.
+    They begin when what is returned is called: until then whoever sends beside them is not held
+    up. They are nice to it, too: what the test asks of is the driver.
     """
     made = []
     try:
@@ -101,13 +109,18 @@ def flood(namespace: str, number: int, code: str, **values: object) -> Iterator[
             made.append(
                 subprocess.Popen(
                     ['nice', '-n', '5', sys.executable, '-c', text],
-                    stdout=subprocess.PIPE,
-                    text=True,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                 )
-            )
+            )  # fmt: skip
         for process in made:
             assert process.stdout.readline() == 'on\n'
-        yield
+
+        def begin() -> None:
+            for process in made:
+                process.stdin.write('go\n')
+                process.stdin.flush()
+
+        yield begin
     finally:
         for process in made:
             process.kill()

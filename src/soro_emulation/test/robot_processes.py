@@ -24,7 +24,9 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_driver.device import DeviceState, Fault
+from soro_driver.settings import read_driver_settings
 from soro_emulation.event_log import read_events
+from soro_mechanics.robot_file import read_robot_file
 from soro_node.process_table import ProcessTable
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
@@ -36,7 +38,6 @@ BAR = 1e5
 BENCH = Path(__file__).with_name('bench.yaml')
 NAMES = ('left', 'middle', 'right')
 STREAM_PERIOD = 0.02  # s
-PAUSE = 0.6  # s, more than the command timeout of every bench
 ACTIVATE, DEACTIVATE, CLEANUP, CONFIGURE = 3, 4, 2, 1
 _numbers = itertools.count()
 
@@ -447,6 +448,11 @@ class RobotProcesses:
 
         self.wait_for(heard, 30.0, 'a fault topic that is heard')
 
+    @property
+    def pause(self) -> float:
+        """How long a source that a person has stopped must be silent to begin again [s]."""
+        return 1.2 * read_driver_settings(read_robot_file(self.robot)).command_timeout
+
     def recover(self) -> None:
         """Repair everything, and bring the robot back to ACTIVE at rest, as a person would."""
         self.target = None
@@ -471,7 +477,7 @@ class RobotProcesses:
             self.wait_for(lambda: self.clear().success, 30.0, 'faults cleared')
             if self.lifecycle() == 'inactive':
                 self.wait_for(lambda: self.transition(ACTIVATE), 30.0, 'activated')
-            self.spin(PAUSE)  # whoever sent until then is heard after a pause only
+            self.spin(self.pause)  # whoever sent until then is heard after one only
         self.wait_state(DeviceState.ACTIVE)
         self.first_error = None
         self.hits.clear()

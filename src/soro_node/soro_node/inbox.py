@@ -17,6 +17,7 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 
 
 class Gate(CallbackGroup):
@@ -82,12 +83,17 @@ class Inbox:
 
     def all(self, topic: str) -> list[Any]:
         """Return the messages since the last call, as many as the history holds."""
-        return [message for message, _ in self.all_aged(topic)]
-
-    def all_aged(self, topic: str) -> list[tuple[Any, float]]:
-        """Return what `all` does, each with its age [s], see `take_all`."""
         subscription = self._subscriptions.get(topic)
-        return [] if subscription is None else take_all(subscription)
+        return [] if subscription is None else [m for m, _ in take_all(subscription)]
+
+    def newest_of_each(self, topic: str) -> list[tuple[Any, float]]:
+        """Return the newest message of every publisher since the last call, with its age [s].
+
+        A flood of one publisher costs the reader little, and hides nobody else's message. Where
+        the middleware names no publishers (Jazzy) every message that waits is returned.
+        """
+        subscription = self._subscriptions.get(topic)
+        return [] if subscription is None else take_newest_of_each(subscription)
 
 
 def take_all(subscription: Any) -> list[tuple[Any, float]]:
@@ -100,20 +106,44 @@ def take_all(subscription: Any) -> list[tuple[Any, float]]:
     """
     found: list[tuple[Any, float]] = []
     for message, information in take_waiting(subscription, subscription.qos_profile.depth):
-        received = information.get('received_timestamp', 0)
-        age = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0
-        found.append((message, max(0.0, age)))  # a clock that was set back makes nothing new
+        found.append((message, _age(information)))
     return found
 
 
-def take_waiting(subscription: Any, most: int) -> Iterator[tuple[Any, dict[str, Any]]]:
+def take_newest_of_each(subscription: Any) -> list[tuple[Any, float]]:
+    """Take the messages that wait; return the newest of every publisher, oldest first, and ages.
+
+    Only these are unpacked, which is most of the work.
+    """
+    newest: dict[Any, tuple[bytes, float]] = {}
+    waiting = take_waiting(subscription, subscription.qos_profile.depth, packed=True)
+    for number, (data, information) in enumerate(waiting):
+        identity = information.get('publisher_gid')
+        sender = bytes(identity['data']) if identity else number
+        newest.pop(sender, None)  # to the end of the row
+        newest[sender] = data, _age(information)
+    kind = subscription.msg_type
+    return [(deserialize_message(data, kind), age) for data, age in newest.values()]
+
+
+def _age(information: dict[str, Any]) -> float:
+    """Return since when a message is in this process [s]."""
+    received = information.get('received_timestamp', 0)
+    age = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0
+    return max(0.0, age)  # a clock that was set back makes nothing new
+
+
+def take_waiting(
+    subscription: Any, most: int, packed: bool = False
+) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Take the messages that wait in a subscription, oldest first, each with its information.
 
-    No more than `most`, so that a flood of messages cannot keep the caller here.
+    No more than `most`, so that a flood of messages cannot keep the caller here. As bytes where
+    they are to stay `packed`.
     """
     with subscription.handle:
         for _ in range(most):
-            taken = subscription.handle.take_message(subscription.msg_type, False)
+            taken = subscription.handle.take_message(subscription.msg_type, packed)
             if taken is None:
                 return
             yield taken

@@ -16,13 +16,14 @@ NEWEST = QoSProfile(depth=1)
 # What holds until it is replaced: who comes late gets it as well.
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Commands to a driver, which fetches them in every tick: whoever floods the topic must not push
-# the command of another source out before it was read.
-COMMANDS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+# the command of another source out before it was read (a Python program sends 500 in 10 ms).
+COMMANDS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 SENT_ONCE = 'sent once, perhaps: heard reliably, and best effort where nothing better is offered'
 # Why a subscription of a node demands more than best effort or volatile, by its topic.
 STRICTER = {
     'target_pose': SENT_ONCE,
+    'tip_target': SENT_ONCE,
     'target_actuation': SENT_ONCE,
     'estop': 'a press that is lost is not made safe; who comes late must hear that one is held',
     'emulator/inject_fault': 'sent once, by a test that would pass if it were lost',

@@ -1,0 +1,54 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A flood of one publisher hides nobody else's message, and is not unpacked."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from soro_node.inbox import Inbox
+from soro_node.qos import COMMANDS
+from soro_node.testing import RosSession, wait_until
+
+from soro_msgs.msg import ActuatorCommand
+
+FLOOD = 400  # less than the history holds
+
+
+def test_the_newest_of_every_publisher_is_read_once():
+    with RosSession() as ros:
+        inbox = Inbox(ros.client)
+        ros.do(ros.client, inbox.open, ActuatorCommand, 'command', COMMANDS)
+        best = QoSProfile(depth=FLOOD, reliability=ReliabilityPolicy.RELIABLE)
+        quiet, loud = (
+            ros.do(ros.client, ros.client.create_publisher, ActuatorCommand, 'command', best)
+            for _ in range(2)
+        )
+        wait_until(lambda: quiet.get_subscription_count() and loud.get_subscription_count())
+        read: list = []
+
+        def newest():
+            read.extend(inbox.newest_of_each('command'))
+            return [m for m, _ in read]
+
+        for publisher, source in ((quiet, 'quiet'), (loud, 'loud')):  # they know each other
+            wait_until(
+                lambda p=publisher, s=source: (
+                    p.publish(ActuatorCommand(source=s)) or s in {m.source for m in newest()}
+                )
+            )
+        time.sleep(0.2)  # what is under way arrives
+        inbox.newest_of_each('command')
+        sent = time.monotonic()
+        quiet.publish(ActuatorCommand(source='quiet', value=[1.0]))
+        for i in range(FLOOD):
+            loud.publish(ActuatorCommand(source='loud', value=[float(i)]))
+        read.clear()
+        wait_until(lambda: {m.source for m in newest()} == {'quiet', 'loud'})
+        (only,) = [m for m in newest() if m.source == 'quiet']
+        assert list(only.value) == [1.0]
+        wait_until(lambda: [m for m in newest() if m.source == 'loud'][-1].value[0] == FLOOD - 1)
+        assert len(read) < FLOOD / 4  # the newest each time it was asked
+        assert all(0.0 <= age <= time.monotonic() - sent for _, age in read)
+        assert inbox.newest_of_each('command') == []
