@@ -82,22 +82,22 @@ class _Goal:
         # Always the same: a server that had it and could not say so takes it once only.
         self._id = GoalInfo().goal_id
         self._id.uuid = list(uuid4().bytes)
-        self._times_sent, self._last_seen = 0, time.monotonic()
+        self._sent: list[Any] = []
+        self._last_seen = time.monotonic()
 
     def _send(self) -> Any:
-        self._times_sent += 1
         return self._client.send_goal_async(
             self._goal, lambda message: self._on_feedback(message.feedback), self._id
         )
 
     def accepted(self) -> Any:
         """Wait for the answer and return the goal's handle."""
-        sent = self._session.answered(self._send, ANSWER)
+        sent = self._session.answered(self._send, ANSWER, futures=self._sent)
         if sent is None:
             raise CliError(f'{self._name} did not answer the goal', TIMED_OUT)
         handle = sent.result()
         # Refused because it is known already, or for good: then its result is unknown.
-        if not handle.accepted and self._times_sent == 1:
+        if not handle.accepted and len(self._sent) == 1:
             raise CliError(_refused(self._name))
         return handle
 

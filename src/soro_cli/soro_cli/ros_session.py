@@ -19,6 +19,7 @@ from soro_node.middleware import set_middleware
 from soro_node.single_executor import SingleExecutor
 
 from soro_cli.errors import CliError
+from soro_cli.signal_handlers import interrupts_held_back
 
 SOLVER = 'kinematics_solver'
 DISCOVERY = 5.0  # s; on one machine every node is found within half a second, unless it is busy
@@ -57,14 +58,20 @@ class RosSession(AbstractContextManager['RosSession']):
         rclpy.try_shutdown(context=self._context)
 
     def spin_until(self, done: Callable[[], bool], timeout: float) -> bool:
-        """Spin until a condition holds; whether it did within the time [s]."""
+        """Spin until a condition holds; whether it did within the time [s].
+
+        KeyboardInterrupt comes between two turns of the executor.
+        """
         end = time.monotonic() + timeout
-        while not done():
-            left = end - time.monotonic()
-            if left <= 0.0:
-                return False
-            self._executor.spin_once(timeout_sec=min(SLICE, left))
-        return True
+        with interrupts_held_back() as interrupts:
+            while not (found := done()) and not interrupts:
+                left = end - time.monotonic()
+                if left <= 0.0:
+                    break
+                self._executor.spin_once(timeout_sec=min(SLICE, left))
+        if interrupts:
+            raise KeyboardInterrupt
+        return found
 
     def running_robots(self, wanted: str = '') -> list[str]:
         """Return the namespaces in which a kinematics solver lives, sorted.
@@ -111,7 +118,7 @@ class RosSession(AbstractContextManager['RosSession']):
                     f'nodes come and go since {LONGEST:g} s, so that which robots run is not '
                     'certain; name one with --namespace', TIMED_OUT,
                 )  # fmt: skip
-            self._executor.spin_once(timeout_sec=SLICE)
+            self.spin_until(lambda: False, SLICE)
         return sorted(found)
 
     def offering(self, service: str) -> set[str]:
@@ -138,7 +145,7 @@ class RosSession(AbstractContextManager['RosSession']):
                 break
             if found and not wanted and time.monotonic() - last_change > pause:
                 break
-            self._executor.spin_once(timeout_sec=SLICE)
+            self.spin_until(lambda: False, SLICE)
         return sorted(found)
 
     def serves(self, kind: Any, name: str) -> bool:
@@ -159,14 +166,18 @@ class RosSession(AbstractContextManager['RosSession']):
         timeout: float,
         again: bool = True,
         alive: Callable[[], bool] = lambda: True,
+        futures: list[Any] | None = None,
     ) -> Any:
         """Send a request and return its answered future; None where no answer comes in time.
 
         A server that has not discovered the new client yet never sees its first request (seen on a
         busy computer: 1 in 4), so that it is sent again, ever more rarely; False for `again` where
-        its second arrival could do harm. Ends early when the server is not `alive`.
+        its second arrival could do harm. Ends early when the server is not `alive`. `futures` are
+        those of what was sent before an interruption, and are added to.
         """
-        futures = [send()]
+        futures = [] if futures is None else futures
+        if not futures:
+            futures.append(send())
         end, pause = time.monotonic() + timeout, AGAIN
 
         def done() -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 import signal
+import threading
 from typing import Any
 
 
@@ -19,3 +20,19 @@ def handled(numbers: Iterable[int], handler: Callable[..., Any]) -> Iterator[Non
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[list[int]]:
+    """Collect the signals that would raise KeyboardInterrupt, in what must not be cut anywhere.
+
+    An executor of rclpy that is cut in the middle of a callback never executes another one of the
+    same group: no answer is heard any more.
+    """
+    come: list[int] = []
+    numbers: list[int] = []
+    if threading.current_thread() is threading.main_thread():
+        every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        numbers = [n for n in every if signal.getsignal(n) is signal.default_int_handler]
+    with handled(numbers, lambda number, frame: come.append(number)):
+        yield come

@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+
 import pytest
 from rclpy.node import Node
 from soro_cli.errors import CliError
@@ -31,3 +35,21 @@ def test_a_parameter_of_any_type_is_read_as_text(monkeypatch):
             assert session.parameter('/left/device', 'robot') == 'spatial_cc'
             with pytest.raises(CliError, match='/left/device'):
                 session.set_parameter('/left/device', 'rate', 'fast')
+
+
+def test_an_interrupt_cuts_no_callback_and_the_session_goes_on_hearing():
+    with Session() as session:
+        whole = []
+
+        def callback():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)  # the interpreter sees the signal here
+            whole.append(True)
+
+        timer = session.node.create_timer(0.001, callback)
+        for count in (1, 2, 3):
+            with pytest.raises(KeyboardInterrupt):
+                session.spin_until(lambda: False, 5.0)
+            assert len(whole) == count
+        session.node.destroy_timer(timer)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
