@@ -186,6 +186,7 @@ def test_a_tracked_circle_reports_its_error(scene):
     assert duration > 2.0 * np.pi * 0.008 / 0.05
     # How large the error is depends on how the machine schedules; test_error_record has numbers.
     # Nothing here is farther from the path than its own diameter.
+    assert result.error_reference == TrackTrajectory.Goal.MODEL
     assert 0.0 < result.mean_error <= result.rms_error <= result.peak_error < 0.017
     assert result.relative_error == pytest.approx(result.mean_error / extent(scene), rel=1e-9)
     phases = [f.phase for f in seen]
@@ -208,7 +209,7 @@ def test_plan_only_moves_nothing(scene):
     assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
     assert len(result.plan.points) > 40
     assert scene.driver.commands == []
-    assert np.isnan(result.mean_error)
+    assert np.isnan(result.mean_error) and result.error_reference == 0
 
 
 def test_unreachable_points_are_named_and_nothing_moves(one):

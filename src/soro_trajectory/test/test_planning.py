@@ -8,12 +8,14 @@ from soro_mechanics.errors import InvalidInput
 from soro_mechanics.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.frames import Frames
-from soro_trajectory.planning import curve_of_goal, make_plan, PlanningLimits
+from soro_trajectory.planning import check_goal, curve_of_goal, make_plan, PlanningLimits
+from soro_trajectory.track_topics import FEEDBACK, topic_of
 
 from soro_mechanics import load_robot
 from soro_msgs.action import TrackTrajectory
 
 FRAMES = Frames('arm/')
+GOAL = TrackTrajectory.Goal
 
 
 @pytest.fixture
@@ -50,3 +52,34 @@ def test_a_path_that_no_duration_can_hold_is_refused(speed):
     with pytest.raises(InvalidInput, match='speed') as caught:
         make_plan(robot, goal, FRAMES, limits, np.zeros(6), None, lambda progress: True)
     assert caught.value.code is Code.OUT_OF_RANGE
+
+
+def test_a_curve_is_placed_in_the_frame_of_its_pose_or_refused():
+    goal = TrackTrajectory.Goal(curve='circle', size=0.004)
+    for frame in ('', 'arm/base_link'):
+        goal.curve_pose.header.frame_id = frame
+        assert curve_of_goal(goal, FRAMES).closed
+    goal.curve_pose.header.frame_id = 'arm/tip'
+    with pytest.raises(InvalidInput, match='curve_pose.header.frame_id') as caught:
+        curve_of_goal(goal, FRAMES)
+    assert caught.value.code is Code.UNKNOWN_FRAME
+
+
+@pytest.mark.parametrize('control', [GOAL.FEEDBACK, 7])
+def test_control_that_there_is_not_is_refused(control):
+    check_goal(GOAL(control=GOAL.FEEDFORWARD))
+    with pytest.raises(InvalidInput, match='control') as caught:
+        check_goal(GOAL(control=control))
+    assert caught.value.code is Code.UNSUPPORTED
+
+
+def test_a_reference_chooses_the_topic_that_errors_are_measured_with():
+    for usual in FEEDBACK:
+        assert topic_of(GOAL.DEFAULT, usual) == usual
+    assert topic_of(GOAL.MODEL, 'tip_estimate') == 'tip_estimate'
+    assert topic_of(GOAL.MODEL, 'emulator/configuration') == 'tip_pose'
+    assert topic_of(GOAL.EMULATED, 'tip_pose') == 'emulator/configuration'
+    for reference in (GOAL.MEASURED, 9):
+        with pytest.raises(InvalidInput, match='no tracker') as caught:
+            topic_of(reference, 'tip_pose')
+        assert caught.value.code is Code.UNSUPPORTED

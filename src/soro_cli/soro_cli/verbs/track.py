@@ -19,6 +19,11 @@ Ctrl-C, SIGTERM or a closed terminal cancel the motion; the robot holds where it
 """
 CURVES = ('line', 'circle', 'star', 'spiral', 'square', 'cardioid')
 PHASES = ('planning', 'approaching', 'tracking')
+# What errors refer to: constants of TrackTrajectory.
+REFERENCES = {
+    1: "the model's tip at the measured actuation", 2: "a tracker's tip",
+    3: "the emulated robot's own tip",
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +86,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
 
+    against = result.error_reference
     seconds = result.duration.sec + result.duration.nanosec * 1e-9
     errors = {name: float(getattr(result, f'{name}_error')) for name in ('mean', 'rms', 'peak')}
     if arguments.json:
@@ -88,6 +94,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
             'error_code': result.error_code, 'error_message': result.error_message,
             'points': len(result.sampled_path.poses), 'failed_points': list(result.failed_points),
             'duration': seconds, 'relative_error': result.relative_error,
+            'error_reference': against,
             **{f'{name}_error': value for name, value in errors.items()},
         })  # fmt: skip
     else:
@@ -99,6 +106,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
         if not arguments.plan_only:
             rows += [(f'{name} error', shown(value, 'm')) for name, value in errors.items()]
             rows += [('relative error', f'{100.0 * result.relative_error:.2f} %')]
+            rows += [('errors against', REFERENCES.get(against, 'nothing'))]
         print_table(arguments.curve, ('', ''), rows)
     if result.error_code != 0:
         note(f'soro: {result.error_message or error_name(result.error_code)}')
