@@ -13,10 +13,12 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 
 from launch_workbench import Workbench
 import pytest
+from soro_cli.launch_runner import run
 from soro_cli.launch_runner.output import LaunchOutput
 from soro_cli.launch_runner.supervision import Supervisor
 
@@ -336,3 +338,15 @@ def test_characters_that_a_screen_lacks_are_spelled_out(tmp_path):
     output.close()
     assert written.getvalue() == b'[node] 5 \\xb5m\n[node] end\n'
     assert output.log_file.read_text(encoding='utf-8') == '[node] 5 \N{MICRO SIGN}m\n[node] end\n'
+
+
+def test_folders_of_killed_launchers_are_removed_and_no_others(tmp_path, monkeypatch):
+    ended = subprocess.Popen([sys.executable, '-c', ''])
+    ended.wait()
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
+    names = [f'soro_launch_{n}_x' for n in (ended.pid, os.getpid())]
+    for name in (*names, 'soro_launch_old', 'other'):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / 'launch_params_1.yaml').touch()
+    run._remove_left_behind()
+    assert {f.name for f in tmp_path.iterdir()} == {names[1], 'soro_launch_old', 'other'}

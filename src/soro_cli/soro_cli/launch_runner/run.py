@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 import os
 from pathlib import Path
+import shutil
 import sys
 import tempfile
 
@@ -18,6 +19,8 @@ from soro_cli.launch_runner.evaluation import plan_launch
 from soro_cli.launch_runner.output import LaunchOutput, log_folder
 from soro_cli.launch_runner.supervision import Supervisor
 from soro_cli.launch_runner.xml_reader import read_launch_file
+
+PREFIX = 'soro_launch_'
 
 
 def run_launch_file(
@@ -30,7 +33,8 @@ def run_launch_file(
     LaunchError
         Before anything is started.
     """
-    with tempfile.TemporaryDirectory(prefix='soro_launch_') as folder:
+    _remove_left_behind()
+    with _folder() as folder:
         plan = plan_launch(file, arguments, _for_processes(environment), Path(folder))
         output = LaunchOutput(log_folder(environment, datetime.now()))
         try:
@@ -46,9 +50,22 @@ def command_lines(
     file: Path, arguments: Mapping[str, str], environment: Mapping[str, str]
 ) -> list[list[str]]:
     """Return the command lines a launch file would start; parameter files show their content."""
-    with tempfile.TemporaryDirectory(prefix='soro_launch_') as folder:
+    with _folder() as folder:
         plan = plan_launch(file, arguments, environment, Path(folder))
         return [[_shown(word, folder) for word in p.command] for p in plan.processes]
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for parameter files, named after this process."""
+    return tempfile.TemporaryDirectory(prefix=f'{PREFIX}{os.getpid()}_')
+
+
+def _remove_left_behind() -> None:
+    """Remove the folders of launchers that were killed; those of others stay."""
+    for folder in Path(tempfile.gettempdir()).glob(f'{PREFIX}*_*'):
+        number = folder.name.removeprefix(PREFIX).partition('_')[0]
+        if number.isdecimal() and not Path('/proc', number).exists():
+            shutil.rmtree(folder, ignore_errors=True)  # another user's cannot be removed
 
 
 def describe_arguments(file: Path, environment: Mapping[str, str]) -> str:
