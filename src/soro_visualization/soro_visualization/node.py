@@ -261,6 +261,7 @@ class Visualization(GuardedLifecycleNode):
         )  # fmt: skip
         if readout is not None:
             snapshot.actuators, self._state_at = readout, now
+            self._requests.stops = readout.stops
             if self._ownership.taken_away(readout):
                 self._requests.withdraw()
         elif now - self._state_at > self.table.state_timeout:

@@ -97,6 +97,7 @@ class RobotRequests:
         self._order = 0  # of targets on their way; counts on when they must not go out any more
         self._task_due = 0.0  # when the planner must have taken the task; zero: it is not asked
         self.wrench: Array = np.zeros(6)
+        self.stops = 0  # of the newest state: what is shown, and so what a person answers
         self.on_end: Callable[[], None] = lambda: None
         self.watched: set[str] = {'ghost'}
         self.samples = 0
@@ -237,8 +238,8 @@ class RobotRequests:
             source=self._node.get_fully_qualified_name(),
             name=[a.name for a in self._actuators],
             quantity=[a.quantity_code for a in self._actuators],
-            value=[float(x) for x in actuation],
-        )
+            value=[float(x) for x in actuation], stops=self.stops,
+        )  # fmt: skip
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publish(self._actuation, message, order)
 
