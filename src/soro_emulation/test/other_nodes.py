@@ -10,10 +10,11 @@ import subprocess
 import sys
 
 HEAD = """
-import sys, time, rclpy
+import sys, threading, rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
 rclpy.init()
+wait = threading.Event().wait
 node = rclpy.create_node({name!r}, namespace={namespace!r})
 def matched(publisher):
     while publisher.get_subscription_count() == 0:
@@ -38,7 +39,7 @@ print('on', flush=True)
 sys.stdin.readline()
 while True:
     pub.publish(Bool(data=False))
-    time.sleep({pause})
+    wait({pause})
 """
 COMMANDS = """
 from soro_msgs.msg import ActuatorCommand
@@ -51,7 +52,7 @@ while True:
     message.header.stamp = node.get_clock().now().to_msg()
     pub.publish(message)
     if {pause}:
-        time.sleep({pause})
+        wait({pause})
 """
 QUALITIES = {
     'latched': 'QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)',
