@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
+import threading
 
 import pytest
 from rclpy.node import Node
@@ -43,7 +43,7 @@ def test_an_interrupt_cuts_no_callback_and_the_session_goes_on_hearing():
 
         def callback():
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)  # the interpreter sees the signal here
+            threading.Event().wait(0.01)  # the interpreter sees the signal here
             whole.append(True)
 
         timer = session.node.create_timer(0.001, callback)
