@@ -19,7 +19,7 @@ from soro_mechanics.virtual_environment import published_environment
 from soro_node.frames import frames_for
 from soro_visualization.robot_requests import RobotRequests
 
-from soro_msgs.msg import ActuatorCommand
+from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_msgs.srv import SetVirtualEnvironment, SolveForward
 from soro_system_tests.launched_robot import LaunchedRobot
 
@@ -27,7 +27,7 @@ RATES = (0.2, 0.5, 1.0, 1.7, 2.5, 10.0, 50.0, 200.0)  # Hz
 STEPS = (0.0, 0.15, 0.4, 3600.0)  # s, by which the stamps of a sender step back after a stop
 NEAR = 0.04  # of the range: a raw command that is near enough to be obeyed
 WAYS = 5  # of a message: as it should be, and four that are refused
-TARGET_KINDS = ('target_actuation', 'target_pose', 'viewer')
+TARGET_KINDS = ('target_actuation', 'target_pose', 'tip_target', 'viewer')
 RAW, ENVIRONMENT = 'actuator_command', 'set_environment'
 
 
@@ -100,6 +100,7 @@ class Senders:
         if haptic:
             return
         self._pose = self._node.create_publisher(PoseStamped, f'{self._space}/target_pose', 1)
+        self._tip = self._node.create_publisher(TipTarget, f'{self._space}/tip_target', 1)
         self._poses = [self._pose_of(goal) for goal in goals]
         context = self._node.context
         self._screen = rclpy.create_node(
@@ -122,6 +123,7 @@ class Senders:
         sends: dict[str, Callable[[int, int], None]] = {
             'target_actuation': self._send_target,
             'target_pose': self._send_pose,
+            'tip_target': self._send_tip,
             'viewer': self._send_viewer,
             ENVIRONMENT: self._send_environment,
             RAW: lambda number, way: self._send_raw(source, number, way),
@@ -159,14 +161,19 @@ class Senders:
         return message
 
     def _send_raw(self, source: str, number: int, way: int) -> None:
-        """Lead from where the robot is, as an own controller that takes over politely."""
+        """Lead from where the robot is, as an own controller that takes over politely.
+
+        Every other command says that its sender knows of the last stop: that clears none.
+        """
         state = self._robot.watch.state
         applied, measured = np.array(state.applied), np.array(state.measured)
         here = np.where(np.isfinite(measured), measured, applied)
         here = np.where(np.isfinite(here), here, [a.rest for a in self._actuators])
         reach = NEAR * self._range
         values = here + np.clip(np.array(self._goals[-1]) - here, -reach, reach)
-        self._raw.publish(self._command(values, source, way))
+        message = self._command(values, source, way)
+        message.stops = int(state.stops) if number % 2 else 0
+        self._raw.publish(message)
 
     def _send_target(self, number: int, way: int) -> None:
         goal = self._goals[number % len(self._goals)]
@@ -184,6 +191,21 @@ class Senders:
             message = PoseStamped()
             message.pose.position.z, message.pose.orientation.w = 1e6, 1.0
         self._pose.publish(message)
+
+    def _send_tip(self, number: int, way: int) -> None:
+        """Send a target that always knows of the last stop; refused ones carry another count."""
+        stops = int(self._robot.watch.state.stops)
+        message = TipTarget(source=self._node.get_fully_qualified_name(), stops=stops)
+        message.pose = self._poses[number % len(self._poses)]
+        message.header.stamp = self._stamp(way)
+        if way == 2:
+            message.pose = PoseStamped().pose
+            message.pose.position.x = math.nan
+        elif way == 3:
+            message.header.frame_id = 'nowhere'
+        elif way:
+            message.stops = stops % (2**32 - 1) + way
+        self._tip.publish(message)
 
     def _send_viewer(self, number: int, way: int) -> None:
         """Have the viewer's own code send, slider or tip."""
