@@ -48,6 +48,7 @@ from soro_driver.tick import Tick
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
 REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
+EACH = 10  # commands of one publisher in a period, of which any may be wrong; more are a flood
 COMMAND_TOPIC = 'actuator_command'
 STOPPED = 'stopped by driver/stop'
 EXIT_TIMEOUT = 1.5  # s, of the 2 s in which a driver must have ended
@@ -307,7 +308,7 @@ class DriverNode(GuardedLifecycleNode):
         """Submit the commands that have come since the last tick (in the thread of the loop)."""
         inlet, now = self._inlet, time.monotonic()
         since, self._looked = now - self._looked, now
-        for message, age in self._commands.newest_of_each(COMMAND_TOPIC):
+        for message, age in self._commands.newest_of_each(COMMAND_TOPIC, EACH):
             if inlet is None:
                 continue
             try:
@@ -383,7 +384,8 @@ class DriverNode(GuardedLifecycleNode):
         try:
             action(self._running_loop())
         except SoroError as error:
-            self.get_logger().warning(f'{what}: {error}')
+            # The caller has it; a loop of calls must not fill up the log, nor a pipe nobody reads.
+            self.get_logger().warning(f'{what}: {error}', throttle_duration_sec=1.0)
             return error
         return None
 

@@ -219,8 +219,8 @@ def test_no_flood_of_commands_delays_a_stop(bench, robot, note_time, by, pause):
 @on('nidaq', 'can', cells=[31])
 @pytest.mark.parametrize('quality', QUALITIES)
 def test_a_press_of_every_quality_of_service_is_heard(bench, robot, quality):
-    bench.drive()
     with button(robot.namespace, quality) as node:
+        bench.drive()
         node.say('release')  # it is there now
         since = robot.struck(f'emergency stop, {quality}')
         node.say('press')
@@ -241,8 +241,8 @@ def test_a_press_of_every_quality_of_service_is_heard(bench, robot, quality):
 
 @on('nidaq', 'can', cells=[31])
 def test_a_button_that_is_released_needs_no_service(bench, robot):
-    bench.drive()
     with button(robot.namespace) as node, button(robot.namespace) as other:
+        bench.drive()
         node.say('press')
         robot.struck('emergency stop by two buttons')
         robot.wait_state(DeviceState.ESTOP)
@@ -274,8 +274,8 @@ def test_no_flood_of_releases_swallows_a_press(bench, robot, note_time):
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize('goes', [True, False])
 def test_a_restarted_driver_remembers_the_emergency_stop(bench, robot, number, goes):
-    bench.drive()
     with button(robot.namespace) as node:
+        bench.drive()
         node.say('press')
         robot.wait_state(DeviceState.ESTOP)
         robot.target = None

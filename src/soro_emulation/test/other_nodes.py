@@ -24,6 +24,7 @@ def matched(publisher):
 BUTTON = """
 pub = node.create_publisher(Bool, 'estop', {quality})
 matched(pub)
+print('ready', flush=True)
 for word in sys.stdin:
     if word.strip() == 'end':
         break
@@ -70,6 +71,8 @@ class Button:
         self.process = subprocess.Popen(
             [sys.executable, '-c', code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        # Whoever waits sends nothing meanwhile: buttons are there before a robot is driven.
+        assert self.process.stdout.readline() == 'ready\n'
 
     def say(self, word: str) -> None:
         """Have it `press` or `release`; returns when that was sent."""

@@ -10,7 +10,9 @@ it. `Gate` opens and closes a subscription for the executor while it runs.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+import heapq
 import time
 from typing import Any
 
@@ -86,14 +88,14 @@ class Inbox:
         subscription = self._subscriptions.get(topic)
         return [] if subscription is None else [m for m, _ in take_all(subscription)]
 
-    def newest_of_each(self, topic: str) -> list[tuple[Any, float]]:
-        """Return the newest message of every publisher since the last call, with its age [s].
+    def newest_of_each(self, topic: str, most: int = 1) -> list[tuple[Any, float]]:
+        """Return the newest messages of every publisher since the last call, with their ages [s].
 
         A flood of one publisher costs the reader little, and hides nobody else's message. Where
         the middleware names no publishers (Jazzy) every message that waits is returned.
         """
         subscription = self._subscriptions.get(topic)
-        return [] if subscription is None else take_newest_of_each(subscription)
+        return [] if subscription is None else take_newest_of_each(subscription, most)
 
 
 def take_all(subscription: Any) -> list[tuple[Any, float]]:
@@ -110,20 +112,21 @@ def take_all(subscription: Any) -> list[tuple[Any, float]]:
     return found
 
 
-def take_newest_of_each(subscription: Any) -> list[tuple[Any, float]]:
+def take_newest_of_each(subscription: Any, most: int) -> list[tuple[Any, float]]:
     """Take the messages that wait; return the newest of every publisher, oldest first, and ages.
 
-    Only these are unpacked, which is most of the work.
+    Only these, `most` of each, are unpacked, which is most of the work.
     """
-    newest: dict[Any, tuple[bytes, float]] = {}
+    newest: dict[Any, deque[tuple[int, bytes, float]]] = {}
     waiting = take_waiting(subscription, subscription.qos_profile.depth, packed=True)
     for number, (data, information) in enumerate(waiting):
         identity = information.get('publisher_gid')
         sender = bytes(identity['data']) if identity else number
-        newest.pop(sender, None)  # to the end of the row
-        newest[sender] = data, _age(information)
+        kept = newest.setdefault(sender, deque(maxlen=most))
+        kept.append((number, data, _age(information)))
     kind = subscription.msg_type
-    return [(deserialize_message(data, kind), age) for data, age in newest.values()]
+    taken = heapq.merge(*newest.values(), key=lambda entry: entry[0])
+    return [(deserialize_message(data, kind), age) for _, data, age in taken]
 
 
 def _age(information: dict[str, Any]) -> float:
