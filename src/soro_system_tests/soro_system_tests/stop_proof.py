@@ -131,7 +131,7 @@ class Prover:
         self._states: list[tuple[float, ActuatorState]] = []
         node.create_subscription(
             ActuatorState, f'{space}/actuator_state',
-            lambda m: self._states.append((time.monotonic(), m)), 200,
+            lambda m: self._states.append((_measured_at(m), m)), 200,
         )  # fmt: skip
         settings = read_driver_settings(robot.robot.description)
         self._silence = settings.command_timeout + 0.4
@@ -282,6 +282,12 @@ class Prover:
             self.robot.call('driver/clear_fault')
             self._spin(0.5)
         self._spin(PAUSE)
+
+
+def _measured_at(message: ActuatorState) -> float:
+    """Return when a state was measured, on the steady clock [s]: it may have waited here since."""
+    stamp = message.header.stamp
+    return time.monotonic() - (time.time() - stamp.sec - 1e-9 * stamp.nanosec)
 
 
 def robot_file(device: str, folder: Path) -> str:
