@@ -185,5 +185,6 @@ def test_configured_anew_it_is_watched_by_one_supervisor(robot):
         assert robot.transition(DEACTIVATE) and robot.transition(CLEANUP)
         assert ProcessTable().children(robot.driver.pid) == []
         assert robot.transition(CONFIGURE)
+        assert robot.clear().success  # commands may have been lost meanwhile, which latches
         robot.wait_for(lambda: robot.transition(ACTIVATE), 30.0, 'active')
         supervisor_of(robot)
