@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Run every src/*/benchmark/bench_*.py, or those whose path contains an argument, one by one.
+"""Run every benchmarks/*/bench_*.py, or those whose path contains an argument, one by one.
 
 Called by `make bench`. Each benchmark prints its own rows (median, p99) and runs on one core. What
 it printed becomes its section of docs/performance.md, also where it missed what it should show;
@@ -42,7 +42,7 @@ def main() -> int:
     """Run the benchmarks; return 1 when one failed, is slower, or none was found."""
     words = [a for a in sys.argv[1:] if not a.startswith('--')]
     check, keep = '--check' in sys.argv, '--store' in sys.argv
-    files = sorted(ROOT.glob('src/*/benchmark/bench_*.py'))
+    files = sorted(ROOT.glob('benchmarks/*/bench_*.py'))
     chosen = [f for f in files if not words or any(w in str(f) for w in words)]
     if check:
         known = benchmark_check.read_baseline()

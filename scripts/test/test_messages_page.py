@@ -20,7 +20,12 @@ PROGRAMS = [
 # What requests of several kinds have in common is read there, and replies are filled.
 SHARED = [
     (ROOT / 'src' / file).read_text(encoding='utf-8')
-    for file in ('soro_node/soro_node/requests.py', 'soro_node/soro_node/replies.py')
+    for file in (
+        'soro_node/soro_node/requests.py',
+        'soro_node/soro_node/replies.py',
+        'soro_kinematics/soro_kinematics/services.py',
+        'soro_compliance/soro_compliance/services.py',
+    )  # fmt: skip
 ]
 FIELD = re.compile(r'^[A-Za-z][\w/]*(?:\[\d*\])?\s+(?P<name>\w+)(?P<constant>\s*=)?', re.M)
 

@@ -230,7 +230,7 @@ def test_commands_of_the_targets_exist():
         module = re.search(r'python -m (soro_\w+)\.([\w.]+)', command)
         file = re.search(r'python3? (?:-m pytest )?(\S+\.py)', command)
         if benchmark:
-            assert list(ROOT.glob(f'src/*/benchmark/{benchmark[1]}.py')), command
+            assert list(ROOT.glob(f'benchmarks/*/{benchmark[1]}.py')), command
         elif module:
             place = ROOT / 'src' / module[1] / module[1] / module[2].replace('.', '/')
             assert place.with_suffix('.py').is_file() or (place / '__main__.py').is_file(), command
