@@ -83,7 +83,7 @@ class _Goal:
         self._id = GoalInfo().goal_id
         self._id.uuid = list(uuid4().bytes)
         self._sent: list[Any] = []
-        self._last_seen = time.monotonic()
+        self._last_seen = 0.0  # the server, while the result is waited for
 
     def _send(self) -> Any:
         return self._client.send_goal_async(

@@ -319,4 +319,4 @@ class CommandInlet(Law):
 
 
 def _nothing() -> None:
-    """Fetch nothing: commands are submitted by whoever has them."""
+    """Fetch nothing, count nothing: commands are submitted by whoever has them."""

@@ -216,9 +216,8 @@ class HapticRenderer(DriverNode):
         if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
             sensing, guard = haptics.loop.law.sensing, haptics.guard
-            ignored = guard.ignored
             self._estimate.publish(
-                estimate_message(sensing, guard.rank, ignored, self._frames, stamp)
+                estimate_message(sensing, guard.rank, guard.ignored, self._frames, stamp)
             )
 
     def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:

@@ -61,10 +61,13 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _remove_left_behind() -> None:
-    """Remove the folders of launchers that were killed; those of others stay."""
+    """Remove the folders of launchers that were killed (Linux); those of others stay."""
+    process_list = Path('/proc')
+    if not (process_list / 'self').exists():
+        return
     for folder in Path(tempfile.gettempdir()).glob(f'{PREFIX}*_*'):
         number = folder.name.removeprefix(PREFIX).partition('_')[0]
-        if number.isdecimal() and not Path('/proc', number).exists():
+        if number.isdecimal() and not (process_list / number).exists():
             shutil.rmtree(folder, ignore_errors=True)  # another user's cannot be removed
 
 
