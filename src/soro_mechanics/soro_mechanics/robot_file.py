@@ -10,10 +10,11 @@ them with the same `Section` reader; here they are only kept.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 import re
 from typing import Any
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,18 @@ from soro_mechanics.actuators import (
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.section import Provenance, Section
 
-SCHEMA = 1
+SCHEMA = 2
+OLD_SCHEMA = 1  # read for one release
 LARGEST = 10**6  # bytes of a robot file
 MOST_ENTRIES = 20_000  # of a robot file, aliases written out
 FOREIGN_SECTIONS = ('driver', 'emulator')
+HEAD = ('schema', 'name', 'title', 'reference', 'gravity')
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _OLD_NUMBER = re.compile(r'[-+]?0[0-7_]+|.*:.*')
+
+
+class OldSchema(FutureWarning):
+    """A robot file of schema 1 was read."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ class RobotDescription:
         Sections of other packages as YAML has them.
     origins : tuple of Provenance
         Where each number comes from.
+    paths : dict of str to str
+        Parts of the family sections -> where the file states them; empty for schema 1.
     """
 
     name: str
@@ -72,6 +81,11 @@ class RobotDescription:
     structure: dict[str, Any]
     foreign: dict[str, Any]
     origins: tuple[Provenance, ...]
+    paths: dict[str, str] = field(default_factory=dict)
+
+    def written_path(self, path: str) -> str:
+        """Return where in the file a part of a family section stands."""
+        return written_path(self.paths, path)
 
     def foreign_section(self, name: str) -> Section | None:
         """Return a section that another package reads, or None where the file has none."""
@@ -100,29 +114,65 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
         As `read_robot_file`.
     """
     root = Section(data, '', file)
-    with root:
-        if root.integer('schema') != SCHEMA:
-            raise root.error('schema', f'this version reads schema {SCHEMA}')
-        name = root.text('name')
+    schema = root.integer('schema')
+    if schema not in (OLD_SCHEMA, SCHEMA):
+        raise root.error('schema', f'this version reads schema {SCHEMA}')
+    if schema == OLD_SCHEMA:
+        warnings.warn(
+            f'{file} is of schema 1, which the next release does not read; '
+            f'run: soro doctor --upgrade {file}', OldSchema, stacklevel=3,
+        )  # fmt: skip
+        return _describe(root, root, file, {})
+    from soro_mechanics.schema2.check import check_table
+    from soro_mechanics.schema2.derive import derive
+    from soro_mechanics.schema2.tables import TOP
+
+    check_table(root, TOP)
+    made = derive(root, data)
+    tree = {**{k: root.raw(k) for k in HEAD if k in root}, **made.tree}
+    tree |= {'models': list(made.models)} | {k: data[k] for k in FOREIGN_SECTIONS if k in data}
+    try:
+        return _describe(Section(tree, '', file), root, file, made.paths)
+    except RobotFileError as error:
+        path = written_path(made.paths, error.path)
+        raise RobotFileError(path, error.value, error.remedy, file) from None
+
+
+def _describe(
+    tree: Section, root: Section, file: str, paths: dict[str, str]
+) -> RobotDescription:
+    """Build the description from the tree that the parsers read; `root` is the file itself."""
+    with tree:
+        tree.integer('schema')
+        name = tree.text('name')
         if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
-            raise root.error('name', 'write lower-case letters, digits and _, a letter first')
-        title = root.text('title')
-        reference = root.text('reference', '')
-        gravity = root.vector('gravity', 'm/s^2', 3)
+            raise tree.error('name', 'write lower-case letters, digits and _, a letter first')
+        title = tree.text('title')
+        reference = tree.text('reference', '')
+        gravity = tree.vector('gravity', 'm/s^2', 3)
         gravity.setflags(write=False)
-        actuators = read_actuators(root)
-        limits = read_coupled_limits(root, actuators)
+        actuators = read_actuators(tree)
+        limits = read_coupled_limits(tree, actuators)
         structure = {}
         for key, reader in registry.PARSERS.items():
-            if key in root:
-                structure[key] = registry.resolve(reader)(root, actuators)
-        models = root.texts('models')
-        _check_models(root, models, structure)
-        foreign = {key: root.raw(key) for key in FOREIGN_SECTIONS if key in root}
+            if key in tree:
+                structure[key] = registry.resolve(reader)(tree, actuators)
+        models = tree.texts('models')
+        _check_models(tree, models, structure)
+        foreign = {key: tree.raw(key) for key in FOREIGN_SECTIONS if key in tree}
     return RobotDescription(
         name, title, reference, file, gravity, actuators, limits, models, structure, foreign,
-        tuple(root.origins),
+        tuple(dict.fromkeys(root.origins)), paths,
     )  # fmt: skip
+
+
+def written_path(paths: dict[str, str], path: str) -> str:
+    """Return where a part of the derived sections is written; the longest known start counts."""
+    fits = [key for key in paths if path == key or path.startswith((f'{key}.', f'{key}['))]
+    if not fits:
+        return path
+    longest = max(fits, key=len)
+    return paths[longest] + path[len(longest) :]
 
 
 def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, Any]) -> None:

@@ -1,0 +1,112 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rods between rigid bodies, with chambers and tendons, as a network."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from soro_mechanics.errors import closest
+from soro_mechanics.schema2.tables import LATER_ACTS
+
+if TYPE_CHECKING:
+    from soro_mechanics.schema2.derive import Derived
+
+
+def derive(made: Derived) -> None:
+    """Fill ``network``."""
+    body, tree = made.data['body'], made.numerics('network')
+    _refuse_later(made)
+    over = tree.pop('rods', {})
+    guess = tree.pop('guess', {})
+    shared = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
+    names = [rod['name'] for rod in body['rods']]
+    for home, given, known in (('rods', over, names), ('guess', guess, list(body['bodies']))):
+        for name in given:
+            if name not in known:
+                remedy = f'expected {closest(name, tuple(known))}'
+                raise made.wrong(f'models.network.{home}.{name}', given[name], remedy)
+    tree |= {
+        'sections': body['sections'],
+        'bodies': {name: {**item, **guess.get(name, {})} for name, item in body['bodies'].items()},
+        'rods': [{**rod, **shared, **over.get(rod['name'], {})} for rod in body['rods']],
+        'tip': body['tip'],
+    }
+    for key in ('sections', 'bodies', 'rods', 'tip'):
+        made.paths[f'network.{key}'] = f'body.{key}'
+    for i, name in enumerate(names):
+        for key in ('mesh', 'formulation'):
+            where = f'.rods.{name}' if key in over.get(name, {}) else ''
+            made.paths[f'network.rods[{i}].{key}'] = f'models.network{where}.{key}'
+    made.paths['network.actuation'] = 'drives'
+    tree['actuation'] = _actuation(made)
+    made.tree['network'] = tree
+
+
+def _refuse_later(made: Derived) -> None:
+    body = made.data['body']
+    for name, item in body['sections'].items():
+        if 'damping' in item:
+            path = f'body.sections.{name}.damping'
+            made.refuse(path, item['damping'], ('*',), 'remove it')
+    for name, item in body['bodies'].items():
+        if 'inertia' in item:
+            made.refuse(f'body.bodies.{name}.inertia', item['inertia'], ('*',), 'remove it')
+    for name, item in body.get('tendons', {}).items():
+        if 'routing' in item:
+            remedy = 'write one position or polar for the whole tendon'
+            made.refuse(f'body.tendons.{name}.routing', item['routing'], ('*',), remedy)
+
+
+def _actuation(made: Derived) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    used: set[tuple[str, str]] = set()
+    for i, drive in enumerate(made.data['drives']):
+        if not drive.get('acts'):
+            remedy = 'required by a body of kind rods: what this drive does, for example ' \
+                     '[{drives: length, rods: [leg]}]'  # fmt: skip
+            raise made.wrong(f'drives[{i}].acts', drive.get('acts'), remedy)
+        for j, acts in enumerate(drive['acts']):
+            path = f'drives[{i}].acts[{j}]'
+            if acts['drives'] in LATER_ACTS:
+                remedy = 'write angle, length, stretch, curvature, pressure, tension or tendon'
+                made.refuse(f'{path}.drives', acts['drives'], ('*',), remedy)
+            if 'ratios' in acts:
+                remedy = 'write one drive each, or a curve with a falling value'
+                made.refuse(f'{path}.ratios', acts['ratios'], ('*',), remedy)
+            base = {'actuator': drive['name'],
+                    **{k: v for k, v in acts.items() if k not in ('chambers', 'tendons')}}  # fmt: skip
+            parts = [base]
+            for kind in ('chambers', 'tendons'):
+                if kind in acts:
+                    parts = [
+                        {**base, **_named(made, path, kind, name, used)} for name in acts[kind]
+                    ]
+            for k, part in enumerate(parts):
+                here = f'network.actuation[{len(found)}]'
+                made.paths[here] = path
+                made.paths[f'{here}.actuator'] = f'drives[{i}]'
+                for kind in ('chambers', 'tendons'):
+                    if kind in acts:
+                        home = f'body.{kind}.{acts[kind][k]}'
+                        keys = ('rods', 'chambers', 'position', 'polar', 'from', 'to', 'stiffness')
+                        made.paths |= {f'{here}.{key}': f'{home}.{key}' for key in keys}
+                        made.paths[f'{here}.chambers'] = f'{home}.parts'
+                found.append(part)
+    for kind in ('chambers', 'tendons'):
+        for name, item in made.data['body'].get(kind, {}).items():
+            if (kind, name) not in used:
+                remedy = 'no drive acts on it; name it under acts of a drive, or remove it'
+                raise made.wrong(f'body.{kind}.{name}', item, remedy)
+    return found
+
+
+def _named(
+    made: Derived, path: str, kind: str, name: str, used: set[tuple[str, str]]
+) -> dict[str, Any]:
+    known = made.data['body'].get(kind, {})
+    if name not in known:
+        remedy = f'is not under body.{kind}; expected {closest(name, tuple(known))}'
+        raise made.wrong(f'{path}.{kind}', name, remedy)
+    used.add((kind, name))
+    return {('chambers' if k == 'parts' else k): v for k, v in known[name].items()}
