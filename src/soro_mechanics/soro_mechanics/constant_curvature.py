@@ -144,7 +144,7 @@ class ConstantCurvature(Model):
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance (n, 6, 6) at every station."""
         if self.arm.axial_stiffness is None:
-            remedy = 'add constant_curvature.axial_stiffness: the published model is kinematic'
+            remedy = 'add axial_stiffness to body.segments[0]: the published model is kinematic'
             raise self.unsupported('compliance', method, remedy)
         x = np.array(q.state)
         applied = self._applied(q.wrench, q.loads, q.gravity)
@@ -222,7 +222,7 @@ class ConstantCurvature(Model):
         if not np.any(wrench) and not pulls and not np.any(weight):
             return None
         if self.arm.axial_stiffness is None:
-            remedy = 'add constant_curvature.axial_stiffness: the published model has no loads'
+            remedy = 'add axial_stiffness to body.segments[0]: the published model has no loads'
             raise self.unsupported('wrench', wrench.tolist(), remedy)
         fractions, wrenches, local = [1.0], [wrench], [False]
         for load in pulls:

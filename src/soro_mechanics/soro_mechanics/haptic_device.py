@@ -334,7 +334,8 @@ class HapticDevice:
         return spec
 
     def _wrong(self, path: str, remedy: str) -> RobotFileError:
-        return RobotFileError(path, self.description.name, remedy, self.description.file)
+        written = self.description.written_path(path)
+        return RobotFileError(written, self.description.name, remedy, self.description.file)
 
 
 def softened(robot: Robot, factor: float) -> Robot:
@@ -370,7 +371,7 @@ def _nodes_under(spec: NetworkSpec, rod: int, strip: FlexStrip) -> tuple[int, ..
     first = int(np.argmin(np.abs(place - strip.start)))
     last = int(np.argmin(np.abs(place - strip.start - strip.length)))
     if last <= first:
-        path = f'haptic.flex_sensors.{strip.name}'
+        path = f'sensors.{strip.name}.length'
         raise RobotFileError(path, strip.length, 'refine the mesh: no element lies under it')
     # The first node of a rod is the motor's own: its rotation is zero by definition.
     return tuple(range(max(first, 1), last + 1))

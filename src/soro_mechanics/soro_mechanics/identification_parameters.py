@@ -19,7 +19,6 @@ from typing import Any
 
 import yaml
 
-from soro_mechanics import registry
 from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import describe_robot, read_yaml, RobotDescription
@@ -75,7 +74,7 @@ class ParameterSpace:
         if len(set(names)) != len(names):
             raise InvalidInput('parameters', names, 'each name once')
         self._text = Path(description.file).read_text(encoding='utf-8')
-        self._tree: Any = _tree(description.file)
+        self._tree: Any = file_tree(description.file)
         self._places = [
             # A number that two paths of one parameter lead to is changed once.
             list(dict.fromkeys(
@@ -163,29 +162,12 @@ class ParameterSpace:
         return edits
 
 
-def default_parameters(robot: Robot) -> list[FitParameter]:
-    """Return what recordings without known loads usually can tell, for the robot's model.
-
-    Raises
-    ------
-    InvalidInput
-        There is no such list for the model; the caller has to name paths.
-    """
-    section = registry.MODELS[robot.model][0]
-    if section not in _DEFAULTS:
-        raise InvalidInput(
-            'parameters', robot.model,
-            f'paths of numbers in the robot file: the section {section!r} has no default list',
-        )  # fmt: skip
-    return _DEFAULTS[section](robot, _tree(robot.description.file))
-
-
 def parameter_from_text(text: str) -> FitParameter:
     """Read ``name=path`` or ``name=path:growth``; several paths are joined by ``+``."""
     name, equals, rest = text.partition('=')
     paths, _, change = rest.partition(':')
     if not equals or not name or not paths:
-        raise InvalidInput('parameter', text, 'name=path, for example EI=ancf.EI')
+        raise InvalidInput('parameter', text, 'name=path, for example EI=body.bending_stiffness')
     known = [c.value for c in Change]
     if change and change not in known:
         raise UnknownName('parameter', change, known)
@@ -240,7 +222,7 @@ def _at(tree: Any, place: Place) -> Any:
     return tree
 
 
-def _tree(file: str) -> Any:
+def file_tree(file: str) -> Any:
     """Return a parsed robot file, every alias written out: no two places share an object."""
     return _unshared(read_yaml(Path(file)))
 
@@ -290,65 +272,5 @@ def _read_back(text: str) -> Any:
         return text
 
 
-def _of_segments(robot: Robot, tree: Any) -> list[FitParameter]:
-    chambers: dict[str, list[str]] = {}
-    for i, segment in enumerate(tree['segments']['chain']):
-        for j, chamber in enumerate(segment['chambers']):
-            path = f'segments.chain.{i}.chambers.{j}.area'
-            chambers.setdefault(chamber['actuator'], []).append(path)
-    return [
-        *(FitParameter(f'area_{name}', tuple(paths)) for name, paths in chambers.items()),
-        FitParameter('bending_stiffness', ('segments.chain.*.bending_stiffness',)),
-    ]
-
-
-def _of_legs(robot: Robot, tree: Any) -> list[FitParameter]:
-    legs = [leg['name'] for leg in tree['ancf']['legs']]
-    return [
-        *(
-            FitParameter(f'stretch_{name}', (f'ancf.legs.{i}.stretch',), Change.GROWTH)
-            for i, name in enumerate(legs)
-        ),
-        FitParameter('EI', ('ancf.EI',)),
-    ]
-
-
-def _of_network(robot: Robot, tree: Any) -> list[FitParameter]:
-    found = []
-    for name, section in tree['network']['sections'].items():
-        for key in ('young', 'stiffness.bending_x'):
-            path = f'network.sections.{name}.{key}'
-            if _leads(section, key):
-                found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
-    curved = []
-    for i, rod in enumerate(tree['network']['rods']):
-        if 'rest_curvature' in rod:  # one vector, or a list of them along the rod
-            along = '.*.curvature' if isinstance(rod['rest_curvature'], list) else ''
-            curved.append(f'network.rods.{i}.rest_curvature{along}')
-    if curved:
-        found.append(FitParameter('rest_curvature', tuple(curved)))
-    for i, drive in enumerate(tree['network'].get('actuation', [])):
-        start = f'network.actuation.{i}'
-        if 'chambers' in drive:
-            paths = tuple(f'{start}.chambers.{j}.area' for j in range(len(drive['chambers'])))
-            found.append(FitParameter(f'area_{drive["actuator"]}', paths))
-    return found
-
-
-def _of_arc(robot: Robot, tree: Any) -> list[FitParameter]:
-    start = 'constant_curvature'
-    return [
-        FitParameter('linear', (f'{start}.pressure_map.linear',)),
-        FitParameter('quadratic', (f'{start}.pressure_map.quadratic',)),
-        FitParameter('actuator_offset', (f'{start}.actuator_offset',)),
-    ]
-
-
-def _leads(node: Any, path: str) -> bool:
+def leads(node: Any, path: str) -> bool:
     return any(True for _ in _matching(node, path.split('.'), ()))
-
-
-_DEFAULTS = {
-    'segments': _of_segments, 'ancf': _of_legs, 'network': _of_network,
-    'constant_curvature': _of_arc,
-}  # fmt: skip

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.configuration import Array
 from soro_mechanics.identification import Identification, identify, Observations, predict
-from soro_mechanics.identification_parameters import default_parameters, ParameterSpace
+from soro_mechanics.identification_defaults import default_parameters
+from soro_mechanics.identification_parameters import ParameterSpace
 from soro_mechanics.lie import so3_exp
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file

@@ -228,6 +228,6 @@ class KirchhoffPublished(Kirchhoff):
 
     def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
         if 'published' not in backbone.materials:
-            remedy = 'add kirchhoff.materials.published to the robot file'
+            remedy = 'add body.backbone.materials.published to the robot file'
             raise self.unsupported('model', self.name, remedy)
         return replace(backbone, material='published')

@@ -217,7 +217,8 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
 
 
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
-    from soro_mechanics.identification_parameters import default_parameters, parameter_from_text
+    from soro_mechanics.identification_defaults import default_parameters
+    from soro_mechanics.identification_parameters import parameter_from_text
 
     from soro_cli.errors import CliError
 

@@ -104,7 +104,7 @@ def choose_mesh(
 
 def _refusal(description: RobotDescription, tolerance: float, why: str) -> RobotFileError:
     remedy = f'cannot be met: {why}; write a larger tolerance, or a number of pieces'
-    return RobotFileError('network.rods.mesh.tolerance', f'{tolerance:g} m', remedy)
+    return RobotFileError('models.network.mesh.tolerance', f'{tolerance:g} m', remedy)
 
 
 def extremes(description: RobotDescription) -> dict[str, Array]:
