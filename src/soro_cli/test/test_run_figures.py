@@ -262,13 +262,13 @@ def test_gravity_that_changed_has_to_be_named(recorded, soro, monkeypatch):
 
 
 def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
-    twice = ['--parameter', 'a=constant_curvature.actuator_offset',
-             '--parameter', 'b=constant_curvature.actuator_offset']  # fmt: skip
+    twice = ['--parameter', 'a=body.segments.0.chambers.*.offset',
+             '--parameter', 'b=body.segments.0.chambers.*.offset']  # fmt: skip
     done = soro('identify', str(recorded.folder), *twice, '--write', 'n.yaml')
     assert done.returncode == 1
     assert 'the data cannot tell: a and b apart' in done.stderr
     done = soro(
-        'identify', str(recorded.folder), '--parameter', 'k=constant_curvature.axial_stiffness',
+        'identify', str(recorded.folder), '--parameter', 'k=body.segments.0.axial_stiffness',
     )  # fmt: skip
     assert done.returncode == 1
     assert 'the data cannot tell: k (without effect)' in done.stderr
@@ -290,7 +290,7 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
         (['--sensor-offset', 'pump'], 'actuator_1'),
         (['--offsets-only'], '--sensor-offset or --marker-offset'),
         (['--offsets-only', '--marker-offset', '--write', 'x.yaml'], 'leaves the robot file'),
-        (['--parameter', 'x=constant_curvature.nothing'], 'leads to no number'),
+        (['--parameter', 'x=body.segments.0.nothing'], 'leads to no number'),
     ],
 )
 def test_identify_says_what_is_wrong(recorded, soro, tmp_path, words, said):

@@ -62,6 +62,15 @@ def written(value: object) -> str:
     return text
 
 
+def count(text: object) -> int:
+    """Return how many numbers stand before a unit; at least 1."""
+    try:
+        match = _QUANTITY.fullmatch(written(text))
+    except ValueError:
+        return 1
+    return 1 if match is None else len(match.group(1).split())
+
+
 def units_of(si_unit: str) -> tuple[str, ...]:
     """Return every unit a person may write for a dimension, the SI unit first."""
     names = [name for name, (si, _) in UNITS.items() if si == si_unit]

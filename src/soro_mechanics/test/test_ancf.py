@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soft parallel robot in ANCF: tangent, round trip, loads, stability, independent rods."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
@@ -405,8 +407,7 @@ def test_loads_that_do_not_exist_are_refused(robot):
     ],
 )
 def test_wrong_sections_are_refused(tmp_path, robot, change, place):
-    with open(robot.description.file, encoding='utf-8') as stream:
-        data = yaml.safe_load(stream)
+    data = yaml.safe_load((Path(__file__).parent / 'schema1' / 'soft_parallel.yaml').read_text())
     data['models'] = ['ancf']
     data['ancf'].update(change)
     file = tmp_path / 'bad_soft_parallel.yaml'
@@ -429,8 +430,7 @@ def test_wrong_sections_are_refused(tmp_path, robot, change, place):
     ],
 )
 def test_wrong_legs_are_refused(tmp_path, robot, key, value):
-    with open(robot.description.file, encoding='utf-8') as stream:
-        data = yaml.safe_load(stream)
+    data = yaml.safe_load((Path(__file__).parent / 'schema1' / 'soft_parallel.yaml').read_text())
     data['models'] = ['ancf']
     data['ancf']['legs'][0]['name'] = 'first'
     data['ancf']['legs'][1][key] = value

@@ -4,6 +4,8 @@
 
 from dataclasses import replace
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -364,7 +366,7 @@ def test_forward_and_the_study_of_the_workspace_exclude_the_same_arms(by_length)
 def test_wrong_sections_are_refused(tmp_path, robot, change, place):
     import yaml
 
-    data = yaml.safe_load(open(robot.description.file, encoding='utf-8'))
+    data = yaml.safe_load((Path(__file__).parent / 'schema1' / 'spatial_cc.yaml').read_text())
     section = data['constant_curvature']
     for key, value in change.items():
         if value is None:

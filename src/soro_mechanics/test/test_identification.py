@@ -81,7 +81,7 @@ def test_intervals_of_few_postures_cover_the_truth_as_often_as_they_say(monkeypa
         return tips
 
     monkeypatch.setattr(Problem, '_solve', solve)
-    offset = FitParameter('factor', ('constant_curvature.actuator_offset',))
+    offset = FitParameter('factor', ('body.segments.0.chambers.*.offset',))
     space = ParameterSpace(description('spatial_cc'), [offset])
     missed, draws = 0, 1000
     for seed in range(draws):
@@ -102,9 +102,9 @@ def test_dependent_parameters_are_named():
     robot = Robot(description('spatial_cc'), 'constant_curvature')
     _, data = arm_data()
     twins = [
-        FitParameter(name, ('constant_curvature.actuator_offset',)) for name in ('left', 'right')
+        FitParameter(name, ('body.segments.0.chambers.*.offset',)) for name in ('left', 'right')
     ]
-    linear = FitParameter('linear', ('constant_curvature.pressure_map.linear',))
+    linear = FitParameter('linear', ('body.segments.0.elongation.linear',))
     space = ParameterSpace(robot.description, [*twins, linear])
     with pytest.raises(NotIdentifiable) as error:
         identify(space, robot.model, data)
@@ -114,7 +114,7 @@ def test_dependent_parameters_are_named():
 def test_a_parameter_without_effect_is_named():
     # Without a load and with no mass the arm's stiffness moves nothing.
     space, data = arm_data()
-    stiffness = FitParameter('stiffness', ('constant_curvature.axial_stiffness',))
+    stiffness = FitParameter('stiffness', ('body.segments.0.axial_stiffness',))
     space = ParameterSpace(space.description, [*space.parameters, stiffness])
     with pytest.raises(NotIdentifiable) as error:
         identify(space, 'constant_curvature', data)
@@ -253,7 +253,7 @@ def test_bad_observations_are_refused():
 
 
 def test_a_factor_beyond_what_is_tried_is_refused():
-    linear = FitParameter('linear', ('constant_curvature.pressure_map.linear',))
+    linear = FitParameter('linear', ('body.segments.0.elongation.linear',))
     space = ParameterSpace(description('spatial_cc'), [linear])
     truth = space.robot([0.03], 'constant_curvature')
     data = measured(truth, np.random.default_rng(0), 0.8, 20)
@@ -377,7 +377,7 @@ def test_a_result_that_cannot_be_read_leaves_the_target_as_it_was(tmp_path):
 
 def test_numbers_of_several_parameters_get_every_change(tmp_path):
     legs = description('soft_parallel')
-    paths = ('ancf.legs.*.stretch', 'ancf.legs.0.stretch')
+    paths = ('drives.*.curve.stretch', 'drives.0.curve.stretch')
     space = ParameterSpace(legs, [
         FitParameter('all', paths, Change.GROWTH), FitParameter('first', paths[1:]),
         FitParameter('again', paths[1:], Change.GROWTH),
@@ -412,7 +412,7 @@ def test_rest_curvatures_of_both_forms_are_default_parameters(tmp_path):
 
 def test_growth_leaves_a_stretch_of_one():
     legs = description('soft_parallel')
-    space = ParameterSpace(legs, [FitParameter('leg', ('ancf.legs.0.stretch',), Change.GROWTH)])
+    space = ParameterSpace(legs, [FitParameter('leg', ('drives.0.curve.stretch',), Change.GROWTH)])
     old = legs.structure['ancf'].curves[0].values
     new = space.robot([1.5], 'ancf').description.structure['ancf'].curves[0].values
     np.testing.assert_allclose(new - 1.0, 1.5 * (old - 1.0), rtol=1e-9)
@@ -422,13 +422,13 @@ def test_growth_leaves_a_stretch_of_one():
 def test_growth_of_percents_leaves_a_stretch_of_one(tmp_path):
     text = find_robot_file('soft_parallel').read_text(encoding='utf-8')
     tree = yaml.safe_load(text)
-    leg = tree['ancf']['legs'][0]
+    leg = tree['drives'][0]['curve']
     curve = leg['stretch']['value'] if isinstance(leg['stretch'], dict) else leg['stretch']
     leg['stretch'] = [f'{100.0 * x:.6g} %' for x in curve]
     file = tmp_path / 'percent.yaml'
     file.write_text(yaml.safe_dump(tree), encoding='utf-8')
     legs = read_robot_file(file)
-    space = ParameterSpace(legs, [FitParameter('leg', ('ancf.legs.0.stretch',), Change.GROWTH)])
+    space = ParameterSpace(legs, [FitParameter('leg', ('drives.0.curve.stretch',), Change.GROWTH)])
     new = space.robot([1.5], 'ancf').description.structure['ancf'].curves[0].values
     np.testing.assert_allclose(new - 1.0, 1.5 * (np.array(curve) - 1.0), atol=1e-9)
 
@@ -443,7 +443,7 @@ def test_paths_reach_values_lists_and_units():
 
 def test_parameters_are_read_from_text():
     assert parameter_from_text('EI=ancf.EI') == FitParameter('EI', ('ancf.EI',))
-    both = parameter_from_text('leg=ancf.legs.0.stretch+ancf.legs.1.stretch:growth')
+    both = parameter_from_text('leg=drives.0.curve.stretch+drives.1.curve.stretch:growth')
     assert both.change is Change.GROWTH
     assert len(both.paths) == 2
     with pytest.raises(InvalidInput, match='name=path'):

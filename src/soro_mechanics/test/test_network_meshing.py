@@ -15,8 +15,7 @@ CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')
 
 def chain(tmp_path, mesh, formulation):
     text = CHAIN.read_text().replace(
-        '      section: strip\n',
-        f'      section: strip\n      formulation: {formulation}\n      mesh: {mesh}\n',
+        '  network: {}\n', f'  network:\n    formulation: {formulation}\n    mesh: {mesh}\n'
     )
     file = tmp_path / f'chain_{formulation}.yaml'
     file.write_text(text)

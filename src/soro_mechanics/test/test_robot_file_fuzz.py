@@ -136,16 +136,16 @@ def test_a_changed_file_is_a_robot_or_names_its_field(tree):
 
 # What once ended in another exception, or in all of the memory.
 FOUND = {
-    'text in a mesh': ('haptic_5dof', ('network', 'rods', 0, 'mesh'), ['0 .39247198', 1]),
-    'a list in a mesh': ('haptic_5dof', ('network', 'rods', 0, 'mesh'), [0, [1], 1]),
-    'no mesh': ('haptic_5dof', ('network', 'rods', 0, 'mesh'), []),
-    'endless pieces': ('haptic_5dof', ('network', 'rods', 0, 'mesh'), 10**12),
-    'endless elements': ('stiff_flop', ('segments', 'elements'), 10**12),
-    'endless steps': ('stiff_flop', ('network', 'steps'), 10**30),
+    'text in a mesh': ('haptic_5dof', ('models', 'network', 'mesh'), ['0 .39247198', 1]),
+    'a list in a mesh': ('haptic_5dof', ('models', 'network', 'mesh'), [0, [1], 1]),
+    'no mesh': ('haptic_5dof', ('models', 'network', 'mesh'), []),
+    'endless pieces': ('haptic_5dof', ('models', 'network', 'mesh'), 10**12),
+    'endless elements': ('stiff_flop', ('models', 'ncm', 'elements'), 10**12),
+    'endless steps': ('stiff_flop', ('models', 'network', 'steps'), 10**30),
     'endless schema': ('stiff_flop', ('schema',), 16**5000),
     'endless vector': ('stiff_flop', ('gravity',), [16**5000, 0, 0]),
     'mixed keys': ('stiff_flop', ('gravity',), {'value': '0 0 0 m/s^2', 2: 3, 'a': 4}),
-    'endless key': ('stiff_flop', ('segments', 'compensation'), {16**5000: 1}),
+    'endless key': ('stiff_flop', ('models', 'ncm', 'compensation'), {16**5000: 1}),
 }
 
 

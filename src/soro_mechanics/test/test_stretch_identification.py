@@ -179,7 +179,7 @@ def test_robot_file_gets_the_curves_and_keeps_the_rest(robot, tmp_path):
     before = Path(source).read_text(encoding='utf-8').splitlines()
     after = target.read_text(encoding='utf-8').splitlines()
     changed = [x for x in before if x not in after]
-    assert all('stretch:' in x or 'pressures:' in x or '- {at:' in x for x in changed)
+    assert len(changed) == 3 and all('curve: {at:' in x for x in changed)
     assert [x for x in after if 'source: measured' in x]
     # Both models tell the same story again.
     identified = load_robot(target)
@@ -194,7 +194,7 @@ def test_a_file_without_the_legs_is_left_alone(robot, tmp_path):
     fits = identify_stretch(table(*(measured(h) for h in HEIGHTS)), MAXIMUM)
     text = Path(find_robot_file('soft_parallel')).read_text(encoding='utf-8')
     own = tmp_path / 'own.yaml'
-    own.write_text(text.replace('- name: leg_2\n', '- name:  leg_2\n'), encoding='utf-8')
+    own.write_text(text.replace('name: leg_2, drive', 'name: leg_two, drive'), encoding='utf-8')
     with pytest.raises(RobotFileError, match='leg_2'):
         write_identified(read_robot_file(own), fits, tmp_path / 'out.yaml')
     assert not (tmp_path / 'out.yaml').exists()

@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+from pathlib import Path
+import sys
 
 SUMMARY = 'check this machine, or a robot file, and say what to do'
 EPILOG = """\
@@ -13,6 +16,9 @@ examples:
   soro doctor                  this machine
   soro doctor stiff_flop       a robot of the catalogue
   soro doctor ./my_robot.yaml  a robot file
+  soro doctor --upgrade ./my_robot.yaml            schema 1 becomes schema 2, in place
+  soro doctor --upgrade ./my_robot.yaml --output - the same, printed
+  soro doctor --json-schema robot.schema.json      what editors complete keys from
 
 The exit code is 1 when something fails; warnings do not count.
 """
@@ -21,6 +27,15 @@ The exit code is 1 when something fails; warnings do not count.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('robot', nargs='?', help='name or file of a robot; none: the machine')
+    parser.add_argument(
+        '--upgrade', action='store_true', help='write the robot file in schema 2; comments stay'
+    )
+    parser.add_argument(
+        '--output', metavar='FILE', help='with --upgrade: write there; - prints it'
+    )
+    parser.add_argument(
+        '--json-schema', metavar='FILE', help='write the JSON Schema of robot files; - prints it'
+    )
     parser.add_argument('--json', action='store_true', help='print JSON')
 
 
@@ -29,6 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_cli.findings import as_json, Level, print_findings
     from soro_cli.tables import print_json
 
+    if arguments.json_schema:
+        return _json_schema(arguments.json_schema)
+    if arguments.upgrade or arguments.output:
+        return _upgrade(arguments)
     if arguments.robot:
         from soro_cli.doctor_robot import check_robot
 
@@ -43,3 +62,41 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_findings(arguments.robot or 'this machine', findings)
     return 1 if worst is Level.FAIL else 0
+
+
+def _upgrade(arguments: argparse.Namespace) -> int:
+    from soro_mechanics.catalogue import find_robot_file
+    from soro_mechanics.schema2.upgrade import upgrade
+
+    from soro_cli.errors import CliError
+    from soro_cli.file_errors import writing
+    from soro_cli.tables import note
+
+    if not arguments.robot or not arguments.upgrade:
+        raise CliError('write soro doctor --upgrade FILE [--output FILE]')
+    path = find_robot_file(arguments.robot)
+    made = upgrade(path)
+    if arguments.output == '-':
+        sys.stdout.write(made.document.written())
+    else:
+        target = Path(arguments.output or path)
+        with writing(target):
+            made.document.save(target)
+        note(f'written: {target}')
+    for line in made.notes:
+        note(line)
+    return 0
+
+
+def _json_schema(target: str) -> int:
+    from soro_mechanics.schema2.json_schema import robot_schema
+
+    from soro_cli.file_errors import writing
+
+    text = json.dumps(robot_schema(), separators=(',', ':')) + '\n'
+    if target == '-':
+        sys.stdout.write(text)
+        return 0
+    with writing(Path(target)):
+        Path(target).write_text(text, encoding='utf-8')
+    return 0

@@ -109,17 +109,7 @@ def _check_numbers(section: Section, name: str) -> None:
 def _count(section: Section, name: str) -> int:
     """Return how many numbers stand under a key."""
     value = section.raw(name)
-    if isinstance(value, list):
-        return len(value)
-    words = str(value).split() if isinstance(value, str | int | float) else []
-    found = 0
-    for word in words:
-        try:
-            float(word)
-        except ValueError:
-            break
-        found += 1
-    return max(found, 1)
+    return len(value) if isinstance(value, list) else quantity.count(value)
 
 
 def _refuse_physical(section: Section, item: Table) -> None:

@@ -64,6 +64,13 @@ class Derived:
         """Return one number in SI; it was checked before."""
         return default if value is None else quantity.parse(value, unit)[0]
 
+    def positive(self, path: str, value: Any, unit: str) -> float:
+        """Return one number in SI that must be above zero."""
+        number = self.si(path, value, unit)
+        if not number > 0.0:
+            raise self.wrong(path, value, 'must be greater than zero')
+        return number
+
     def refuse(self, path: str, value: Any, models: tuple[str, ...], remedy: str) -> None:
         """Refuse what one of the robot's models does not compute; never ignore it."""
         for name in self.models:
@@ -121,6 +128,8 @@ def _check_shared(made: Derived) -> None:
 
 def _drives(made: Derived, kind: str) -> None:
     actuators = []
+    if not made.data['drives']:
+        raise made.wrong('drives', [], 'write at least one drive')
     made.paths['actuators'] = 'drives'
     for i, drive in enumerate(made.data['drives']):
         path = f'drives[{i}]'

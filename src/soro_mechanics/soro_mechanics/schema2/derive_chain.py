@@ -20,6 +20,8 @@ UNITS = {'axial_stiffness': 'N', 'bending_stiffness': 'N m^2', 'torsion_stiffnes
 def derive(made: Derived) -> None:
     """Fill ``segments``, ``constant_curvature`` and ``network``, as the models need them."""
     body = made.data['body']
+    if not body['segments']:
+        raise made.wrong('body.segments', [], 'write at least one segment')
     for i, segment in enumerate(body['segments']):
         for key in ('damping', 'rest_curvature'):
             if key in segment:
@@ -67,7 +69,7 @@ def _arc(made: Derived) -> None:
         made.refuse('body.segments[1]', body['segments'][1], model, 'write one segment')
     _check_arc(made, home, chambers)
     weightless = tree.pop('weightless', False)
-    length = made.si(home, segment['length'], 'm')
+    length = made.positive(f'{home}.length', segment['length'], 'm')
     tree |= {
         'rest_length': segment['length'],
         'radius': segment['radius'],
@@ -112,9 +114,9 @@ def _check_arc(made: Derived, home: str, chambers: list[dict[str, Any]]) -> None
 
 def _angles(made: Derived, chambers: list[dict[str, Any]]) -> str:
     texts = [str(chamber.get('angle', '0 deg')) for chamber in chambers]
-    units = {text.split()[-1] for text in texts}
-    if len(units) == 1:
-        return f'{" ".join(text.split()[0] for text in texts)} {units.pop()}'
+    parts = [text.split() for text in texts]
+    if all(len(part) == 2 and part[1] == parts[0][1] for part in parts):
+        return f'{" ".join(part[0] for part in parts)} {parts[0][1]}'  # digits as they stand
     return ' '.join(repr(made.si('', text, 'rad')) for text in texts) + ' rad'
 
 

@@ -70,7 +70,7 @@ def _network(made: Derived) -> None:
     platform, guess, over = body['platform'], tree.pop('guess', {}), tree.pop('rods', {})
     name = platform.get('name', 'platform')
     shared = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
-    length = made.si('body.length', body['length'], 'm')
+    length = made.positive('body.length', body['length'], 'm')
     radius = made.si('', body['spacing_ratio'], '1') * length / (
         2.0 * math.sin(math.pi / len(body['legs']))
     )

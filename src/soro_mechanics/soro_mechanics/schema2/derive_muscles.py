@@ -55,7 +55,8 @@ def _sections(made: Derived) -> dict[str, Any]:
     d = made.si('', backbone['diameter'], 'm')
     factor = made.si('', backbone.get('shear_factor'), '1', 1.0)
     area, second = math.pi * d**2 / 4.0, math.pi * d**4 / 64.0
-    mass = made.si('', backbone['mass'], 'kg') / made.si('', backbone['length'], 'm')
+    length = made.positive('body.backbone.length', backbone['length'], 'm')
+    mass = made.si('', backbone['mass'], 'kg') / length
     tube = {}
     for key, unit in {'axial': 'N', 'shear': 'N', 'bending': 'N m^2', 'torsion': 'N m^2'}.items():
         path = f'{key}_stiffness'
@@ -82,7 +83,7 @@ def _sections(made: Derived) -> dict[str, Any]:
 def _network(made: Derived) -> None:
     body, drives, tree = made.data['body'], made.data['drives'], made.numerics('network')
     modules = int(body['modules'])
-    if len(drives) != 3 * modules:
+    if modules < 1 or len(drives) != 3 * modules:
         remedy = f'write three drives of length per module ({3 * modules})'
         raise made.wrong('drives', len(drives), remedy)
     guess, over = tree.pop('guess', {}), tree.pop('rods', {})

@@ -11,6 +11,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import CommentMark
+from ruamel.yaml.tokens import CommentToken
 
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.robot_file import describe_robot, read_yaml, RobotDescription
@@ -116,6 +118,9 @@ def _behind(node: Any) -> Any:
     """Return the comment that follows the last line of a value; it belongs to what comes next."""
     while isinstance(node, CommentedMap | CommentedSeq) and node:
         last = list(node)[-1] if isinstance(node, CommentedMap) else len(node) - 1
+        if node.ca.end:
+            text = '\n' + ''.join(token.value for token in node.ca.end)
+            return CommentToken(text, CommentMark(0), None)
         found = node.ca.items.get(last)
         if found:
             return found[2 if isinstance(node, CommentedMap) else 0]

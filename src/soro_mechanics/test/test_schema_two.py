@@ -1,0 +1,251 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Schema 2 of the robot file: the same numbers as schema 1, one body, strict slots."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+import warnings
+
+import numpy as np
+import pytest
+from soro_mechanics.catalogue import search_path
+from soro_mechanics.errors import RobotFileError
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import describe_robot, OldSchema, read_robot_file, read_yaml
+from soro_mechanics.schema2.check import plain
+from soro_mechanics.schema2.round_trip import comments, RoundTrip
+from soro_mechanics.schema2.upgrade import differences, upgrade
+
+OLD = sorted((Path(__file__).parent / 'schema1').glob('*.yaml'))
+CATALOGUE = [p for p in search_path() if (p / 'stiff_flop.yaml').is_file()][-1]
+# Sections that held rounded copies of another section's numbers, and by how much.
+ROUNDED = {
+    ('stiff_flop', 'network'): 3e-5,
+    ('soft_parallel', 'network'): 4e-5,
+    ('pam_continuum', 'network'): 2e-4,
+}
+
+
+def new_file(name: str) -> Path:
+    """Return a file of today's catalogue or of its examples."""
+    return next(CATALOGUE.rglob(f'{name}.yaml'))
+
+
+def read_old(path):
+    with pytest.warns(OldSchema, match='soro doctor --upgrade'):
+        return read_robot_file(path)
+
+
+@pytest.fixture(scope='module', params=OLD, ids=[p.stem for p in OLD])
+def robots(request, tmp_path_factory):
+    """Return one robot as schema 1, upgraded, and as the catalogue has it."""
+    target = tmp_path_factory.mktemp('upgraded') / request.param.name
+    upgrade(request.param).document.save(target)
+    return read_old(request.param), read_robot_file(target), read_robot_file(
+        new_file(request.param.stem)
+    )  # fmt: skip
+
+
+def test_the_upgraded_file_and_the_catalogue_say_the_same(robots):
+    old, upgraded, new = robots
+    for made in (upgraded, new):
+        for name in ('name', 'title', 'gravity', 'actuators', 'coupled_limits', 'models'):
+            assert not differences(getattr(old, name), getattr(made, name), name)
+        assert set(made.structure) == set(old.structure)
+        for section, structure in old.structure.items():
+            sizes = [size for *_, size in differences(structure, made.structure[section], section)]
+            assert max(sizes, default=0.0) <= ROUNDED.get((old.name, section), 0.0)
+    for section, structure in upgraded.structure.items():
+        assert not differences(structure, new.structure[section], section)
+
+
+def test_driver_and_emulator_are_those_of_before(robots):
+    old, *made = robots
+    for one in made:
+        assert one.foreign.get('driver') == old.foreign.get('driver')
+        mine, before = (copy.deepcopy(r.foreign.get('emulator', {})) for r in (one, old))
+        for section in (mine, before):
+            section.get('body', {}).pop('changes', None)
+        assert mine == before
+
+
+def test_the_emulated_body_is_that_of_before(robots):
+    perturbation = pytest.importorskip('soro_emulation.perturbation')
+    old, *made = robots
+    if 'emulator' not in old.foreign:
+        return
+
+    def emulated(robot):
+        section = robot.foreign_section('emulator')
+        body = perturbation.read_body(section)
+        data = perturbation.changed_data(robot, body)
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', OldSchema)
+            return body, describe_robot(data, robot.file)
+
+    body, before = emulated(old)
+    for one in made:
+        mine, after = emulated(one)
+        assert (mine.model, mine.hysteresis) == (body.model, body.hysteresis)
+        family = {'ncm': 'segments'}.get(body.model, body.model)
+        found = differences(before.structure[family], after.structure[family], family)
+        assert not found, found
+
+
+# The network of 40 rods takes seconds for each solve: its numbers are compared above.
+SLOW = ('pam_continuum', 'network')
+
+
+def test_every_model_gives_the_numbers_of_before(robots):
+    old, upgraded, new = robots
+    rest = np.array([a.rest for a in old.actuators])
+    span = np.array([a.maximum for a in old.actuators]) - rest
+    third = np.arange(len(rest)) % 3 == 0
+    wrench = np.array([0.01, 0.02, -0.01, 0.0, 0.0, 0.0])
+    for model in old.models:
+        if (old.name, model) == SLOW:
+            continue
+        before, *after = (Robot(r, model) for r in (old, upgraded, new))
+        exact = (old.name, model) not in ROUNDED
+        for part, pull in ((0.0, None), (0.04, None), (0.04, wrench)):
+            if pull is not None and model == 'constant_curvature':
+                pull = 0.1 * wrench
+            q = rest + part * span * third
+            was = before.forward(q, pull)
+            for robot in after:
+                now = robot.forward(q, pull)
+                gap = np.max(np.abs(now.tip - was.tip))
+                assert gap <= (1e-12 if exact else 1e-6), (model, part, gap)
+                assert now.status.code == was.status.code
+        target = before.forward(rest + 0.03 * span * third)
+        was = before.inverse(target.tip[:3, 3])
+        now = after[1].inverse(target.tip[:3, 3])
+        if exact:
+            np.testing.assert_allclose(now.actuation, was.actuation, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize('path', OLD, ids=[p.stem for p in OLD])
+def test_comments_and_origins_survive_the_upgrade(path):
+    made = upgrade(path)
+    text = made.document.written()
+    assert set(comments(path.read_text())) <= set(comments(text))
+    notes = {o.note for o in read_old(path).origins if o.note}
+    kept = text
+    lost = [note for note in notes if note not in kept]
+    # Notes of numbers that another section had already, such as 'as in segments'.
+    assert len(lost) <= len(notes) / 3, lost
+
+
+def test_two_descriptions_that_disagree_are_refused(tmp_path):
+    text = OLD[[p.stem for p in OLD].index('stiff_flop')].read_text()
+    file = tmp_path / 'robot.yaml'
+    file.write_text(text.replace('bending_stiffness: {value: 1.503e-3', 'bending_stiffness: {value: 3e-3'))
+    with pytest.raises(RobotFileError, match='two descriptions of one body'):
+        upgrade(file)
+
+
+def data_of(name):
+    return plain(read_yaml(new_file(name)))
+
+
+# What is changed, where, and the path and words of the refusal.
+REFUSED = {
+    'property under a model': ('stiff_flop', 'models.network.radius', '1 mm',
+                               'models.network.radius', 'body.segments'),
+    'stiffness under a model': ('stiff_flop', 'models.ncm.bending_stiffness', '1 N m^2',
+                                'models.ncm.bending_stiffness', 'body.segments'),
+    'mass under a rod of a model': ('stewart_gough', 'models.network.mass', '1 g',
+                                    'models.network.mass', 'body.bodies'),
+    'numerics twice': ('stiff_flop', 'models.npcc', {'elements': 30},
+                       'models.npcc.elements', 'models.ncm'),
+    'damping': ('stiff_flop', 'body.segments.0.damping', '5 ms', 'body.segments[0].damping',
+                'not supported yet by model ncm'),
+    'damping of a section': ('stewart_gough', 'body.sections.rod.damping', '5 ms',
+                             'body.sections.rod.damping', 'not supported yet by model network'),
+    'wrong unit in a slot': ('stiff_flop', 'body.segments.0.damping', '5 mm',
+                             'body.segments[0].damping', 'measures another dimension'),
+    'inertia': ('stewart_gough', 'body.bodies.platform.inertia', '1 1 1 kg m^2',
+                'body.bodies.platform.inertia', 'not supported yet by model network'),
+    'routing': ('tendon_arm', 'body.tendons.near_1.routing',
+                [{'at': '10 mm', 'polar': {'radius': '8 mm', 'angle': '3 deg'}}],
+                'body.tendons.near_1.routing', 'not supported yet by model network'),
+    'ratios': ('stewart_gough', 'drives.0.acts.0.ratios', [1], 'drives[0].acts[0].ratios',
+               'not supported yet by model network'),
+    'rotation': ('stewart_gough', 'drives.0.acts.0',
+                 {'drives': 'rotation', 'rods': ['rod_1'], 'axis': '0 0 1'},
+                 'drives[0].acts[0].drives', 'not supported yet by model network'),
+    'hysteresis': ('stiff_flop', 'drives.0.hysteresis',
+                   {'operator': 'prandtl_ishlinskii', 'thresholds': [0, 0.1], 'weights': [1, 0.2]},
+                   'drives[0].hysteresis', 'not supported yet by model ncm'),
+    'torque': ('stewart_gough', 'drives.0',
+               {'name': 'length_1', 'quantity': 'torque', 'minimum': '0 N m', 'maximum': '1 N m',
+                'rate': '1 N m/s'}, 'drives[0].quantity', 'not supported yet by model network'),
+    'torque in newton': ('stewart_gough', 'drives.0',
+                         {'name': 'length_1', 'quantity': 'torque', 'minimum': '0 N',
+                          'maximum': '1 N m', 'rate': '1 N m/s'}, 'drives[0].minimum',
+                         'measures another dimension'),
+    'spring': ('stewart_gough', 'loads',
+               [{'kind': 'spring', 'body': 'platform', 'anchor': '0 0 1 m', 'stiffness': '1 N/m'}],
+               'loads[0].kind', 'not supported yet by model network'),
+    'load on a segment': ('stiff_flop', 'loads',
+                          [{'kind': 'dead', 'rod': 'segment_1', 'at': '10 mm',
+                            'force': '0 0 1 N'}], 'loads[0]', 'not supported yet by model ncm'),
+    'marker': ('stewart_gough', 'sensors', [{'kind': 'marker', 'name': 'm', 'body': 'platform'}],
+               'sensors[0].kind', 'not supported yet by model network'),
+    'control law': ('stewart_gough', 'control', {'law': 'p'}, 'control.law',
+                    'not supported yet by model network'),
+    'tip offset': ('stiff_flop', 'body.tip.offset', '0 0 5 mm', 'body.tip.offset',
+                   'not supported yet by model ncm'),
+    'chamber of no drive': ('stiff_flop', 'body.segments.0.chambers.0.drive', 'pear_1',
+                            'body.segments[0].chambers[0].drive', 'pair_1'),
+    'area outside': ('stiff_flop', 'body.segments.0.chambers.0.area', '1 m^2',
+                     'body.segments[0].chambers', 'section of the radius'),
+    'unknown kind': ('stiff_flop', 'body.kind', 'chane', 'body.kind', 'chain'),
+    'unknown key': ('stiff_flop', 'body.segments.0.lenght', '1 mm', 'body.segments[0].lenght',
+                    'length'),
+    'model of another body': ('stewart_gough', 'models.ncm', {}, 'models.ncm', 'kind rods'),
+    'curve backwards': ('soft_parallel', 'drives.1.curve.at', '0 60 30 90 120 150 180 kPa',
+                        'drives[1].curve.at', 'must rise'),
+    'mesh of no rod': ('stewart_gough', 'models.network.rods', {'rod_9': {'mesh': 2}},
+                       'models.network.rods.rod_9', 'rod_'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('name', REFUSED)
+def test_wrong_or_uncomputed_entries_are_refused_where_they_stand(name):
+    robot, path, value, where, words = REFUSED[name]
+    data = data_of(robot)
+    *parents, last = [int(x) if x.isdigit() else x for x in path.split('.')]
+    node = data
+    for key in parents:
+        node = node[key]
+    node[last] = value
+    with pytest.raises(RobotFileError) as caught:
+        describe_robot(data, 'x.yaml')
+    assert caught.value.path == where
+    assert words in str(caught.value) and caught.value.file == 'x.yaml'
+
+
+def test_an_edit_keeps_comments_and_origins(tmp_path):
+    source = new_file('stiff_flop')
+    document = RoundTrip(source)
+    document.put('body.segments.0.axial_stiffness', '31 N')
+    document.put('coupled_limits', [{'coefficients': {'pair_1': 1}, 'maximum': '1 bar'}])
+    target = tmp_path / 'robot.yaml'
+    written = document.save(target)
+    assert written.structure['segments'].segments[0].axial_stiffness == 31.0
+    assert 'axial_stiffness: {value: 31 N, source: fitted}' in target.read_text()
+    assert comments(target.read_text()) == comments(source.read_text())
+
+
+def test_an_impossible_edit_leaves_the_file_alone(tmp_path):
+    file = tmp_path / 'robot.yaml'
+    file.write_text(new_file('stiff_flop').read_text())
+    before = file.read_text()
+    document = RoundTrip(file)
+    document.put('body.segments.0.axial_stiffness', '31 mm')
+    with pytest.raises(RobotFileError, match='another dimension'):
+        document.save(file)
+    assert file.read_text() == before and list(tmp_path.iterdir()) == [file]
