@@ -75,14 +75,13 @@ def test_the_pieces_of_the_page_make_a_robot(tmp_path):
     for text in own_robot()[1:]:
         if not text.startswith(' '):  # not the inside of a list
             whole.update(yaml.safe_load(text))
-    first = whole['actuators'][0]
-    whole['actuators'] = [{**first, 'name': f'pair_{i}'} for i in (1, 2, 3)]
-    whole['models'] = [m for m in whole['models'] if m != 'network']
-    last = deepcopy(whole['segments']['chain'][-1])
+    first = whole['drives'][0]
+    whole['drives'] = [{**first, 'name': f'pair_{i}'} for i in (1, 2, 3)]
+    last = deepcopy(whole['body']['segments'][-1])
     del last['link'], last['link_mass']
-    whole['segments']['chain'].append({**last, 'name': 'segment_2'})
+    whole['body']['segments'].append({**last, 'name': 'segment_2'})
     file = tmp_path / 'pieces.yaml'
-    file.write_text(yaml.safe_dump(whole))
+    file.write_text(yaml.safe_dump(whole, sort_keys=False))
     robot = load_robot(str(file))
     assert robot.forward([0.3e5, 0.0, 0.0]).status.converged
     assert len(robot.violations([1.5e5, 1.5e5, 0.0])) > 0

@@ -28,11 +28,11 @@ CASES = [
 def robots(tmp_path_factory):
     """Return the backbone, and networks with tubes of one and of twice the stiffness."""
     text = find_robot_file('pam_continuum').read_text(encoding='utf-8')
-    assert 'axial: {value: 2e4 N,' in text
+    assert 'axial_stiffness: {value: 2e4 N,' in text
     file = tmp_path_factory.mktemp('networks') / 'pam_continuum.yaml'
     networks = []
     for factor in (1.0, 2.0):
-        stiff = text.replace('axial: {value: 2e4 N,', f'axial: {{value: {factor * STIFF} N,')
+        stiff = text.replace('value: 2e4 N,', f'value: {factor * STIFF} N,')
         file.write_text(stiff, encoding='utf-8')
         networks.append(load_robot(file, 'network'))
     # The backbone's finite differences are of second order: 800 put their error out of the way.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
+import re
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from soro_mechanics.catalogue import search_path
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import describe_robot, OldSchema, read_robot_file, read_yaml
+from soro_mechanics.schema2 import tables
 from soro_mechanics.schema2.check import plain
 from soro_mechanics.schema2.round_trip import comments, RoundTrip
 from soro_mechanics.schema2.upgrade import differences, upgrade
@@ -249,3 +251,34 @@ def test_an_impossible_edit_leaves_the_file_alone(tmp_path):
     with pytest.raises(RobotFileError, match='another dimension'):
         document.save(file)
     assert file.read_text() == before and list(tmp_path.iterdir()) == [file]
+
+
+PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'robot_file.md'
+EXAMPLES = re.findall(r'^```yaml\n(.*?)^```', PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize('text', EXAMPLES, ids=[re.search('kind: (.*)', x)[1] for x in EXAMPLES])
+def test_the_examples_of_the_page_are_robots(tmp_path, text):
+    file = tmp_path / 'robot.yaml'
+    file.write_text(text)
+    description = read_robot_file(file)
+    for model in description.models:
+        robot = Robot(description, model)
+        assert robot.forward([a.rest for a in robot.actuators]).status.converged, model
+
+
+def test_there_is_an_example_of_every_kind_and_every_key_is_on_a_page():
+    assert [re.search('kind: (.*)', x)[1] for x in EXAMPLES] == list(tables.BODY.tables)
+    text = PAGE.read_text() + (PAGE.parent / 'network.md').read_text()
+
+    def keys(item):
+        for part in item.tables.values() if hasattr(item, 'tables') else [item]:
+            for name, key in part.items():
+                yield name
+                for inner in (key, *key.options):
+                    if inner.item is not None:
+                        yield from keys(inner.item)
+
+    for home in ('body', 'models'):
+        missing = {k for k in keys(tables.TOP[home].item) if not re.search(rf'\b{k}\b', text)}
+        assert not missing, missing

@@ -55,10 +55,8 @@ class Derived:
         return tuple(dict.fromkeys(family(name) for name in self.models))
 
     def numerics(self, section: str) -> dict[str, Any]:
-        """Return what stands under the first model of a family, noting where."""
-        first = next(name for name in self.models if family(name) == section)
-        self.paths[section] = f'models.{first}'
-        return dict(self.data['models'][first])
+        """Return what stands under the models of a family; one of them has it."""
+        return dict(self.data['models'][self.paths[section].partition('.')[2]])
 
     def si(self, path: str, value: Any, unit: str, default: float = 0.0) -> float:
         """Return one number in SI; it was checked before."""
@@ -111,19 +109,19 @@ def derive(root: Section, data: dict[str, Any]) -> Derived:
 
 
 def _check_shared(made: Derived) -> None:
-    """Refuse numerics of a family's second model: they share those of the first."""
+    """Refuse numerics under two models of a family: they share them."""
     for section, members in FAMILIES.items():
         own = [name for name in made.models if name in members]
-        for name in own[1:]:
-            if made.data['models'][name]:
-                key = next(iter(made.data['models'][name]))
-                raise made.wrong(
-                    f'models.{name}.{key}', made.data['models'][name][key],
-                    f'{", ".join(own)} share their numerics; write it under models.{own[0]}, '
-                    f'and {name}: {{}}',
-                )  # fmt: skip
+        stated = [name for name in own if made.data['models'][name]]
+        for name in stated[1:]:
+            key = next(iter(made.data['models'][name]))
+            raise made.wrong(
+                f'models.{name}.{key}', made.data['models'][name][key],
+                f'{", ".join(own)} share their numerics; write it under models.{stated[0]}, '
+                f'and {name}: {{}}',
+            )  # fmt: skip
         if own:
-            made.paths[section] = f'models.{own[0]}'
+            made.paths[section] = f'models.{(stated or own)[0]}'
 
 
 def _drives(made: Derived, kind: str) -> None:
