@@ -183,7 +183,7 @@ def test_protection_that_is_left_out_is_named(tmp_path, key, line, said):
         ('spatial_cc', 'command_scale:', 'command_scales:', 'driver', 'command_scale'),
         ('spatial_cc', 'seed: ', 'sead: ', 'emulator', "did you mean 'seed'"),
         ('spatial_cc', 'model: ncm', 'model: ncn', 'emulator', 'emulator.body.model'),
-        ('stiff_flop', 'path: segments', 'path: segment', 'emulator', "no 'segment'"),
+        ('stiff_flop', 'path: body.segments', 'path: body.segment', 'emulator', "no 'segment'"),
         ('pam_continuum', '    muscles:', '    muscels:', 'emulator', 'muscles = None: required'),
     ],
 )

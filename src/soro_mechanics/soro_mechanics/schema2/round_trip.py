@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 import re
@@ -11,8 +12,6 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import CommentMark
-from ruamel.yaml.tokens import CommentToken
 
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.robot_file import describe_robot, read_yaml, RobotDescription
@@ -46,7 +45,7 @@ class RoundTrip:
         self.tree: Any = _yaml().load(self.text)
 
     def put(self, path: str, value: Any) -> None:
-        """Replace one value; its line's comment stays.
+        """Replace one value; no comment is lost, and a plain value keeps its origin.
 
         Raises
         ------
@@ -66,12 +65,20 @@ class RoundTrip:
                     path, '', f'there is no {key!r} in this robot file', str(self.path)
                 ) from None
         if isinstance(node, CommentedMap) and 'value' in node and not isinstance(value, dict):
-            parent, last, node = node, 'value', node['value']  # its origin stays
-        behind = _behind(node)
+            parent, last = node, 'value'  # its origin stays
+        before = comments(self.written())
         parent[last] = styled(value)
-        if behind is not None and last not in parent.ca.items:
-            place = 2 if isinstance(parent, dict) else 0
-            parent.ca.items[last] = [behind if i == place else None for i in range(4)]
+        self._keep(before, parents[0] if parents else last)
+
+    def _keep(self, before: list[str], first: Any) -> None:
+        """Put comments that a replaced value took along in front of what follows."""
+        lost = Counter(before) - Counter(comments(self.written()))
+        keys = list(self.tree)
+        place = keys.index(first) + 1
+        if lost:
+            text = '\n'.join(line for line in dict.fromkeys(before) if line in lost)
+            key = keys[place] if place < len(keys) else first
+            self.tree.yaml_set_comment_before_after_key(key, before=text)
 
     def written(self) -> str:
         """Return the text of the file."""
@@ -112,20 +119,6 @@ def styled(value: Any, flow: bool = True) -> Any:
     if flow:
         made.fa.set_flow_style()
     return made
-
-
-def _behind(node: Any) -> Any:
-    """Return the comment that follows the last line of a value; it belongs to what comes next."""
-    while isinstance(node, CommentedMap | CommentedSeq) and node:
-        last = list(node)[-1] if isinstance(node, CommentedMap) else len(node) - 1
-        if node.ca.end:
-            text = '\n' + ''.join(token.value for token in node.ca.end)
-            return CommentToken(text, CommentMark(0), None)
-        found = node.ca.items.get(last)
-        if found:
-            return found[2 if isinstance(node, CommentedMap) else 0]
-        node = node[last]
-    return None
 
 
 def comments(text: str) -> list[str]:
