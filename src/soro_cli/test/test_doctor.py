@@ -131,7 +131,7 @@ def test_a_good_robot_has_nothing_that_fails():
 
 
 def test_a_wrong_file_is_reported_with_the_field(tmp_path):
-    found = only(doctor_robot.check_robot(changed(tmp_path, ('schema: 1', 'schema: 7'))))
+    found = only(doctor_robot.check_robot(changed(tmp_path, ('schema: 2', 'schema: 7'))))
     assert found.level is Level.FAIL
     assert 'schema = 7' in found.text
 
@@ -270,3 +270,23 @@ def test_other_actuations_may_be_unstable_and_are_named(tmp_path, monkeypatch):
     found = only(doctor_robot.models(read_robot_file(file)))
     assert found.level is Level.OK
     assert found.text == 'converges at 2 actuations; not stable: air at its maximum'
+
+
+SCHEMA_1 = Path(__file__).resolve().parents[2] / 'soro_mechanics' / 'test' / 'schema1'
+
+
+def test_a_file_of_schema_1_is_upgraded_in_place_or_elsewhere(tmp_path, capsys):
+    from soro_cli.main import main
+
+    file, other = tmp_path / 'robot.yaml', tmp_path / 'new.yaml'
+    file.write_text((SCHEMA_1 / 'stiff_flop.yaml').read_text())
+    before = file.read_text()
+    assert main(['doctor', '--upgrade', str(file), '--output', '-']) == 0
+    printed = capsys.readouterr()
+    assert '\nschema: 2\n' in printed.out and 'one body of kind chain' in printed.err
+    assert main(['doctor', '--upgrade', str(file), '--output', str(other)]) == 0
+    assert file.read_text() == before and other.read_text() == printed.out
+    assert main(['doctor', '--upgrade', str(file)]) == 0
+    assert file.read_text() == printed.out
+    assert main(['doctor', '--upgrade', str(file)]) != 0  # it is of schema 2 now
+    assert file.read_text() == printed.out

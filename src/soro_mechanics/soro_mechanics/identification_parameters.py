@@ -273,4 +273,5 @@ def _read_back(text: str) -> Any:
 
 
 def leads(node: Any, path: str) -> bool:
+    """Tell whether a path leads to something below a node."""
     return any(True for _ in _matching(node, path.split('.'), ()))

@@ -138,9 +138,7 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
         raise RobotFileError(path, error.value, error.remedy, file) from None
 
 
-def _describe(
-    tree: Section, root: Section, file: str, paths: dict[str, str]
-) -> RobotDescription:
+def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) -> RobotDescription:
     """Build the description from the tree that the parsers read; `root` is the file itself."""
     with tree:
         tree.integer('schema')

@@ -67,7 +67,5 @@ def _put_old(document: RoundTrip, fit: LegFit, robot: RobotDescription) -> None:
     for i, acts in enumerate(document.tree.get('network', {}).get('actuation', ())):
         if acts['actuator'] == robot.actuators[robot.structure['ancf'].names.index(fit.leg)].name:
             pairs = zip(fit.curve.pressures, fit.curve.values, strict=True)
-            points = [
-                {'at': f'{p / 1e3:g} kPa', 'value': f'{v * length:.7f} m'} for p, v in pairs
-            ]
+            points = [{'at': f'{p / 1e3:g} kPa', 'value': f'{v * length:.7f} m'} for p, v in pairs]
             document.put(f'network.actuation.{i}.curve', points)

@@ -3,7 +3,6 @@
 """The constant-curvature arm: published equations, straight pose, round trip, loads."""
 
 from dataclasses import replace
-
 from pathlib import Path
 
 import numpy as np

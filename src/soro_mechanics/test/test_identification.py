@@ -13,8 +13,8 @@ import pytest
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.identification import identify, NotIdentifiable, Observations, split
-from soro_mechanics.identification_offsets import Offsets
 from soro_mechanics.identification_defaults import default_parameters
+from soro_mechanics.identification_offsets import Offsets
 from soro_mechanics.identification_parameters import (
     Change,
     FitParameter,

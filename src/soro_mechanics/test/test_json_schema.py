@@ -25,7 +25,9 @@ TYPES = {'object': dict, 'array': list, 'string': str, 'boolean': bool}
 def faults(schema: Any, value: Any, path: str = '') -> list[str]:
     """Return the paths that a validator marks; of the keywords that robot_schema uses."""
     if '$ref' in schema:
-        return faults(robot_schema()['definitions'][schema['$ref'].rpartition('/')[2]], value, path)
+        return faults(
+            robot_schema()['definitions'][schema['$ref'].rpartition('/')[2]], value, path
+        )
     bad = [path] if not fits(schema, value) else []
     for part in schema.get('allOf', ()):
         bad += faults(part, value, path)
@@ -52,7 +54,12 @@ def faults(schema: Any, value: Any, path: str = '') -> list[str]:
 def fits(schema: Any, value: Any) -> bool:
     kind = schema.get('type')
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == 'number' and not number or kind == 'integer' and not (number and value == int(value)):
+    if (
+        kind == 'number'
+        and not number
+        or kind == 'integer'
+        and not (number and value == int(value))
+    ):
         return False
     if kind in TYPES and not isinstance(value, TYPES[kind]):
         return False

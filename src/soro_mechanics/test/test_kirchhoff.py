@@ -3,10 +3,9 @@
 """The muscle-driven backbone: forward from lengths, and what it refuses."""
 
 from dataclasses import replace
-
-from kirchhoff_cases import changed, pose_at
 from pathlib import Path
 
+from kirchhoff_cases import changed, pose_at
 import numpy as np
 import pytest
 from scipy.optimize import minimize

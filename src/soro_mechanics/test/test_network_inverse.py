@@ -13,7 +13,7 @@ from soro_mechanics.network.model import MOST_SOLVERS
 from soro_mechanics import Code, lie, Load, load_robot, Task
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
-PLAIN = '{actuator: left, drives: angle, rods: [left]}'
+PLAIN = '{drives: angle, rods: [left]}'
 EVEN = [(-60, -60), (60, 60)]
 BENT = [(-60, -15), (0, 0), (20, 25), (60, 60)]
 
@@ -85,7 +85,7 @@ def test_a_coupled_limit_holds_in_actuation_along_a_bent_curve(tmp_path):
 
 
 def test_spare_actuators_keep_a_coupled_limit_along_a_curve(tmp_path):
-    drive = '{actuator: motor_1, drives: angle, rods: [leg_1]}'
+    drive = '{drives: angle, rods: [leg_1]}'
     pair = ('pair', 'motor_1: 1, motor_6: 1', 15)
     free = robot_of(tmp_path, 'crank_platform')
     target = free.forward(np.deg2rad([12.0, -8.0, 10.0, 5.0, -6.0, 9.0])).tip[:3, 3]

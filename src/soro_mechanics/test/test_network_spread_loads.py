@@ -115,7 +115,7 @@ def test_robot_and_file_agree_and_the_root_carries_the_load(tmp_path):
         q.backbones[r][0, :3, :3] @ solution.shape.wrench[i, :3] for r, i in enumerate(first)
     )
     np.testing.assert_allclose(total, 0.2 * np.array([0.5, 0.0, -1.0]), atol=1e-8)
-    text = '  loads:\n    - {rod: rod_2, from: 100 mm, to: 300 mm, force: 0.5 0 -1 N/m}\n'
+    text = 'loads:\n  - {kind: dead, rod: rod_2, from: 100 mm, to: 300 mm, force: 0.5 0 -1 N/m}\n'
     own = load_robot(platform_file(tmp_path, text))
     same = own.forward(lengths)
     assert same.loads == ()

@@ -143,7 +143,9 @@ def test_comments_and_origins_survive_the_upgrade(path):
 def test_two_descriptions_that_disagree_are_refused(tmp_path):
     text = OLD[[p.stem for p in OLD].index('stiff_flop')].read_text()
     file = tmp_path / 'robot.yaml'
-    file.write_text(text.replace('bending_stiffness: {value: 1.503e-3', 'bending_stiffness: {value: 3e-3'))
+    file.write_text(
+        text.replace('bending_stiffness: {value: 1.503e-3', 'bending_stiffness: {value: 3e-3')
+    )
     with pytest.raises(RobotFileError, match='two descriptions of one body'):
         upgrade(file)
 

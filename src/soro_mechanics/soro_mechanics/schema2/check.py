@@ -119,7 +119,9 @@ def _refuse_physical(section: Section, item: Table) -> None:
             homes = [x for x in _homes(tables.TOP['body'], 'body') if x.rpartition('.')[2] == name]
             if homes:
                 where = ' or '.join(dict.fromkeys(homes))
-                remedy = f'is no numerics of a model; the body states it, once: write it as {where}'
+                remedy = (
+                    f'is no numerics of a model; the body states it, once: write it as {where}'
+                )
                 raise section.error(name, remedy)
 
 

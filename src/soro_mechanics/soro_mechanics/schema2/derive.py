@@ -15,7 +15,7 @@ from soro_mechanics import quantity
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.schema2 import derive_chain, derive_legs, derive_muscles, derive_rods
 from soro_mechanics.schema2.check import plain
-from soro_mechanics.schema2.families import family, FAMILIES
+from soro_mechanics.schema2.families import FAMILIES, family
 from soro_mechanics.schema2.tables import LATER_QUANTITIES, SERVED
 from soro_mechanics.section import Section
 

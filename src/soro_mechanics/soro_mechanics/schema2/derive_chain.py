@@ -140,8 +140,8 @@ def _network(made: Derived) -> None:
             'from': before, 'to': {'body': end}, **shared, **over.get(segment['name'], {}),
         })  # fmt: skip
         link = made.si(home, segment.get('link'), 'm')
-        bodies[end] = {'mass': tip.get('mass', '0 kg') if last else segment.get('link_mass', '0 g'),
-                       **guess.get(end, {})}  # fmt: skip
+        mass = tip.get('mass', '0 kg') if last else segment.get('link_mass', '0 kg')
+        bodies[end] = {'mass': mass, **guess.get(end, {})}
         if link > 0.0:
             bodies[end]['centre'] = f'0 0 {0.5 * link!r} m'
         before = {'body': end, 'position': f'0 0 {link!r} m'}

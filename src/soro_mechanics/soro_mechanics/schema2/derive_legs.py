@@ -71,8 +71,10 @@ def _network(made: Derived) -> None:
     name = platform.get('name', 'platform')
     shared = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     length = made.positive('body.length', body['length'], 'm')
-    radius = made.si('', body['spacing_ratio'], '1') * length / (
-        2.0 * math.sin(math.pi / len(body['legs']))
+    radius = (
+        made.si('', body['spacing_ratio'], '1')
+        * length
+        / (2.0 * math.sin(math.pi / len(body['legs'])))
     )
     mass = made.si('body.mass', body['mass'], 'kg')
     section = {
@@ -125,6 +127,5 @@ def _lengths(made: Derived, i: int, curve: dict[str, Any], length: float) -> lis
         remedy = f'{len(at)} entries given; write {len(stretch)}, as stretch has'
         raise made.wrong(f'drives[{i}].curve.at', curve['at'], remedy)
     return [
-        {'at': f'{p!r} Pa', 'value': f'{x * length!r} m'}
-        for p, x in zip(at, stretch, strict=True)
+        {'at': f'{p!r} Pa', 'value': f'{x * length!r} m'} for p, x in zip(at, stretch, strict=True)
     ]

@@ -74,8 +74,8 @@ def _actuation(made: Derived) -> list[dict[str, Any]]:
             if 'ratios' in acts:
                 remedy = 'write one drive each, or a curve with a falling value'
                 made.refuse(f'{path}.ratios', acts['ratios'], ('*',), remedy)
-            base = {'actuator': drive['name'],
-                    **{k: v for k, v in acts.items() if k not in ('chambers', 'tendons')}}  # fmt: skip
+            rest = {k: v for k, v in acts.items() if k not in ('chambers', 'tendons')}
+            base = {'actuator': drive['name'], **rest}
             parts = [base]
             for kind in ('chambers', 'tendons'):
                 if kind in acts:

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Words in which the tables of schema 2 are written; reader and JSON Schema take both from them."""
+"""Words in which the tables of schema 2 are written, for the reader and the JSON Schema."""
 
 from __future__ import annotations
 

@@ -274,7 +274,7 @@ def _compare(
 ) -> None:
     """Refuse an upgrade that changes a number by more than a rounded copy does."""
     for name in ('actuators', 'coupled_limits', 'models', 'gravity'):
-        for path, old, new, size in differences(getattr(before, name), getattr(after, name), name):
+        for path, old, new, _ in differences(getattr(before, name), getattr(after, name), name):
             raise RobotFileError(path, old, f'would become {new}; please report this', file)
     for section, structure in before.structure.items():
         for path, old, new, size in differences(structure, after.structure[section], section):
