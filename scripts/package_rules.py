@@ -22,6 +22,7 @@ ROSDEP_KEYS = {
     'python3-cvxpy-pip',
     'python3-grpcio',
     'python3-hypothesis',
+    'python3-jsonschema',
     'python3-matplotlib',
     'python3-numba',
     'python3-numpy',
@@ -31,6 +32,7 @@ ROSDEP_KEYS = {
     'python3-pytest-timeout',
     'python3-rich',
     'python3-rosbags-pip',
+    'python3-ruamel.yaml',
     'python3-scipy',
     'python3-serial',
     'python3-transforms3d',
@@ -45,6 +47,7 @@ KEYS = {
     'google': 'python3-protobuf',
     'grpc': 'python3-grpcio',
     'rosbags': 'python3-rosbags-pip',
+    'ruamel': 'python3-ruamel.yaml',
 }
 # No key of rosdep brings these; whoever needs one says where it comes from.
 PIP_ONLY = {

@@ -20,6 +20,7 @@ import os
 import re
 import sys
 from typing import Any
+import warnings
 
 from soro_cli.errors import CliError
 from soro_cli.interrupts import INTERRUPTED, Interrupts, no_more_interrupts
@@ -36,6 +37,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for name in ('stdout', 'stderr'):  # closed by whoever called: nobody wants to read it
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, 'w', encoding='utf-8'))  # noqa: SIM115
+    warnings.formatwarning = _warning
     with Interrupts() as interrupts:
         try:
             interrupts.let_through()
@@ -52,6 +54,18 @@ def main(words: Sequence[str] | None = None) -> int:
                 raise
             code = INTERRUPTED  # a module that was interrupted while it was loaded says otherwise
     return code
+
+
+def _warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Return one line for people; of a robot file of schema 1 without the place in the code."""
+    place = '' if category.__name__ == 'OldSchema' else f'{filename}:{lineno}: '
+    return f'soro: {place}{message}\n'
 
 
 def _flushed(code: int) -> int:

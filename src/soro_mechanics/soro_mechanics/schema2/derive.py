@@ -167,7 +167,7 @@ def _loads(made: Derived) -> None:
 
 
 def _sensors(made: Derived) -> None:
-    bends = []
+    bends: list[dict[str, Any]] = []
     flex = []
     others = tuple(name for name in made.models if name != 'network')
     for i, sensor in enumerate(made.data.get('sensors', [])):

@@ -124,7 +124,7 @@ def _network(made: Derived) -> None:
     body, tree = made.data['body'], made.numerics('network')
     guess = tree.pop('guess', {})
     over = tree.pop('rods', {})
-    shared = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
+    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     tip = body.get('tip', {})
     name = tip.get('name', 'tip')
     bodies: dict[str, Any] = {}
@@ -188,7 +188,7 @@ def _section(made: Derived, home: str, segment: dict[str, Any]) -> dict[str, Any
 
 
 def _pressures(made: Derived) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for drive in made.data['drives']:
         for i, segment in enumerate(made.data['body']['segments']):
             home = f'body.segments[{i}].chambers'

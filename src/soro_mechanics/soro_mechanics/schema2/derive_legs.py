@@ -69,7 +69,7 @@ def _network(made: Derived) -> None:
     body, tree = made.data['body'], made.numerics('network')
     platform, guess, over = body['platform'], tree.pop('guess', {}), tree.pop('rods', {})
     name = platform.get('name', 'platform')
-    shared = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
+    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     length = made.positive('body.length', body['length'], 'm')
     radius = (
         made.si('', body['spacing_ratio'], '1')

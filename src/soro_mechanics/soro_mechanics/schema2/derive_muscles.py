@@ -87,10 +87,10 @@ def _network(made: Derived) -> None:
         remedy = f'write three drives of length per module ({3 * modules})'
         raise made.wrong('drives', len(drives), remedy)
     guess, over = tree.pop('guess', {}), tree.pop('rods', {})
-    shared = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
+    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     piece = made.si('', body['backbone']['length'], 'm') / modules
     rods: list[dict[str, Any]] = []
-    actuation = []
+    actuation: list[dict[str, Any]] = []
     bodies: dict[str, Any] = {}
     for t in range(1, modules + 1):
         below, disk = f'disk_{t - 1}' if t > 1 else 'ground', f'disk_{t}'

@@ -19,7 +19,7 @@ def derive(made: Derived) -> None:
     _refuse_later(made)
     over = tree.pop('rods', {})
     guess = tree.pop('guess', {})
-    shared = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
+    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     names = [rod['name'] for rod in body['rods']]
     for home, given, known in (('rods', over, names), ('guess', guess, list(body['bodies']))):
         for name in given:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from io import StringIO
+import os
 from pathlib import Path
 import re
 from typing import Any
@@ -86,7 +87,7 @@ class RoundTrip:
         _yaml().dump(self.tree, out)
         return out.getvalue()
 
-    def save(self, target: Path | str) -> RobotDescription:
+    def save(self, target: str | os.PathLike[str]) -> RobotDescription:
         """Write the file whole or not at all, after it has been read back.
 
         Raises
@@ -110,6 +111,7 @@ def styled(value: Any, flow: bool = True) -> Any:
     """Return plain data as nodes in flow style, as the robot files write them."""
     if isinstance(value, CommentedMap | CommentedSeq):
         return value
+    made: Any
     if isinstance(value, dict):
         made = CommentedMap({key: styled(child) for key, child in value.items()})
     elif isinstance(value, list | tuple):

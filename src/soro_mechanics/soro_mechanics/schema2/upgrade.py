@@ -50,9 +50,10 @@ def upgrade(path: Path | str) -> Upgrade:
         It is no file of schema 1, or it describes one body in two ways.
     """
     document = RoundTrip(path)
-    old, file = document.tree, str(path)
-    if not isinstance(old, dict) or old.get('schema') != OLD_SCHEMA:
-        found = old.get('schema') if isinstance(old, dict) else old
+    old: Any = document.tree
+    file = str(path)
+    if not isinstance(old, CommentedMap) or old.get('schema') != OLD_SCHEMA:
+        found = old.get('schema') if isinstance(old, CommentedMap) else old
         raise RobotFileError('schema', found, f'only schema {OLD_SCHEMA} is upgraded', file)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', OldSchema)
