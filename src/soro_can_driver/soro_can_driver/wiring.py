@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from soro_driver.channels import read_channels
 from soro_driver.settings import LONGEST_STEP, read_rate
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
@@ -101,6 +102,8 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         serial = section.integer('serial', 0, minimum=0)
         if len(robot.actuators) != MOTORS or {a.quantity for a in robot.actuators} != {'angle'}:
             raise section.error('ratio', f'the board drives {MOTORS} actuators that are angles')
+        if read_channels(section, robot.actuators) != tuple(range(MOTORS)):
+            raise section.error('channels', 'not supported yet by can: keep the order of drives')
     haptic = robot.structure.get('haptic')
     sensors = () if haptic is None else tuple(s.name for s in haptic.strips)
     speed = np.array([a.rate for a in robot.actuators])

@@ -12,11 +12,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from soro_driver.channels import read_channels
 from soro_driver.device import DeviceError, Fault, fault_names
 from soro_driver.endpoint import derive, FIRST_PORT, make_private, PORTS
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import RAMP, read_driver_settings, RELEASE
 from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.schema2 import tables
 from soro_mechanics.section import Section
 
 from soro_driver import devices
@@ -70,6 +72,35 @@ def test_wrong_sections_are_refused_with_their_path(actuators, change, path):
     with pytest.raises(RobotFileError) as error:
         read_driver_settings(robot(actuators, GOOD | change))
     assert error.value.path.startswith(path)
+
+
+def test_every_key_that_editors_offer_is_read(actuators):
+    examples = {'s': '450 ms', '1/s': '100 Hz', '1': 0.1}
+    section = dict(GOOD)
+    for key, known in tables.DRIVER.items():
+        if known.kind == 'quantity':
+            section[key] = examples[known.unit]
+    supervision = tables.DRIVER['supervision'].item
+    section['supervision'] = {key: examples[known.unit] for key, known in supervision.items()}
+    read_driver_settings(robot(actuators, section))
+    actions = tables.DRIVER['on_command_loss'].item['action'].choices
+    assert set(actions) == {RAMP, RELEASE}
+
+
+@pytest.mark.parametrize('given', [None, {'p1': 1, 'p2': 2, 'p3': 3}, {'p1': 3, 'p2': 1, 'p3': 2}])
+def test_channels_of_a_device(given, actuators):
+    names = [a.name for a in actuators]
+    data = {} if given is None else {'channels': dict(zip(names, given.values(), strict=True))}
+    found = read_channels(Section(data, 'driver.fake', 'robot.yaml'), actuators)
+    assert [i + 1 for i in found] == (list(given.values()) if given else [1, 2, 3])
+
+
+@pytest.mark.parametrize('numbers', [[1, 2, 2], [0, 1, 2], [2, 3, 4], [1, 2], [1, 2, 3, 4]])
+def test_channels_that_serve_nobody_or_two_are_refused(actuators, numbers):
+    names = [a.name for a in actuators] + ['nobody']
+    data = {'channels': dict(zip(names, numbers, strict=False))}
+    with pytest.raises(RobotFileError, match='channels'):
+        read_channels(Section(data, 'driver.fake', 'robot.yaml'), actuators)
 
 
 def test_without_a_section_the_actuators_are_simulated(actuators):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from soro_driver.channels import read_channels
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
@@ -63,12 +64,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
         serial = section.integer('serial', 0, minimum=0)
         if len(actuators) != CHANNELS or {a.quantity for a in actuators} != {'pressure'}:
             raise section.error('port', f'this device drives {CHANNELS} actuators: pressures')
-        channels = []
-        with section.section('channels') as item:
-            for actuator in actuators:
-                channels.append(item.integer(actuator.name, minimum=1) - 1)
-        if sorted(channels) != list(range(CHANNELS)):
-            raise section.error('channels', f'each of 1 to {CHANNELS} once')
+        channels = read_channels(section, actuators)
     if any(a.minimum != 0.0 or a.maximum > FULL_SCALE * COUNT for a in actuators):
         raise section.error('port', f'the regulators give 0 to {FULL_SCALE * COUNT:g} Pa')
     # The device has one slew limit, that of the slowest actuator.

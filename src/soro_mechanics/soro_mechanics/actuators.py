@@ -22,7 +22,12 @@ QUANTITIES: dict[str, tuple[int, str, str]] = {
     'stretch': (4, '1', '1/s'),
     'curvature': (5, '1/m', '1/m/s'),
     'force': (6, 'N', 'N/s'),
+    'torque': (7, 'N m', 'N m/s'),
+    'position': (8, 'm', 'm/s'),
+    'rotation': (9, 'rad', 'rad/s'),
 }
+# What a model computes yet; of the others a robot file is refused.
+COMPUTED = ('pressure', 'length', 'angle', 'stretch', 'curvature', 'force')
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ def read_actuators(root: Section) -> tuple[Actuator, ...]:
                 raise item.error('name', 'write letters, digits and _ only, a letter first')
             if name in [a.name for a in actuators]:
                 raise item.error('name', 'two actuators have this name')
-            kind = item.text('quantity', choices=tuple(QUANTITIES))
+            kind = item.text('quantity', choices=COMPUTED)
             _, unit, rate_unit = QUANTITIES[kind]
             low = item.quantity('minimum', unit)
             high = item.quantity('maximum', unit)

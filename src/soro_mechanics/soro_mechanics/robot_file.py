@@ -170,7 +170,8 @@ def written_path(paths: dict[str, str], path: str) -> str:
     if not fits:
         return path
     longest = max(fits, key=len)
-    return paths[longest] + path[len(longest) :]
+    found = paths[longest] + path[len(longest) :]
+    return written_path(paths, found) if found.startswith('body') and found != path else found
 
 
 def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, Any]) -> None:

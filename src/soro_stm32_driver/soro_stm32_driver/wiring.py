@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from soro_driver.channels import read_channels
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.robot_file import RobotDescription
 from soro_mechanics.section import Section
@@ -81,6 +82,8 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
         names = tuple(a.name for a in robot.actuators)
         if len(names) != MUSCLES or {a.quantity for a in robot.actuators} != {'length'}:
             raise section.error('port', f'the board drives {MUSCLES} actuators that are lengths')
+        if read_channels(section, robot.actuators) != tuple(range(MUSCLES)):
+            raise section.error('channels', 'not supported yet by stm32: keep the order of drives')
         shortest, longest = SHORTEST_ACTION * 1e-3, LONGEST_ACTION * 1e-3
         inflate = section.quantity('inflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
         deflate = section.quantity('deflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soro_mechanics import quantity
+from soro_mechanics.actuators import COMPUTED
 from soro_mechanics.errors import RobotFileError
 from soro_mechanics.schema2 import derive_chain, derive_legs, derive_muscles, derive_rods
 from soro_mechanics.schema2.check import plain
 from soro_mechanics.schema2.families import FAMILIES, family
-from soro_mechanics.schema2.tables import LATER_QUANTITIES, SERVED
+from soro_mechanics.schema2.tables import SERVED
 from soro_mechanics.section import Section
 
 KINDS = {
@@ -131,8 +132,8 @@ def _drives(made: Derived, kind: str) -> None:
     made.paths['actuators'] = 'drives'
     for i, drive in enumerate(made.data['drives']):
         path = f'drives[{i}]'
-        if drive['quantity'] in LATER_QUANTITIES:
-            remedy = 'drive a pressure, length, angle, stretch, curvature or force'
+        if drive['quantity'] not in COMPUTED:
+            remedy = f'drive one of {", ".join(COMPUTED)}'
             made.refuse(f'{path}.quantity', drive['quantity'], ('*',), remedy)
         if 'hysteresis' in drive:
             remedy = 'remove it; the emulator has emulator.body.hysteresis'

@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from typing import Any, TYPE_CHECKING
 
+from soro_mechanics.schema2.material import with_stiffness
+
 if TYPE_CHECKING:
     from soro_mechanics.schema2.derive import Derived
 
@@ -30,6 +32,10 @@ def derive(made: Derived) -> None:
         others = tuple(name for name in made.models if name != 'network')
         remedy = 'write it into length, or keep the model network alone'
         made.refuse('body.tip.offset', body['tip']['offset'], others, remedy)
+    body['segments'] = [
+        with_stiffness(made, f'body.segments[{i}]', one, 'linear_density', one['chambers'])
+        for i, one in enumerate(body['segments'])
+    ]
     for section in made.families:
         {'segments': _segments, 'constant_curvature': _arc, 'network': _network}[section](made)
 

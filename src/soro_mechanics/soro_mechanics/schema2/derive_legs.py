@@ -8,6 +8,7 @@ import math
 from typing import Any, TYPE_CHECKING
 
 from soro_mechanics import quantity
+from soro_mechanics.schema2.material import with_stiffness
 
 if TYPE_CHECKING:
     from soro_mechanics.schema2.derive import Derived
@@ -19,6 +20,8 @@ NAMES = {
     'leg_mass': 'mass', 'platform_radius': 'platform.radius', 'platform_mass': 'platform.mass',
     'platform_centre': 'platform.centre', 'tip': 'tip.offset',
 }  # fmt: skip
+REQUIRED = {'axial_stiffness': 'N', 'bending_stiffness': 'N m^2', 'torsion_stiffness': 'N m^2',
+            'mass': 'kg'}  # fmt: skip
 
 
 def derive(made: Derived) -> None:
@@ -36,6 +39,11 @@ def derive(made: Derived) -> None:
             raise made.wrong(f'drives[{i}].curve', None, remedy)
         if drive['quantity'] != 'pressure' and 'curve' in drive:
             raise made.wrong(f'drives[{i}].curve', drive['curve'], 'of drives of pressure only')
+    body |= with_stiffness(made, 'body', body, 'mass', [])
+    for key, unit in REQUIRED.items():
+        if key not in body:
+            remedy = f'write it in {unit}, or material (young, poisson, density) for all four'
+            raise made.wrong(f'body.{key}', None, remedy)
     for section in made.families:
         {'ancf': _ancf, 'network': _network}[section](made)
 

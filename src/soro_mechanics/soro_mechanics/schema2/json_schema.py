@@ -109,6 +109,8 @@ def _value(key: Key) -> Json:
         if kind == 'list':
             return {'type': 'array', 'items': inner}
         return inner if kind == 'table' else {'type': 'object', 'additionalProperties': inner}
+    if kind == 'free' and key.item is not None:
+        return {**_table(key.item), 'additionalProperties': {}}
     simple: dict[str, Json] = {
         'integer': {'type': 'integer'},
         'boolean': {'type': 'boolean'},

@@ -17,7 +17,8 @@ class Key:
     kind : str
         'quantity' (`size` numbers and a unit; 0: any number of them), 'integer', 'boolean',
         'text', 'names', 'numbers', 'table', 'list' (of mappings), 'map' (names to mappings),
-        'either' (one of `options`) or 'free' (another package reads it).
+        'either' (one of `options`) or 'free' (another package reads it; `item` tells editors
+        the keys that are known beforehand).
     unit : str
         SI unit of a quantity, '1' for a pure number.
     size : int

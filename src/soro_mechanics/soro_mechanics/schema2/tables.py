@@ -28,13 +28,7 @@ from soro_mechanics.schema2.key import (
 )
 from soro_mechanics.segment_schema import RULES
 
-# Quantities of drives that no model computes yet: SI unit, SI unit of the rate.
-LATER_QUANTITIES = {
-    'torque': ('N m', 'N m/s'),
-    'displacement': ('m', 'm/s'),
-    'rotation': ('rad', 'rad/s'),
-}
-# What such drives do, and coupled ones do.
+# What a drive may do to a body that no model computes yet.
 LATER_ACTS = ('torque', 'force', 'displacement', 'prismatic', 'rotation')
 
 POSE: Table = {
@@ -81,6 +75,12 @@ END: Table = {
     'axis': q('1', size=3),
     'second_axis': q('1', size=3),
 }
+ELASTIC: Table = {
+    'young': need(q('Pa')),
+    'poisson': NUMBER,
+    'shear_modulus': q('Pa', 'instead of poisson'),
+    'density': q('kg/m^3'),
+}
 CHAMBER: Table = {
     'drive': need(text(about='name of the drive that fills it')),
     'area': q('m^2', 'of all chambers that this drive fills together'),
@@ -91,6 +91,8 @@ SEGMENT: Table = {
     'name': need(TEXT),
     'length': need(q('m', 'effective, at rest')),
     'radius': need(q('m', 'outer')),
+    'inner_radius': q('m', 'of a ring, with material'),
+    'material': table(ELASTIC, 'instead of stiffness and linear density; chambers are holes'),
     'axial_stiffness': q('N', 'EA'),
     'bending_stiffness': q('N m^2', 'EI'),
     'torsion_stiffness': q('N m^2', 'GJ; two thirds of EI where nothing is written'),
@@ -115,10 +117,12 @@ LEGS: Table = {
     'legs': need(rows({'name': need(TEXT), 'drive': need(TEXT), 'angle': need(q('rad'))})),
     'length': need(q('m', 'flexible length of a leg at rest')),
     'radius': need(q('m', 'outer, of a leg')),
-    'axial_stiffness': need(q('N', 'EA')),
-    'bending_stiffness': need(q('N m^2', 'EI')),
-    'torsion_stiffness': need(q('N m^2', 'GJ')),
-    'mass': need(q('kg', 'of a leg')),
+    'inner_radius': q('m', 'of a tube, with material'),
+    'material': table(ELASTIC, 'instead of stiffness and mass'),
+    'axial_stiffness': q('N', 'EA'),
+    'bending_stiffness': q('N m^2', 'EI'),
+    'torsion_stiffness': q('N m^2', 'GJ'),
+    'mass': q('kg', 'of a leg'),
     'damping': DAMPING,
     'spacing_ratio': need(q('1', 'distance of two legs on the base over their length')),
     'platform': need(
@@ -239,8 +243,9 @@ def _drive(unit: str, rate: str) -> Table:
     }
 
 
-_UNITS = {name: (unit, rate) for name, (_, unit, rate) in QUANTITIES.items()} | LATER_QUANTITIES
-DRIVE = Variants('quantity', {name: _drive(*units) for name, units in _UNITS.items()})
+DRIVE = Variants(
+    'quantity', {name: _drive(unit, rate) for name, (_, unit, rate) in QUANTITIES.items()}
+)
 
 _PLACE: Table = {'rod': need(TEXT), 'at': q('m'), 'from': q('m'), 'to': q('m')}
 _LOAD: Table = {**_PLACE, 'force': either(q('N', size=3), q('N/m', size=3)),
@@ -308,6 +313,32 @@ MODEL: dict[str, Table] = {
     'network': {'steps': WHOLE, **_MESH, 'rods': named(_MESH),
                 'guess': named(POSE, 'where a body is sought first')},
 }  # fmt: skip
+# Read by the driver and the emulator, which refuse what is wrong; editors complete from here. The
+# section of the device (`channels: {drive: ...}` for any number of drives) is the device's own.
+_SECONDS = q('s')
+DRIVER: Table = {
+    'device': need(text(about='nidaq, dspace, stm32, can, simulated or a plug-in')),
+    'rate': need(q('1/s', 'ticks of the control loop')),
+    'command_timeout': q('s', 'without a command for longer, the safe action runs'),
+    'feedback_timeout': q('s', 'without a measurement for longer, the device counts as lost'),
+    'time_to_live': q('s', 'without a write for longer, the device goes safe by itself'),
+    'engage_band': q('1', 'nearness of a first command to the measurement, part of the range'),
+    'on_command_loss': table(
+        {'action': need(text('ramp', 'release')), 'rate': either(
+            *(q(rate) for _, _, rate in QUANTITIES.values()))}
+    ),
+    'supervision': table(
+        {'over_limit_margin': NUMBER, 'over_limit_for': _SECONDS, 'sensor_for': _SECONDS,
+         'frozen_for': _SECONDS, 'rest_margin': NUMBER, 'rest_for': _SECONDS,
+         'follow_time_constant': _SECONDS, 'follow_tolerance': NUMBER, 'follow_for': _SECONDS}
+    ),
+}  # fmt: skip
+_CHANGE: Table = {'path': need(TEXT), 'factor': NUMBER, 'value': FREE}
+EMULATOR: Table = {
+    'seed': WHOLE,
+    'body': table({'model': text(*MODEL), 'hysteresis': NUMBER, 'changes': rows(_CHANGE)},
+                  'what the emulated body has otherwise than the described one'),
+}  # fmt: skip
 TOP: Table = {
     'schema': need(WHOLE),
     'name': need(text(about='lower-case letters, digits and _')),
@@ -324,8 +355,8 @@ TOP: Table = {
     'models': need(table({name: table(item) for name, item in MODEL.items()},
                          'the default first, each with its own numerics')),
     'control': table(CONTROL),
-    'driver': FREE,
-    'emulator': FREE,
+    'driver': Key('free', item=DRIVER, about='how it is driven; without it simulated'),
+    'emulator': Key('free', item=EMULATOR, about='the bench that stands in for the robot'),
 }  # fmt: skip
 # Which models each kind of body can be given to.
 SERVED = {
