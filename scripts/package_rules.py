@@ -13,6 +13,7 @@ import sys
 from catkin_pkg.package import InvalidPackage, parse_package
 
 ROOT = Path(__file__).resolve().parent.parent
+WEBSITE = 'https://soro.example.org'  # not there yet, as the address of the maintainers
 SCHEMA = 'href="http://download.ros.org/schema/package_format3.xsd"'
 
 # Keys of rosdep that are in use here; each stands in rosdistro's rosdep/python.yaml or base.yaml.
@@ -106,6 +107,8 @@ def check(files: list[Path]) -> Iterator[str]:
             yield f'{where}: name {package.name} differs from its folder'
         if package.licenses != ['Apache-2.0']:
             yield f'{where}: license is {package.licenses}, not Apache-2.0'
+        if [url.url for url in package.urls] != [WEBSITE]:
+            yield f'{where}: write <url type="website">{WEBSITE}</url>'
         used = {
             dependency.name
             for kind in package
