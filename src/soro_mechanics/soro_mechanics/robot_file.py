@@ -134,8 +134,8 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     try:
         return _describe(Section(tree, '', file), root, file, made.paths)
     except RobotFileError as error:
-        path = written_path(made.paths, error.path)
-        raise RobotFileError(path, error.value, error.remedy, file) from None
+        path, value = _found(made.data, written_path(made.paths, error.path), error.value)
+        raise RobotFileError(path, value, error.remedy, file) from None
 
 
 def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) -> RobotDescription:
@@ -171,6 +171,23 @@ def written_path(paths: dict[str, str], path: str) -> str:
         return path
     longest = max(fits, key=len)
     return paths[longest] + path[len(longest) :]
+
+
+def _found(data: Any, path: str, value: Any) -> tuple[str, Any]:
+    """Return the part of a path that stands in the file, and the value that stands there.
+
+    A key that is missing (no `value`) is named; of what was derived, where it was derived from.
+    """
+    node, known = data, 0
+    for match in re.finditer(r'[^.\[\]]+', path):
+        key: Any = match[0]
+        if isinstance(node, list) and key.isdigit():
+            key = int(key)
+        try:
+            node, known = node[key], match.end() + path.startswith(']', match.end())
+        except (KeyError, IndexError, TypeError):
+            return (path, None) if value is None else (path[:known], node)
+    return path, node
 
 
 def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, Any]) -> None:

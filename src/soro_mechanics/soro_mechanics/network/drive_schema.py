@@ -187,7 +187,7 @@ def _check_strains(
         count = sum(o.rod == d.rod and o.kind in STRAINS for o in [*drives, *fresh])
         if count > MOST_STRAINS:
             remedy = f'{rod.name} has {count} of {", ".join(STRAINS)}; at most {MOST_STRAINS}'
-            raise item.error('rods', f'{remedy}: let one actuator drive several')
+            raise item.error('rods', f'{remedy}: let one drive act on several')
 
 
 def _read_curve(item: Section, unit: str, driven: str) -> Array:
@@ -222,7 +222,7 @@ def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuat
         )
         if not same:
             name = actuators[d.actuator].name
-            raise top.error('actuation', f'{name} has two curves; give each its own actuator')
+            raise top.error('actuation', f'{name} has two curves; give each its own drive')
     idle = {a.name for a in actuators} - {actuators[d.actuator].name for d in drives}
     if idle:
         raise top.error('actuation', f'{sorted(idle)[0]} drives nothing')
