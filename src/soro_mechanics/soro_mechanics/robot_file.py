@@ -117,6 +117,8 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     schema = root.integer('schema')
     if schema not in (OLD_SCHEMA, SCHEMA):
         raise root.error('schema', f'this version reads schema {SCHEMA}')
+    if schema == OLD_SCHEMA and 'body' in root and 'drives' in root:
+        raise root.error('schema', f'a file with a body is of schema {SCHEMA}; write that')
     if schema == OLD_SCHEMA:
         warnings.warn(
             f'{file} is of schema 1, which the next release does not read; '
@@ -135,7 +137,10 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
         return _describe(Section(tree, '', file), root, file, made.paths)
     except RobotFileError as error:
         path, value = _found(made.data, written_path(made.paths, error.path), error.value)
-        raise RobotFileError(path, value, error.remedy, file) from None
+        remedy = error.remedy
+        if remedy.startswith('unknown key'):  # the tables know it
+            remedy = 'is not used beside the other keys that stand here; remove it, or them'
+        raise RobotFileError(path, value, remedy, file) from None
 
 
 def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) -> RobotDescription:

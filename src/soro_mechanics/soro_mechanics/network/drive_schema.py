@@ -140,7 +140,10 @@ def _least(actuator: Actuator, curve: Array | None) -> float:
 def _pressure_wrench(item: Section) -> Array:
     """Return the body wrench per pressure of chambers along the rod (Shi 2023, F_P)."""
     wrench = np.zeros(6)
-    for chamber in item.sections('chambers'):
+    chambers = item.sections('chambers')
+    if not chambers:
+        raise item.error('chambers', 'write at least one, with its area and position')
+    for chamber in chambers:
         with chamber:
             area = chamber.quantity('area', 'm^2', positive=True)
             x, y = chamber.vector('position', 'm', 2)
