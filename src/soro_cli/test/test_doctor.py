@@ -224,16 +224,14 @@ def test_a_client_that_is_not_installed_is_named(monkeypatch):
 
 
 FINGER = """
-schema: 1
+schema: 2
 name: finger
 title: Soft finger
 gravity: 0 0 -9.81 m/s^2
-actuators:
-  - {name: air, quantity: pressure, minimum: 0 bar, maximum: 0.8 bar, rate: 1 bar/s}
-models: [ncm]
-segments:
-  tip_mass: TIP
-  chain:
+body:
+  kind: chain
+  tip: {mass: TIP}
+  segments:
     - name: finger
       length: 60 mm
       radius: 10 mm
@@ -242,7 +240,11 @@ segments:
       shear_factor: 0.85
       linear_density: 0.3 kg/m
       chambers:
-        - {actuator: air, area: 40 mm^2, offset: 6 mm, angle: 0 deg}
+        - {drive: air, area: 40 mm^2, offset: 6 mm, angle: 0 deg}
+drives:
+  - {name: air, quantity: pressure, minimum: 0 bar, maximum: 0.8 bar, rate: 1 bar/s}
+models:
+  ncm: {}
 """
 
 

@@ -37,8 +37,8 @@ def with_changes(*changes):
 
 
 def test_a_factor_scales_every_number_and_keeps_the_unit(bench):
-    change = ('constant_curvature.actuator_angles', 2.0, None)
-    robot = perturbed_robot(bench, with_changes(change))
+    changes = [(f'body.segments.0.chambers.{i}.angle', 2.0, None) for i in range(3)]
+    robot = perturbed_robot(bench, with_changes(*changes))
     angles = robot.description.structure['constant_curvature'].angles
     assert np.rad2deg(angles) == pytest.approx([180.0, 420.0, 660.0])
 
@@ -51,13 +51,13 @@ def test_nothing_is_left_in_the_temporary_folder_whenever_the_process_is_killed(
 
 
 def test_entries_of_lists_are_named_in_both_ways(bench):
-    for path in ('actuators.0.maximum', 'actuators[0].maximum'):
+    for path in ('drives.0.maximum', 'drives[0].maximum'):
         robot = perturbed_robot(bench, with_changes((path, 0.5, None)))
         assert robot.limits[0, 1] == pytest.approx(0.5 * load_robot(BENCH).limits[0, 1])
 
 
 def test_a_value_is_replaced_and_provenance_is_kept_whole(bench):
-    change = ('constant_curvature.rest_length', None, '150 mm')
+    change = ('body.segments.0.length', None, '150 mm')
     robot = perturbed_robot(bench, with_changes(change))
     assert robot.forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.150)
     assert load_robot(BENCH).forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.1716)
@@ -66,11 +66,11 @@ def test_a_value_is_replaced_and_provenance_is_kept_whole(bench):
 @pytest.mark.parametrize(
     'change',
     [
-        ('constant_curvature.nothing', 1.1, None),
-        ('actuators.7.maximum', 1.1, None),
+        ('body.segments.0.nothing', 1.1, None),
+        ('drives.7.maximum', 1.1, None),
         ('title', 1.1, None),
         ('models', 1.1, None),
-        ('constant_curvature.rest_length', -1.0, None),
+        ('body.segments.0.length', -1.0, None),
     ],
 )
 def test_wrong_changes_are_refused(bench, change):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.errors import closest
 from soro_mechanics.section import Section
 
 LIMIT_SLACK = 1e-9  # relative to the range: round-off of a clamped command is not a violation
@@ -95,7 +96,7 @@ def read_actuators(root: Section) -> tuple[Actuator, ...]:
             if not name.isidentifier():
                 raise item.error('name', 'write letters, digits and _ only, a letter first')
             if name in [a.name for a in actuators]:
-                raise item.error('name', 'two actuators have this name')
+                raise item.error('name', 'two drives have this name')
             kind = item.text('quantity', choices=COMPUTED)
             _, unit, rate_unit = QUANTITIES[kind]
             low = item.quantity('minimum', unit)
@@ -107,7 +108,7 @@ def read_actuators(root: Section) -> tuple[Actuator, ...]:
             rest = item.quantity('rest', unit, start, minimum=low, maximum=high)
         actuators.append(Actuator(name, kind, low, high, rate, rest))
     if not actuators:
-        raise root.error('actuators', 'write at least one actuator')
+        raise root.error('actuators', 'write at least one drive')
     return tuple(actuators)
 
 
@@ -124,14 +125,15 @@ def read_coupled_limits(
             with item.section('coefficients') as table:
                 for name in table.keys:
                     if name not in names:
-                        raise table.error(name, f'not an actuator; expected one of {names}')
+                        known = closest(name, tuple(names))
+                        raise table.error(name, f'not a drive; expected {known}')
                     weights[names.index(name)] = table.number(name)
                     this = actuators[names.index(name)].unit
                     if unit not in ('', this):
                         raise table.error(name, f'measured in {this}, the others in {unit}')
                     unit = this
             if not np.any(weights):
-                raise item.error('coefficients', 'name at least one actuator')
+                raise item.error('coefficients', 'name at least one drive')
             maximum = item.quantity('maximum', unit)
             terms = [f'{w:g} {n}' for w, n in zip(weights, names, strict=True) if w]
             title = item.text('name', ' + '.join(terms))

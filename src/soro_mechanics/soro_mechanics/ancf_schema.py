@@ -96,11 +96,11 @@ def read_ancf(root: Section, actuators: tuple[Actuator, ...]) -> SoftLegs:
     with root.section('ancf') as section:
         kinds = {a.quantity for a in actuators}
         if len(actuators) < 3 or kinds not in ({'pressure'}, {'stretch'}):
-            remedy = 'this model needs at least three actuators, all pressure or all stretch'
+            remedy = 'this model needs at least three drives, all pressure or all stretch'
             raise root.error('actuators', remedy)
         legs = section.sections('legs')
         if len(legs) != len(actuators):
-            raise section.error('legs', f'write one leg per actuator ({len(actuators)})')
+            raise section.error('legs', f'write one leg per drive ({len(actuators)})')
         names, angles, curves = [], [], []
         for leg in legs:
             with leg:

@@ -92,7 +92,7 @@ def read_constant_curvature(
     with root.section('constant_curvature') as section:
         kinds = {a.quantity for a in actuators}
         if len(actuators) != 3 or kinds not in ({'pressure'}, {'length'}):
-            remedy = 'this model needs three actuators, all pressure or all length'
+            remedy = 'this model needs three drives, all pressure or all length'
             raise root.error('actuators', remedy)
         rest = section.quantity('rest_length', 'm', positive=True)
         offset = section.quantity('actuator_offset', 'm', positive=True)
@@ -104,12 +104,13 @@ def read_constant_curvature(
         shortest = section.quantity('shortest_length', 'm', 0.5 * rest, positive=True)
         longest = section.quantity('longest_length', 'm', 1.5 * rest)
         if not shortest < rest < longest:
-            raise section.error('longest_length', 'shortest < rest_length < longest is needed')
+            remedy = f'{rest:g} m, the length at rest, must lie between shortest_length and this'
+            raise section.error('longest_length', remedy)
         pressure_map = None
         if 'pressure_map' in section:
             pressure_map = _read_pressure_map(section, actuators)
         if pressure_map is None and kinds == {'pressure'}:
-            remedy = 'required: the actuators are commanded by pressure'
+            remedy = 'required: the drives are commanded by pressure'
             raise section.error('pressure_map', remedy)
         stiffness = section.quantity('axial_stiffness', 'N/m', None, positive=True)
         mass = section.quantity('mass', 'kg', 0.0, minimum=0.0)

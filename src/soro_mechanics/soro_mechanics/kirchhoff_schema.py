@@ -78,11 +78,11 @@ class MuscleBackbone:
 
 
 def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBackbone:
-    """Read ``kirchhoff``; the robot needs three length actuators per module."""
+    """Read ``kirchhoff``; the robot needs three drives of length per module."""
     with root.section('kirchhoff') as section:
         modules = section.count('modules')
         if len(actuators) != 3 * modules or {a.quantity for a in actuators} != {'length'}:
-            remedy = f'this model needs three length actuators per module ({3 * modules})'
+            remedy = f'this model needs three drives of length per module ({3 * modules})'
             raise root.error('actuators', remedy)
         elements = section.count('elements', minimum=2 * modules)
         stations = section.count('stations_per_module', 4)

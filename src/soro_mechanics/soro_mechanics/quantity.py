@@ -43,6 +43,7 @@ UNITS: dict[str, tuple[str, float]] = {
     'Pa/V': ('Pa/V', 1.0), 'kPa/V': ('Pa/V', 1e3), 'bar/V': ('Pa/V', 1e5),
 }  # fmt: skip
 
+LARGEST = 1e30  # in SI: nothing is, and its fourth power is still a number
 LONGEST = 4000  # characters of a quantity: the pattern below takes time in their square
 
 # Not followed by a slash: the 1 of '1/m' belongs to the unit.
@@ -131,4 +132,6 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
 def _finite(numbers: list[float], wanted: str) -> tuple[float, ...]:
     if not all(math.isfinite(x) for x in numbers):
         raise QuantityError(f'not a finite number; write {wanted}')
+    if any(abs(x) > LARGEST for x in numbers):
+        raise QuantityError(f'larger than {LARGEST:g} in SI units; write {wanted}')
     return tuple(numbers)

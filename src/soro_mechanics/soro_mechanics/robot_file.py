@@ -117,6 +117,8 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     schema = root.integer('schema')
     if schema not in (OLD_SCHEMA, SCHEMA):
         raise root.error('schema', f'this version reads schema {SCHEMA}')
+    if schema == OLD_SCHEMA and 'body' in root and 'drives' in root:
+        raise root.error('schema', f'a file with a body is of schema {SCHEMA}; write that')
     if schema == OLD_SCHEMA:
         warnings.warn(
             f'{file} is of schema 1, which the next release does not read; '
@@ -134,8 +136,11 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     try:
         return _describe(Section(tree, '', file), root, file, made.paths)
     except RobotFileError as error:
-        path = written_path(made.paths, error.path)
-        raise RobotFileError(path, error.value, error.remedy, file) from None
+        path, value = _found(made.data, written_path(made.paths, error.path), error.value)
+        remedy = error.remedy
+        if remedy.startswith('unknown key'):  # the tables know it
+            remedy = 'is not used beside the other keys that stand here; remove it, or them'
+        raise RobotFileError(path, value, remedy, file) from None
 
 
 def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) -> RobotDescription:
@@ -172,6 +177,23 @@ def written_path(paths: dict[str, str], path: str) -> str:
     longest = max(fits, key=len)
     found = paths[longest] + path[len(longest) :]
     return written_path(paths, found) if found.startswith('body') and found != path else found
+
+
+def _found(data: Any, path: str, value: Any) -> tuple[str, Any]:
+    """Return the part of a path that stands in the file, and the value that stands there.
+
+    A key that is missing (no `value`) is named; of what was derived, where it was derived from.
+    """
+    node, known = data, 0
+    for match in re.finditer(r'[^.\[\]]+', path):
+        key: Any = match[0]
+        if isinstance(node, list) and key.isdigit():
+            key = int(key)
+        try:
+            node, known = node[key], match.end() + path.startswith(']', match.end())
+        except (KeyError, IndexError, TypeError):
+            return (path, None) if value is None else (path[:known], node)
+    return path, node
 
 
 def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, Any]) -> None:

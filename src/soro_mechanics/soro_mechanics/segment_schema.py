@@ -115,7 +115,7 @@ def read_segments(root: Section, actuators: tuple[Actuator, ...]) -> SegmentChai
         used = {c.actuator for s in segments for c in s.chambers}
         for i, actuator in enumerate(actuators):
             if i not in used:
-                remedy = f'no chamber is driven by the actuator {actuator.name!r}; add one'
+                remedy = f'no chamber is filled by the drive {actuator.name!r}; add one'
                 raise section.error('chain', remedy)
     return SegmentChain(tuple(segments), tip_mass, elements, compensation)
 
@@ -186,7 +186,7 @@ def _read_chamber(part: Section, actuators: tuple[Actuator, ...]) -> Chamber:
     names = tuple(a.name for a in actuators)
     index = names.index(part.text('actuator', choices=names))
     if actuators[index].quantity != 'pressure':
-        raise part.error('actuator', 'a chamber needs an actuator whose quantity is pressure')
+        raise part.error('actuator', 'a chamber needs a drive whose quantity is pressure')
     return Chamber(
         actuator=index,
         area=part.quantity('area', 'm^2', positive=True),

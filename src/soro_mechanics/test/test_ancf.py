@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soft parallel robot in ANCF: tangent, round trip, loads, stability, independent rods."""
 
-from pathlib import Path
 
+from changed_robots import REMOVED, with_changes
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
@@ -14,7 +14,7 @@ from soro_mechanics.ancf_schema import monotone_slopes
 from soro_mechanics.ancf_steps import solve_equations
 from soro_mechanics.ancf_studies import redesigned
 from soro_mechanics.lie import so3_exp
-import yaml
+from soro_mechanics.robot_file import describe_robot
 
 from soro_mechanics import ancf_solve_kernels as solving
 from soro_mechanics import (
@@ -398,47 +398,26 @@ def test_loads_that_do_not_exist_are_refused(robot):
 
 
 @pytest.mark.parametrize(
-    ('change', 'place'),
+    ('path', 'value'),
     [
-        ({'EI': '0.0025'}, 'EI'),
-        ({'elements': 1}, 'elements'),
-        ({'legs': []}, 'legs'),
-        ({'pennalty': '8 N'}, 'pennalty'),
+        ('body.bending_stiffness', '0.0025'),
+        ('body.legs', []),
+        ('body.legs[1].name', 'leg_1'),
+        ('body.legs[1].name', 'platform'),
+        ('models.ancf.elements', 1),
+        ('models.ancf.pennalty', '8 N'),
+        ('drives[1].curve.stretch', [1.0, 1.1, 1.05, 1.2, 1.3, 1.4, 1.5]),
+        ('drives[1].curve.stretch', [1.0]),
+        ('drives[1].curve.stretch', [1.0, '2 mm', 1.2, 1.25, 1.3, 1.4, 1.5]),
+        ('drives[1].curve.at', '0 60 30 90 120 150 180 kPa'),
+        ('drives[1].curve.at', '0 30 kPa'),
     ],
 )
-def test_wrong_sections_are_refused(tmp_path, robot, change, place):
-    data = yaml.safe_load((Path(__file__).parent / 'schema1' / 'soft_parallel.yaml').read_text())
-    data['models'] = ['ancf']
-    data['ancf'].update(change)
-    file = tmp_path / 'bad_soft_parallel.yaml'
-    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+def test_wrong_legs_are_refused(path, value):
+    data = with_changes('soft_parallel', {'models.network': REMOVED, path: value})
     with pytest.raises(RobotFileError) as caught:
-        load_robot(str(file))
-    assert caught.value.path.endswith(place)
-
-
-@pytest.mark.parametrize(
-    ('key', 'value'),
-    [
-        ('stretch', [1.0, 1.1, 1.05, 1.2, 1.3, 1.4, 1.5]),
-        ('stretch', [1.0]),
-        ('pressures', '0 60 30 90 120 150 180 kPa'),
-        ('stretch', [1.0, '2 mm', 1.2, 1.25, 1.3, 1.4, 1.5]),
-        ('pressures', '0 30 kPa'),
-        ('name', 'first'),
-        ('name', 'platform'),
-    ],
-)
-def test_wrong_legs_are_refused(tmp_path, robot, key, value):
-    data = yaml.safe_load((Path(__file__).parent / 'schema1' / 'soft_parallel.yaml').read_text())
-    data['models'] = ['ancf']
-    data['ancf']['legs'][0]['name'] = 'first'
-    data['ancf']['legs'][1][key] = value
-    file = tmp_path / 'bad_leg.yaml'
-    file.write_text(yaml.safe_dump(data), encoding='utf-8')
-    with pytest.raises(RobotFileError) as caught:
-        load_robot(str(file))
-    assert caught.value.path == f'ancf.legs[1].{key}'
+        describe_robot(data, 'bad.yaml')
+    assert caught.value.path == path
 
 
 @pytest.mark.parametrize('change', [{'spacing_ratio': 0.9}, {'elements': 10}])

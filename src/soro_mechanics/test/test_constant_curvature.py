@@ -3,14 +3,15 @@
 """The constant-curvature arm: published equations, straight pose, round trip, loads."""
 
 from dataclasses import replace
-from pathlib import Path
 
+from changed_robots import REMOVED, with_changes
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from soro_mechanics.configuration import LoadAxes, Task
 from soro_mechanics.constant_curvature import ConstantCurvature
 from soro_mechanics.constant_curvature_workspace import length_workspace
+from soro_mechanics.robot_file import describe_robot
 from soro_mechanics.workspace import sample_workspace
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, Robot, RobotFileError, Stability
@@ -355,25 +356,16 @@ def test_forward_and_the_study_of_the_workspace_exclude_the_same_arms(by_length)
 @pytest.mark.parametrize(
     ('change', 'place'),
     [
-        ({'actuator_angles': '90 90 330 deg'}, 'actuator_angles'),
+        ({'chambers[1].angle': '90 deg'}, 'chambers'),
         ({'longest_length': '100 mm'}, 'longest_length'),
-        ({'rest_lenght': '1 mm'}, 'rest_lenght'),
-        ({'mass': '100 g', 'axial_stiffness': None}, 'mass'),
-        ({'pressure_map': None}, 'pressure_map'),
+        ({'lenght': '1 mm'}, 'lenght'),
+        ({'axial_stiffness': REMOVED}, 'linear_density'),
+        ({'elongation': REMOVED}, 'elongation'),
     ],
 )
-def test_wrong_sections_are_refused(tmp_path, robot, change, place):
-    import yaml
-
-    data = yaml.safe_load((Path(__file__).parent / 'schema1' / 'spatial_cc.yaml').read_text())
-    section = data['constant_curvature']
-    for key, value in change.items():
-        if value is None:
-            section.pop(key)
-        else:
-            section[key] = value
-    file = tmp_path / 'bad_spatial_cc.yaml'
-    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+def test_wrong_arcs_are_refused(change, place):
+    changes = {f'body.segments[0].{key}': value for key, value in change.items()}
+    heavy = {'models': {'constant_curvature': {}}, 'body.tip': REMOVED}
     with pytest.raises(RobotFileError) as caught:
-        load_robot(str(file))
-    assert caught.value.path.endswith(place)
+        describe_robot(with_changes('spatial_cc', {**heavy, **changes}), 'bad.yaml')
+    assert caught.value.path == f'body.segments[0].{place}'

@@ -3,8 +3,8 @@
 """The muscle-driven backbone: forward from lengths, and what it refuses."""
 
 from dataclasses import replace
-from pathlib import Path
 
+from changed_robots import REMOVED, with_changes
 from kirchhoff_cases import changed, pose_at
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from soro_mechanics.kirchhoff import Kirchhoff
 from soro_mechanics.kirchhoff_muscle_kernels import bends_of, muscle_lengths
 from soro_mechanics.kirchhoff_rod_kernels import module_vectors, rotation_of, turn_quaternion
-import yaml
+from soro_mechanics.robot_file import describe_robot
 
 from soro_mechanics import (
     Code,
@@ -166,21 +166,17 @@ def test_loads_that_do_not_exist_are_refused(robot):
 
 
 @pytest.mark.parametrize(
-    ('change', 'place'),
+    ('path', 'value', 'place'),
     [
-        ({'modules': 9}, 'actuators'),
-        ({'elements': 201}, 'elements'),
-        ({'stations_per_module': 3}, 'stations_per_module'),
-        ({'material': 'steel'}, 'material'),
-        ({'length': '1000'}, 'length'),
+        ('body.modules', 9, 'drives'),
+        ('models.kirchhoff.elements', 201, ''),
+        ('models.kirchhoff.stations_per_module', 3, ''),
+        ('body.backbone.material', 'steel', ''),
+        ('body.backbone.length', '1000', ''),
     ],
 )
-def test_wrong_sections_are_refused(tmp_path, robot, change, place):
-    data = yaml.safe_load((Path(__file__).parent / 'schema1' / 'pam_continuum.yaml').read_text())
-    data['models'] = ['kirchhoff']
-    data['kirchhoff'].update(change)
-    file = tmp_path / 'bad_pam_continuum.yaml'
-    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+def test_wrong_backbones_are_refused(path, value, place):
+    data = with_changes('pam_continuum', {'models.network': REMOVED, path: value})
     with pytest.raises(RobotFileError) as caught:
-        load_robot(str(file))
-    assert caught.value.path.endswith(place)
+        describe_robot(data, 'bad.yaml')
+    assert caught.value.path == (place or path)

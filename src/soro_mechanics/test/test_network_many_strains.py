@@ -9,14 +9,12 @@ from soro_mechanics.network.drive_schema import MOST_STRAINS
 from soro_mechanics import load_robot, RobotFileError
 
 ROBOT = """
-schema: 1
+schema: 2
 name: muscles
 title: A rod behind a moving body, bent and stretched by many muscles
 gravity: 0 0 -9.81 m/s^2
-actuators:
-{actuators}
-models: [network]
-network:
+body:
+  kind: rods
   sections:
     soft: {{shape: circle, radius: 10 mm, young: 1 MPa, poisson: 0.45, density: 1000 kg/m^3}}
   bodies:
@@ -31,7 +29,6 @@ network:
     - name: upper
       section: soft
       length: 100 mm
-      formulation: {formulation}
       from: {{body: middle}}
       to: {{body: tip, joint: spherical}}
     - name: hold
@@ -39,27 +36,31 @@ network:
       length: 100 mm
       from: {{body: middle, position: 0 30 0 mm}}
       to: {{body: tip, position: 0 30 0 mm}}
-  actuation:
-{actuation}
+  chambers:
+{chambers}
   tip: {{body: tip}}
+drives:
+{drives}
+models:
+  network: {{rods: {{upper: {{formulation: {formulation}}}}}}}
 """
 
 
 @pytest.fixture
 def robot(tmp_path):
     def make(count, formulation):
-        actuators, actuation = '', ''
+        drives, chambers = '', ''
         for i in range(count):
-            actuators += (
+            drives += (
                 f'  - {{name: p{i}, quantity: pressure, minimum: 0 kPa, maximum: 100 kPa, '
-                'rate: 1 kPa/s}\n'
+                f'rate: 1 kPa/s, acts: [{{drives: pressure, chambers: [muscle_{i}]}}]}}\n'
             )
             x, y = 8.0 * np.cos(i), 8.0 * np.sin(i)
-            actuation += (
-                f'    - {{actuator: p{i}, drives: pressure, rods: [upper], '
-                f'chambers: [{{area: {10 + i} mm^2, position: {x:.3f} {y:.3f} mm}}]}}\n'
+            chambers += (
+                f'    muscle_{i}: {{rods: [upper], '
+                f'parts: [{{area: {10 + i} mm^2, position: {x:.3f} {y:.3f} mm}}]}}\n'
             )
-        text = ROBOT.format(actuators=actuators, actuation=actuation, formulation=formulation)
+        text = ROBOT.format(drives=drives, chambers=chambers, formulation=formulation)
         file = tmp_path / 'muscles.yaml'
         file.write_text(text)
         return load_robot(file)
@@ -83,4 +84,4 @@ def test_jacobian_of_as_many_as_there_may_be(robot, formulation):
 def test_one_more_is_refused(robot):
     with pytest.raises(RobotFileError, match=f'at most {MOST_STRAINS}') as refused:
         robot(MOST_STRAINS + 1, 'macro')
-    assert refused.value.path == f'network.actuation[{MOST_STRAINS}].rods'
+    assert refused.value.path == f'body.chambers.muscle_{MOST_STRAINS}.rods'

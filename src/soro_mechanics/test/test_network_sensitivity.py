@@ -8,14 +8,12 @@ import pytest
 from soro_mechanics import Code, InvalidInput, lie, load_robot, UnknownName
 
 TEXT = """
-schema: 1
+schema: 2
 name: pair
 title: A steel rod and a measured hose hold a platform
 gravity: 0 0 -9.81 m/s^2
-actuators:
-  - {{name: turn, quantity: angle, minimum: -60 deg, maximum: 60 deg, rate: 90 deg/s}}
-models: [network]
-network:
+body:
+  kind: rods
   sections:
     wire: {{shape: tube, radius: {radius} mm, inner_radius: 0.4 mm, young: {young} GPa,
             poisson: 0.3, density: 7800 kg/m^3}}
@@ -35,12 +33,14 @@ network:
     - name: hose
       section: hose
       length: 0.31 m
-      formulation: elements
-      mesh: 10
       from: {{body: ground, position: 60 0 0 mm}}
       to: {{body: platform, position: 30 0 0 mm, joint: spherical}}
-  actuation: [{{actuator: turn, drives: angle, rods: [wire]}}]
   tip: {{body: platform, position: 0 0 20 mm}}
+drives:
+  - {{name: turn, quantity: angle, minimum: -60 deg, maximum: 60 deg, rate: 90 deg/s,
+     acts: [{{drives: angle, rods: [wire]}}]}}
+models:
+  network: {{rods: {{hose: {{formulation: elements, mesh: 10}}}}}}
 """
 VALUES = {'radius': 0.9, 'young': 60.0, 'bending': 0.03, 'length': 0.3, 'curve': 0.8}
 # parameter, key in the file, SI per unit of the file

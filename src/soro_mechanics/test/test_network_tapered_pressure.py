@@ -10,14 +10,12 @@ from soro_mechanics import load_robot, RobotFileError
 AREA, ARM, YOUNG, LENGTH = 20e-6, 4e-3, 1e6, 0.1
 RADII = (10e-3, 5e-3)
 ROBOT = """
-schema: 1
+schema: 2
 name: tapered
 title: A tapered rod with one chamber
 gravity: 0 0 0 m/s^2
-actuators:
-  - {name: p, quantity: pressure, minimum: 0 kPa, maximum: 100 kPa, rate: 1 kPa/s}
-models: [network]
-network:
+body:
+  kind: rods
   sections:
     thick: {shape: circle, radius: 10 mm, young: 1 MPa, poisson: 0.45}
     thin: {shape: circle, radius: 5 mm, young: 1 MPa, poisson: 0.45}
@@ -28,16 +26,16 @@ network:
       section: thick
       section_end: thin
       length: 100 mm
-      formulation: elements
-      mesh: 80
       from: {body: ground}
       to: {body: tip}
-  actuation:
-    - actuator: p
-      drives: pressure
-      rods: [rod]
-      chambers: [{area: 20 mm^2, position: 4 0 mm}]
+  chambers:
+    air: {rods: [rod], parts: [{area: 20 mm^2, position: 4 0 mm}]}
   tip: {body: tip}
+drives:
+  - {name: p, quantity: pressure, minimum: 0 kPa, maximum: 100 kPa, rate: 1 kPa/s,
+     acts: [{drives: pressure, chambers: [air]}]}
+models:
+  network: {formulation: elements, mesh: 80}
 """
 
 
@@ -50,7 +48,7 @@ def test_integrated_pieces_are_refused(file):
     file.write_text(ROBOT.replace('formulation: elements', 'formulation: macro'))
     with pytest.raises(RobotFileError, match='formulation: elements') as error:
         load_robot(file)
-    assert error.value.path == 'network.actuation[0].rods'
+    assert error.value.path == 'body.chambers.air.rods'
     assert error.value.value == ['rod']
     assert str(file) in str(error.value)
 

@@ -12,27 +12,27 @@ from soro_mechanics.network.validity import segment_distance
 from soro_mechanics import Code, InvalidInput, load_robot
 
 ONE_ROD = """
-schema: 1
+schema: 2
 name: one_rod
 title: One rod with a driven rest curvature
 gravity: 0 0 0 m/s^2
-actuators:
-  - {name: bend, quantity: curvature, minimum: -100 1/m, maximum: 100 1/m, rate: 10 1/m/s}
-  - {name: other, quantity: curvature, minimum: -100 1/m, maximum: 100 1/m, rate: 10 1/m/s}
-coupled_limits:
-  - {coefficients: {bend: 1, other: 1}, maximum: 90 1/m}
-models: [network]
-network:
+body:
+  kind: rods
   sections:
     wire: {shape: circle, radius: 2 mm, young: 1 MPa, poisson: 0.4, strain_limit: 1 %}
   bodies: {end: {}}
   rods:
-    - {name: wire, section: wire, length: 0.2 m, mesh: 4,
-       from: {body: ground}, to: {body: end}}
-  actuation:
-    - {actuator: bend, drives: curvature, direction: 0 1 0, rods: [wire]}
-    - {actuator: other, drives: curvature, direction: 1 0 0, rods: [wire]}
+    - {name: wire, section: wire, length: 0.2 m, from: {body: ground}, to: {body: end}}
   tip: {body: end}
+drives:
+  - {name: bend, quantity: curvature, minimum: -100 1/m, maximum: 100 1/m, rate: 10 1/m/s,
+     acts: [{drives: curvature, direction: 0 1 0, rods: [wire]}]}
+  - {name: other, quantity: curvature, minimum: -100 1/m, maximum: 100 1/m, rate: 10 1/m/s,
+     acts: [{drives: curvature, direction: 1 0 0, rods: [wire]}]}
+coupled_limits:
+  - {coefficients: {bend: 1, other: 1}, maximum: 90 1/m}
+models:
+  network: {mesh: 4}
 """
 
 

@@ -140,7 +140,10 @@ def _least(actuator: Actuator, curve: Array | None) -> float:
 def _pressure_wrench(item: Section) -> Array:
     """Return the body wrench per pressure of chambers along the rod (Shi 2023, F_P)."""
     wrench = np.zeros(6)
-    for chamber in item.sections('chambers'):
+    chambers = item.sections('chambers')
+    if not chambers:
+        raise item.error('chambers', 'write at least one, with its area and position')
+    for chamber in chambers:
         with chamber:
             area = chamber.quantity('area', 'm^2', positive=True)
             x, y = chamber.vector('position', 'm', 2)
@@ -187,7 +190,7 @@ def _check_strains(
         count = sum(o.rod == d.rod and o.kind in STRAINS for o in [*drives, *fresh])
         if count > MOST_STRAINS:
             remedy = f'{rod.name} has {count} of {", ".join(STRAINS)}; at most {MOST_STRAINS}'
-            raise item.error('rods', f'{remedy}: let one actuator drive several')
+            raise item.error('rods', f'{remedy}: let one drive act on several')
 
 
 def _read_curve(item: Section, unit: str, driven: str) -> Array:
@@ -222,7 +225,7 @@ def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuat
         )
         if not same:
             name = actuators[d.actuator].name
-            raise top.error('actuation', f'{name} has two curves; give each its own actuator')
+            raise top.error('actuation', f'{name} has two curves; give each its own drive')
     idle = {a.name for a in actuators} - {actuators[d.actuator].name for d in drives}
     if idle:
         raise top.error('actuation', f'{sorted(idle)[0]} drives nothing')

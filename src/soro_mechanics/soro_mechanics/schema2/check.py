@@ -70,6 +70,8 @@ def _check_nested(section: Section, name: str, key: Key) -> None:
         return
     with inner:
         for one in inner.keys:
+            if one == 'value':
+                raise inner.error(one, 'this name is taken: it marks a value with its origin')
             check_table(inner.section(one), key.item)
 
 

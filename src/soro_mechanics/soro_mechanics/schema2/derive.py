@@ -13,7 +13,7 @@ from typing import Any
 
 from soro_mechanics import quantity
 from soro_mechanics.actuators import COMPUTED
-from soro_mechanics.errors import RobotFileError
+from soro_mechanics.errors import closest, RobotFileError
 from soro_mechanics.schema2 import derive_chain, derive_legs, derive_muscles, derive_rods
 from soro_mechanics.schema2.check import plain
 from soro_mechanics.schema2.families import FAMILIES, family
@@ -104,6 +104,8 @@ def derive(root: Section, data: dict[str, Any]) -> Derived:
     _check_shared(made)
     _drives(made, kind)
     KINDS[kind](made)
+    if 'network' in made.tree:
+        _network_numerics(made)
     _loads(made)
     _sensors(made)
     return made
@@ -125,13 +127,34 @@ def _check_shared(made: Derived) -> None:
             made.paths[section] = f'models.{(stated or own)[0]}'
 
 
+def _network_numerics(made: Derived) -> None:
+    """Refuse numerics of rods and bodies that are not there; note where the others stand."""
+    paths, tree = made.paths, made.tree['network']
+    home = paths['network']
+    stated = made.data['models'][home.partition('.')[2]]
+    rods = [rod['name'] for rod in tree['rods']]
+    for key, known in (('rods', rods), ('guess', list(tree['bodies']))):
+        for name, item in stated.get(key, {}).items():
+            if name not in known:
+                remedy = f'expected {closest(name, tuple(known))}'
+                raise made.wrong(f'{home}.{key}.{name}', item, remedy)
+    for i, name in enumerate(rods):
+        for key in ('mesh', 'formulation'):
+            own = f'.rods.{name}' if key in stated.get('rods', {}).get(name, {}) else ''
+            paths[f'network.rods[{i}].{key}'] = f'{home}{own}.{key}'
+    for name, pose in stated.get('guess', {}).items():
+        paths |= {f'network.bodies.{name}.{key}': f'{home}.guess.{name}.{key}' for key in pose}
+
+
 def _drives(made: Derived, kind: str) -> None:
-    actuators = []
+    actuators: list[dict[str, Any]] = []
     if not made.data['drives']:
         raise made.wrong('drives', [], 'write at least one drive')
     made.paths['actuators'] = 'drives'
     for i, drive in enumerate(made.data['drives']):
         path = f'drives[{i}]'
+        if drive['name'] in [other['name'] for other in actuators]:
+            raise made.wrong(f'{path}.name', drive['name'], 'two drives have this name')
         if drive['quantity'] not in COMPUTED:
             remedy = f'drive one of {", ".join(COMPUTED)}'
             made.refuse(f'{path}.quantity', drive['quantity'], ('*',), remedy)
@@ -191,7 +214,8 @@ def _sensors(made: Derived) -> None:
             made.refuse(f'control.{key}', control[key], ('*',), 'remove it; haptic is there')
     haptic = control.get('haptic')
     if flex and haptic is None:
-        made.refuse(flex[0][0], flex[0][1], ('*',), 'without control.haptic; write that too')
+        sensor = made.data['sensors'][int(flex[0][0][8:-1])]
+        raise made.wrong(flex[0][0], sensor, 'needs control.haptic; write that too')
     if len(flex) > 1:
         remedy = 'one entry of kind flex holds all strips, alike in distance and deviation'
         made.refuse(flex[1][0], flex[1][1], ('*',), remedy)

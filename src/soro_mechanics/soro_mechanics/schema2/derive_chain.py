@@ -28,6 +28,13 @@ def derive(made: Derived) -> None:
         for key in ('damping', 'rest_curvature'):
             if key in segment:
                 made.refuse(f'body.segments[{i}].{key}', segment[key], ('*',), 'remove it')
+        link = made.si('', segment.get('link'), 'm')
+        if made.si('', segment.get('link_mass'), 'kg') > 0.0 and not link > 0.0:
+            remedy = 'a mass without a link; write its length as link'
+            raise made.wrong(f'body.segments[{i}].link_mass', segment['link_mass'], remedy)
+        if link > 0.0 and segment is body['segments'][-1]:
+            remedy = 'the last segment has a link with nothing behind it; remove it'
+            raise made.wrong(f'body.segments[{i}].link', segment['link'], remedy)
     if 'offset' in body.get('tip', {}):
         others = tuple(name for name in made.models if name != 'network')
         remedy = 'write it into length, or keep the model network alone'
@@ -177,7 +184,8 @@ def _section(made: Derived, home: str, segment: dict[str, Any]) -> dict[str, Any
             raise made.wrong(f'{home}.{key}', None, 'required by model network, but missing')
         values[key] = made.si(home, segment.get(key), unit)
     axial, bending = values['axial_stiffness'], values['bending_stiffness']
-    torsion = values['torsion_stiffness'] or 2.0 / 3.0 * bending
+    stated = 'torsion_stiffness' in segment
+    torsion = values['torsion_stiffness'] if stated else 2.0 / 3.0 * bending
     found = {
         'stiffness': {
             'axial': f'{axial!r} N',
@@ -199,11 +207,11 @@ def _pressures(made: Derived) -> list[dict[str, Any]]:
         for i, segment in enumerate(made.data['body']['segments']):
             home = f'body.segments[{i}].chambers'
             parts = []
-            for chamber in segment['chambers']:
+            for j, chamber in enumerate(segment['chambers']):
                 if chamber['drive'] != drive['name']:
                     continue
                 if 'area' not in chamber:
-                    raise made.wrong(f'{home}.area', None, 'required by model network')
+                    raise made.wrong(f'{home}[{j}].area', None, 'required by model network')
                 r = made.si(home, chamber['offset'], 'm')
                 angle = made.si(home, chamber.get('angle'), 'rad')
                 place = f'{r * math.cos(angle)!r} {r * math.sin(angle)!r} m'

@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from typing import Any, TYPE_CHECKING
 
+from soro_mechanics.errors import closest
+
 if TYPE_CHECKING:
     from soro_mechanics.schema2.derive import Derived
 
@@ -25,7 +27,7 @@ def derive(made: Derived) -> None:
     if 'damping' in backbone:
         made.refuse('body.backbone.damping', backbone['damping'], ('*',), 'remove it')
     if backbone['material'] not in backbone['materials']:
-        remedy = f'expected one of {", ".join(backbone["materials"])}'
+        remedy = f'expected {closest(backbone["material"], tuple(backbone["materials"]))}'
         raise made.wrong('body.backbone.material', backbone['material'], remedy)
     for section in made.families:
         {'kirchhoff': _kirchhoff, 'network': _network}[section](made)
@@ -84,8 +86,8 @@ def _network(made: Derived) -> None:
     body, drives, tree = made.data['body'], made.data['drives'], made.numerics('network')
     modules = int(body['modules'])
     if modules < 1 or len(drives) != 3 * modules:
-        remedy = f'write three drives of length per module ({3 * modules})'
-        raise made.wrong('drives', len(drives), remedy)
+        remedy = f'must be a third of the drives, which are {len(drives)}: three of each module'
+        raise made.wrong('body.modules', modules, remedy)
     guess, over = tree.pop('guess', {}), tree.pop('rods', {})
     shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     piece = made.si('', body['backbone']['length'], 'm') / modules
@@ -118,6 +120,9 @@ def _network(made: Derived) -> None:
         'network.rods': 'body.muscles', 'network.bodies': 'body.backbone',
         'network.sections.backbone': 'body.backbone', 'network.sections.muscle': 'body.muscles',
         'network.sections.backbone.mass_per_length': 'body.backbone.mass',
+        'network.sections.backbone.radius': 'body.backbone.diameter',
+        'network.sections.muscle.radius': 'body.muscles.diameter',
+        'network.sections.backbone.stiffness.shear': 'body.backbone.shear_factor',
         'network.sections.backbone.stiffness.bending_x':
             f'body.backbone.materials.{body["backbone"]["material"]}.young',
         'network.sections.backbone.stiffness.torsion':

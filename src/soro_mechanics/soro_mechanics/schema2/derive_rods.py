@@ -12,6 +12,8 @@ from soro_mechanics.schema2.tables import LATER_ACTS
 if TYPE_CHECKING:
     from soro_mechanics.schema2.derive import Derived
 
+PLACES = ({'position', 'polar'}, {'rotation', 'direction'})  # two ways of writing one
+
 
 def derive(made: Derived) -> None:
     """Fill ``network``."""
@@ -20,27 +22,23 @@ def derive(made: Derived) -> None:
     over = tree.pop('rods', {})
     guess = tree.pop('guess', {})
     shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
-    names = [rod['name'] for rod in body['rods']]
-    for home, given, known in (('rods', over, names), ('guess', guess, list(body['bodies']))):
-        for name in given:
-            if name not in known:
-                remedy = f'expected {closest(name, tuple(known))}'
-                raise made.wrong(f'models.network.{home}.{name}', given[name], remedy)
     tree |= {
         'sections': body['sections'],
-        'bodies': {name: {**item, **guess.get(name, {})} for name, item in body['bodies'].items()},
+        'bodies': {k: _sought(item, guess.get(k, {})) for k, item in body['bodies'].items()},
         'rods': [{**rod, **shared, **over.get(rod['name'], {})} for rod in body['rods']],
         'tip': body['tip'],
     }
     for key in ('sections', 'bodies', 'rods', 'tip'):
         made.paths[f'network.{key}'] = f'body.{key}'
-    for i, name in enumerate(names):
-        for key in ('mesh', 'formulation'):
-            where = f'.rods.{name}' if key in over.get(name, {}) else ''
-            made.paths[f'network.rods[{i}].{key}'] = f'models.network{where}.{key}'
     made.paths['network.actuation'] = 'drives'
     tree['actuation'] = _actuation(made)
     made.tree['network'] = tree
+
+
+def _sought(body: dict[str, Any], guess: dict[str, Any]) -> dict[str, Any]:
+    """Return a body where it is sought first: a guessed place or turn replaces its own."""
+    gone = {key for pair in PLACES if guess.keys() & pair for key in pair}
+    return {**{key: value for key, value in body.items() if key not in gone}, **guess}
 
 
 def _refuse_later(made: Derived) -> None:
@@ -60,7 +58,7 @@ def _refuse_later(made: Derived) -> None:
 
 def _actuation(made: Derived) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    used: set[tuple[str, str]] = set()
+    used: dict[tuple[str, str], str] = {}
     for i, drive in enumerate(made.data['drives']):
         if not drive.get('acts'):
             remedy = 'required by a body of kind rods: what this drive does, for example ' \
@@ -80,7 +78,8 @@ def _actuation(made: Derived) -> list[dict[str, Any]]:
             for kind in ('chambers', 'tendons'):
                 if kind in acts:
                     parts = [
-                        {**base, **_named(made, path, kind, name, used)} for name in acts[kind]
+                        {**base, **_named(made, f'{path}.{kind}[{k}]', kind, name, used)}
+                        for k, name in enumerate(acts[kind])
                     ]
             for k, part in enumerate(parts):
                 here = f'network.actuation[{len(found)}]'
@@ -102,11 +101,14 @@ def _actuation(made: Derived) -> list[dict[str, Any]]:
 
 
 def _named(
-    made: Derived, path: str, kind: str, name: str, used: set[tuple[str, str]]
+    made: Derived, path: str, kind: str, name: str, used: dict[tuple[str, str], str]
 ) -> dict[str, Any]:
     known = made.data['body'].get(kind, {})
     if name not in known:
         remedy = f'is not under body.{kind}; expected {closest(name, tuple(known))}'
-        raise made.wrong(f'{path}.{kind}', name, remedy)
-    used.add((kind, name))
+        raise made.wrong(path, name, remedy)
+    if (kind, name) in used:
+        remedy = f'{used[kind, name]} acts on it already; describe another one, or remove this'
+        raise made.wrong(path, name, remedy)
+    used[kind, name] = path.partition('.')[0]
     return {('chambers' if k == 'parts' else k): v for k, v in known[name].items()}

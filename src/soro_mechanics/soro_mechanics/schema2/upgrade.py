@@ -306,6 +306,8 @@ def differences(old: Any, new: Any, path: str) -> list[tuple[str, Any, Any, floa
         with np.errstate(divide='ignore', invalid='ignore'):
             size = float(np.max(np.where(apart == 0.0, 0.0, apart / np.abs(a)), initial=0.0))
         return [(path, old, new, size)] if not size <= SAME else []
+    elif isinstance(old, np.ndarray) or isinstance(new, np.ndarray):
+        return [(path, old, new, math.inf)]
     else:
         return [] if old == new else [(path, old, new, math.inf)]
     return [found for name, a, b in pairs for found in differences(a, b, name)]
