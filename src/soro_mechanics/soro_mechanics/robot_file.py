@@ -136,7 +136,7 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     try:
         return _describe(Section(tree, '', file), root, file, made.paths)
     except RobotFileError as error:
-        path, value = _found(made.data, written_path(made.paths, error.path), error.value)
+        path, value = _found(made.written, written_path(made.paths, error.path), error.value)
         remedy = error.remedy
         if remedy.startswith('unknown key'):  # the tables know it
             remedy = 'is not used beside the other keys that stand here; remove it, or them'

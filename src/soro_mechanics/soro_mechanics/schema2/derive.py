@@ -35,9 +35,11 @@ class Derived:
     Attributes
     ----------
     data : dict
-        The file without origins.
+        The file without origins, its body completed by what follows from it.
     file : str
     models : tuple of str
+    written : dict
+        The file without origins.
     tree : dict
         What the parsers read.
     paths : dict
@@ -47,6 +49,7 @@ class Derived:
     data: dict[str, Any]
     file: str
     models: tuple[str, ...]
+    written: dict[str, Any]
     tree: dict[str, Any] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
 
@@ -96,7 +99,7 @@ def derive(root: Section, data: dict[str, Any]) -> Derived:
     models = tuple(bare['models'])
     if not models:
         raise root.error('models', 'name at least one model')
-    made = Derived(bare, root.file, models)
+    made = Derived({**bare, 'body': dict(bare['body'])}, root.file, models, bare)
     for name in models:
         if name not in SERVED[kind]:
             remedy = f'a body of kind {kind} serves {", ".join(SERVED[kind])}; remove this model'
