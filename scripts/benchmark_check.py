@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has anything become slower? Ratios to a fixed piece of work, not seconds, beside stored ones.
 
-Each benchmark measures that work in its own run (soro_mechanics.benchmark_rows), so a busy or a
-slower machine moves both alike. `make bench ARGS=--check` compares, `make bench ARGS=--store`
+Each benchmark measures that work in its own run (soro_studies.mechanics.benchmark_rows), so a busy
+or a slower machine moves both alike. `make bench ARGS=--check` compares, `make bench ARGS=--store`
 makes what was measured the measure.
 """
 

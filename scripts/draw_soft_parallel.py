@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.ancf_studies import boundary, payload_curve, redesigned, stiffness_map
+from soro_studies.mechanics.ancf_studies import boundary, payload_curve, redesigned, stiffness_map
 
 from soro_mechanics import load_robot
 

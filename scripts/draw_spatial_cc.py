@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.constant_curvature_workspace import length_workspace
+from soro_studies.mechanics.constant_curvature_workspace import length_workspace
 
 from soro_mechanics import load_robot
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.validation.stewart_gough import pose_of, POSES
+from soro_studies.validation.stewart_gough import pose_of, POSES
 
 from soro_mechanics import load_robot
 

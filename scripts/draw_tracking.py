@@ -13,11 +13,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_emulation.muscle_tracking import MuscleTracking
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.validation.pam_continuum import LOADS, PAPER
-from soro_system_tests.soft_parallel_tracking import (
+from soro_studies.emulation.muscle_tracking import MuscleTracking
+from soro_studies.system.soft_parallel_tracking import (
     CURVES,
     follow,
     IDENTIFIED,
@@ -25,7 +24,8 @@ from soro_system_tests.soft_parallel_tracking import (
     NOMINAL,
     plan,
 )
-from soro_system_tests.virtual_soft_parallel import VirtualRobot
+from soro_studies.system.virtual_soft_parallel import VirtualRobot
+from soro_studies.validation.pam_continuum import LOADS, PAPER
 
 from soro_mechanics import load_robot
 

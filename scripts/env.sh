@@ -52,6 +52,7 @@ if [ -d "$_soro_root/install" ]; then
     [ -e "$_soro_root/build/$_soro_name/setup.py" ] && _soro_prepend PYTHONPATH "$_soro_root/build/$_soro_name"
   done
 fi
+_soro_prepend PYTHONPATH "$SORO_WORKSPACE/studies" # not installed
 _soro_prepend PATH "$_soro_venv/bin"
 _soro_prepend PATH "$_soro_root/install/soro_cli/lib/soro_cli"
 _soro_prepend PATH "$SORO_WORKSPACE/scripts/bin"

@@ -26,7 +26,7 @@ def check(files: list[Path]) -> Iterator[str]:
 
 
 def imports(files: list[Path]) -> Imports:
-    """Return what the sources of packages and of scripts/ import of each other at run time."""
+    """Return what packages, scripts/ and studies/ import of each other at run time."""
     modules = {name: file for file in files if (name := _module(file))}
     found = {}
     for name, file in modules.items():
@@ -70,13 +70,13 @@ def _shortest(graph: Imports, start: str) -> list[str]:
 
 
 def _module(file: Path) -> str:
-    """Return the dotted name of a source of a package or of scripts/; empty for other files."""
+    """Return the dotted name of a source of a package, scripts/ or studies/; else nothing."""
     folder, *parts = file.relative_to(ROOT).with_suffix('').parts
     if file.suffix != '.py' or 'test' in parts:
         return ''
     if folder == 'src' and parts[:1] == parts[1:2]:
         parts = parts[1:]  # src/soro_node/soro_node/main.py
-    elif folder != 'scripts':
+    elif folder not in ('scripts', 'studies'):
         return ''
     return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
 

@@ -64,7 +64,7 @@ def import_contracts(files: list[Path]) -> Iterator[str]:
     for name in names:
         if f"    '{name}',\n" not in listed:
             yield f'pyproject.toml: {name} is not among root_packages of importlinter'
-    path = os.pathsep.join(map(str, packages))
+    path = os.pathsep.join(map(str, [*packages, ROOT / 'studies']))
     command = 'import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())'
     done = subprocess.run(
         [sys.executable, '-c', command, '--no-cache'],

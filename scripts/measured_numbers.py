@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import math
 import re
 
-from soro_mechanics.validation.page_tables import NotOnPage, table_cells
+from soro_studies.validation.page_tables import NotOnPage, table_cells
 
 NUMBER = r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?'
 QUANTITY = re.compile(rf'({NUMBER})(?: ?([a-zA-Z%/]+))?')
@@ -54,7 +54,7 @@ class Place:
     Attributes
     ----------
     benchmark : str
-        Label of a row that `soro_mechanics.benchmark_rows` printed.
+        Label of a row that `soro_studies.mechanics.benchmark_rows` printed.
     table : str
         First cells of a row, or of several, joined by ' | '; '*' for all rows.
     pattern : str

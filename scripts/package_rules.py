@@ -39,6 +39,8 @@ ROSDEP_KEYS = {
     'python3-transforms3d',
     'python3-yaml',
 }
+# Not installed: on the path of shells of this workspace and of its tests.
+NOT_INSTALLED = {'soro_studies'}
 # Where the name that is imported is not that of its key.
 KEYS = {
     'PIL': 'python3-pil',
@@ -136,7 +138,7 @@ def _imported(folder: Path, own: set[str]) -> set[str]:
                 modules |= {alias.name.partition('.')[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 modules.add((node.module or '').partition('.')[0])
-    modules -= sys.stdlib_module_names | PIP_ONLY | (beside - own)
+    modules -= sys.stdlib_module_names | PIP_ONLY | NOT_INSTALLED | (beside - own)
     known = {name: name for name in own | ROS_PACKAGES} | KEYS
     return {known.get(name, f'python3-{name.replace("_", "-")}') for name in modules}
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 import benchmark_check
-from soro_mechanics.benchmark_rows import MISSED, ROWS_FILE
+from soro_studies.mechanics.benchmark_rows import MISSED, ROWS_FILE
 import targets_page
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -45,6 +45,7 @@ def test_folders(names: list[str]) -> dict[str, Path]:
     """Return the packages to test, in order: name and test folder, which may be missing."""
     found = {f.parent.name: f.parent / 'test' for f in ROOT.glob('src/*/setup.py')}
     found['scripts'] = ROOT / 'scripts/test'
+    found['studies'] = ROOT / 'studies/test'
     found['tf_transformations'] = ROOT / 'underlay/tf_transformations/test'
     unknown = sorted(set(names) - set(found))
     if unknown:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import house_rules
 from measured_numbers import date, measured, NUMBER, Place, Quantity
-from soro_mechanics.validation.page_tables import NotOnPage, section
+from soro_studies.validation.page_tables import NotOnPage, section
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent

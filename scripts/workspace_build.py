@@ -81,6 +81,7 @@ class Build:
         command += ['--event-handlers', 'console_stderr-', 'status-', 'desktop_notification-']
         command += ['--cmake-args', '-DBUILD_TESTING=OFF']
         command += [f'-DPython3_EXECUTABLE={workspace.python}']
+        command += [f'-DSORO_FOR_PYTHON={"OFF" if workspace.installed else "ON"}']
         process = subprocess.Popen(
             list(map(str, command)),
             cwd=workspace.build_root if workspace.build_root.exists() else workspace.root,

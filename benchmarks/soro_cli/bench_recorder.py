@@ -15,8 +15,8 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from soro_cli.bag_reader import BagReader
-from soro_mechanics.benchmark_rows import MISSED
 from soro_node.testing import own_domain, RosSession, wait_until
+from soro_studies.mechanics.benchmark_rows import MISSED
 
 from soro_msgs.msg import ActuatorCommand, ActuatorState, Backbone, Configuration
 

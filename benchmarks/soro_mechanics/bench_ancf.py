@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-from soro_mechanics.benchmark_rows import measure, report
+from soro_studies.mechanics import ancf_studies
+from soro_studies.mechanics.benchmark_rows import measure, report
 
-from soro_mechanics import ancf_studies, load_robot
+from soro_mechanics import load_robot
 
 
 def tracking_rows(robot):

@@ -5,8 +5,8 @@
 from dataclasses import replace
 
 import numpy as np
-from soro_mechanics.benchmark_rows import measure, report
 from soro_mechanics.constant_curvature import ConstantCurvature
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import constant_curvature_kernels as kernels
 from soro_mechanics import load_robot

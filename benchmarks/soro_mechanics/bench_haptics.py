@@ -13,7 +13,6 @@ import numpy as np
 from soro_mechanics.haptic_device import HapticDevice
 from soro_mechanics.haptic_loop import HapticLoop
 from soro_mechanics.lie import so3_exp
-from soro_mechanics.linear_device import random_ports, SpringDevice
 from soro_mechanics.polytope import FORCE, isotropic_effort, symmetric_limits
 from soro_mechanics.rendering import HapticLaw, Rendering, rendering_setup
 from soro_mechanics.sensing import Sensing, sensing_setup
@@ -23,6 +22,7 @@ from soro_mechanics.virtual_environment import (
     published_environment,
     VirtualEnvironment,
 )
+from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 from soro_mechanics import load_robot
 

@@ -10,7 +10,6 @@ registers, while the elimination follows each rod from one end to the other.
 
 from bench_network import handle, NO_WEIGHT
 import numpy as np
-from soro_mechanics.benchmark_rows import measure, report
 from soro_mechanics.lie_kernels import kernel, NO
 from soro_mechanics.network.arrays import copy_state
 from soro_mechanics.network.equilibrium import Equilibrium, Problem
@@ -23,6 +22,7 @@ from soro_mechanics.network.system_kernels import (
     move,
     solve_bodies,
 )
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot
 

@@ -3,7 +3,7 @@
 """Time the Kirchhoff model with 200 elements on one core, public interface included, warm."""
 
 import numpy as np
-from soro_mechanics.benchmark_rows import measure, report
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot
 

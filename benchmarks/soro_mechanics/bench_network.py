@@ -13,7 +13,6 @@ import math
 import time
 
 import numpy as np
-from soro_mechanics.benchmark_rows import measure, report
 from soro_mechanics.lie_kernels import kernel, NO
 from soro_mechanics.network.arrays import copy_state
 from soro_mechanics.network.cross_section import CrossSection
@@ -33,6 +32,7 @@ from soro_mechanics.network.spec import (
     SensorSpec,
 )
 from soro_mechanics.network.system_kernels import condense, evaluate
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot
 

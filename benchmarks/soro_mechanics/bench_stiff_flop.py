@@ -3,8 +3,8 @@
 """Time the STIFF-FLOP models on one core, public interface included, warm."""
 
 import numpy as np
-from soro_mechanics.benchmark_rows import measure, report
 from soro_mechanics.workspace import sample_actuations
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot
 

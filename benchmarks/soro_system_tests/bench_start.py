@@ -19,9 +19,9 @@ from pathlib import Path
 import tempfile
 
 import numpy as np
-from soro_mechanics.benchmark_rows import BenchmarkRow, report
 from soro_node.testing import own_domain
-from soro_system_tests.launched_robot import launched_robot
+from soro_studies.mechanics.benchmark_rows import BenchmarkRow, report
+from soro_studies.system.launched_robot import launched_robot
 
 STARTS = 10
 PATIENCE = 600.0  # s; the first start may compile

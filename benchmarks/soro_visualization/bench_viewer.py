@@ -22,10 +22,10 @@ import time
 import numpy as np
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from soro_mechanics.benchmark_rows import MISSED
 from soro_node.conversions import configuration_to_message
 from soro_node.middleware import set_middleware
 from soro_node.testing import own_domain, wait_until
+from soro_studies.mechanics.benchmark_rows import MISSED
 from soro_visualization.page_client import PageClient
 from visualization_msgs.msg import MarkerArray
 

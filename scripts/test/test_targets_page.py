@@ -8,7 +8,7 @@ import re
 import house_rules
 from measured_numbers import date, measured, Place, Quantity
 import pytest
-from soro_mechanics.validation.page_tables import NotOnPage, section
+from soro_studies.validation.page_tables import NotOnPage, section
 import targets_page
 from targets_page import TargetError
 
@@ -232,7 +232,8 @@ def test_commands_of_the_targets_exist():
         if benchmark:
             assert list(ROOT.glob(f'benchmarks/*/{benchmark[1]}.py')), command
         elif module:
-            place = ROOT / 'src' / module[1] / module[1] / module[2].replace('.', '/')
+            place = 'studies' if module[1] == 'soro_studies' else f'src/{module[1]}'
+            place = ROOT / place / module[1] / module[2].replace('.', '/')
             assert place.with_suffix('.py').is_file() or (place / '__main__.py').is_file(), command
         elif file:
             assert (ROOT / file[1]).is_file(), command

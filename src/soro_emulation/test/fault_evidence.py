@@ -3,7 +3,7 @@
 """What a test of an injected fault has seen, as a line of JSON for docs/reliability.md.
 
 A test says which cells of the fault matrix it covers, `@pytest.mark.injection('nidaq', 1, 8)`: the
-device and the numbers of injections (`soro_system_tests.injections`). With $SORO_EVIDENCE every
+device and the numbers of injections (`soro_studies.system.injections`). With $SORO_EVIDENCE every
 such test that ran appends what was broken, what the emulator's log and the diagnostics said.
 """
 

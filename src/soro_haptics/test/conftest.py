@@ -1,12 +1,11 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of studies share; test modules of this folder import each other."""
+"""What tests share; test modules of this folder import each other."""
 
 from pathlib import Path
 import sys
 
 import pytest
-from soro_haptics.studies.virtual_bench import bench_signals, calibrated_report
 from soro_mechanics.haptic_device import HapticDevice
 from soro_node.testing import RosSession
 
@@ -32,22 +31,6 @@ def ros(kernels):
 @pytest.fixture(scope='module')
 def plant():
     return HapticDevice(load_robot('haptic_5dof'))
-
-
-@pytest.fixture(scope='session')
-def robot():
-    return load_robot('haptic_5dof')
-
-
-@pytest.fixture(scope='session')
-def signals():
-    return bench_signals(6)
-
-
-@pytest.fixture(scope='session')
-def report(robot, signals):
-    """Return the calibration of the emulated sensors, with what its fits say."""
-    return calibrated_report(robot, signals, 0.3)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soft parallel robot in ANCF: tangent, round trip, loads, stability, independent rods."""
 
-
 from changed_robots import REMOVED, with_changes
 import numpy as np
 import pytest
@@ -12,9 +11,9 @@ from soro_mechanics.ancf import Ancf
 from soro_mechanics.ancf_compliance import full_system
 from soro_mechanics.ancf_schema import monotone_slopes
 from soro_mechanics.ancf_steps import solve_equations
-from soro_mechanics.ancf_studies import redesigned
 from soro_mechanics.lie import so3_exp
 from soro_mechanics.robot_file import describe_robot
+from soro_studies.mechanics.ancf_studies import redesigned
 
 from soro_mechanics import ancf_solve_kernels as solving
 from soro_mechanics import (

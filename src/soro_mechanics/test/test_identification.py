@@ -23,9 +23,9 @@ from soro_mechanics.identification_parameters import (
     places,
 )
 from soro_mechanics.identification_problem import Problem
-from soro_mechanics.identification_study import draw, measured, Study
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import read_robot_file
+from soro_studies.mechanics.identification_study import draw, measured, Study
 import yaml
 
 ARM = Study('spatial_cc', 'constant_curvature', 0.8)

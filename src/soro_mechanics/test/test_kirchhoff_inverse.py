@@ -11,12 +11,12 @@ from scipy.integrate import cumulative_trapezoid, solve_bvp, trapezoid
 from scipy.optimize import fsolve
 from soro_mechanics.actuators import CoupledLimit
 from soro_mechanics.kirchhoff import Kirchhoff, KirchhoffPublished
-from soro_mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
 from soro_mechanics.kirchhoff_reach import Reach
 from soro_mechanics.kirchhoff_reach_kernels import make_rod_work
 from soro_mechanics.kirchhoff_rod_kernels import rod_system
 from soro_mechanics.robot import Robot
 from soro_mechanics.workspace import sample_actuations
+from soro_studies.mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
 
 from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stability, Task
 

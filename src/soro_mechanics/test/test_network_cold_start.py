@@ -8,11 +8,11 @@ from dataclasses import replace
 from network_cases import BENDING, cantilever, LENGTH, problem
 import numpy as np
 import pytest
-from soro_mechanics.network import robustness
 from soro_mechanics.network.equilibrium import Equilibrium
 from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.random_problems import RandomProblems, way_to_tip
 from soro_mechanics.network.relaxation import relax
+from soro_studies.mechanics import network_robustness as robustness
+from soro_studies.mechanics.random_problems import RandomProblems, way_to_tip
 
 from soro_mechanics import Code, load_robot, Stability
 

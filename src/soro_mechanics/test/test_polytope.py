@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import linprog
 from soro_mechanics.condensed_ports import condensed_ports
 from soro_mechanics.errors import InvalidInput
-from soro_mechanics.linear_device import random_ports, SpringDevice
 from soro_mechanics.polytope import (
     disc_grid,
     effort_map,
@@ -22,6 +21,7 @@ from soro_mechanics.polytope import (
     within_limits,
 )
 from soro_mechanics.status import Code
+from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 
 def effort_program(ports, limits, directions, normal=None, ray=None, offset=None):

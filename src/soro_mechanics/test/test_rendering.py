@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from soro_mechanics.errors import InvalidInput
 from soro_mechanics.lie import so3_exp
-from soro_mechanics.linear_device import random_ports, SpringDevice
 from soro_mechanics.polytope import MotorLimits, symmetric_limits
 from soro_mechanics.qp import kkt_residuals
 from soro_mechanics.rendering import (
@@ -26,6 +25,7 @@ from soro_mechanics.virtual_environment import (
     VirtualEnvironment,
     VirtualObject,
 )
+from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 DT = 0.002
 WIDE = symmetric_limits(np.full(6, 3.0), 2.0)

@@ -8,7 +8,7 @@ derivatives by the complex step. Geometry as the papers print it, not read from 
 
 import numpy as np
 import pytest
-from soro_mechanics.validation import stewart_gough as rows
+from soro_studies.validation import stewart_gough as rows
 
 from soro_mechanics import Code, load_robot
 

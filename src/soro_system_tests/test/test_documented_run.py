@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from soro_system_tests.launched_robot import launched_robot
-from soro_system_tests.venting import assert_vented
+from soro_studies.system.launched_robot import launched_robot
+from soro_studies.system.venting import assert_vented
 
 DOCS = Path(__file__).resolve().parents[3] / 'docs'
 SHELL = re.compile(r'^```sh\n(.*?)^```', re.MULTILINE | re.DOTALL)

@@ -14,8 +14,8 @@ import time
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_cli.motion import ACTIVE
-from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
-from soro_system_tests.venting import assert_vented
+from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
+from soro_studies.system.venting import assert_vented
 from std_msgs.msg import Bool
 
 from soro_msgs.msg import ActuatorState

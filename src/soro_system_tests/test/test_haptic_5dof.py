@@ -16,7 +16,7 @@ from soro_cli.motion import ACTIVE
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.status import Code
 from soro_mechanics.virtual_environment import published_environment
-from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
+from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
 from std_msgs.msg import String
 
 from soro_msgs.action import CalibrateFlexSensors

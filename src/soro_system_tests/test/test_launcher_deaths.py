@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from soro_cli.ros_session import RosSession
-from soro_system_tests.launcher_deaths import Launchers, runners
+from soro_studies.system.launcher_deaths import Launchers, runners
 
 
 @pytest.mark.parametrize('runner', runners())

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 from soro_node.process_sockets import sockets_of_processes
-from soro_system_tests.launched_robot import launched_robot
-from soro_system_tests.process_figures import processes_below
+from soro_studies.system.launched_robot import launched_robot
+from soro_studies.system.process_figures import processes_below
 
 VIEWER = 60.0  # s; it stands back behind the nodes that the robot waits for
 

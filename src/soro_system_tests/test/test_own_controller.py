@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from soro_system_tests.launched_robot import launched_robot
+from soro_studies.system.launched_robot import launched_robot
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'own_controller.md'
 CODE = re.compile(r'^```python\n(.*?)^```', re.MULTILINE | re.DOTALL)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
-from soro_system_tests.launched_robot import launched_robot
+from soro_studies.system.launched_robot import launched_robot
 
 TARGET = (0.15, 0.0, 0.93)  # m
 

@@ -11,8 +11,8 @@ import signal
 import pytest
 from soro_cli.motion import ACTIVE
 from soro_mechanics.catalogue import find_robot_file
-from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot, START
-from soro_system_tests.venting import assert_vented
+from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot, START
+from soro_studies.system.venting import assert_vented
 
 from soro_msgs.msg import ActuatorState
 

@@ -10,7 +10,7 @@ import pytest
 from soro_driver.device import DeviceState
 from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot import load_robot
-from soro_system_tests.launched_robot import DiagnosticsWatch, launched_robot
+from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
 
 
 def test_stewart_gough_answers_moves_and_holds_when_its_actuators_go(tmp_path):

@@ -7,8 +7,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from soro_system_tests.launched_robot import launched_robot
-from soro_system_tests.venting import assert_vented
+from soro_studies.system.launched_robot import launched_robot
+from soro_studies.system.venting import assert_vented
 
 TARGET = (8.0e4, 0.0, 0.0)  # Pa
 

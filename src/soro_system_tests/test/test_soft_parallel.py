@@ -11,9 +11,9 @@ import sys
 
 import pytest
 from soro_driver.device import DeviceState
-from soro_system_tests.launched_robot import launched_robot
-from soro_system_tests.soft_parallel_real_time import DELAY, set_parameters
-from soro_system_tests.venting import assert_vented
+from soro_studies.system.launched_robot import launched_robot
+from soro_studies.system.soft_parallel_real_time import DELAY, set_parameters
+from soro_studies.system.venting import assert_vented
 
 TARGET = (1.2e5, 0.6e5, 0.0)  # Pa
 

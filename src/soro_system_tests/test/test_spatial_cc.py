@@ -12,8 +12,8 @@ import sys
 
 import pytest
 from soro_mechanics.catalogue import find_robot_file
-from soro_system_tests.launched_robot import launched_robot
-from soro_system_tests.venting import assert_vented
+from soro_studies.system.launched_robot import launched_robot
+from soro_studies.system.venting import assert_vented
 
 TARGET = (0.0, 6.0e4, 6.0e4)  # Pa: Table 1 bends to +y
 REST_LENGTH = 0.1716

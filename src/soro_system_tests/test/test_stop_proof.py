@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from soro_system_tests.stop_proof import Case, cases, ENDS, ENVIRONMENT, page
-from soro_system_tests.stop_senders import RATES, RAW, STEPS, TARGET_KINDS
+from soro_studies.system.stop_proof import Case, cases, ENDS, ENVIRONMENT, page
+from soro_studies.system.stop_senders import RATES, RAW, STEPS, TARGET_KINDS
 
 
 def test_every_end_meets_every_rate_and_every_publisher():
@@ -32,14 +32,14 @@ def test_a_case_says_what_it_is():
 def test_the_page_counts_what_is_stored(tmp_path, monkeypatch):
     result = {'robot': 'arm', 'cases': 3, 'messages': 70, 'moves': ['a'], 'trouble': []}
     (tmp_path / 'can.json').write_text(json.dumps(result))
-    monkeypatch.setattr('soro_system_tests.stop_proof.RESULTS', tmp_path)
+    monkeypatch.setattr('soro_studies.system.stop_proof.RESULTS', tmp_path)
     assert '| can | arm | 3 | 70 | 1 | 0 |' in page()
 
 
 @pytest.mark.timeout(400)
 def test_nothing_moves_a_stopped_robot_before_a_person_clears_it():
     done = subprocess.run(
-        [sys.executable, '-m', 'soro_system_tests.stop_proof', '--devices', 'nidaq', '--keep',
+        [sys.executable, '-m', 'soro_studies.system.stop_proof', '--devices', 'nidaq', '--keep',
          '--ends', 'stop,lost', '--rates', '0.5,50', '--domain', os.environ['ROS_DOMAIN_ID']],
         capture_output=True, text=True, timeout=380.0, check=False,
     )  # fmt: skip

@@ -13,8 +13,8 @@ import re
 from typing import Any
 
 from soro_cli.motion import ACTIVE
-from soro_system_tests.launched_robot import launched_robot, LaunchedRobot
-from soro_system_tests.venting import assert_vented
+from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
+from soro_studies.system.venting import assert_vented
 from soro_visualization.page_client import PageClient
 
 MOTION = 15.0  # s

@@ -1,0 +1,64 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m soro_studies.haptics <study>``: measure or compute, draw, write the page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from soro_mechanics.kernel_cache import use_kernel_cache
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run one study."""
+    parser = argparse.ArgumentParser(prog='python -m soro_studies.haptics', description=__doc__)
+    parser.add_argument('study', choices=('rendering', 'z_width', 'workspace', 'loop'))
+    parser.add_argument('--robot', default='haptic_5dof')
+    parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
+    parser.add_argument('--spacing', type=float, default=0.005, help='workspace: of the grid [m]')
+    loop = parser.add_argument_group('loop', 'what goes over the wire in real time')
+    loop.add_argument('--minutes', type=float, default=1.0, help='length of each run')
+    loop.add_argument('--priority', type=int, default=0, help='SCHED_FIFO priority')
+    loop.add_argument(
+        '--runs',
+        nargs='*',
+        default=['can', 'fd', 'topics'],
+        choices=('can', 'fd', 'topics'),
+        help='which runs, in this order; none: only write the page from what was measured before',
+    )
+    arguments = parser.parse_args(words)
+    use_kernel_cache()
+    pages, pictures = arguments.docs / 'robots', arguments.docs / 'img'
+    if arguments.study == 'loop':
+        from soro_studies.haptics.loop_page import measure_runs, write_loop_page
+
+        page = pages / f'{arguments.robot}_loop.md'
+        seconds = 60.0 * arguments.minutes
+        measure_runs(arguments.robot, page, arguments.runs, seconds, arguments.priority)
+        write_loop_page(arguments.robot, page)
+        print(page)
+        return 0
+    from soro_mechanics.robot import load_robot
+
+    robot = load_robot(arguments.robot)
+    page = pages / f'{robot.name}_{arguments.study}.md'
+    picture = pictures / f'{robot.name}_{arguments.study}.png'
+    if arguments.study == 'rendering':
+        from soro_studies.haptics.rendering_page import write_rendering_page
+
+        write_rendering_page(robot, page, picture)
+    elif arguments.study == 'z_width':
+        from soro_studies.haptics.z_width_page import write_z_width_page
+
+        write_z_width_page(robot, page, picture)
+    else:
+        from soro_studies.haptics.workspace_page import write_workspace_page
+
+        write_workspace_page(robot, page, picture, arguments.spacing)
+    print(page)
+    return 0
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,118 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The haptic device on its bench with inertia: handle, legs and the hand have mass and damping.
+
+The quasi-static bench answers at once and cannot ring. Here the masses of handle and legs are
+condensed to the handle (static condensation, as the network's natural frequencies see them), the
+legs stay the nonlinear model, and the handle moves by the implicit midpoint rule. On one
+linearisation that scheme never creates energy, whatever its step: it conserves
+1/2 v M v + 1/2 x K x and takes h v D v away. An instability is the loop's then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from soro_mechanics.configuration import Array
+from soro_mechanics.flex_calibration import FlexCalibration
+from soro_mechanics.flex_signal import FlexSignal
+from soro_mechanics.hand_impedance import HandImpedance, NO_HAND
+from soro_mechanics.handle_dynamics import handle_mass, modal_damping
+from soro_mechanics.rendering import natural_stiffness
+from soro_mechanics.robot import Robot
+from soro_mechanics.stable_limits import DAMPING_RATIO, MOTOR_LAG
+from soro_mechanics.virtual_environment import VirtualObject
+
+from soro_studies.haptics.virtual_bench import BenchSetup, VirtualBench
+
+STEP = 1e-4  # s, of the integration: a fiftieth of the fastest mode's period
+LONGEST = 2e-3  # s between two solutions of the nonlinear model
+
+
+class MovingBench(VirtualBench):
+    """A bench whose handle has inertia.
+
+    Parameters
+    ----------
+    robot, calibration, signals, objects, setup
+        As for `VirtualBench`; `setup.grip` is not used.
+    held_by : HandImpedance
+    damping_ratio : float
+        Of the legs' modes.
+
+    Attributes
+    ----------
+    mass, damping : ndarray, shape (5, 5)
+        Of handle and legs, at rest.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        calibration: FlexCalibration,
+        signals: Sequence[FlexSignal],
+        objects: Sequence[VirtualObject] = (),
+        setup: BenchSetup | None = None,
+        held_by: HandImpedance = NO_HAND,
+        damping_ratio: float = DAMPING_RATIO,
+    ) -> None:
+        super().__init__(robot, calibration, signals, objects, setup)
+        self.hand = held_by
+        self.mass = handle_mass(self.plant)
+        self.damping = modal_damping(self.mass, self.stiffness(), damping_ratio)
+        self.x, self.v = self.place.copy(), np.zeros(5)
+        self._last_hand = np.zeros(5)
+
+    @property
+    def energy(self) -> float:
+        """Kinetic energy, and elastic energy of the last linearisation about its rest [J]."""
+        stretch = self.x - self._rest()
+        return float(0.5 * (self.v @ self.mass @ self.v + stretch @ self.stiffness() @ stretch))
+
+    def step(self, hand: Array, press: Array | None = None) -> None:
+        """Advance one tick with a hand that wants to be at `hand`, and presses beside it."""
+        target = self._queue.popleft()
+        pieces = max(1, round(self.dt / LONGEST))
+        steps = max(1, round(self.dt / pieces / STEP))
+        push = np.zeros(5) if press is None else press
+        way = np.linspace(self._last_hand, hand, pieces + 1)
+        for k in range(pieces):
+            self._move(way[k], way[k + 1], target, push, steps, self.dt / pieces)
+        self._last_hand = hand.copy()
+        self._sense()
+
+    def _move(
+        self, start: Array, end: Array, target: Array, push: Array, steps: int, duration: float
+    ) -> None:
+        """Integrate over one linearisation of the legs, then solve them anew."""
+        p, h, grip = self.plant.ports, duration / steps, self.hand
+        jacobian = p.ea @ np.linalg.inv(p.aa)
+        k = self.stiffness()
+        mass, damping = self.mass + np.diag(grip.mass), self.damping + np.diag(grip.damping)
+        matrix = 2.0 / h * mass + damping + 0.5 * h * (k + np.diag(grip.stiffness))
+        solve = np.linalg.inv(matrix)
+        at, angle0 = self.place, p.angle.copy()
+        half = np.exp(-0.5 * h / MOTOR_LAG)
+        speed = (end - start) / duration
+        for i in range(steps):
+            middle = target + half * (self.angle - target)
+            elastic = p.force + k @ (self.x - at - jacobian @ (middle + self.zero - angle0))
+            wanted = start + (i + 0.5) * h * speed
+            force = grip.stiffness * (wanted - self.x) + grip.damping * speed + push
+            middle_speed = solve @ (2.0 / h * (mass @ self.v) + force - elastic)
+            self.x = self.x + h * middle_speed
+            self.v = 2.0 * middle_speed - self.v
+            self.angle = target + half * (middle - target)
+        turned = self.angle + self.zero - angle0
+        self.force = p.force + k @ (self.x - at - jacobian @ turned)
+        self.plant.update(self.angle + self.zero, self.force)
+
+    def stiffness(self) -> Array:
+        """Return the stiffness of the legs with the motors held, shape (5, 5)."""
+        return natural_stiffness(self.plant.ports)
+
+    def _rest(self) -> Array:
+        """Where the handle would rest with these motors and nobody there."""
+        p = self.plant.ports
+        return self.place - np.linalg.solve(self.stiffness(), p.force)

@@ -1,0 +1,35 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of studies share; test modules of this folder import each other."""
+
+from pathlib import Path
+import sys
+
+import pytest
+from soro_mechanics.haptic_device import HapticDevice
+from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
+
+from soro_mechanics import load_robot
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope='module')
+def plant():
+    return HapticDevice(load_robot('haptic_5dof'))
+
+
+@pytest.fixture(scope='session')
+def robot():
+    return load_robot('haptic_5dof')
+
+
+@pytest.fixture(scope='session')
+def signals():
+    return bench_signals(6)
+
+
+@pytest.fixture(scope='session')
+def report(robot, signals):
+    """Return the calibration of the emulated sensors, with what its fits say."""
+    return calibrated_report(robot, signals, 0.3)

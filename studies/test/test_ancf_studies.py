@@ -1,0 +1,81 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The published findings on the soft parallel robot."""
+
+import numpy as np
+import pytest
+from soro_studies.mechanics import ancf_studies as studies
+
+from soro_mechanics import InvalidInput, load_robot
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('soft_parallel')
+
+
+def test_five_elements_are_enough(robot):
+    changes = studies.element_study(robot, 8)
+    assert np.all(np.diff(changes) < 0.0)
+    assert changes[3] < 1e-5  # from five to six elements the tip moves by micrometres
+
+
+def test_constraint_residual_falls_with_the_penalty(robot):
+    penalties = np.array([0.5, 2.0, 8.0, 32.0])
+    residuals = studies.penalty_study(robot, penalties, np.array([180e3, 0, 0]))
+    assert np.all(np.diff(residuals) < 0.0)
+    assert residuals[2] < 0.02
+
+
+def test_eighteen_boundary_schemes():
+    schemes = studies.boundary_schemes(np.zeros(3), np.full(3, 180e3), 5)
+    assert schemes.shape == (18, 5, 3)
+    assert np.all(np.ptp(schemes, axis=1).max(axis=1) == 180e3)
+    moving = np.count_nonzero(np.ptp(schemes, axis=1) > 0, axis=1)
+    assert np.count_nonzero(moving == 1) == 12
+    assert np.count_nonzero(moving == 2) == 6
+    assert len({scheme.tobytes() for scheme in schemes}) == 18
+    with pytest.raises(InvalidInput):
+        studies.boundary_schemes(np.zeros(3), np.ones(3), 1)
+
+
+def test_workspace_has_the_published_length_and_hardly_turns_about_z(robot):
+    boundary = studies.boundary(robot, 7)
+    assert boundary.failed == 0
+    assert boundary.extent == pytest.approx(0.239, abs=0.002)  # fitted
+    assert boundary.rotation_range[2] < 0.1 * boundary.rotation_range[:2].min()
+    inside = studies.sample(robot, studies.random_actuations(robot, 300))
+    assert inside.failed == 0
+    assert inside.extent <= boundary.extent * 1.005
+
+
+def test_random_actuations_keep_the_set_of_the_generator(robot):
+    ordered = studies.random_actuations(robot, 200, seed=5)
+    plain = np.random.default_rng(5).random((200, 3)) * 180e3
+    assert np.allclose(np.sort(ordered, axis=0), np.sort(plain, axis=0))
+    assert (
+        np.linalg.norm(np.diff(ordered, axis=0), axis=1).mean()
+        < 0.8 * np.linalg.norm(np.diff(plain, axis=0), axis=1).mean()
+    )
+
+
+def test_stiffness_against_spacing(robot):
+    horizontal, vertical, extents = [], [], []
+    for ratio in (0.5, 1.0, 1.5):
+        design = studies.redesigned(robot, spacing_ratio=ratio)
+        around = studies.stiffness_map(design, azimuths=8, elevations=3)
+        assert np.ptp(around[1]) < 0.02 * around[1].mean()  # uniform in the plane
+        assert around[1].min() > 1.9 * around[[0, 2]].max()  # far softer than vertically
+        horizontal.append(around[1].mean())
+        vertical.append(np.linalg.norm(studies.displacement(design, np.array([0, 0, -0.1]))))
+        extents.append(studies.boundary(design, 4).extent)
+    assert np.all(np.diff(horizontal) < 0.0)
+    assert np.all(np.diff(vertical) > 0.0)
+    assert np.all(np.diff(extents) < 0.0)
+
+
+def test_payload_curve_is_the_compliance_at_first(robot):
+    curve = studies.payload_curve(robot, np.array([0.0, 1.0, 0.0]), np.array([1e-3, 0.1, 0.3]))
+    q = robot.forward([0, 0, 0])
+    assert curve[0, 1] == pytest.approx(1e-3 * robot.compliance(q)[1, 1], rel=1e-4)
+    assert curve[0, 1] < curve[1, 1] < curve[2, 1]
