@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soft parallel robot in ANCF: tangent, round trip, loads, stability, independent rods."""
 
-
 from changed_robots import REMOVED, with_changes
 import numpy as np
 import pytest
