@@ -71,7 +71,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
     slowest = min(actuators, key=lambda a: a.rate)
     if not LOWEST_RATE <= slowest.rate <= HIGHEST_RATE:
         remedy = f'this device slews at {LOWEST_RATE:g} to {HIGHEST_RATE:g} Pa/s: change the rate'
-        path = f'actuators[{actuators.index(slowest)}].rate'
+        path = robot.written_path(f'actuators[{actuators.index(slowest)}].rate')
         raise RobotFileError(path, f'{slowest.rate:g} Pa/s', remedy, section.file)
     return DspaceWiring(
         port, baudrate, rate, serial, np.array(channels),

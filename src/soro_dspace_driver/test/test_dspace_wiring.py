@@ -13,6 +13,7 @@ from soro_dspace_driver.transport import DspaceTransport
 from soro_dspace_driver.wiring import read_wiring
 from soro_mechanics.actuators import Actuator
 from soro_mechanics.errors import RobotFileError
+from soro_mechanics.robot_file import written_path
 from soro_mechanics.section import Section
 
 
@@ -23,15 +24,18 @@ def read(*rates):
         for name, rate in zip(names, rates, strict=True)
     )
     section = {'port': 'memory', 'channels': {name: i + 1 for i, name in enumerate(names)}}
-    return read_wiring(Section(section, 'driver.dspace'), SimpleNamespace(actuators=actuators))
+    robot = SimpleNamespace(
+        actuators=actuators, written_path=lambda path: written_path({'actuators': 'drives'}, path)
+    )
+    return read_wiring(Section(section, 'driver.dspace'), robot)
 
 
 @pytest.mark.parametrize(
     ('rates', 'path'),
     [
-        ((2e5, 50.0, 2e5), 'actuators[1].rate'),
-        ((99.0, 2e5, 2e5), 'actuators[0].rate'),
-        ((8e6, 9e6, 7e6), 'actuators[2].rate'),
+        ((2e5, 50.0, 2e5), 'drives[1].rate'),
+        ((99.0, 2e5, 2e5), 'drives[0].rate'),
+        ((8e6, 9e6, 7e6), 'drives[2].rate'),
     ],
 )
 def test_a_rate_that_does_not_fit_is_refused_with_its_path(rates, path):

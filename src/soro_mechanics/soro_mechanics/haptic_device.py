@@ -70,7 +70,7 @@ class HapticDevice:
         if int(self.structure.counts[0]) != 2:
             raise self._wrong('network.bodies', 'a haptic device has one body, the handle')
         if int(self.structure.rod_macro.sum()) > 0:
-            raise self._wrong('network.rods', 'write formulation: elements, sensors read nodes')
+            raise self._wrong('network.rods[0].formulation', 'write elements: sensors read nodes')
         self.gravity = robot.gravity
         self._place_motors()
         self._place_sensors(calibration)
@@ -327,9 +327,9 @@ class HapticDevice:
         self.under, self._places = tuple(under), tuple(places)
 
     def _haptic_spec(self, description: RobotDescription) -> HapticSpec:
-        for name in ('network', 'haptic'):
+        for name, path in (('network', 'models.network'), ('haptic', 'control.haptic')):
             if name not in description.structure:
-                raise RobotFileError(name, None, 'a haptic device needs it', description.file)
+                raise RobotFileError(path, None, 'a haptic device needs it', description.file)
         spec: HapticSpec = description.structure['haptic']
         return spec
 

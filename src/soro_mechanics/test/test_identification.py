@@ -307,19 +307,19 @@ def test_a_written_file_holds_the_changed_numbers_and_nothing_else(tmp_path, rob
     assert 0 < len(differing) < 0.3 * len(old)
 
 
-LENGTHS = 'segments.chain.*.length'
+LENGTHS = 'body.segments.*.length'
 
 
 def two_equal_segments(tmp_path) -> Path:
     """Write a robot of two segments that share their chambers and their length by aliases."""
     wrong = Path(__file__).parent / 'bad_robots' / 'bad_unknown_model.yaml'
-    text = wrong.read_text(encoding='utf-8').replace('[ncn]', '[ncm, lpcc]')
-    head, segment, models = re.split(r'(?m)(?=^    - name: segment_1|^models:)', text)
+    text = wrong.read_text(encoding='utf-8').replace('ncn: {}', 'ncm: {}')
+    head, segment, rest = re.split(r'(?m)(?=^    - name: segment_1|^drives:)', text)
     second = segment.replace('segment_1', 'segment_2').partition('      chambers:')[0]
     first = segment.replace('length: ', 'length: &long ').replace('chambers:', 'chambers: &holes')
     second = re.sub('length: .*', 'length: *long', second) + '      chambers: *holes\n'
     file = tmp_path / 'robot.yaml'
-    file.write_text(head + first + second + models)
+    file.write_text(head + first + second + rest)
     return file
 
 
@@ -347,11 +347,11 @@ def test_numbers_shared_by_an_alias_are_changed_once(tmp_path):
     assert 'length: &long' in text and 'length: *long' in text
 
 
-@pytest.mark.parametrize('kept', [(), ('segments.chain.1.length',)])
+@pytest.mark.parametrize('kept', [(), ('body.segments.1.length',)])
 def test_an_alias_that_cannot_follow_is_refused_and_nothing_is_lost(tmp_path, kept):
     file = two_equal_segments(tmp_path)
     text = file.read_text()
-    chosen = [FitParameter('first', ('segments.chain.0.length',))]
+    chosen = [FitParameter('first', ('body.segments.0.length',))]
     chosen += [FitParameter('second', kept)] if kept else []
     space = ParameterSpace(read_robot_file(file), chosen)
     factors = [1.1, 0.9][: len(chosen)]
