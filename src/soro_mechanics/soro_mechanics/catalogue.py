@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Find robot files: by path, in $SORO_ROBOT_PATH, in the installed workspace, in the sources."""
+"""Find robot files: by path, in $SORO_ROBOT_PATH, in the installed workspace, in this library."""
 
 from __future__ import annotations
 
@@ -9,14 +9,30 @@ from pathlib import Path
 
 from soro_mechanics.errors import MissingFile, UnknownName
 
+OWN = Path(__file__).resolve().parent / 'robots'  # config/robots of the workspace leads here
+EXAMPLES = OWN / 'examples'
 
-def search_path() -> tuple[Path, ...]:
-    """Return the folders searched for ``<name>.yaml``, in this order."""
+
+def _places() -> tuple[Path, ...]:
+    """Return every folder that may hold robots, in the order of the search."""
     own = [Path(p) for p in os.environ.get('SORO_ROBOT_PATH', '').split(os.pathsep) if p]
     prefixes = [p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p]
     installed = [Path(p) / 'share' / 'soro_description' / 'robots' for p in prefixes]
-    source = [p / 'config' / 'robots' for p in Path(__file__).resolve().parents]
-    return tuple(p for p in (*own, *installed, *source) if p.is_dir())
+    return (*own, *(p for p in installed if p.is_dir()), OWN)
+
+
+def search_path() -> tuple[Path, ...]:
+    """Return the folders searched for ``<name>.yaml``, in this order."""
+    return tuple(p for p in _places() if p.is_dir())
+
+
+def searched() -> str:
+    """Say where a robot's name was looked up, and how one is found elsewhere."""
+    places = [f'{p}{"" if p.is_dir() else " (no such folder)"}' for p in _places()]
+    return (
+        f'searched in {", ".join(places)}; for another robot give the path of its file, '
+        'or put the folder of the file into SORO_ROBOT_PATH'
+    )
 
 
 def robot_files() -> dict[str, Path]:
@@ -34,13 +50,13 @@ def find_robot_file(robot: str | os.PathLike[str]) -> Path:
     Raises
     ------
     UnknownName
-        With the names that are valid, when it is neither. `MissingFile` where a path leads to
-        no file.
+        With the names that are valid and the folders that were searched, when it is neither.
+        `MissingFile` where a path leads to no file.
     """
     text = os.fspath(robot)
     # Those of os.path: they answer for any text, also for one that can be no path.
     if '\0' in text:  # expanduser alone does not
-        raise UnknownName('robot', text, tuple(robot_files()))
+        raise UnknownName('robot', text, tuple(robot_files()), remedy=searched())
     path = Path(os.path.expanduser(text))
     is_file = os.path.isfile(path)
     if path.suffix in ('.yaml', '.yml') or is_file:
@@ -49,5 +65,5 @@ def find_robot_file(robot: str | os.PathLike[str]) -> Path:
         raise MissingFile('robot', text, os.path.abspath(path))
     files = robot_files()
     if text not in files:
-        raise UnknownName('robot', text, tuple(files))
+        raise UnknownName('robot', text, tuple(files), remedy=searched())
     return files[text]

@@ -51,10 +51,16 @@ class UnknownName(InvalidInput):
     """A name that is not in the list of valid names, which the error carries."""
 
     def __init__(
-        self, field: str, value: object, valid: Iterable[str], code: Code = Code.UNKNOWN_NAME
+        self,
+        field: str,
+        value: object,
+        valid: Iterable[str],
+        code: Code = Code.UNKNOWN_NAME,
+        remedy: str = '',
     ) -> None:
         self.valid = tuple(valid)
-        super().__init__(field, value, closest(str(value), self.valid), code)
+        names = closest(str(value), self.valid)
+        super().__init__(field, value, f'{names}; {remedy}' if remedy else names, code)
 
 
 class MissingFile(UnknownName):

@@ -48,14 +48,16 @@ def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot
     Parameters
     ----------
     robot : str or path
-        A name in config/robots, or a path.
+        The name of a catalogue file (`soro_mechanics.catalogue` says where it is searched),
+        or a path.
     model : str, optional
         One of the robot's models; the default is the first one its file names.
 
     Raises
     ------
     UnknownName
-        No such robot, or no such model of it; the error lists the valid names.
+        No such robot, or no such model of it; the error lists the valid names and, for a robot,
+        the folders that were searched.
     RobotFileError
         The file is wrong: field, value and remedy.
     """

@@ -26,7 +26,7 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.catalogue import robot_files
+from soro_mechanics import catalogue
 from soro_mechanics.robot import load_robot
 from soro_mechanics.robot_file import read_robot_file
 from soro_mechanics.status import Code, OUTSIDE
@@ -68,7 +68,7 @@ Record = dict[str, Any]  # of one sample: index, code, seconds, residual, remark
 def network_robots() -> list[str]:
     """Return every catalogue robot with a network model, and the worked examples."""
     found = []
-    for name, path in robot_files().items():
+    for name, path in catalogue.robot_files().items():
         if 'network' in read_robot_file(path).models:
             found.append(name)
     return found + list(EXAMPLES)
@@ -77,8 +77,8 @@ def network_robots() -> list[str]:
 def robot_path(name: str) -> Path:
     """Return the file of a catalogue robot or of a worked example."""
     if name in EXAMPLES:
-        return checkout() / 'config' / 'robots' / 'examples' / f'{name}.yaml'
-    return robot_files()[name]
+        return catalogue.EXAMPLES / f'{name}.yaml'
+    return catalogue.robot_files()[name]
 
 
 def checkout() -> Path:
