@@ -9,7 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.stiffness import eigenscrews
+from soro_mechanics.analysis.stiffness import eigenscrews
 
 from soro_mechanics import load_robot
 

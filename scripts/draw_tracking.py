@@ -13,8 +13,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_studies.emulation.muscle_tracking import MuscleTracking
 from soro_studies.system.soft_parallel_tracking import (
     CURVES,

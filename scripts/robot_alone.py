@@ -12,8 +12,8 @@ import sys
 import threading
 
 import rclpy
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_msgs.msg import ActuatorState
 

@@ -18,7 +18,7 @@ import numpy as np
 import rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware

@@ -25,8 +25,8 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from soro_mechanics.kernel_cache import use_kernel_cache
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
+from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware

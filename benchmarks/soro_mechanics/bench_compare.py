@@ -17,12 +17,12 @@ import sys
 import time
 
 import numpy as np
-from soro_mechanics.network.cross_section import ShapedSection
-from soro_mechanics.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.network.lane_kernels import LANES
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
-from soro_mechanics.network.system_kernels import condense, evaluate
+from soro_mechanics.models.network.cross_section import ShapedSection
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 
 HERE = Path(__file__).resolve()
 PICTURE = next(p for p in HERE.parents if (p / 'colcon.meta').is_file()) / 'docs' / 'img'

@@ -5,10 +5,10 @@
 from dataclasses import replace
 
 import numpy as np
-from soro_mechanics.constant_curvature import ConstantCurvature
+from soro_mechanics.models.constant_curvature import kernels
+from soro_mechanics.models.constant_curvature.model import ConstantCurvature
 from soro_studies.mechanics.benchmark_rows import measure, report
 
-from soro_mechanics import constant_curvature_kernels as kernels
 from soro_mechanics import load_robot
 
 SAMPLES = 20000

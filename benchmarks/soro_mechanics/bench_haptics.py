@@ -10,18 +10,18 @@ import sys
 import time
 
 import numpy as np
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.haptic_loop import HapticLoop
-from soro_mechanics.lie import so3_exp
-from soro_mechanics.polytope import FORCE, isotropic_effort, symmetric_limits
-from soro_mechanics.rendering import HapticLaw, Rendering, rendering_setup
-from soro_mechanics.sensing import Sensing, sensing_setup
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, symmetric_limits
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import HapticLaw, Rendering, rendering_setup
+from soro_mechanics.haptics.sensing import Sensing, sensing_setup
+from soro_mechanics.haptics.virtual_environment import (
     PRESETS,
     published_environment,
     VirtualEnvironment,
 )
+from soro_mechanics.numerics.lie import so3_exp
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 from soro_mechanics import load_robot

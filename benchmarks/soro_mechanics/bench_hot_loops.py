@@ -10,18 +10,18 @@ registers, while the elimination follows each rod from one end to the other.
 
 from bench_network import handle, NO_WEIGHT
 import numpy as np
-from soro_mechanics.lie_kernels import kernel, NO
-from soro_mechanics.network.arrays import copy_state
-from soro_mechanics.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.network.lane_kernels import LANES
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.system_kernels import (
+from soro_mechanics.models.network.arrays import copy_state
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     condense,
     evaluate,
     move,
     solve_bodies,
 )
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.numerics.lie_kernels import kernel, NO
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot

@@ -13,17 +13,17 @@ import math
 import time
 
 import numpy as np
-from soro_mechanics.lie_kernels import kernel, NO
-from soro_mechanics.network.arrays import copy_state
-from soro_mechanics.network.cross_section import CrossSection
-from soro_mechanics.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.network.lane_kernels import LANES
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.linearisation import Linearisation
-from soro_mechanics.network.platform import PlatformSolver
-from soro_mechanics.network.ports import port_response
-from soro_mechanics.network.schema import rotation_matrix
-from soro_mechanics.network.spec import (
+from soro_mechanics.models.network.arrays import copy_state
+from soro_mechanics.models.network.cross_section import CrossSection
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.models.network.platform import PlatformSolver
+from soro_mechanics.models.network.ports import port_response
+from soro_mechanics.models.network.schema import rotation_matrix
+from soro_mechanics.models.network.spec import (
     BodySpec,
     DriveSpec,
     EndSpec,
@@ -31,7 +31,7 @@ from soro_mechanics.network.spec import (
     RodSpec,
     SensorSpec,
 )
-from soro_mechanics.network.system_kernels import condense, evaluate
+from soro_mechanics.numerics.lie_kernels import kernel, NO
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot

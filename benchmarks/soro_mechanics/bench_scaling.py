@@ -16,9 +16,9 @@ from bench_compare import cantilever
 from bench_hot_loops import TIMES, whole_step
 from bench_network import handle, NO_WEIGHT
 import numpy as np
-from soro_mechanics.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.network.lane_kernels import LANES
-from soro_mechanics.network.layout import build_layout
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.layout import build_layout
 from soro_studies.mechanics.benchmark_rows import measure
 
 from soro_mechanics import load_robot

@@ -3,7 +3,7 @@
 """Time the STIFF-FLOP models on one core, public interface included, warm."""
 
 import numpy as np
-from soro_mechanics.workspace import sample_actuations
+from soro_mechanics.analysis.workspace import sample_actuations
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot

@@ -6,7 +6,7 @@ from pathlib import Path
 import sys
 
 import pytest
-from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.haptics.device import HapticDevice
 from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
 
 from soro_mechanics import load_robot

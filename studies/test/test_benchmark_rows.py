@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from soro_mechanics.status import Code, SolverStatus
+from soro_mechanics.core.status import Code, SolverStatus
 from soro_studies.mechanics.benchmark_rows import BenchmarkRow, measure, table
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from soro_haptics.haptic_parameters import PARAMETERS
-from soro_mechanics.hand_impedance import FINGERTIP, LIGHT_GRIP
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.rendering import rendering_setup
-from soro_mechanics.stable_limits import stable_limits
-from soro_mechanics.virtual_environment import Control, PRESETS, published_environment
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.hand_impedance import FINGERTIP, LIGHT_GRIP
+from soro_mechanics.haptics.rendering import rendering_setup
+from soro_mechanics.haptics.stable_limits import stable_limits
+from soro_mechanics.haptics.virtual_environment import Control, PRESETS, published_environment
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.virtual_bench import BenchSetup, SPEED
 

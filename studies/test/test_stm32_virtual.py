@@ -11,8 +11,8 @@ import pytest
 from soro_driver.device import Fault
 from soro_driver.serial_frame import SerialState
 from soro_emulation.event_log import EventLog, read_events
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_stm32_driver.device import BUDGET
 from soro_stm32_driver.muscle_estimate import without_mean
 from soro_studies.emulation.muscle_tracking import SLEW

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.virtual_environment import Control
+from soro_mechanics.haptics.virtual_environment import Control
 from soro_studies.haptics.as_built import as_built, PlantErrors, Play
 from soro_studies.haptics.as_built_section import sense_as_built
 from soro_studies.haptics.rendering_experiments import (

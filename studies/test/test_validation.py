@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 from soro_studies.mechanics import stiff_flop_studies as studies
 from soro_studies.mechanics.stiff_flop_identification import (
@@ -28,7 +29,7 @@ from soro_studies.validation.model_checks import check_model
 from soro_studies.validation.registry import ROBOTS
 from soro_studies.validation.report import rows_of, write_report
 
-from soro_mechanics import InvalidInput, lie, load_robot, UnknownName
+from soro_mechanics import InvalidInput, load_robot, UnknownName
 
 
 def test_a_number_is_met_near_or_not():

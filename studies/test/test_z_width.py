@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import eigh
-from soro_mechanics.hand_impedance import FINGERTIP, FIRM_GRIP, hand, LIGHT_GRIP, NO_HAND
-from soro_mechanics.handle_dynamics import handle_mass, modal_damping
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.linear_haptic_loop import (
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.hand_impedance import FINGERTIP, FIRM_GRIP, hand, LIGHT_GRIP, NO_HAND
+from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
+from soro_mechanics.haptics.linear_loop import (
     admittance_limit,
     colgate_limit,
     OneDirection,
@@ -18,8 +18,8 @@ from soro_mechanics.linear_haptic_loop import (
     spectral_radius,
     STIFFEST,
 )
-from soro_mechanics.rendering import natural_stiffness
-from soro_mechanics.virtual_environment import ContactFeel, Control, Shape, VirtualObject
+from soro_mechanics.haptics.rendering import natural_stiffness
+from soro_mechanics.haptics.virtual_environment import ContactFeel, Control, Shape, VirtualObject
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.virtual_bench import BenchSetup
 from soro_studies.haptics.z_width import comes_to_rest, limit, NO_MONITOR, one_direction

@@ -20,8 +20,8 @@ from soro_driver.device import (
 )
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_can_driver.board import BoardState, EmergencyCode, Status
 from soro_can_driver.transport import CanTransport

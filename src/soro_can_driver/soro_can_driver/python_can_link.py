@@ -9,7 +9,7 @@ import errno
 from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
-from soro_mechanics.missing_package import how_to_install
+from soro_mechanics.core.missing_package import how_to_install
 
 from soro_can_driver.wiring import CanWiring
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from soro_driver.channels import read_channels
 from soro_driver.settings import LONGEST_STEP, read_rate
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_can_driver.board import MOTORS
 

@@ -15,8 +15,8 @@ from soro_driver.device import DeviceState, Fault
 from soro_driver.law import CommandInlet
 from soro_driver.plausibility import PlausibilityLimits
 from soro_driver.settings import DriverSettings, RELEASE
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.section import Section
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import struct
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from soro_mechanics.missing_package import import_package
+from soro_mechanics.core.missing_package import import_package
 
 from soro_cli.recording.bag_metadata import read_files
 from soro_cli.recording.mcap_format import BadRecord

@@ -12,8 +12,8 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_cli.demo_pattern import BAR, Stretch, stretches
 from soro_cli.demo_recording import RATE, Recorder, Recording

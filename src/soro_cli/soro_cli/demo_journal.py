@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 
 Say = Callable[[str], None]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import time
 from typing import Any
 
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 from soro_cli.demo_journal import Say, Tour
 from soro_cli.errors import CliError

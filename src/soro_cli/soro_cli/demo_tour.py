@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file, RobotDescription
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import sysconfig
 
-from soro_mechanics.missing_package import how_to_install
+from soro_mechanics.core.missing_package import how_to_install
 from soro_node.middleware import Reach, reach
 from soro_node.process_sockets import dds_ports, sockets_of_processes
 
@@ -156,7 +156,7 @@ def shared_memory(folder: Path) -> Iterator[Finding]:
 
 def kernel_cache() -> Iterator[Finding]:
     """Whether the kernels are compiled."""
-    from soro_mechanics.kernel_cache import cache_root, kernel_hash
+    from soro_mechanics.numerics.kernel_cache import cache_root, kernel_hash
 
     root = cache_root()
     folder = root / kernel_hash()

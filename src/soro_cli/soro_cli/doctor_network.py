@@ -9,15 +9,15 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from soro_mechanics.errors import SoroError
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_cli.people_units import shown
 
 if TYPE_CHECKING:
-    from soro_mechanics.configuration import Configuration
-    from soro_mechanics.network.spec import NetworkSpec
+    from soro_mechanics.core.configuration import Configuration
+    from soro_mechanics.models.network.spec import NetworkSpec
     from soro_mechanics.robot import Robot
 
 # Outside, a unit was probably mistaken.
@@ -49,7 +49,7 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
 
 
 def _materials(spec: NetworkSpec) -> Iterator[Finding]:
-    from soro_mechanics.network.layout import radius_at
+    from soro_mechanics.models.network.layout import radius_at
 
     bad = False
     for rod in spec.rods:
@@ -86,7 +86,7 @@ def _curves(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
 
 
 def _loads(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
-    from soro_mechanics.network.layout import section_at
+    from soro_mechanics.models.network.layout import section_at
 
     sections = [section_at(rod, 0.5) for rod in spec.rods]
     rods = sum(s.mass * r.length for s, r in zip(sections, spec.rods, strict=True))
@@ -142,7 +142,9 @@ def _rest(model: Robot) -> Iterator[Finding]:
 
 def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding]:
     """Actuators that leave the tip where it is, and directions that several have in common."""
-    from soro_mechanics.network.spec import TENDONS  # tendons only pull: more than directions
+    from soro_mechanics.models.network.spec import (
+        TENDONS,  # tendons only pull: more than directions
+    )
 
     text = f'condition {model.conditioning(q, length).condition:.3g} at a length of {length:.3g} m'
     moved = model.jacobian(q) * np.ptp(model.limits, axis=1)  # by the whole range of each
@@ -164,7 +166,7 @@ def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding
 
 
 def _reach(model: Robot) -> Iterator[Finding]:
-    from soro_mechanics.network.meshing import extremes
+    from soro_mechanics.models.network.meshing import extremes
 
     tips, bad = [], []
     for name, actuation in extremes(model.description).items():

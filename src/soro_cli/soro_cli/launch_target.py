@@ -58,7 +58,7 @@ def _single(name: str, arguments: tuple[str, ...], environment: Mapping[str, str
     own = _launch_folder(environment) / f'{name}.launch.xml'
     if own.is_file():
         return LaunchTarget(own, arguments)
-    from soro_mechanics.catalogue import robot_files  # not needed for the common cases
+    from soro_mechanics.robot_file.catalogue import robot_files  # not needed for the common cases
 
     robots = robot_files()
     if name not in robots:

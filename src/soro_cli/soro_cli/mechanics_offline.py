@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 from soro_kinematics.comparison import compare
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.analysis import stiffness
+from soro_mechanics.core.actuators import Actuator
 
 from soro_cli.answers import (
     ComparisonAnswer,
@@ -24,7 +25,7 @@ from soro_cli.answers import (
 )
 from soro_cli.errors import CliError
 from soro_cli.tables import note
-from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, stiffness, Task
+from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, Task
 
 
 class OfflineMechanics:

@@ -8,7 +8,7 @@ from typing import Any
 
 from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, Wrench
 from geometry_msgs.msg import Pose as PoseMessage
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.core.actuators import Actuator
 
 from soro_cli.answers import (
     ComparisonAnswer,

@@ -23,7 +23,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from soro_mechanics.missing_package import import_package
+from soro_mechanics.core.missing_package import import_package
 from soro_node.parent_death import until_parent_dies
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')

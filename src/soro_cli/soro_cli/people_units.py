@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import math
 import shlex
 
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.quantity import parse, QuantityError
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.quantity import parse, QuantityError
 
 from soro_cli.errors import CliError
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from soro_cli.errors import CliError
 
 if TYPE_CHECKING:
-    from soro_mechanics.robot_file import RobotDescription
+    from soro_mechanics.robot_file.reader import RobotDescription
 
     from soro_cli.ros_session import RosSession
 
@@ -128,8 +128,8 @@ def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str
 
 
 def _description(namespace: str, session: RosSession) -> RobotDescription:
-    from soro_mechanics.catalogue import find_robot_file
-    from soro_mechanics.robot_file import read_robot_file
+    from soro_mechanics.robot_file.catalogue import find_robot_file
+    from soro_mechanics.robot_file.reader import read_robot_file
 
     robot = session.parameter(f'{namespace}/kinematics_solver', 'robot')
     return read_robot_file(find_robot_file(robot))

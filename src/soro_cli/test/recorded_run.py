@@ -13,11 +13,11 @@ import numpy as np
 from rclpy.serialization import serialize_message
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.message_definitions import full_definition
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.identification_defaults import default_parameters
-from soro_mechanics.identification_parameters import ParameterSpace
+from soro_mechanics.identification.defaults import default_parameters
+from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.conversions import poses_to_messages
 
 from soro_msgs.msg import ActuatorState, Backbone, Configuration

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from soro_cli.demo import compliance_text
 from soro_cli.demo_pattern import PAUSE, stretches, TRIANGLE
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 
 def test_amplitudes_and_order_are_those_of_the_experiment():

@@ -38,10 +38,10 @@ from soro_cli.demo_viewer import (
 from soro_cli.errors import CliError
 from soro_cli.recording.bag_metadata import PART
 from soro_cli.ros_session import RosSession
-from soro_mechanics.actuators import limit_violations
-from soro_mechanics.catalogue import find_robot_file, robot_files
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.status import Code
+from soro_mechanics.core.actuators import limit_violations
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.testing import own_domain
 from soro_node.testing import RosSession as Graph
 from soro_visualization.page_client import PageClient

@@ -8,10 +8,10 @@ import socket
 
 import pytest
 from soro_cli.findings import Level
-from soro_mechanics.catalogue import find_robot_file, robot_files
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process_sockets import dds_ports
 import yaml
 

@@ -3,8 +3,8 @@
 import pytest
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import Level
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')
 

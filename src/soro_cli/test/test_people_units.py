@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 from soro_cli.errors import CliError
-from soro_mechanics.actuators import Actuator, QUANTITIES
+from soro_mechanics.core.actuators import Actuator, QUANTITIES
 
 from soro_cli import people_units
 

@@ -17,7 +17,7 @@ from soro_cli.recording.recorded_robot import describe
 from soro_cli.recording.run_data import RunData
 from soro_cli.recording.run_figures import _along_the_way, _path, _tip, SHAPES_DRAWN
 from soro_cli.recording.run_player import _lines
-from soro_mechanics.identification import Identification
+from soro_mechanics.identification.fit import Identification
 
 from soro_msgs.msg import ActuatorState, Configuration
 

@@ -18,7 +18,7 @@ from rclpy.serialization import deserialize_message
 from rosbags.highlevel import AnyReader
 from soro_cli.bag_reader import BagReader
 from soro_cli.recording.recorder_node import PARAMETERS, Recorder, SETTLED
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 from soro_node.testing import own_domain, RosSession, undocumented, wait_until
 from std_msgs.msg import String
 

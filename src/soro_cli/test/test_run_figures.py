@@ -26,9 +26,9 @@ from soro_cli.recording.results import default_folder
 from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
 from soro_cli.recording.run_figures import Drawn, FIGURES
 from soro_cli.recording.run_player import PLAYER
-from soro_mechanics.identification import identify, predict
+from soro_mechanics.identification.fit import identify, predict
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 
 def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, soro, tmp_path):
@@ -210,7 +210,7 @@ def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
         drawn.append(robot.gravity)
         return predict(robot, *values)
 
-    monkeypatch.setattr('soro_mechanics.identification.identify', fit)
+    monkeypatch.setattr('soro_mechanics.identification.fit.identify', fit)
     monkeypatch.setattr('soro_cli.recording.identify_report.predict', seen)
     done = soro('identify', str(recorded.folder), '--gravity', '-9.81m/s^2', '0', '0')
     assert done.returncode == 0, done.stderr

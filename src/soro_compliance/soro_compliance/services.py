@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from soro_mechanics.configuration import Configuration
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import (
     compliance_to_message,

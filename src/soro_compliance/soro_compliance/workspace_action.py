@@ -18,10 +18,10 @@ from typing import Any
 from geometry_msgs.msg import Point
 import numpy as np
 from sensor_msgs.msg import PointCloud2
-from soro_mechanics.configuration import Array, Load
-from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 from soro_node.conversions import loads_from_messages, wrench_from_message
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding

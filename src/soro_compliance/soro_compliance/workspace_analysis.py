@@ -16,14 +16,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.array_input import finite_array
-from soro_mechanics.configuration import Array, Configuration, Load
-from soro_mechanics.errors import InvalidInput, SoroError
-from soro_mechanics.model import Batch
+from soro_mechanics.analysis.stiffness import eigenscrews, ellipsoids
+from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.model import Batch
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
-from soro_mechanics.stiffness import eigenscrews, ellipsoids
-from soro_mechanics.whole_file import write_whole
+from soro_mechanics.robot_file.atomic_write import write_whole
 from soro_node.requests import forward_from, quick_start_of
 
 MOST_SAMPLES = 1_000_000

@@ -13,7 +13,7 @@ import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import PointCloud2
 from soro_compliance.node import Compliance
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_from_message, wrench_from_message, wrench_to_message
 from soro_node.external_wrench import wrench_at_tip
 from soro_node.frames import frames_for

@@ -10,8 +10,8 @@ import time
 import pytest
 from soro_compliance.node import Compliance
 from soro_compliance.workspace_analysis import check_file
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 import pytest
 from soro_compliance.workspace_action import WorkspaceAction
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.lifecycle import NotActive
 from soro_node.robot_binding import RobotBinding
 from soro_node.testing import Place

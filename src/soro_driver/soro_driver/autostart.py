@@ -15,8 +15,8 @@ import time
 from typing import Any
 
 from rclpy.lifecycle import TransitionCallbackReturn
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_node.main import ending
 from soro_node.parent_death import launcher, launcher_lives
 

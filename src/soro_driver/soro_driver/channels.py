@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.section import Section
 
 
 def read_channels(section: Section, actuators: Sequence[Actuator]) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import math
 
 import numpy as np
-from soro_mechanics.actuators import Actuator, CoupledLimit
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.status import Code
+from soro_mechanics.core.actuators import Actuator, CoupledLimit
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code
 
 from soro_driver.device import Array, Flag, Flags
 

@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 from soro_driver.command_gate import CommandGate, NotNear
 from soro_driver.device import (

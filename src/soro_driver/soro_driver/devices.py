@@ -7,7 +7,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Any
 
-from soro_mechanics.errors import UnknownName
+from soro_mechanics.core.errors import UnknownName
 
 GROUP = 'soro_driver.devices'
 

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from rclpy.node import Node
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.errors import SoroError
 from soro_node.estop_input import EstopInput, UNKNOWN
 from soro_node.user_data import user_data_folder
 from std_srvs.srv import Trigger

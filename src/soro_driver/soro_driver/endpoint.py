@@ -15,7 +15,7 @@ from pathlib import Path
 import stat
 import zlib
 
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 
 FIRST_PORT, PORTS = 20000, 12000  # below the ports the kernel hands out by itself
 

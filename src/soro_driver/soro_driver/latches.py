@@ -15,7 +15,7 @@ from pathlib import Path
 import secrets
 import threading
 
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 from soro_driver.not_allowed import NotAllowed
 

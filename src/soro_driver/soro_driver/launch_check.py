@@ -13,10 +13,10 @@ import os
 from pathlib import Path
 import sys
 
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, SoroError, UnknownName
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 import yaml
 
 from soro_driver import devices

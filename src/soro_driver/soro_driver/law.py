@@ -13,8 +13,8 @@ import threading
 import time
 
 import numpy as np
-from soro_mechanics.errors import InvalidInput, SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 
 from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, Reading

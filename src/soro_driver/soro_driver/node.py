@@ -15,9 +15,9 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time_source import USE_SIM_TIME_NAME
-from soro_mechanics.errors import InvalidInput, SoroError
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.inbox import Inbox
 from soro_node.lifecycle import GuardedLifecycleNode

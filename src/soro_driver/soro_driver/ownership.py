@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 
 
 class NotInControl(SoroError):

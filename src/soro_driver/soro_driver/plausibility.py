@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.section import Section
 
 from soro_driver.device import Array, Fault, Flag, Flags, Reading
 from soro_driver.lasting import Lasting

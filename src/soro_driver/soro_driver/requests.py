@@ -10,8 +10,8 @@ from concurrent.futures import TimeoutError as FutureTimeout
 import queue
 from typing import Any
 
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 
 from soro_driver.not_allowed import NotAllowed
 

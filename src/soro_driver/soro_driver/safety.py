@@ -17,7 +17,7 @@ the next first command from where the robot is.
 
 from __future__ import annotations
 
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 from soro_driver.device import DeviceState, Fault
 from soro_driver.latches import Latches

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-from soro_mechanics.missing_package import how_to_install
+from soro_mechanics.core.missing_package import how_to_install
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.exclusive import ExclusiveUse

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from soro_mechanics.actuators import QUANTITIES
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import QUANTITIES
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 from soro_node.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
 from soro_driver.device import Array

@@ -15,8 +15,8 @@ from soro_driver.device import Device, DeviceError, Identity, Reading
 from soro_driver.law import CommandInlet
 from soro_driver.plausibility import PlausibilityLimits
 from soro_driver.settings import DriverSettings, RAMP
-from soro_mechanics.actuators import Actuator, CoupledLimit
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator, CoupledLimit
+from soro_mechanics.robot_file.section import Section
 
 PERIOD = 0.01
 BAR = 1e5

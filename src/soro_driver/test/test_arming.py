@@ -12,8 +12,8 @@ from soro_driver.command_gate import CommandGate
 from soro_driver.device import DeviceError, DeviceState, DeviceTimeout, Fault
 from soro_driver.law import Demand
 from soro_driver.not_allowed import NotAllowed
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.status import Code
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.status import Code
 
 from soro_driver import control_loop
 

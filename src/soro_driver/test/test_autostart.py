@@ -12,7 +12,7 @@ from rclpy.parameter import Parameter
 from soro_driver.autostart import CannotStart
 from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceState
 from soro_driver.safety import NotAllowed
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.diagnostics import Level
 from soro_node.parent_death import LAUNCHER
 from soro_node.testing import own_domain, wait_until

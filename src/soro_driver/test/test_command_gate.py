@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from soro_driver.command_gate import CommandGate, NotNear
 from soro_driver.device import Flag
-from soro_mechanics.actuators import Actuator, CoupledLimit
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
+from soro_mechanics.core.actuators import Actuator, CoupledLimit
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 
 BAR = 1e5
 PRESSURE, LENGTH = 1, 2

@@ -23,8 +23,8 @@ from soro_driver.driver_messages import stamp_nanoseconds, state_message
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.ownership import NotInControl, OutOfOrder
 from soro_driver.settings import RELEASE
-from soro_mechanics.errors import InvalidInput, SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 
 from soro_msgs.msg import ActuatorCommand
 

@@ -23,8 +23,8 @@ def test_no_heavy_module_in_the_driver_process(robot):
 import sys
 from importlib.metadata import entry_points
 import soro_driver.node
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_driver.settings import read_driver_settings
 read_robot_file(find_robot_file({robot!r}))
 for point in entry_points(group='soro_driver.devices'):

@@ -172,8 +172,8 @@ def test_each_time_of_rest_is_judged_anew(bench):
 
 
 def test_lengths_and_angles_stay_where_they_are():
-    from soro_mechanics.catalogue import find_robot_file
-    from soro_mechanics.robot_file import read_robot_file
+    from soro_mechanics.robot_file.catalogue import find_robot_file
+    from soro_mechanics.robot_file.reader import read_robot_file
 
     for name in ('pam_continuum', 'haptic_5dof'):
         actuators = read_robot_file(find_robot_file(name)).actuators

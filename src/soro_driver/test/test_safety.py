@@ -12,7 +12,7 @@ import pytest
 from soro_driver.device import DeviceState, Fault
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.safety import SafetyState
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 STATES = {
     DeviceState.UNCONFIGURED: [],

@@ -17,9 +17,9 @@ from soro_driver.device import DeviceError, Fault, fault_names
 from soro_driver.endpoint import derive, FIRST_PORT, make_private, PORTS
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import RAMP, read_driver_settings, RELEASE
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
-from soro_mechanics.schema2 import tables
-from soro_mechanics.section import Section
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.robot_file.schema2 import tables
+from soro_mechanics.robot_file.section import Section
 
 from soro_driver import devices
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from soro_driver.channels import read_channels
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_dspace_driver.protocol import CHANNELS, COUNT, FULL_SCALE, HIGHEST_RATE, LOWEST_RATE
 

@@ -16,8 +16,8 @@ from soro_driver.serial_frame import SerialState
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_dspace_driver.device import DspaceDevice
 from soro_dspace_driver.protocol import CHANNELS, DeviceFault
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.section import Section
 
 
 @pytest.fixture

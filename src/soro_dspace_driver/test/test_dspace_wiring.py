@@ -11,10 +11,10 @@ import pytest
 from soro_dspace_driver.protocol import Limits
 from soro_dspace_driver.transport import DspaceTransport
 from soro_dspace_driver.wiring import read_wiring
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.robot_file import written_path
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.reader import written_path
+from soro_mechanics.robot_file.section import Section
 
 
 def read(*rates):

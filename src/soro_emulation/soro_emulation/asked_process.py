@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.errors import SoroError
 from soro_node.parent_death import die_with_parent, OWN_GROUP
 
 

@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 import numpy as np
-from soro_mechanics.configuration import Configuration
+from soro_mechanics.core.configuration import Configuration
 
 from soro_emulation.asked_process import answer, AskedProcess
 from soro_emulation.device_emulator import Array
@@ -80,7 +80,7 @@ class BodyProcess(AskedProcess):
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the body, say so, and answer until the emulator is gone."""
     # Only here, in this process: scipy and numba.
-    from soro_mechanics.robot_file import read_robot_file
+    from soro_mechanics.robot_file.reader import read_robot_file
 
     from soro_emulation.emulated_body import EmulatedBody
     from soro_emulation.emulator_settings import read_emulator_settings

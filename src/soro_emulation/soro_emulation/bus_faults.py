@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.errors import UnknownName
+from soro_mechanics.core.errors import UnknownName
 
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine

@@ -16,9 +16,9 @@ from soro_can_driver.board import CanId, EmergencyCode, MOTORS, PROTOCOL_MAJOR
 from soro_can_driver.bus import resource_of
 from soro_can_driver.transport import COUNT
 from soro_can_driver.wiring import CanWiring, read_wiring
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.flex_signal import FlexFault, FlexSignal
-from soro_mechanics.section import Section
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal
+from soro_mechanics.robot_file.section import Section
 
 from soro_emulation.bus_faults import BUS_FAULTS, BusFaults
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext

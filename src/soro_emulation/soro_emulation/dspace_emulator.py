@@ -13,7 +13,7 @@ from soro_driver.serial_frame import Frame, SerialState
 from soro_driver.serial_link import resource
 from soro_dspace_driver.protocol import CHANNELS
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
-from soro_mechanics.errors import UnknownName
+from soro_mechanics.core.errors import UnknownName
 
 from soro_emulation.analog_input import read_analog
 from soro_emulation.creep import Creep, read_creep

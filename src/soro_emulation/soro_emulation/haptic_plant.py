@@ -5,8 +5,8 @@
 Motor angles and what the hand does go in, elongations of the flex strips come back.
 
 With ``emulator.can.dynamics`` in the robot file handle and legs have mass and damping
-(`soro_mechanics.handle_dynamics`) and move in real time; without it hand and device are in balance
-at every moment.
+(`soro_mechanics.haptics.handle_dynamics`) and move in real time; without it hand and device are
+in balance at every moment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import threading
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.section import Section
 
 from soro_emulation.asked_process import answer, AskedProcess
 
@@ -105,9 +105,9 @@ class HapticPlant:
 
     def __init__(self, robot_file: str, device: str) -> None:
         # Only here, in the process of the plant: scipy and numba.
-        from soro_mechanics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
-        from soro_mechanics.haptic_device import HapticDevice
-        from soro_mechanics.robot_file import read_robot_file
+        from soro_mechanics.haptics.device import HapticDevice
+        from soro_mechanics.haptics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
+        from soro_mechanics.robot_file.reader import read_robot_file
 
         from soro_emulation.emulator_settings import read_emulator_settings
         from soro_emulation.perturbation import perturbed_robot

@@ -9,8 +9,8 @@ import json
 import math
 from typing import Any
 
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code
 
 EXAMPLE = '{"fault": "leak", "actuator": "pair_1", "rate": 20.0}'
 

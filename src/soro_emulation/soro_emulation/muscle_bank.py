@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import heapq
 
 import numpy as np
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.muscle_estimate import without_mean
 from soro_stm32_driver.wiring import PER_MODULE
 

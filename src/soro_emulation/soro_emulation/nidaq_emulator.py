@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.errors import InvalidInput, MissingPackage, UnknownName
-from soro_mechanics.missing_package import how_to_install
+from soro_mechanics.core.errors import InvalidInput, MissingPackage, UnknownName
+from soro_mechanics.core.missing_package import how_to_install
 from soro_nidaq_driver.device import supervised
 from soro_nidaq_driver.transport import resources
 from soro_nidaq_driver.wiring import read_wiring, Wiring

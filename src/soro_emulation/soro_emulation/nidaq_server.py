@@ -18,7 +18,7 @@ import grpc
 from nidaqmx._stubs import nidaqmx_pb2 as pb
 from nidaqmx._stubs import nidaqmx_pb2_grpc
 from session_pb2 import Session
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 
 from soro_emulation.nidaq_card import CardError, Cards, COUNTERS, INPUTS, LINES, MODEL
 

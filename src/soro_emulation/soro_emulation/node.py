@@ -16,8 +16,8 @@ from rclpy.node import Node
 from soro_driver.endpoint import derive
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import read_driver_settings
-from soro_mechanics.configuration import Configuration
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.errors import SoroError
 from soro_node.conversions import configuration_to_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.external_wrench import ExternalWrench

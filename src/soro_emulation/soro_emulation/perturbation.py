@@ -14,10 +14,10 @@ from pathlib import Path
 import re
 from typing import Any
 
-from soro_mechanics.errors import RobotFileError
+from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import describe_robot, RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.reader import describe_robot, RobotDescription
+from soro_mechanics.robot_file.section import Section
 import yaml
 
 _NUMBER = re.compile(r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?')

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
 LONGEST_STEP = 0.002  # s, well below every time constant: exact exponentials in between

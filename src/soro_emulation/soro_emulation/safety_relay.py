@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.section import Section
 
 
 @dataclass(frozen=True)

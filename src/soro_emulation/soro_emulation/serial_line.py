@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 
 from soro_emulation.injected_fault import finite, whole_number
 

@@ -18,7 +18,7 @@ from soro_driver.device import DeviceError
 from soro_driver.endpoint import make_private
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Frame, FrameReader
-from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput, UnknownName
 
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.core.actuators import Actuator
 from soro_simulated_driver.protocol import EXPIRED, Kind, Packet, State
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from soro_driver.endpoint import make_private
-from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
 from soro_simulated_driver.transport import resource
 

@@ -17,7 +17,7 @@ import socket
 import threading
 import time
 
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 
 Wire = Iterable[tuple[int, bytes]]
 

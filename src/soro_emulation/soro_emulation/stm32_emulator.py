@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from soro_driver.serial_frame import Frame, MAJOR, SerialState
 from soro_driver.serial_link import resource
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.section import Section
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 

@@ -15,7 +15,7 @@ from fault_counts import ZEROS
 import numpy as np
 from robot_processes import BAR, BENCH, NAMES, RobotProcesses
 from soro_driver.device import DeviceState
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 import valve_robot
 from valve_robot import quick_file, ValveRobot
 

@@ -19,8 +19,8 @@ from soro_driver.settings import read_driver_settings
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 # SORO_FUZZ=20: twenty times as many examples, every time others.
 EFFORT = int(os.environ.get('SORO_FUZZ', '0'))

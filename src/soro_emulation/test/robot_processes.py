@@ -26,7 +26,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_driver.device import DeviceState, Fault
 from soro_driver.settings import read_driver_settings
 from soro_emulation.event_log import read_events
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process_table import ProcessTable
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger

@@ -15,9 +15,9 @@ from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.injected_fault import actuator_index, finite, parse_fault
 from soro_emulation.perturbation import BodyProperties, perturbed_robot
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.parameters import markdown_table
 import yaml
 

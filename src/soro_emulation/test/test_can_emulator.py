@@ -19,9 +19,9 @@ from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import parse_fault
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 pytestmark = pytest.mark.timeout(900)  # the plant compiles its model at its first start
 STILL = 5e-5  # m, rad: what a handle at rest moves by

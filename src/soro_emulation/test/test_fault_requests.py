@@ -19,9 +19,9 @@ from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog, read_events
 from soro_emulation.injected_fault import whole_number
 from soro_emulation.serial_pty import SerialPty
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, SoroError
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_driver import endpoint
 

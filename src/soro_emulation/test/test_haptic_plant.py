@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from soro_emulation.can_emulator import read_hand
 from soro_emulation.haptic_plant import GRIP_TIME, Hand, HapticPlant, LONGEST_STALL, RELEASED
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, RobotFileError
+from soro_mechanics.core.errors import InvalidInput, RobotFileError
+from soro_mechanics.robot_file.catalogue import find_robot_file
 import yaml
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels

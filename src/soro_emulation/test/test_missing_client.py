@@ -12,7 +12,7 @@ def test_the_emulated_card_names_the_client_and_where_it_comes_from():
     code = (
         'import sys; sys.modules["nidaqmx"] = None\n'
         'from soro_driver import devices\n'
-        'from soro_mechanics.errors import SoroError\n'
+        'from soro_mechanics.core.errors import SoroError\n'
         f'try: devices.load("nidaq", {GROUP!r})\n'
         'except SoroError as error: print(error)\n'
     )

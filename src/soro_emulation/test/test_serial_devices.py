@@ -17,8 +17,8 @@ from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.dspace_emulator import DspaceEmulator
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_stm32_driver.protocol import VentAll
 from soro_studies.emulation.stm32_virtual import VirtualRig
 from soro_studies.emulation.virtual_serial import VirtualLink

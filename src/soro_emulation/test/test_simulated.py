@@ -14,11 +14,11 @@ from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.event_log import EventLog, read_events
 from soro_emulation.simulated_bank import SimulatedBank
 from soro_emulation.simulated_emulator import SimulatedEmulator
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
+from soro_mechanics.robot_file.section import Section
 from soro_node.testing import wait_until
 from soro_simulated_driver.device import SimulatedDevice
 from soro_simulated_driver.protocol import EXPIRED, Kind, Packet, State

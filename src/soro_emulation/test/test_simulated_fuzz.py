@@ -18,7 +18,7 @@ import pytest
 from soro_emulation.event_log import read_events
 from soro_emulation.simulated_bank import LONGEST_TTL, SimulatedBank
 from soro_emulation.simulated_emulator import MOST_NOTED, SimulatedEmulator
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.core.actuators import Actuator
 from soro_node.testing import wait_until
 from soro_simulated_driver.protocol import HEAD, Kind, MOST_VALUES, Packet, State, unpack
 

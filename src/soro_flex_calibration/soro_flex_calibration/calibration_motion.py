@@ -10,9 +10,9 @@ import threading
 import time
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 
 from soro_flex_calibration.motor_path import MotorPath
 from soro_flex_calibration.recording import Recorder

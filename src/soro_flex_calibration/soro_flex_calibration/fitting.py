@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.flex_calibration import (
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.haptics.flex_calibration import (
     calibrate,
     CalibrationReport,
     FlexCalibration,
@@ -18,7 +18,7 @@ from soro_mechanics.flex_calibration import (
     read_calibration,
     save_calibration,
 )
-from soro_mechanics.flex_fit import PoorFit
+from soro_mechanics.haptics.flex_fit import PoorFit
 
 TABLE, PICTURE = 'flex_calibration.txt', 'flex_calibration.png'
 

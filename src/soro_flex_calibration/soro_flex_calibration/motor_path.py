@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
 
 FEWEST_POSES = 4
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput, SoroError, UnknownName
-from soro_mechanics.flex_fit import METHODS, PoorFit
-from soro_mechanics.status import Code
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.flex_fit import METHODS, PoorFit
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
@@ -281,7 +281,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _model(self) -> Any:
         if self._device is None:
-            from soro_mechanics.haptic_device import HapticDevice
+            from soro_mechanics.haptics.device import HapticDevice
             from soro_mechanics.robot import Robot
 
             robot = Robot(self._robot, 'network')

@@ -13,12 +13,12 @@ import threading
 from zipfile import BadZipFile
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.flex_calibration import FlexRecording
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.status import Code
-from soro_mechanics.whole_file import write_whole
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.flex_calibration import FlexRecording
+from soro_mechanics.robot_file.atomic_write import write_whole
 
 LONGEST_STEP = 0.05  # rad, of a motor: two or three assemblies at the published device
 MORE_STEPS = 10  # updates where one does not converge

@@ -12,14 +12,14 @@ from soro_emulation.haptic_plant import HapticPlant, RELEASED
 from soro_flex_calibration.fitting import fit_recording, keep_fit, metres_per_count, write_report
 from soro_flex_calibration.motor_path import extremes, MotorPath
 from soro_flex_calibration.recording import RawRecording, Recorder
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
-from soro_mechanics.flex_calibration import read_calibration
-from soro_mechanics.flex_fit import PoorFit
-from soro_mechanics.flex_signal import FlexFault
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.flex_calibration import read_calibration
+from soro_mechanics.haptics.flex_fit import PoorFit
+from soro_mechanics.haptics.flex_signal import FlexFault
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_mechanics import load_robot
 

@@ -13,9 +13,9 @@ from soro_flex_calibration.motor_path import extremes, MotorPath
 import soro_flex_calibration.node as node_module
 from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
 from soro_flex_calibration.recording import RawRecording
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_node.testing import RosSession, wait_for, wait_until
 from std_srvs.srv import Trigger
 

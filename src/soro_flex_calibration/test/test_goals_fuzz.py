@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rclpy.node import Node
 from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for, wait_until
 

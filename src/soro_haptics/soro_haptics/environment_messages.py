@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from geometry_msgs.msg import Vector3
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import VirtualEnvironment, VirtualObject
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.virtual_environment import VirtualEnvironment, VirtualObject
 from soro_node.conversions import pose_from_message, pose_to_message
 
 from soro_msgs.msg import VirtualObject as VirtualObjectMessage

@@ -17,13 +17,13 @@ import numpy as np
 from soro_driver.device import DeviceError, Fault, Flag, Reading
 from soro_driver.law import Demand, Law
 from soro_driver.not_allowed import NotAllowed
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput, SoroError
-from soro_mechanics.haptic_loop import HapticLoop
-from soro_mechanics.rendering import LET_GO
-from soro_mechanics.stable_limits import StableLimits
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import VirtualEnvironment
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import LET_GO
+from soro_mechanics.haptics.stable_limits import StableLimits
+from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.sensor_guard import SensorGuard

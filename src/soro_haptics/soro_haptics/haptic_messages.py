@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 from soro_driver.device import Array
-from soro_mechanics.sensing import Sensing
+from soro_mechanics.haptics.sensing import Sensing
 from soro_node.conversions import pose_to_message, wrench_to_message
 from soro_node.frames import Frames
 

@@ -3,8 +3,8 @@
 """Parameters of the haptic renderer: those of a driver, and how the hand is sensed and served."""
 
 from soro_driver.driver_parameters import PARAMETERS as DRIVER_PARAMETERS
-from soro_mechanics.hand_impedance import HANDS
-from soro_mechanics.virtual_environment import PRESETS
+from soro_mechanics.haptics.hand_impedance import HANDS
+from soro_mechanics.haptics.virtual_environment import PRESETS
 from soro_node.frames import FROM_NAMESPACE
 from soro_node.parameters import Parameter
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from soro_driver.driver_report import Level, Status
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 from soro_haptics.environment_messages import words_of
 from soro_haptics.haptic_control import HapticControl

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soro_mechanics.flex_calibration import FlexCalibration, read_calibration
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.haptics.flex_calibration import FlexCalibration, read_calibration
+from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_haptics.haptic_control import Haptics
 from soro_haptics.sensor_guard import SensorGuard
@@ -44,13 +44,13 @@ def make_haptics(
     values : mapping
         Parameters of the node.
     """
-    from soro_mechanics.haptic_device import HapticDevice  # scipy, numba: not for drivers
-    from soro_mechanics.haptic_loop import HapticLoop
-    from soro_mechanics.rendering import rendering_setup
+    from soro_mechanics.haptics.device import HapticDevice  # scipy, numba: not for drivers
+    from soro_mechanics.haptics.loop import HapticLoop
+    from soro_mechanics.haptics.rendering import rendering_setup
+    from soro_mechanics.haptics.sensing import sensing_setup
+    from soro_mechanics.haptics.stable_limits import stable_limits
+    from soro_mechanics.haptics.virtual_environment import published_environment
     from soro_mechanics.robot import Robot
-    from soro_mechanics.sensing import sensing_setup
-    from soro_mechanics.stable_limits import stable_limits
-    from soro_mechanics.virtual_environment import published_environment
 
     robot = Robot(description, 'network')
     if len(values['gravity']):

@@ -28,9 +28,9 @@ from soro_driver.law import Law
 from soro_driver.node import DriverNode
 from soro_driver.settings import DriverSettings, read_driver_settings, RELEASE
 from soro_driver.tick import Tick
-from soro_mechanics.errors import SoroError
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.virtual_environment import VirtualEnvironment
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.diagnostics import Level
 from soro_node.frames import frames_for

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.configuration import Array
-from soro_mechanics.flex_calibration import FlexCalibration
-from soro_mechanics.sensing import observability, Sensing
-from soro_mechanics.sensor_watch import SensorWatch, WatchLimits
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.flex_calibration import FlexCalibration
+from soro_mechanics.haptics.sensing import observability, Sensing
+from soro_mechanics.haptics.sensor_watch import SensorWatch, WatchLimits
 
 # Twelve measurements for eleven unknowns: a stuck sensor hides in a wrong estimate. So a reading
 # that does not change at all while others do is given up too.

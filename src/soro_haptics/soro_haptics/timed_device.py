@@ -8,8 +8,8 @@ import time
 
 from soro_driver.device import Array, Device, Identity, Reading
 from soro_driver.endpoint import Endpoint
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_haptics.duration_histogram import DurationHistogram
 

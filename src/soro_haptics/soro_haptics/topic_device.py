@@ -26,8 +26,8 @@ from soro_driver.device import (
     SensorReading,
 )
 from soro_driver.endpoint import Endpoint
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 from soro_node.named_lists import lists_fit
 
 from soro_msgs.msg import ActuatorState, FlexState

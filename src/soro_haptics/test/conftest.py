@@ -6,7 +6,7 @@ from pathlib import Path
 import sys
 
 import pytest
-from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.haptics.device import HapticDevice
 from soro_node.testing import RosSession
 
 from soro_mechanics import load_robot

@@ -10,7 +10,7 @@ import time
 import numpy as np
 from soro_driver.device import Device, Identity, Reading, SensorReading
 import soro_haptics.node as renderer
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
 
 from soro_driver import devices
 

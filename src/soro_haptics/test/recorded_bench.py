@@ -14,9 +14,9 @@ from soro_haptics.haptic_control import HapticControl
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.haptic_setup import make_haptics
 from soro_haptics.motor_motion import MotorMotion
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.flex_calibration import FlexCalibration, SensorCalibration
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.haptics.flex_calibration import FlexCalibration, SensorCalibration
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 PERIOD = 0.002
 OFFSET, GAIN = 3500.0, 2.5e-6

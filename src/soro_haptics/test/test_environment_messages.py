@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 from soro_haptics.environment_messages import object_to_message, objects_from_messages, words_of
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.haptics.virtual_environment import (
     Control,
     PRESETS,
     published_environment,

@@ -18,9 +18,9 @@ from soro_haptics.duration_histogram import BIN, DurationHistogram
 from soro_haptics.haptic_messages import estimate_message
 from soro_haptics.haptic_report import sensor_status
 from soro_haptics.motor_motion import LINGER
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_node.frames import frames_for
 
 from soro_haptics import topic_device

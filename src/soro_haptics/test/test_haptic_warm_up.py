@@ -21,9 +21,9 @@ import numpy as np
 from soro_emulation.haptic_plant import HapticPlant, RELEASED
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.haptic_setup import make_haptics
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
+from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 file = find_robot_file('haptic_5dof')
 robot = read_robot_file(file)
 values = {p.name: p.default for p in PARAMETERS}
@@ -41,7 +41,8 @@ HapticPlant(str(file), 'can').update(still, RELEASED)
 def compiled(code):
     """Run code in a process of its own; return the kernels that it had to compile."""
     done = subprocess.run(
-        [sys.executable, '-c', 'from soro_mechanics.kernel_cache import use_kernel_cache\n'
+        [sys.executable, '-c',
+         'from soro_mechanics.numerics.kernel_cache import use_kernel_cache\n'
          'use_kernel_cache()\n' + code],
         env={**os.environ, 'NUMBA_DEBUG_CACHE': '1'}, capture_output=True, text=True, check=True,
     )  # fmt: skip

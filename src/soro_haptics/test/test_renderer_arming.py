@@ -10,9 +10,9 @@ from recorded_bench import nominal_calibration
 from soro_driver.device import DeviceError, DeviceState
 from soro_haptics.environment_messages import object_to_message
 from soro_haptics.topic_device import TopicDevice
-from soro_mechanics.flex_calibration import save_calibration
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import published_environment
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.flex_calibration import save_calibration
+from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_node.testing import wait_until
 from std_srvs.srv import Trigger
 

@@ -13,7 +13,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.time import Time
 from recorded_bench import nominal_calibration
 from soro_driver.device import DeviceLost, DeviceState
-from soro_mechanics.flex_calibration import save_calibration
+from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_node.qos import LATCHED
 from soro_node.testing import wait_for, wait_until
 from std_msgs.msg import Bool

@@ -13,9 +13,9 @@ from soro_haptics.environment_messages import object_to_message, objects_from_me
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.haptic_setup import make_haptics
 from soro_haptics.node import HapticRenderer
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import published_environment, VirtualEnvironment
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for
 from std_srvs.srv import Trigger

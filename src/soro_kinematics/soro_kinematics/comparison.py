@@ -10,8 +10,8 @@ from itertools import combinations
 import math
 
 import numpy as np
-from soro_mechanics.configuration import Array, Configuration
-from soro_mechanics.status import Code
+from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.core.status import Code
 
 
 @dataclass(frozen=True)

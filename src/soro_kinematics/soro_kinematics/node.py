@@ -19,10 +19,10 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
-from soro_mechanics.configuration import Configuration
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Level

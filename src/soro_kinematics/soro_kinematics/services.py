@@ -9,11 +9,11 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 import numpy as np
-from soro_mechanics.array_input import finite_array
-from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import (
     actuation_from_names,

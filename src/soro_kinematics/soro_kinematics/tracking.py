@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 
-from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 
 
 class ConfigurationTracker:

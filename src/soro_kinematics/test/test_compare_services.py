@@ -6,8 +6,8 @@ from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from soro_kinematics.services import Services
-from soro_mechanics.errors import UnknownName
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import UnknownName
+from soro_mechanics.core.status import Code
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message
 from soro_node.robot_binding import RobotBinding

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_kinematics.node import KinematicsSolver
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_from_message, pose_to_message, wrench_to_message
 from soro_node.external_wrench import wrench_at_tip
 from soro_node.frames import frames_for
@@ -186,7 +186,7 @@ def test_forward_is_the_librarys(scene, robot):
         answer = scene.call(SolveForward, 'solve_forward', actuation=ACTUATION)
         expected = robot.forward(ACTUATION)
     else:
-        from soro_mechanics.configuration import Load as NumpyLoad
+        from soro_mechanics.core.configuration import Load as NumpyLoad
 
         expected = robot.forward(ACTUATION, loads=[NumpyLoad(np.array([0.1, 0, 0, 0, 0, 0]))])
     assert answer.error_code == Code.NONE

@@ -8,8 +8,8 @@ from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from soro_kinematics.services import Services
+from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code, SolverStatus
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message, pose_to_message
 from soro_node.requests import forward_from, quick_start_of, start_of

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from soro_kinematics.node import KinematicsSolver
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for
 

@@ -7,22 +7,24 @@
 >>> q = robot.forward([1.0e5, 0.0, 0.0])
 """
 
-from soro_mechanics.kernel_cache import use_kernel_cache
-from soro_mechanics.missing_package import require_numba
+from soro_mechanics.core.missing_package import require_numba
+from soro_mechanics.moved import offer_old_names
+from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 
 use_kernel_cache()
 require_numba()
+offer_old_names()
 
-from soro_mechanics.configuration import (  # noqa: E402 - the cache folder comes first
+from soro_mechanics.core.configuration import (  # noqa: E402 - the cache folder comes first
     Configuration,
     InverseSolution,
     Load,
     LoadAxes,
     Task,
 )
-from soro_mechanics.errors import InvalidInput, RobotFileError, SoroError, UnknownName  # noqa: E402
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, SoroError, UnknownName  # noqa: E402
+from soro_mechanics.core.status import Code, SolverStatus, Stability  # noqa: E402
 from soro_mechanics.robot import load_robot, Robot  # noqa: E402
-from soro_mechanics.status import Code, SolverStatus, Stability  # noqa: E402
 
 __all__ = [
     'Code',

@@ -10,24 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics import registry
-from soro_mechanics.actuators import Actuator, limit_violations
-from soro_mechanics.array_input import all_finite, finite_array
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.conditioning import Conditioning, conditioning
-from soro_mechanics.configuration import (
+from soro_mechanics.core.actuators import Actuator, limit_violations
+from soro_mechanics.core.array_input import all_finite, finite_array
+from soro_mechanics.core.configuration import (
     Array,
     Configuration,
     InverseSolution,
     Load,
     Task,
 )
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.model import Model
-from soro_mechanics.numba_start import load_numba
-from soro_mechanics.other_starts import OtherStarts
-from soro_mechanics.robot_file import read_robot_file, RobotDescription
-from soro_mechanics.robot_input import (
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.model import Model
+from soro_mechanics.core.robot_input import (
     load_tuple,
     method_name,
     pose_and_task,
@@ -35,8 +29,14 @@ from soro_mechanics.robot_input import (
     whole,
     wrench_array,
 )
-from soro_mechanics.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
-from soro_mechanics.status import Code
+from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
+from soro_mechanics.core.status import Code
+from soro_mechanics.inverse.multistart import OtherStarts
+from soro_mechanics.numerics.conditioning import Conditioning, conditioning
+from soro_mechanics.numerics.numba_start import load_numba
+from soro_mechanics.robot_file import registry
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
 CONVERGED = 'a converged Configuration'
@@ -48,8 +48,8 @@ def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot
     Parameters
     ----------
     robot : str or path
-        The name of a catalogue file (`soro_mechanics.catalogue` says where it is searched),
-        or a path.
+        The name of a catalogue file, or a path (`soro_mechanics.robot_file.catalogue` says where
+        it is searched).
     model : str, optional
         One of the robot's models; the default is the first one its file names.
 
@@ -277,8 +277,8 @@ class Robot:
         return self._model.compliance_along(q, method)
 
     def workspace(self, samples: Any, executor: Any = None) -> Any:
-        """Compute many configurations; see `soro_mechanics.workspace.sample_workspace`."""
-        from soro_mechanics.workspace import sample_workspace  # loads the batch machinery
+        """Compute many configurations; see `analysis.workspace.sample_workspace`."""
+        from soro_mechanics.analysis.workspace import sample_workspace  # loads the batch machinery
 
         return sample_workspace(self, samples, executor)
 
@@ -326,7 +326,7 @@ class Robot:
         return self._model.refinement(self._solved(q))
 
     def validity(self, q: Configuration) -> Any:
-        """Return a `soro_mechanics.network.validity.Validity` (model network)."""
+        """Return a `soro_mechanics.models.network.validity.Validity` (model network)."""
         return self._model.validity(self._solved(q))
 
     def sensitivity(
@@ -345,7 +345,7 @@ class Robot:
 
         Returns
         -------
-        soro_mechanics.network.sensitivity.Sensitivity
+        soro_mechanics.models.network.sensitivity.Sensitivity
         """
         return self._model.sensitivity(self._own(q), parameters, compliance)
 

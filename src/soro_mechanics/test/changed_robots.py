@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import re
 from typing import Any
 
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_yaml
-from soro_mechanics.schema2.check import plain
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_yaml
+from soro_mechanics.robot_file.schema2.check import plain
 
 REMOVED: Any = object()
 

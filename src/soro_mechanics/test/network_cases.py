@@ -3,10 +3,10 @@
 """Small networks that the tests of the beam network share."""
 
 import numpy as np
-from soro_mechanics.network.cross_section import CrossSection, ShapedSection
-from soro_mechanics.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.spec import BodySpec, DriveSpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.spec import BodySpec, DriveSpec, EndSpec, NetworkSpec, RodSpec
 
 LENGTH = 0.4
 BENDING = 0.03  # N m^2

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 from scipy.interpolate import PchipInterpolator
-from soro_mechanics.ancf import Ancf
-from soro_mechanics.ancf_compliance import full_system
-from soro_mechanics.ancf_schema import monotone_slopes
-from soro_mechanics.ancf_steps import solve_equations
-from soro_mechanics.lie import so3_exp
-from soro_mechanics.robot_file import describe_robot
+from soro_mechanics.models.ancf import solve_kernels as solving
+from soro_mechanics.models.ancf.compliance import full_system
+from soro_mechanics.models.ancf.model import Ancf
+from soro_mechanics.models.ancf.schema import monotone_slopes
+from soro_mechanics.models.ancf.steps import solve_equations
+from soro_mechanics.numerics.lie import so3_exp
+from soro_mechanics.robot_file.reader import describe_robot
 from soro_studies.mechanics.ancf_studies import redesigned
 
-from soro_mechanics import ancf_solve_kernels as solving
 from soro_mechanics import (
     Code,
     InvalidInput,
@@ -52,7 +52,7 @@ def _moved(state, change):
 
 
 def _placed(model, state):
-    from soro_mechanics.ancf_kernels import place_ends
+    from soro_mechanics.models.ancf.kernels import place_ends
 
     place_ends(state.nodes, model.structure, state.position, state.rotation)
     return state

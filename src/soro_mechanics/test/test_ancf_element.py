@@ -4,8 +4,8 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.ancf_element_kernels import add_constraints, add_element, constraints
-from soro_mechanics.ancf_shape_kernels import station, station_motion
+from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element, constraints
+from soro_mechanics.models.ancf.shape_kernels import station, station_motion
 
 EI, GI, EA, ALPHA = 0.0025, 0.0016, 68.4, 8.0
 

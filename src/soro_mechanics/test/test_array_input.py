@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.array_input import all_finite, finite_array
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
+from soro_mechanics.core.array_input import all_finite, finite_array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])

@@ -9,7 +9,7 @@ a part of the remedy.
 from pathlib import Path
 
 import pytest
-from soro_mechanics.robot_file import OldSchema
+from soro_mechanics.robot_file.reader import OldSchema
 
 from soro_mechanics import load_robot, RobotFileError
 
@@ -23,7 +23,7 @@ def test_a_wrong_file_names_field_value_and_remedy(file):
     check(file)
 
 
-@pytest.mark.filterwarnings('ignore::soro_mechanics.robot_file.OldSchema')
+@pytest.mark.filterwarnings('ignore::soro_mechanics.robot_file.reader.OldSchema')
 @pytest.mark.parametrize('file', OLD, ids=lambda f: f.stem)
 def test_a_wrong_file_of_schema_1_does_too_in_its_own_words(file):
     assert 'schema: 1' in file.read_text(encoding='utf-8')

@@ -8,15 +8,15 @@ from changed_robots import REMOVED, with_changes
 import numpy as np
 import pytest
 from scipy.linalg import expm
-from soro_mechanics.configuration import LoadAxes, Task
-from soro_mechanics.constant_curvature import ConstantCurvature
-from soro_mechanics.robot_file import describe_robot
-from soro_mechanics.workspace import sample_workspace
+from soro_mechanics.analysis.workspace import sample_workspace
+from soro_mechanics.core.configuration import LoadAxes, Task
+from soro_mechanics.models.constant_curvature import kernels
+from soro_mechanics.models.constant_curvature.model import ConstantCurvature
+from soro_mechanics.robot_file.reader import describe_robot
 from soro_studies.mechanics import constant_curvature_published as published
 from soro_studies.mechanics.constant_curvature_workspace import length_workspace
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, Robot, RobotFileError, Stability
-from soro_mechanics import constant_curvature_kernels as kernels
 
 ANGLES = [(0.3, 0.7, 0.4), (-2.0, 2.9, 0.05), (1.2, 1e-3, 90.0), (3.0, -0.8, 0.2)]
 

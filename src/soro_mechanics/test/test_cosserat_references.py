@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid, solve_bvp
 from scipy.spatial.transform import Rotation
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 
-from soro_mechanics import Code, lie, load_robot
+from soro_mechanics import Code, load_robot
 
 LENGTH, BEND = 0.04, 1.5e-3
 

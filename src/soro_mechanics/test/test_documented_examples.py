@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import describe_robot
-from soro_mechanics.schema2 import tables
+from soro_mechanics.robot_file.reader import describe_robot
+from soro_mechanics.robot_file.schema2 import tables
 import yaml
 
 from soro_mechanics import load_robot

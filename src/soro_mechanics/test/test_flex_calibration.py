@@ -6,8 +6,9 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
-from soro_mechanics.flex_calibration import (
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.flex_calibration import (
     bend_rotations,
     calibrate,
     extreme_trajectory,
@@ -15,10 +16,15 @@ from soro_mechanics.flex_calibration import (
     read_calibration,
     save_calibration,
 )
-from soro_mechanics.flex_fit import exact_nodes, fit_sensor, FitLimits, PoorFit, published_nodes
-from soro_mechanics.flex_signal import FlexFault, FlexSignal, FULL_SCALE
-from soro_mechanics.lie import so3_exp
-from soro_mechanics.status import Code
+from soro_mechanics.haptics.flex_fit import (
+    exact_nodes,
+    fit_sensor,
+    FitLimits,
+    PoorFit,
+    published_nodes,
+)
+from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal, FULL_SCALE
+from soro_mechanics.numerics.lie import so3_exp
 
 NODES = 12
 LEVER = 0.003  # m

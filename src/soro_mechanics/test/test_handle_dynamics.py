@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import eigh
-from soro_mechanics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.rendering import natural_stiffness
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
+from soro_mechanics.haptics.rendering import natural_stiffness
 
 from soro_mechanics import load_robot
 

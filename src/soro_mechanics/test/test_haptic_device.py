@@ -6,24 +6,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput, RobotFileError
-from soro_mechanics.flex_calibration import FlexCalibration, SensorCalibration
-from soro_mechanics.haptic_device import HapticDevice, softened
-from soro_mechanics.haptic_loop import HapticLoop
-from soro_mechanics.lie import so3_log
-from soro_mechanics.polytope import FORCE, isotropic_effort, within_limits
-from soro_mechanics.rendering import natural_stiffness, rendering_setup
-from soro_mechanics.sensing import observability, Sensing, sensing_setup
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, within_limits
+from soro_mechanics.core.errors import InvalidInput, RobotFileError
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics import device as haptic_device
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.haptics.flex_calibration import FlexCalibration, SensorCalibration
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import natural_stiffness, rendering_setup
+from soro_mechanics.haptics.sensing import observability, Sensing, sensing_setup
+from soro_mechanics.haptics.virtual_environment import (
     Control,
     frame_at,
     Shape,
     VirtualEnvironment,
     VirtualObject,
 )
+from soro_mechanics.numerics.lie import so3_log
 
-from soro_mechanics import haptic_device, load_robot
+from soro_mechanics import load_robot
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

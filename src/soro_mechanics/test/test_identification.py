@@ -10,21 +10,21 @@ import shutil
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
-from soro_mechanics.identification import identify, NotIdentifiable, Observations, split
-from soro_mechanics.identification_defaults import default_parameters
-from soro_mechanics.identification_offsets import Offsets
-from soro_mechanics.identification_parameters import (
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.identification.defaults import default_parameters
+from soro_mechanics.identification.fit import identify, NotIdentifiable, Observations, split
+from soro_mechanics.identification.offsets import Offsets
+from soro_mechanics.identification.parameters import (
     Change,
     FitParameter,
     parameter_from_text,
     ParameterSpace,
     places,
 )
-from soro_mechanics.identification_problem import Problem
+from soro_mechanics.identification.problem import Problem
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_studies.mechanics.identification_study import draw, measured, Study
 import yaml
 

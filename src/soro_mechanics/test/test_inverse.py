@@ -7,12 +7,13 @@ import itertools
 
 import numpy as np
 import pytest
-from soro_mechanics.actuators import CoupledLimit
-from soro_mechanics.inverse import solve_inverse
+from soro_mechanics.analysis.workspace import sample_actuations
+from soro_mechanics.core.actuators import CoupledLimit
+from soro_mechanics.inverse import search as inverse
+from soro_mechanics.inverse.search import solve_inverse
 from soro_mechanics.robot import Robot
-from soro_mechanics.workspace import sample_actuations
 
-from soro_mechanics import Code, inverse, load_robot, Task
+from soro_mechanics import Code, load_robot, Task
 
 
 @pytest.fixture(scope='module')

@@ -12,10 +12,10 @@ from typing import Any
 from jsonschema import Draft7Validator
 from jsonschema.exceptions import ValidationError
 import pytest
-from soro_mechanics.catalogue import search_path
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.robot_file import describe_robot, read_yaml
-from soro_mechanics.schema2.json_schema import robot_schema
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.catalogue import search_path
+from soro_mechanics.robot_file.reader import describe_robot, read_yaml
+from soro_mechanics.robot_file.schema2.json_schema import robot_schema
 
 CATALOGUE = [p for p in search_path() if (p / 'stiff_flop.yaml').is_file()][-1]
 ROBOTS = {p.stem: read_yaml(p) for p in sorted(CATALOGUE.rglob('*.yaml'))}

@@ -7,8 +7,7 @@ from pathlib import Path
 import tempfile
 
 import pytest
-
-from soro_mechanics import kernel_cache
+from soro_mechanics.numerics import kernel_cache
 
 
 @pytest.fixture

@@ -9,10 +9,14 @@ from kirchhoff_cases import changed, pose_at
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from soro_mechanics.kirchhoff import Kirchhoff
-from soro_mechanics.kirchhoff_muscle_kernels import bends_of, muscle_lengths
-from soro_mechanics.kirchhoff_rod_kernels import module_vectors, rotation_of, turn_quaternion
-from soro_mechanics.robot_file import describe_robot
+from soro_mechanics.models.kirchhoff.model import Kirchhoff
+from soro_mechanics.models.kirchhoff.muscle_kernels import bends_of, muscle_lengths
+from soro_mechanics.models.kirchhoff.rod_kernels import (
+    module_vectors,
+    rotation_of,
+    turn_quaternion,
+)
+from soro_mechanics.robot_file.reader import describe_robot
 
 from soro_mechanics import (
     Code,

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid, solve_bvp, trapezoid
 from scipy.optimize import fsolve
-from soro_mechanics.actuators import CoupledLimit
-from soro_mechanics.kirchhoff import Kirchhoff, KirchhoffPublished
-from soro_mechanics.kirchhoff_reach import Reach
-from soro_mechanics.kirchhoff_reach_kernels import make_rod_work
-from soro_mechanics.kirchhoff_rod_kernels import rod_system
+from soro_mechanics.analysis.workspace import sample_actuations
+from soro_mechanics.core.actuators import CoupledLimit
+from soro_mechanics.models.kirchhoff.model import Kirchhoff, KirchhoffPublished
+from soro_mechanics.models.kirchhoff.reach import Reach
+from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
+from soro_mechanics.models.kirchhoff.rod_kernels import rod_system
 from soro_mechanics.robot import Robot
-from soro_mechanics.workspace import sample_actuations
 from soro_studies.mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
 
 from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stability, Task
@@ -96,7 +96,7 @@ def test_spatial_shape_converges_to_an_independent_rod(robot):
         arc = np.linspace(0.0, 1.0, elements + 1)
         if truth is None:
             points = np.empty((elements + 1, 3))
-            from soro_mechanics.kirchhoff_rod_kernels import positions
+            from soro_mechanics.models.kirchhoff.rod_kernels import positions
 
             positions(found.quaternions, model.rod.element, points)
             first = np.vstack([points.T, found.quaternions.T, np.zeros((3, elements + 1))])

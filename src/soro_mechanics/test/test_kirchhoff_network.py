@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
 
 from soro_mechanics import load_robot
 

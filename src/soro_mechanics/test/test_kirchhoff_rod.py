@@ -4,10 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.kirchhoff_reach_kernels import make_rod_work
-
-from soro_mechanics import kirchhoff_muscle_kernels as muscles
-from soro_mechanics import kirchhoff_rod_kernels as rods
+from soro_mechanics.models.kirchhoff import muscle_kernels as muscles
+from soro_mechanics.models.kirchhoff import rod_kernels as rods
+from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 
 STIFFNESS = np.array([0.12, 0.15, 0.09])
 ELEMENTS, MODULES = 8, 2
@@ -147,7 +146,7 @@ def test_positions_agree_with_the_module_sums(shape):
 
 @pytest.mark.parametrize('angle', [0.0, 1e-12, 1e-7, 0.3, 3.0])
 def test_turning_a_quaternion_is_the_exponential(angle):
-    from soro_mechanics.lie import so3_exp
+    from soro_mechanics.numerics.lie import so3_exp
 
     axis = np.array([0.6, -0.48, 0.64])
     q = np.array([0.5, -0.5, 0.5, 0.5])
@@ -159,7 +158,7 @@ def test_turning_a_quaternion_is_the_exponential(angle):
 
 
 def test_muscle_constraints_match_differences():
-    from soro_mechanics.lie import so3_exp
+    from soro_mechanics.numerics.lie import so3_exp
 
     rho = np.array([0.012, -0.008, 0.097])
     start, end = so3_exp([0.1, 0.2, -0.3]), so3_exp([0.25, 0.05, -0.2])

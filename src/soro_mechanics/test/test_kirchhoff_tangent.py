@@ -5,8 +5,8 @@
 from kirchhoff_cases import twist_between, WRENCH
 import numpy as np
 import pytest
-from soro_mechanics.kirchhoff import Kirchhoff
-from soro_mechanics.kirchhoff_compliance import full_system, station_port
+from soro_mechanics.models.kirchhoff.compliance import full_system, station_port
+from soro_mechanics.models.kirchhoff.model import Kirchhoff
 
 from soro_mechanics import Code, Load, load_robot
 

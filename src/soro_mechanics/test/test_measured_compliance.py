@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.measured_compliance import fit_compliance, read_pulls
+from soro_mechanics.analysis.measured_compliance import fit_compliance, read_pulls
 
 from soro_mechanics import InvalidInput, load_robot
 

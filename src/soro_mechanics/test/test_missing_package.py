@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from soro_mechanics.errors import MissingPackage
-from soro_mechanics.missing_package import import_package
+from soro_mechanics.core.errors import MissingPackage
+from soro_mechanics.core.missing_package import import_package
 
 
 def test_without_numba_the_error_says_where_it_comes_from():

@@ -9,17 +9,17 @@ import pickle
 
 import numpy as np
 import pytest
-from soro_mechanics.network import batch as batch_module
-from soro_mechanics.network.batch import (
+from soro_mechanics.analysis.workspace import sample_actuations
+from soro_mechanics.models.network import batch as batch_module
+from soro_mechanics.models.network.batch import (
     chebyshev_terms,
     divided,
     divided_state,
     move_between,
     polynomial_powers,
 )
-from soro_mechanics.network.drive_values import driven_many, driven_ranges, driven_values
-from soro_mechanics.network.equilibrium import Equilibrium
-from soro_mechanics.workspace import sample_actuations
+from soro_mechanics.models.network.drive_values import driven_many, driven_ranges, driven_values
+from soro_mechanics.models.network.equilibrium import Equilibrium
 
 from soro_mechanics import Code, load_robot
 

@@ -17,9 +17,8 @@ from network_cases import (
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
-from soro_mechanics.network.spec import NetworkSpec
-
-from soro_mechanics import lie
+from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.numerics import lie
 
 # F L^2 / (E I), then (x, y) / L of the elastica (elliptic integrals)
 ELASTICA = (

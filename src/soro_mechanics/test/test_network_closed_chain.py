@@ -6,12 +6,11 @@ from network_cases import body, end, ground, pose, problem, rod, section, solve
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
-from soro_mechanics.network.equilibrium import Equilibrium
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.linearisation import trace_shape
-from soro_mechanics.network.spec import NetworkSpec
-
-from soro_mechanics import lie
+from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.linearisation import trace_shape
+from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.numerics import lie
 
 K = np.array([3e3, 3e3, 6e3, 0.03, 0.045, 0.02])
 SOFT = section(shear=3e3, axial=6e3, bending=(0.03, 0.045))

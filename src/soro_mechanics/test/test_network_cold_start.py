@@ -8,9 +8,9 @@ from dataclasses import replace
 from network_cases import BENDING, cantilever, LENGTH, problem
 import numpy as np
 import pytest
-from soro_mechanics.network.equilibrium import Equilibrium
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.relaxation import relax
+from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.relaxation import relax
 from soro_studies.mechanics import network_robustness as robustness
 from soro_studies.mechanics.random_problems import RandomProblems, way_to_tip
 

@@ -4,23 +4,22 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.dense_kernels import (
+from soro_mechanics.models.network.kernels import (
+    element_kernels,
+    element_strain_kernels,
+    lane_kernels,
+    piece_kernels,
+)
+from soro_mechanics.models.network.kernels import element_lane_kernels as elements
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.numerics import lie
+from soro_mechanics.numerics.dense_kernels import (
     factorise_six,
     negative_pivots,
     row_times,
     solve_in_place,
     substitute_six,
 )
-from soro_mechanics.network import (
-    element_kernels,
-    element_strain_kernels,
-    lane_kernels,
-    piece_kernels,
-)
-from soro_mechanics.network import element_lane_kernels as elements
-from soro_mechanics.network.lane_kernels import LANES
-
-from soro_mechanics import lie
 
 ANGLES = (0.0, 1e-9, 1e-3, 0.3, 1.2, 1.999, 2.001, 2.7)
 

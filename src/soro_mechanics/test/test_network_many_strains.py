@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.network.drive_schema import MOST_STRAINS
+from soro_mechanics.models.network.drive_schema import MOST_STRAINS
 
 from soro_mechanics import load_robot, RobotFileError
 

@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.network.meshing import extremes
-from soro_mechanics.network.schema import graded
+from soro_mechanics.models.network.meshing import extremes
+from soro_mechanics.models.network.schema import graded
+from soro_mechanics.robot_file.catalogue import find_robot_file
 
 from soro_mechanics import load_robot, RobotFileError
 

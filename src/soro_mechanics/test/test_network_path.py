@@ -5,7 +5,8 @@
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from soro_mechanics.network.path_memory_kernels import (
+from soro_mechanics.core.status import Code, Stability
+from soro_mechanics.models.network.kernels.path_memory_kernels import (
     correct_step,
     extrapolate,
     PAIRS,
@@ -14,9 +15,13 @@ from soro_mechanics.network.path_memory_kernels import (
     ROWS,
     USED,
 )
-from soro_mechanics.network.platform import TOLERANCE
-from soro_mechanics.network.platform_array_kernels import cut, cut_maps, maps_size, values_size
-from soro_mechanics.status import Code, Stability
+from soro_mechanics.models.network.kernels.platform_array_kernels import (
+    cut,
+    cut_maps,
+    maps_size,
+    values_size,
+)
+from soro_mechanics.models.network.platform import TOLERANCE
 
 from soro_mechanics import load_robot
 

@@ -6,12 +6,12 @@ import copy
 
 import numpy as np
 import pytest
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.network.drive_values import actuation_of, driven_ranges, driven_values
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.schema import read_network, rotation_matrix, shortest_turn
-from soro_mechanics.section import Section
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_values
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.schema import read_network, rotation_matrix, shortest_turn
+from soro_mechanics.robot_file.section import Section
 
 ACTUATORS = (
     Actuator('motor', 'angle', -1.0, 1.0, 1.0, 0.0),

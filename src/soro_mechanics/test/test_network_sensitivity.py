@@ -4,8 +4,9 @@
 
 import numpy as np
 import pytest
+from soro_mechanics.numerics import lie
 
-from soro_mechanics import Code, InvalidInput, lie, load_robot, UnknownName
+from soro_mechanics import Code, InvalidInput, load_robot, UnknownName
 
 TEXT = """
 schema: 2

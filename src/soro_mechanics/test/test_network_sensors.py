@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from soro_mechanics.configuration import LoadAxes
-from soro_mechanics.network.response_kernels import inner_columns, side_stiffness
-from soro_mechanics.network.spec import SensorSpec
+from soro_mechanics.core.configuration import LoadAxes
+from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
+from soro_mechanics.models.network.spec import SensorSpec
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 from test_network_robots import EXAMPLES
 
-from soro_mechanics import Code, lie, Load, load_robot
+from soro_mechanics import Code, Load, load_robot
 
 SENSORS = (
     SensorSpec('low', 0, 0.1, 0.5, np.array([1.0, 0.0, 0.0])),

@@ -5,9 +5,9 @@
 from network_cases import body, ground, problem, rod, section, solve
 import numpy as np
 import pytest
-from soro_mechanics.network.frequencies import natural_frequencies
-from soro_mechanics.network.linearisation import Linearisation
-from soro_mechanics.network.spec import NetworkSpec
+from soro_mechanics.models.network.frequencies import natural_frequencies
+from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.models.network.spec import NetworkSpec
 
 from soro_mechanics import Code, load_robot, Stability
 

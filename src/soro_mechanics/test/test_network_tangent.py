@@ -4,17 +4,17 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.lie_kernels import NO
-from soro_mechanics.network.arrays import copy_state
-from soro_mechanics.network.equilibrium import Problem
-from soro_mechanics.network.lane_kernels import LANES
-from soro_mechanics.network.system_kernels import (
+from soro_mechanics.models.network.arrays import copy_state
+from soro_mechanics.models.network.equilibrium import Problem
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     condense,
     evaluate,
     move,
     solve_bodies,
 )
+from soro_mechanics.numerics.lie_kernels import NO
 
 from soro_mechanics import load_robot
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import root
-from soro_mechanics.network.linearisation import Linearisation
-from soro_mechanics.network.tendon_equilibrium import solve_complementarity
+from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.models.network.tendon_equilibrium import solve_complementarity
+from soro_mechanics.numerics import lie
 
-from soro_mechanics import Code, lie, load_robot, Stability
+from soro_mechanics import Code, load_robot, Stability
 
 ARM = Path(__file__).parents[3] / 'config' / 'robots' / 'examples' / 'tendon_arm.yaml'
 WRENCH = np.array([0.05, 0.1, -0.05, 0.002, -0.001, 0.002])

@@ -4,15 +4,14 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.network import lane_kernels, piece_kernels
-from soro_mechanics.network.lane_kernels import BASE, COLUMN, LANES, TABLE
-from soro_mechanics.network.lane_variation_kernels import (
+from soro_mechanics.models.network.kernels import lane_kernels, piece_kernels
+from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN, LANES, TABLE
+from soro_mechanics.models.network.kernels.lane_variation_kernels import (
     differentiate_lanes,
     result_size,
     variation_size,
 )
-
-from soro_mechanics import lie
+from soro_mechanics.numerics import lie
 
 COLUMNS = 10  # wrench at A, direction of the weight, one rest strain
 BEND = np.array([0.1, 0.0, -0.2, 3.0, 1.0, -2.0])  # along which the rest strain changes

@@ -7,7 +7,7 @@ import sys
 
 FIRST_KERNEL = """
 import sys
-from soro_mechanics.kernel_cache import use_kernel_cache
+from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 use_kernel_cache()
 from soro_mechanics import load_robot
 robot = load_robot('spatial_cc')

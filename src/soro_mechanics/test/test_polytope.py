@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from soro_mechanics.condensed_ports import condensed_ports
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.polytope import (
+from soro_mechanics.analysis.condensed_ports import condensed_ports
+from soro_mechanics.analysis.polytope import (
     disc_grid,
     effort_map,
     FORCE,
@@ -20,7 +19,8 @@ from soro_mechanics.polytope import (
     TORQUE,
     within_limits,
 )
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 

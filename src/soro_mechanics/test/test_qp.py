@@ -5,11 +5,10 @@
 import cvxpy
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.qp import solve_qp
-from soro_mechanics.status import Code
-
-from soro_mechanics import qp_kernels
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.numerics import qp_kernels
+from soro_mechanics.numerics.qp import solve_qp
 
 
 def random_problem(rng, n, m, tight):

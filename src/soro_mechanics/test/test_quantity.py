@@ -5,7 +5,7 @@
 import math
 
 import pytest
-from soro_mechanics.quantity import parse, QuantityError, units_of
+from soro_mechanics.robot_file.quantity import parse, QuantityError, units_of
 
 
 @pytest.mark.parametrize(('text', 'unit', 'value'), [

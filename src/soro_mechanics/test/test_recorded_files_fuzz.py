@@ -7,8 +7,8 @@ from __future__ import annotations
 from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 import numpy as np
-from soro_mechanics.curves import read_curve
-from soro_mechanics.flex_calibration import read_calibration
+from soro_mechanics.haptics.flex_calibration import read_calibration
+from soro_mechanics.numerics.curves import read_curve
 
 from soro_mechanics import InvalidInput, RobotFileError
 

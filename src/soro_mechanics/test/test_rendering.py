@@ -5,26 +5,26 @@
 import cvxpy
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.lie import so3_exp
-from soro_mechanics.polytope import MotorLimits, symmetric_limits
-from soro_mechanics.qp import kkt_residuals
-from soro_mechanics.rendering import (
+from soro_mechanics.analysis.polytope import MotorLimits, symmetric_limits
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.rendering import (
     EnergyMonitor,
     HapticLaw,
     natural_stiffness,
     Rendering,
     rendering_setup,
 )
-from soro_mechanics.sensing import Sensing, sensing_setup
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.haptics.sensing import Sensing, sensing_setup
+from soro_mechanics.haptics.virtual_environment import (
     Control,
     frame_at,
     Shape,
     VirtualEnvironment,
     VirtualObject,
 )
+from soro_mechanics.numerics.lie import so3_exp
+from soro_mechanics.numerics.qp import kkt_residuals
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 DT = 0.002

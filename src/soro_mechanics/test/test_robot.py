@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import robot_files
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import robot_files
+from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
 
@@ -121,7 +121,7 @@ def test_a_follower_load_turns_with_the_tip(robot):
 
 def test_importing_the_package_loads_neither_scipy_nor_numba():
     code = (
-        'import sys, soro_mechanics, soro_mechanics.robot_file; '
+        'import sys, soro_mechanics, soro_mechanics.robot_file.reader; '
         "print([m for m in ('scipy', 'numba', 'cvxpy', 'rclpy') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)

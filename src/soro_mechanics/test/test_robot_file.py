@@ -5,8 +5,8 @@
 import re
 
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_yaml
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_yaml
 
 from soro_mechanics import load_robot, RobotFileError
 

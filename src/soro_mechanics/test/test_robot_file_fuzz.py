@@ -17,11 +17,11 @@ from typing import Any
 from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
-from soro_mechanics.catalogue import find_robot_file, robot_files
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.quantity import parse, QuantityError, UNITS
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import describe_robot, read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
+from soro_mechanics.robot_file.quantity import parse, QuantityError, UNITS
+from soro_mechanics.robot_file.reader import describe_robot, read_robot_file
 import yaml
 
 from soro_mechanics import load_robot, RobotFileError

@@ -11,14 +11,14 @@ import warnings
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import search_path
-from soro_mechanics.errors import RobotFileError
+from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import describe_robot, OldSchema, read_robot_file, read_yaml
-from soro_mechanics.schema2 import tables
-from soro_mechanics.schema2.check import plain
-from soro_mechanics.schema2.round_trip import comments, RoundTrip
-from soro_mechanics.schema2.upgrade import differences, upgrade
+from soro_mechanics.robot_file.catalogue import search_path
+from soro_mechanics.robot_file.reader import describe_robot, OldSchema, read_robot_file, read_yaml
+from soro_mechanics.robot_file.schema2 import tables
+from soro_mechanics.robot_file.schema2.check import plain
+from soro_mechanics.robot_file.schema2.round_trip import comments, RoundTrip
+from soro_mechanics.robot_file.schema2.upgrade import differences, upgrade
 
 OLD = sorted((Path(__file__).parent / 'schema1').glob('*.yaml'))
 CATALOGUE = [p for p in search_path() if (p / 'stiff_flop.yaml').is_file()][-1]

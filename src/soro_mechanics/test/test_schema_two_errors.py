@@ -13,9 +13,9 @@ from typing import Any
 from changed_robots import keys_of, put, REMOVED
 import numpy as np
 import pytest
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.robot_file import describe_robot, read_robot_file
-from soro_mechanics.schema2.upgrade import differences
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.reader import describe_robot, read_robot_file
+from soro_mechanics.robot_file.schema2.upgrade import differences
 import yaml
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'robot_file.md'

@@ -8,9 +8,9 @@ from pathlib import Path
 import re
 
 import pytest
-from soro_mechanics.robot_file import OldSchema, read_robot_file
-from soro_mechanics.schema2.round_trip import comments
-from soro_mechanics.schema2.upgrade import differences, upgrade
+from soro_mechanics.robot_file.reader import OldSchema, read_robot_file
+from soro_mechanics.robot_file.schema2.round_trip import comments
+from soro_mechanics.robot_file.schema2.upgrade import differences, upgrade
 import yaml
 
 SCHEMA_1 = Path(__file__).parent / 'schema1'

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.section import Section
 
 from soro_mechanics import RobotFileError
 

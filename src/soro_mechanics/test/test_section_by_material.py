@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import search_path
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.robot_file import describe_robot, read_yaml
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.catalogue import search_path
+from soro_mechanics.robot_file.reader import describe_robot, read_yaml
 
 CATALOGUE = [p for p in search_path() if (p / 'stiff_flop.yaml').is_file()][-1]
 YOUNG, POISSON, DENSITY = 80e3, 0.45, 1070.0

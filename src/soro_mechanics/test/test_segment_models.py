@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import robot_files
-from soro_mechanics.pcc import NonlinearPcc
+from soro_mechanics.models.segments.model import with_compensation
+from soro_mechanics.models.segments.pcc import NonlinearPcc
+from soro_mechanics.models.segments.rod_kernels import without_conjugate_point
+from soro_mechanics.models.segments.schema import Compensation
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
-from soro_mechanics.rod_kernels import without_conjugate_point
-from soro_mechanics.segment_model import with_compensation
-from soro_mechanics.segment_schema import Compensation
+from soro_mechanics.robot_file.catalogue import robot_files
 
-from soro_mechanics import Code, InvalidInput, lie, Load, load_robot, LoadAxes, Stability
+from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, Stability
 
 MODELS = ('ncm', 'npcc', 'lcm', 'lpcc')
 TIP_WRENCH = np.array([0.12, -0.2, 0.08, 1e-3, -2e-3, 1.5e-3])

@@ -5,11 +5,11 @@
 import cvxpy
 import numpy as np
 import pytest
-from soro_mechanics.condensed_ports import condensed_ports
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.lie import so3_log
-from soro_mechanics.sensing import observability, sense_with_model, Sensing, sensing_setup
-from soro_mechanics.status import Code
+from soro_mechanics.analysis.condensed_ports import condensed_ports
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.sensing import observability, sense_with_model, Sensing, sensing_setup
+from soro_mechanics.numerics.lie import so3_log
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 ENCODER, SENSOR = 1.6e-4, 2e-6  # rad, m: one encoder step at the output, 1 % of the sensor range

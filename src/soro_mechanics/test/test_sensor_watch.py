@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.sensing import Sensing, sensing_setup
-from soro_mechanics.sensor_watch import SensorWatch, WatchLimits
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.sensing import Sensing, sensing_setup
+from soro_mechanics.haptics.sensor_watch import SensorWatch, WatchLimits
 from soro_studies.mechanics.linear_device import SpringDevice
 
 ENCODER, SENSOR, COUNT = 1.6e-4, 2e-6, 1e-6

@@ -7,18 +7,18 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import expm
-from soro_mechanics.errors import UnknownName
-from soro_mechanics.hand_impedance import HANDS
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.linear_haptic_loop import (
+from soro_mechanics.core.errors import UnknownName
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.hand_impedance import HANDS
+from soro_mechanics.haptics.linear_loop import (
     _exponential,
     resisting_radius,
     sliding_radius,
     spectral_radius,
 )
-from soro_mechanics.rendering import rendering_setup
-from soro_mechanics.stable_limits import DELAY, stable_limits
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.haptics.rendering import rendering_setup
+from soro_mechanics.haptics.stable_limits import DELAY, stable_limits
+from soro_mechanics.haptics.virtual_environment import (
     ContactFeel,
     Control,
     PRESETS,

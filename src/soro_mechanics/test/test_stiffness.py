@@ -4,8 +4,10 @@
 
 import numpy as np
 import pytest
+from soro_mechanics.analysis import stiffness
+from soro_mechanics.numerics import lie
 
-from soro_mechanics import InvalidInput, lie, load_robot, stiffness
+from soro_mechanics import InvalidInput, load_robot
 
 
 def random_compliance(seed):

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, RobotFileError
+from soro_mechanics.core.errors import InvalidInput, RobotFileError
+from soro_mechanics.identification.stretch_fit import identify_stretch
+from soro_mechanics.identification.stretch_robot_file import write_identified
+from soro_mechanics.identification.stretch_table import (
+    read_stretch_table,
+    stretches_at,
+    StretchTable,
+)
 from soro_mechanics.robot import load_robot
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.stretch_identification import identify_stretch
-from soro_mechanics.stretch_robot_file import write_identified
-from soro_mechanics.stretch_table import read_stretch_table, stretches_at, StretchTable
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 P_MAX = 180e3
 MAXIMUM = np.full(3, P_MAX)

@@ -10,9 +10,9 @@ from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from soro_mechanics.stretch_identification import identify_stretch
-from soro_mechanics.stretch_table import read_stretch_table
-from soro_mechanics.unit_table import LARGEST
+from soro_mechanics.identification.stretch_fit import identify_stretch
+from soro_mechanics.identification.stretch_table import read_stretch_table
+from soro_mechanics.robot_file.unit_table import LARGEST
 
 from soro_mechanics import InvalidInput, load_robot
 

@@ -8,25 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from soro_mechanics.configuration import Configuration, InverseSolution
-from soro_mechanics.curves import (
-    curve_from_poses,
-    named_curve,
-    placed,
-    read_curve,
-    SPIRAL_TURNS,
-)
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.status import Code, SolverStatus
-from soro_mechanics.trajectory import (
+from soro_mechanics.analysis.trajectory import (
     sample_curve,
     SampledPath,
     schedule,
     solve_path,
     tracking_error,
 )
+from soro_mechanics.core.configuration import Configuration, InverseSolution
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code, SolverStatus
+from soro_mechanics.numerics import lie
+from soro_mechanics.numerics.curves import (
+    curve_from_poses,
+    named_curve,
+    placed,
+    read_curve,
+    SPIRAL_TURNS,
+)
 
-from soro_mechanics import lie, load_robot
+from soro_mechanics import load_robot
 
 R = 0.05
 

@@ -6,11 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput, RobotFileError, UnknownName
-from soro_mechanics.lie import so3_exp
-from soro_mechanics.section import Section
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.virtual_environment import (
     ContactFeel,
     Control,
     frame_at,
@@ -22,6 +20,8 @@ from soro_mechanics.virtual_environment import (
     VirtualEnvironment,
     VirtualObject,
 )
+from soro_mechanics.numerics.lie import so3_exp
+from soro_mechanics.robot_file.section import Section
 import yaml
 
 DT = 0.002

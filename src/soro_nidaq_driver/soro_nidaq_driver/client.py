@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
-from soro_mechanics.missing_package import how_to_install
+from soro_mechanics.core.missing_package import how_to_install
 
 from soro_nidaq_driver.wiring import LOCAL
 

@@ -20,8 +20,8 @@ from soro_driver.device import (
     Reading,
 )
 from soro_driver.endpoint import Endpoint
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_nidaq_driver.supervisor import Supervisor
 from soro_nidaq_driver.transport import NidaqTransport, place_of

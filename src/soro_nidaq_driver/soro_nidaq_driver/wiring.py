@@ -10,9 +10,9 @@ import re
 from typing import Any
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 LOCAL = 'local'
 _FEEDBACK = re.compile(r'([A-Za-z][\w-]*)/ai\d+')

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from recording_card import GOOD, Regulated
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.section import Section
 from soro_nidaq_driver.device import NidaqDevice
 from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of
 from soro_nidaq_driver.wiring import read_wiring

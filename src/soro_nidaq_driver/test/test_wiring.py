@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 from recording_card import GOOD, Regulated
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.section import Section
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.section import Section
 from soro_nidaq_driver.wiring import read_wiring
 
 

@@ -21,9 +21,9 @@ import sys
 import threading
 import time
 
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 
 from soro_mechanics import load_robot
 from soro_node.parent_death import die_with_parent

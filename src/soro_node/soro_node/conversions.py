@@ -14,11 +14,11 @@ from typing import Any, Protocol
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, Quaternion, Transform, Twist, Vector3, Wrench
 import numpy as np
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.array_input import finite_array
-from soro_mechanics.configuration import Array, Configuration, Load, LoadAxes
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.status import Code, SolverStatus
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.configuration import Array, Configuration, Load, LoadAxes
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code, SolverStatus
 import tf_transformations
 
 from soro_msgs.msg import Backbone
@@ -356,7 +356,7 @@ def compliance_to_message(
         tip_aligned of the robot, with its prefix.
     stamp : Time
     """
-    from soro_mechanics import stiffness  # compiled kernels, which drivers do not load
+    from soro_mechanics.analysis import stiffness  # compiled kernels, which drivers do not load
 
     softness, _ = stiffness.ellipsoids(point.matrix)
     message = ComplianceMessage(

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from soro_mechanics.errors import UnknownName
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import UnknownName
+from soro_mechanics.core.status import Code
 
 FROM_NAMESPACE = '<namespace>/'
 

@@ -28,7 +28,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from rclpy.task import Future
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 from soro_node.replies import fill_code
 

@@ -18,8 +18,8 @@ import traceback
 
 from rclpy.action import ActionServer
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 
 from soro_node.parameters import Parameter
 

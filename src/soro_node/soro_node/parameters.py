@@ -23,8 +23,8 @@ from rcl_interfaces.msg import (
 )
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
-from soro_mechanics.errors import closest, InvalidInput, SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import closest, InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 
 TYPES = ('bool', 'int', 'float', 'str', 'float[]', 'str[]')
 

@@ -9,8 +9,8 @@ import functools
 import traceback
 from typing import Any
 
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code, SolverStatus
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code, SolverStatus
 
 
 def fill_error(response: Any, error: SoroError) -> Any:

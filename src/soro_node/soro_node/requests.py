@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from soro_mechanics.configuration import Array, Configuration, Load
+from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 
 from soro_node.conversions import (
     actuation_from_names,

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rclpy.node import Node
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file, RobotDescription
-from soro_mechanics.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 from soro_node.background_compilation import BackgroundCompilation
 from soro_node.frames import Frames, frames_for, FROM_NAMESPACE

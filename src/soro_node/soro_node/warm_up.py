@@ -24,11 +24,11 @@ import time
 from typing import IO
 
 import numpy as np
-from soro_mechanics.configuration import Configuration
-from soro_mechanics.errors import SoroError
-from soro_mechanics.kernel_cache import use_kernel_cache
+from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 
 import soro_mechanics
 from soro_mechanics import load_robot
@@ -50,11 +50,11 @@ def warm_up(robot: Robot) -> float:
             with contextlib.suppress(SoroError):
                 action()
         if robot.model == 'network':
-            from soro_mechanics.network.batch import compile_batch
+            from soro_mechanics.models.network.batch import compile_batch
 
             compile_batch(robot.engine.equilibrium(()))
         if 'haptic' in robot.description.structure:
-            from soro_mechanics.haptic_loop import compile_haptics
+            from soro_mechanics.haptics.loop import compile_haptics
 
             with contextlib.suppress(SoroError):
                 compile_haptics(robot)

@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.actuator_feedback import LatestFeedback, NoState
 from soro_node.testing import wait_until
 

@@ -9,8 +9,8 @@ import sys
 import threading
 
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_node.background_compilation import BackgroundCompilation, ModelCompiling
 from soro_node.robot_binding import RobotBinding
 from soro_node.testing import Place, wait_until

@@ -3,10 +3,10 @@
 """The library's enumerations and the constants of the messages are the same numbers."""
 
 import pytest
-from soro_mechanics.actuators import QUANTITIES
-from soro_mechanics.configuration import LoadAxes, Task
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
+from soro_mechanics.core.actuators import QUANTITIES
+from soro_mechanics.core.configuration import LoadAxes, Task
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
 from soro_node.conversions import status_to_message
 from soro_node.replies import answering, fill_code, fill_status
 from std_srvs.srv import Trigger

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
-from soro_mechanics.configuration import LoadAxes
-from soro_mechanics.errors import InvalidInput, UnknownName
-from soro_mechanics.status import Code
+from soro_mechanics.analysis import stiffness
+from soro_mechanics.core.configuration import LoadAxes
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.numerics import lie
 from soro_node.external_wrench import ExternalWrench, wrench_at_tip
 from soro_node.frames import Frames, frames_for
 import tf_transformations
 
-from soro_mechanics import lie, load_robot, stiffness
+from soro_mechanics import load_robot
 from soro_msgs.msg import Compliance, Configuration, Load
 from soro_node import conversions as c
 

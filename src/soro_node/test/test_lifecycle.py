@@ -7,8 +7,8 @@ from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
 from rclpy.context import Context
 from rclpy.lifecycle import TransitionCallbackReturn
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode, NotActive
 from soro_node.testing import own_domain, RosSession, wait_until

@@ -25,7 +25,7 @@ from test_main import busy, cores_of_threads, keep_interpreter, LONGER, Slow
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import interruptible, run
 from soro_node.parameters import Parameter, ParameterTable
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 
 TABLE = (autostart_parameter(), Parameter('mode', '', '', 'what to do'))
 say = lambda text: print(text, flush=True)

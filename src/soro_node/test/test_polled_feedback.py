@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 from rclpy.node import Node
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.actuator_feedback import NoState
 from soro_node.polled_feedback import PolledFeedback
 from soro_node.testing import RosSession, wait_until

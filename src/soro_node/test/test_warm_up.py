@@ -43,5 +43,5 @@ def test_the_first_workspace_finds_its_kernels():
         [sys.executable, '-c', COUNT + RUN], capture_output=True, text=True, check=True
     )
     before, after = json.loads(done.stdout)
-    assert before['soro_mechanics.network.batch_kernels.solve_samples'] == 1
+    assert before['soro_mechanics.models.network.kernels.batch_kernels.solve_samples'] == 1
     assert {k: n for k, n in after.items() if n != before.get(k)} == {}

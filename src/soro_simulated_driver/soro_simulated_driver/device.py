@@ -8,9 +8,9 @@ import numpy as np
 from soro_driver.device import Array, DeviceError, Reading
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
-from soro_mechanics.errors import RobotFileError
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_simulated_driver.protocol import EXPIRED, State
 from soro_simulated_driver.transport import SimulatedTransport

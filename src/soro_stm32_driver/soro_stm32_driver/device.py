@@ -19,8 +19,8 @@ from soro_driver.device import (
 from soro_driver.endpoint import Endpoint
 from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_stm32_driver.protocol import DeviceFault, MUSCLES, StatusFlag
 from soro_stm32_driver.transport import Stm32Transport

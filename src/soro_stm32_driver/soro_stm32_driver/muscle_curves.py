@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 
 from soro_stm32_driver.monotone_cubic import monotone_cubic
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from soro_driver.channels import read_channels
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.section import Section
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
 from soro_stm32_driver.protocol import LONGEST_ACTION, MUSCLES, SHORTEST_ACTION

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.muscle_curves import MuscleCurve
 
 SUPPLY, VACUUM, FILL, EMPTY = 100.0, -70.0, 4.0, 2.0  # kPa, s

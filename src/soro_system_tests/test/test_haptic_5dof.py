@@ -14,8 +14,8 @@ from rcl_interfaces.srv import SetParameters
 from soro_cli.action_client import run_action
 from soro_cli.motion import ACTIVE
 from soro_haptics.environment_messages import object_to_message
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import published_environment
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
 from std_msgs.msg import String
 

@@ -10,7 +10,7 @@ import signal
 
 import pytest
 from soro_cli.motion import ACTIVE
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot, START
 from soro_studies.system.venting import assert_vented
 
@@ -95,7 +95,7 @@ def test_autostart_can_be_left_to_a_person(tmp_path):
     from soro_cli.robot_choice import RunningRobot
     from soro_cli.robot_process import RobotProcess
     from soro_cli.ros_session import RosSession
-    from soro_mechanics.robot_file import read_robot_file
+    from soro_mechanics.robot_file.reader import read_robot_file
 
     description = read_robot_file(find_robot_file('stiff_flop'))
     words = ['stiff_flop', 'autostart:=false', '--runner', 'soro']

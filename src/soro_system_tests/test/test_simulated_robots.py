@@ -8,8 +8,8 @@ import signal
 import numpy as np
 import pytest
 from soro_driver.device import DeviceState
-from soro_mechanics.catalogue import find_robot_file
 from soro_mechanics.robot import load_robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
 
 

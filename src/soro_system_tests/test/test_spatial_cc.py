@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.venting import assert_vented
 

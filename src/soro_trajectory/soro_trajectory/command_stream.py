@@ -30,11 +30,11 @@ import math
 import threading
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.analysis.trajectory import Schedule
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
-from soro_mechanics.trajectory import Schedule
 from soro_node.actuator_feedback import ActuatorFeedback
 
 from soro_msgs.msg import ActuatorState

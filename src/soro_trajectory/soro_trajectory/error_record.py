@@ -11,8 +11,8 @@ import threading
 import time
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.trajectory import Schedule, tracking_error
+from soro_mechanics.analysis.trajectory import Schedule, tracking_error
+from soro_mechanics.core.configuration import Array
 
 
 @dataclass(frozen=True)

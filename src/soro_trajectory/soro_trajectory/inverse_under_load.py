@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from soro_mechanics.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.status import Code
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 from soro_node.external_wrench import unsettled, WrenchAt
-
-from soro_mechanics import lie
 
 ROUNDS = 8  # each leaves about a tenth of what is missing
 SETTLED = 0.1  # of the tolerance: what the tip may still move by

@@ -11,9 +11,9 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
-from soro_mechanics.configuration import Array, Configuration, Task
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.configuration import Array, Configuration, Task
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.conversions import pose_from_message

@@ -9,13 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from soro_mechanics.array_input import finite_array
-from soro_mechanics.configuration import Array, Configuration, Task
-from soro_mechanics.curves import Curve, curve_from_poses, named_curve, placed, read_curve
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
-from soro_mechanics.trajectory import (
+from soro_mechanics.analysis.trajectory import (
     PathSolution,
     sample_curve,
     SampledPath,
@@ -23,6 +17,12 @@ from soro_mechanics.trajectory import (
     schedule,
     solve_path,
 )
+from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.configuration import Array, Configuration, Task
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.numerics.curves import Curve, curve_from_poses, named_curve, placed, read_curve
+from soro_mechanics.robot import Robot
 from soro_node.conversions import pose_from_message
 from soro_node.external_wrench import WrenchAt
 from soro_node.frames import Frames

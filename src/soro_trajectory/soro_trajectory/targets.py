@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from soro_mechanics.configuration import Array, Configuration, InverseSolution, Task
-from soro_mechanics.errors import InvalidInput, SoroError
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Task
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 from soro_node.conversions import actuation_from_names
 from soro_node.external_wrench import WrenchAt
 

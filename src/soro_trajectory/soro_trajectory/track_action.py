@@ -15,8 +15,8 @@ import traceback
 from typing import Any
 
 import numpy as np
-from soro_mechanics.errors import SoroError
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding

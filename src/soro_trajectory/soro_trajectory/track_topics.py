@@ -15,10 +15,10 @@ from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
-from soro_mechanics.trajectory import Schedule
+from soro_mechanics.analysis.trajectory import Schedule
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import poses_to_messages
 from soro_node.qos import LATCHED

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.section import Section
-from soro_mechanics.status import Code
-from soro_mechanics.trajectory import SampledPath, schedule
+from soro_mechanics.analysis.trajectory import SampledPath, schedule
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.section import Section
 from soro_node.actuator_feedback import ActuatorFeedback
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_trajectory.command_stream import (

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from soro_mechanics.status import Code
-from soro_mechanics.trajectory import SampledPath, schedule
+from soro_mechanics.analysis.trajectory import SampledPath, schedule
+from soro_mechanics.core.status import Code
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.stream_error import StreamError
 from soro_trajectory.targets import extent_of_workspace

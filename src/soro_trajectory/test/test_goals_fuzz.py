@@ -12,7 +12,7 @@ from geometry_msgs.msg import Pose, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for, wait_until

@@ -5,8 +5,8 @@
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-from soro_mechanics.configuration import Task
-from soro_mechanics.status import Code
+from soro_mechanics.core.configuration import Task
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.external_wrench import settled, wrench_at_tip
 from soro_node.frames import Frames

@@ -11,7 +11,7 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.testing import RosSession, wait_for, wait_until
 from soro_trajectory.command_stream import Phase, SILENCE

@@ -4,8 +4,8 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.status import Code
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_to_message
 from soro_node.frames import Frames
 from soro_trajectory.planning import check_goal, curve_of_goal, make_plan, PlanningLimits

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.core.actuators import Actuator
 
 # SI unit -> (unit shown, its size in SI, decimals)
 SHOWN: dict[str, tuple[str, float, int]] = {

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from soro_mechanics.kirchhoff_schema import MuscleBackbone
-from soro_mechanics.registry import MODELS
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.registry import MODELS
 
 from soro_visualization.shape import Array, Shape
 

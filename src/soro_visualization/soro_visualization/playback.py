@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_visualization.cloud import read_cloud
 from soro_visualization.reading import read_or_warn

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.status import Code
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.status import Code
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.named_lists import lists_fit
 

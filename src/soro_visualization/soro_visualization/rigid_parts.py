@@ -14,7 +14,7 @@ import math
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.errors import SoroError
 
 from soro_visualization.shape import Array
 

@@ -15,8 +15,8 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.node import Node
-from soro_mechanics.robot_file import RobotDescription
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.conversions import pose_to_message, wrench_to_message
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST

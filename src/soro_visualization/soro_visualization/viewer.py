@@ -13,8 +13,8 @@ from typing import Any
 import zlib
 
 import numpy as np
-from soro_mechanics.missing_package import import_package
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.core.missing_package import import_package
+from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz

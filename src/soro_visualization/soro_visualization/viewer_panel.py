@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.actuators import Actuator, CoupledLimit
+from soro_mechanics.core.actuators import Actuator, CoupledLimit
 
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.display_units import shown, size_of, step_of, unit_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.core.actuators import Actuator
 
 from soro_visualization.display_units import size_of, unit_of
 from soro_visualization.history import History

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from fixed_shapes import shape
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_visualization.page_client import PageClient
 from soro_visualization.readout import Snapshot
 from soro_visualization.viewer import derived_port, Viewer

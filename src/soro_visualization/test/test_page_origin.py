@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_visualization.page_origin import only_own_page, refusal
 from soro_visualization.viewer import derived_port, Viewer
 import viser

@@ -12,8 +12,8 @@ from geometry_msgs.msg import Pose
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState, PointCloud2
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_visualization.markers import tube
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.readout import (

@@ -12,8 +12,8 @@ import pytest
 from rcl_interfaces.msg import ParameterValue, SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.task import Future
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.frames import frames_for
 from soro_visualization.robot_requests import RobotRequests, TARGET_AGE, TASK_TIMEOUT
 from soro_visualization.service_calls import ANSWER_TIMEOUT, TRIGGER_TIMEOUT

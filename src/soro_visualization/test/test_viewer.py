@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from fixed_shapes import shape, straight
 import numpy as np
 import pytest
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_visualization.ellipsoids import Ellipsoids
 from soro_visualization.page_client import PageClient
 from soro_visualization.playback import Playback, Recording

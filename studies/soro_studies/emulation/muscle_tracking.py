@@ -23,10 +23,10 @@ from soro_emulation.device_emulator import Array
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_emulation.perturbation import perturbed_robot
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.configuration import Configuration
+from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 from soro_studies.emulation.stm32_virtual import VirtualRig
 from soro_studies.validation.pam_continuum import LOADS, PAPER, trajectory

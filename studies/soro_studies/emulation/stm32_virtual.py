@@ -19,7 +19,7 @@ from soro_emulation.muscle_bank import MuscleBank, read_muscles
 from soro_emulation.stm32_board import Stm32Board
 from soro_emulation.stm32_emulator import read_board
 from soro_emulation.stm32_radio import RadioLine
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_stm32_driver.device import Stm32Device
 from soro_stm32_driver.protocol import NO_LENGTH
 from soro_stm32_driver.transport import Stm32Transport

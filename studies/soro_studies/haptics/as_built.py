@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import math
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.haptic_schema import HapticSpec
-from soro_mechanics.network.spec import NetworkSpec, RodSpec
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.schema import HapticSpec
+from soro_mechanics.models.network.spec import NetworkSpec, RodSpec
 from soro_mechanics.robot import Robot
 
 NEAR = 5e-4  # m: a strip that ends this near to a node ends there

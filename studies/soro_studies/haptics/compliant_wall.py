@@ -14,10 +14,10 @@ import math
 
 import numpy as np
 from scipy.integrate import trapezoid
-from soro_mechanics.hand_impedance import HandImpedance
-from soro_mechanics.rendering import natural_stiffness
-from soro_mechanics.stable_limits import MOTOR_LAG
-from soro_mechanics.virtual_environment import frame_at, Shape, VirtualObject
+from soro_mechanics.haptics.hand_impedance import HandImpedance
+from soro_mechanics.haptics.rendering import natural_stiffness
+from soro_mechanics.haptics.stable_limits import MOTOR_LAG
+from soro_mechanics.haptics.virtual_environment import frame_at, Shape, VirtualObject
 
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.rendering_experiments import MakeBench, natural, slope

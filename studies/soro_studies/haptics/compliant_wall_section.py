@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from soro_mechanics.hand_impedance import LIGHT_GRIP
+from soro_mechanics.haptics.hand_impedance import LIGHT_GRIP
 
 from soro_studies.haptics.compliant_wall import (
     Bounced,

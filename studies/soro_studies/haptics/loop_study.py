@@ -28,8 +28,8 @@ from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from soro_haptics.environment_messages import object_to_message
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.virtual_environment import published_environment
+from soro_mechanics.haptics.virtual_environment import published_environment
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_node.middleware import set_middleware
 from std_msgs.msg import String
 from std_srvs.srv import Trigger

@@ -8,13 +8,13 @@ second thread takes all of that period for one solution.
 
 from __future__ import annotations
 
-from soro_mechanics.configuration import Array
-from soro_mechanics.haptic_device import HapticDevice
-from soro_mechanics.haptic_loop import HapticLoop
-from soro_mechanics.rendering import RenderingSetup
-from soro_mechanics.sensing import SensingSetup
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import VirtualEnvironment
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import RenderingSetup
+from soro_mechanics.haptics.sensing import SensingSetup
+from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 
 class SlowModel(HapticLoop):

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.rendering import natural_stiffness
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.rendering import natural_stiffness
+from soro_mechanics.haptics.virtual_environment import (
     Control,
     published_environment,
     Shape,

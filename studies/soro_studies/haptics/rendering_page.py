@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.flex_calibration import CalibrationReport
-from soro_mechanics.hand_impedance import HandImpedance
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.flex_calibration import CalibrationReport
+from soro_mechanics.haptics.hand_impedance import HandImpedance
+from soro_mechanics.haptics.virtual_environment import Control, VirtualObject
 from soro_mechanics.robot import Robot
-from soro_mechanics.virtual_environment import Control, VirtualObject
 
 from soro_studies.haptics.as_built_section import as_built_text, AsBuilt, sense_as_built
 from soro_studies.haptics.compliant_wall_section import (

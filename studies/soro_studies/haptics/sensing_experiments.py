@@ -11,11 +11,11 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import SoroError
-from soro_mechanics.haptic_device import HapticDevice
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.robot import Robot
-from soro_mechanics.status import Code
 
 from soro_studies.haptics.virtual_bench import BenchSetup, place_of, VirtualBench
 

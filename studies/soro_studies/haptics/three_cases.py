@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.virtual_environment import published_environment
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.virtual_environment import published_environment
 
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.rendering_experiments import LIMIT, MakeBench, natural

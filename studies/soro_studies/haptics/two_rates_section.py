@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from soro_mechanics.virtual_environment import Control, VirtualObject
+from soro_mechanics.haptics.virtual_environment import Control, VirtualObject
 
 from soro_studies.haptics.rendering_experiments import circle, contact, MakeBench
 from soro_studies.haptics.sensing_experiments import Motors, sensing_errors

@@ -16,25 +16,25 @@ from dataclasses import dataclass, field
 import math
 
 import numpy as np
-from soro_mechanics.condensed_ports import CondensedPorts
-from soro_mechanics.configuration import Array
-from soro_mechanics.flex_calibration import (
+from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.haptics.flex_calibration import (
     calibrate,
     CalibrationReport,
     extreme_trajectory,
     FlexCalibration,
     FlexRecording,
 )
-from soro_mechanics.flex_signal import FlexSignal
-from soro_mechanics.haptic_device import HapticDevice, softened
-from soro_mechanics.haptic_loop import HapticLoop
-from soro_mechanics.lie import so3_log
-from soro_mechanics.rendering import rendering_setup
+from soro_mechanics.haptics.flex_signal import FlexSignal
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import rendering_setup
+from soro_mechanics.haptics.sensing import sensing_setup
+from soro_mechanics.haptics.stable_limits import MOTOR_LAG
+from soro_mechanics.haptics.virtual_environment import VirtualEnvironment, VirtualObject
+from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
-from soro_mechanics.sensing import sensing_setup
-from soro_mechanics.stable_limits import MOTOR_LAG
-from soro_mechanics.status import Code
-from soro_mechanics.virtual_environment import VirtualEnvironment, VirtualObject
 
 from soro_studies.haptics.as_built import as_built, PlantErrors, Play
 from soro_studies.haptics.multirate import SlowModel

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.haptic_device import HapticDevice, softened
-from soro_mechanics.lie import so3_exp
-from soro_mechanics.polytope import (
+from soro_mechanics.analysis.polytope import (
     disc_grid,
     FORCE,
     isotropic_effort,
     IsotropicEffort,
     TORQUE,
 )
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
 
 MATERIALS = (1.0, 0.2)  # parts of the published modulus

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soro_mechanics.hand_impedance import FIRM_GRIP, HandImpedance
-from soro_mechanics.linear_haptic_loop import (
+from soro_mechanics.haptics import hand_impedance
+from soro_mechanics.haptics.hand_impedance import FIRM_GRIP, HandImpedance
+from soro_mechanics.haptics.linear_loop import (
     admittance_limit,
     colgate_limit,
     OneDirection,
     STIFFEST,
 )
+from soro_mechanics.haptics.stable_limits import DAMPING_RATIO
+from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
-from soro_mechanics.stable_limits import DAMPING_RATIO
-from soro_mechanics.virtual_environment import VirtualObject
 
-from soro_mechanics import hand_impedance
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.virtual_bench import bench_signals, BenchSetup, calibrated_report

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.ancf_element_kernels import constraints
-from soro_mechanics.configuration import Configuration
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.lie import so3_log
+from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.models.ancf.element_kernels import constraints
+from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -21,7 +21,7 @@ from pathlib import Path
 import time
 
 import numpy as np
-from soro_mechanics.status import Code
+from soro_mechanics.core.status import Code
 
 from soro_studies.mechanics.cycle_counter import CycleCounter
 

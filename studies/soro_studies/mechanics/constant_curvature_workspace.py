@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.errors import InvalidInput
-
-from soro_mechanics import constant_curvature_kernels as kernels
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.models.constant_curvature import kernels
 
 Array = NDArray[np.float64]
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.configuration import Array
-from soro_mechanics.identification import Identification, identify, Observations, predict
-from soro_mechanics.identification_defaults import default_parameters
-from soro_mechanics.identification_parameters import ParameterSpace
-from soro_mechanics.lie import so3_exp
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.identification.defaults import default_parameters
+from soro_mechanics.identification.fit import Identification, identify, Observations, predict
+from soro_mechanics.identification.parameters import ParameterSpace
+from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 SPREAD = 0.08  # of the drawn factors around 1: larger than what the emulators change
 POSITION_NOISE, TURN_NOISE = 0.2e-3, 3e-3  # m, rad: an optical tracker

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bmat, csr_matrix, diags, hstack, identity, vstack
 from scipy.sparse.linalg import spsolve
-from soro_mechanics.errors import InvalidInput
-from soro_mechanics.lie import so3_log
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.numerics.lie import so3_log
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ device the linearisation is exact, so every answer can be checked against a plai
 from __future__ import annotations
 
 import numpy as np
-from soro_mechanics.condensed_ports import condensed_ports, CondensedPorts
-from soro_mechanics.configuration import Array
+from soro_mechanics.analysis.condensed_ports import condensed_ports, CondensedPorts
+from soro_mechanics.core.configuration import Array
 
 # Typical size of each port's motion under a typical force: rad, m, rad, m of elongation.
 ACTUATOR, LINEAR, ANGULAR, SENSOR = 0.5, 0.01, 0.1, 2e-4

@@ -26,10 +26,10 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics import catalogue
+from soro_mechanics.core.status import Code, OUTSIDE
 from soro_mechanics.robot import load_robot
-from soro_mechanics.robot_file import read_robot_file
-from soro_mechanics.status import Code, OUTSIDE
+from soro_mechanics.robot_file import catalogue
+from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_studies.mechanics.random_problems import LOAD, RandomProblems
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.network.layout import section_at
-from soro_mechanics.network.spec import NetworkSpec, RodSpec
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.network.layout import section_at
+from soro_mechanics.models.network.spec import NetworkSpec, RodSpec
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
-
-from soro_mechanics import lie
 
 LOAD = 2.0  # standard deviation of tip force and moment, in E I / l^2 and E I / l
 MOST_TURN = 2.0  # of a rod that is not driven between driven lengths [rad]; limits stop it earlier

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from soro_mechanics.configuration import Array
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.segments.schema import Segment, SegmentChain
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.segment_schema import Segment, SegmentChain
 
 from soro_studies.mechanics import stiff_flop_studies as studies
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.analysis import stiffness
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot import Robot
-
-from soro_mechanics import stiffness
 
 BAR = 1e5  # Pa
 CM_PER_N = 100.0  # of m/N

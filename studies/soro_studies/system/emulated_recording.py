@@ -19,9 +19,9 @@ from soro_emulation.analog_input import AnalogInputs, AnalogProperties
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.perturbation import BodyProperties
 from soro_emulation.regulator import RegulatorBank, RegulatorProperties
-from soro_mechanics.actuators import Actuator
-from soro_mechanics.identification_parameters import ParameterSpace
-from soro_mechanics.lie import so3_exp
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.identification.parameters import ParameterSpace
+from soro_mechanics.numerics.lie import so3_exp
 
 RATE = 25.0  # Hz, of truth and states
 RAMP, HOLD = 1.0, 1.5  # s per posture

@@ -22,8 +22,8 @@ from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
 from soro_driver.device import DeviceState
 from soro_emulation.event_log import read_events
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process_table import ProcessTable
 from std_srvs.srv import Trigger
 

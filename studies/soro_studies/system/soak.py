@@ -26,8 +26,8 @@ import time
 from typing import Any
 
 from soro_driver.settings import read_driver_settings
-from soro_mechanics.catalogue import robot_files
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.catalogue import robot_files
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.parent_death import until_parent_dies
 
 from soro_studies.system.launched_robot import launched_robot

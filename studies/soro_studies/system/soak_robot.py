@@ -25,7 +25,7 @@ from soro_cli.motion import ACTIVE
 from soro_driver.device import DeviceState
 from soro_driver.settings import read_driver_settings
 from soro_haptics.environment_messages import object_to_message
-from soro_mechanics.virtual_environment import published_environment
+from soro_mechanics.haptics.virtual_environment import published_environment
 from std_msgs.msg import Bool, String
 
 from soro_msgs.srv import SetVirtualEnvironment

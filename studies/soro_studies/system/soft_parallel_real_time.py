@@ -27,7 +27,7 @@ import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from soro_cli.action_client import run_action
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
 import yaml
 
 from soro_msgs.action import TrackTrajectory

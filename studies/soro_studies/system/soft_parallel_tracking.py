@@ -20,12 +20,12 @@ import tempfile
 from geometry_msgs.msg import Point, Pose, PoseStamped
 import numpy as np
 from soro_driver.tick import Tick
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.analysis.trajectory import Schedule
+from soro_mechanics.identification.stretch_fit import identify_stretch, LegFit
+from soro_mechanics.identification.stretch_robot_file import write_identified
+from soro_mechanics.identification.stretch_table import read_stretch_table
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.stretch_identification import identify_stretch, LegFit
-from soro_mechanics.stretch_robot_file import write_identified
-from soro_mechanics.stretch_table import read_stretch_table
-from soro_mechanics.trajectory import Schedule
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_node.frames import frames_for
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, PlanningLimits

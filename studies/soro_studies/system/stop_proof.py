@@ -30,7 +30,7 @@ import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from soro_cli.motion import ACTIVE
 from soro_driver.settings import read_driver_settings
-from soro_mechanics.catalogue import find_robot_file
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from std_msgs.msg import Bool, String
 
 from soro_msgs.msg import ActuatorState

@@ -15,7 +15,7 @@ import numpy as np
 import rclpy
 from rclpy.time import Time
 from soro_haptics.environment_messages import object_to_message
-from soro_mechanics.virtual_environment import published_environment
+from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_node.frames import frames_for
 from soro_visualization.robot_requests import RobotRequests
 

@@ -24,7 +24,7 @@ from soro_emulation.dspace_emulator import DspaceEmulator
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
-from soro_mechanics.robot_file import read_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_studies.emulation.virtual_serial import STEP, VirtualLink
 

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 import sys
 
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.errors import SoroError
 
 from soro_studies.validation.provenance import workspace
 from soro_studies.validation.registry import ROBOTS, SECTIONS

@@ -5,19 +5,19 @@
 from __future__ import annotations
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.haptic_device import HapticDevice, softened
-from soro_mechanics.haptic_loop import HapticLoop
-from soro_mechanics.lie import so3_log
-from soro_mechanics.rendering import rendering_setup
-from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.sensing import sensing_setup
-from soro_mechanics.stiffness import stiffness_along
-from soro_mechanics.virtual_environment import (
+from soro_mechanics.analysis.stiffness import stiffness_along
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import rendering_setup
+from soro_mechanics.haptics.sensing import sensing_setup
+from soro_mechanics.haptics.virtual_environment import (
     published_environment,
     VirtualEnvironment,
     VirtualObject,
 )
+from soro_mechanics.numerics.lie import so3_log
+from soro_mechanics.robot import load_robot, Robot
 
 from soro_studies.validation import haptic_5dof_workspace
 from soro_studies.validation.measured_page import (

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from soro_mechanics.configuration import Array
-from soro_mechanics.haptic_device import HapticDevice, softened
-from soro_mechanics.lie import so3_exp
-from soro_mechanics.polytope import (
+from soro_mechanics.analysis.polytope import (
     disc_grid,
     FORCE,
     isotropic_effort,
     TORQUE,
 )
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
 
 from soro_studies.validation.row import Row, statement, yardstick

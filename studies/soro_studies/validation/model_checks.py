@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from soro_mechanics.catalogue import robot_files
-from soro_mechanics.configuration import Array, Configuration
+from soro_mechanics.analysis.workspace import sample_actuations
+from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.workspace import sample_actuations
+from soro_mechanics.robot_file.catalogue import robot_files
 
 SAMPLES = 4
 COMPARED = 20  # where models are held beside each other

@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from soro_mechanics.configuration import Array, Task
-from soro_mechanics.kirchhoff import Kirchhoff
-from soro_mechanics.network.cross_section import CrossSection
-from soro_mechanics.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.network.layout import build_layout
-from soro_mechanics.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.models.kirchhoff.model import Kirchhoff
+from soro_mechanics.models.network.cross_section import CrossSection
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.robot import load_robot, Robot
 
 from soro_studies.validation.row import Kind, number, Row

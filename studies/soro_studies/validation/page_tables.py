@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import re
 
-from soro_mechanics.errors import SoroError
+from soro_mechanics.core.errors import SoroError
 
 HEADING = re.compile(r'^(#+) +(.+?) *$', re.MULTILINE)
 TABLE = re.compile(r'^\|.*\n\|[-:| ]+\n(?:\|.*\n?)*', re.MULTILINE)

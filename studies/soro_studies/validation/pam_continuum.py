@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-from soro_mechanics.configuration import Array, Task
-from soro_mechanics.kirchhoff import Kirchhoff
-from soro_mechanics.lie import so3_log
+from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.models.kirchhoff.model import Kirchhoff
+from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.robot_file import RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_studies.mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
 from soro_studies.validation.measured_page import (

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 import re
 
-from soro_mechanics.catalogue import robot_files
+from soro_mechanics.robot_file.catalogue import robot_files
 
 import soro_mechanics
 from soro_studies.validation.page_tables import section

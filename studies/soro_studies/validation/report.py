@@ -10,7 +10,7 @@ import datetime
 from importlib import import_module
 from typing import Any
 
-from soro_mechanics.errors import UnknownName
+from soro_mechanics.core.errors import UnknownName
 
 from soro_studies.validation.measured_page import PAGES
 from soro_studies.validation.provenance import provenance

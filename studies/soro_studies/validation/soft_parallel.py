@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from scipy.spatial import ConvexHull
-from soro_mechanics.configuration import Array
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot import load_robot, Robot
 
 from soro_studies.mechanics import ancf_studies as studies

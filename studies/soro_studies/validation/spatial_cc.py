@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
-from soro_mechanics.constant_curvature import ConstantCurvature
+from soro_mechanics.models.constant_curvature import kernels
+from soro_mechanics.models.constant_curvature.model import ConstantCurvature
 from soro_mechanics.robot import load_robot, Robot
 
-from soro_mechanics import constant_curvature_kernels as kernels
 from soro_studies.mechanics import constant_curvature_published as published
 from soro_studies.mechanics.constant_curvature_workspace import length_workspace
 from soro_studies.validation.row import Kind, number, Row, statement, yardstick

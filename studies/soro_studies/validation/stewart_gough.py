@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from soro_mechanics.configuration import Array
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot import load_robot, Robot
 
 from soro_studies.validation.row import boundary, Kind, number, Row, statement

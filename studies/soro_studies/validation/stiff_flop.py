@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from soro_mechanics.configuration import Array
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.segments.model import with_compensation
+from soro_mechanics.models.segments.schema import Compensation
 from soro_mechanics.robot import load_robot, Robot
-from soro_mechanics.segment_model import with_compensation
-from soro_mechanics.segment_schema import Compensation
 
 from soro_studies.mechanics import stiff_flop_studies as studies
 from soro_studies.mechanics.stiff_flop_identification import ROWS

@@ -8,9 +8,9 @@ import itertools
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from soro_mechanics.configuration import Array
+from soro_mechanics.analysis.stiffness import ellipsoids
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot import Robot
-from soro_mechanics.stiffness import ellipsoids
 
 from soro_studies.mechanics import stiff_flop_studies as studies
 from soro_studies.validation.row import boundary, Kind, number, Row, statement

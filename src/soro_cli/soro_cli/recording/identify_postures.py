@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from soro_mechanics.identification import Observations
+from soro_mechanics.identification.fit import Observations
 
 from soro_cli.errors import CliError
 from soro_cli.recording.identify_tip import Measured

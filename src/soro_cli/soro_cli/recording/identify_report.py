@@ -9,9 +9,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.identification import Identification, Observations, predict
-from soro_mechanics.identification_offsets import Offsets
-from soro_mechanics.identification_parameters import ParameterSpace
+from soro_mechanics.identification.fit import Identification, Observations, predict
+from soro_mechanics.identification.offsets import Offsets
+from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.robot import Robot
 
 from soro_cli.file_errors import writing

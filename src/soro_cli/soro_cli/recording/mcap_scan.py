@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 import zlib
 
-from soro_mechanics.missing_package import import_package
+from soro_mechanics.core.missing_package import import_package
 
 from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import BadRecord, Fields

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import SoroError
-from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError

@@ -16,8 +16,8 @@ from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_node.built_in_requests import guard_built_in
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.main import run

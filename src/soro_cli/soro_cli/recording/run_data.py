@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.actuators import Actuator
+from soro_mechanics.core.actuators import Actuator
 
 from soro_cli.bag_reader import BagReader, NANOSECONDS
 from soro_cli.errors import CliError

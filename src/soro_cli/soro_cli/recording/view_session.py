@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 import tempfile
 
-from soro_mechanics.catalogue import find_robot_file
-from soro_mechanics.errors import SoroError
-from soro_mechanics.robot_file import read_robot_file, RobotDescription
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.rigid_parts import read_urdf, RigidParts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
 
 if TYPE_CHECKING:
-    from soro_mechanics.measured_compliance import MeasuredCompliance
+    from soro_mechanics.analysis.measured_compliance import MeasuredCompliance
 
 SUMMARY = 'how much the tip, or every point of the backbone, gives way under load'
 EPILOG = """\
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measured(file: str) -> MeasuredCompliance:
-    from soro_mechanics.measured_compliance import fit_compliance, read_pulls
+    from soro_mechanics.analysis.measured_compliance import fit_compliance, read_pulls
 
     return fit_compliance(*read_pulls(file))
 

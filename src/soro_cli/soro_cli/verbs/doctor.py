@@ -65,8 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _upgrade(arguments: argparse.Namespace) -> int:
-    from soro_mechanics.catalogue import find_robot_file
-    from soro_mechanics.schema2.upgrade import upgrade
+    from soro_mechanics.robot_file.catalogue import find_robot_file
+    from soro_mechanics.robot_file.schema2.upgrade import upgrade
 
     from soro_cli.errors import CliError
     from soro_cli.file_errors import writing
@@ -89,7 +89,7 @@ def _upgrade(arguments: argparse.Namespace) -> int:
 
 
 def _json_schema(target: str) -> int:
-    from soro_mechanics.schema2.json_schema import robot_schema
+    from soro_mechanics.robot_file.schema2.json_schema import robot_schema
 
     from soro_cli.file_errors import writing
 

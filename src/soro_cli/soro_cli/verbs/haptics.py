@@ -23,7 +23,7 @@ The environment is replaced at once; that is refused while the hand touches it. 
 this arms the device again. What would ring on the softest hand that is expected (parameter
 expected_hand of the renderer) is rendered softer, and that is said.
 """
-# As soro_mechanics.virtual_environment.PRESETS, which would load numba for the help text.
+# As soro_mechanics.haptics.virtual_environment.PRESETS, which would load numba for the help text.
 ENVIRONMENTS = ('free', 'hold', 'wall', 'box', 'line', 'circle', 'angle')
 CONTROLS = ('hybrid', 'admittance')
 TIP_PATIENCE = 3.0  # s
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _objects(arguments: argparse.Namespace, robot: Any) -> tuple[Any, ...]:
     """Return the published environment with what was typed in place of its numbers."""
     import numpy as np
-    from soro_mechanics.virtual_environment import Control, published_environment, Shape
+    from soro_mechanics.haptics.virtual_environment import Control, published_environment, Shape
 
     centre = _tip(robot) if arguments.here else np.eye(4)
     changes: dict[str, Any] = {}

@@ -86,8 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
-    from soro_mechanics.identification import identify
-    from soro_mechanics.identification_parameters import ParameterSpace
+    from soro_mechanics.identification.fit import identify
+    from soro_mechanics.identification.parameters import ParameterSpace
     from soro_mechanics.robot import Robot
 
     from soro_cli import people_units
@@ -181,7 +181,7 @@ def _check_choice(arguments: argparse.Namespace) -> None:
 
 def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
     """Refuse a hold-out that leaves fewer equations than unknowns."""
-    from soro_mechanics.identification import split
+    from soro_mechanics.identification.fit import split
 
     from soro_cli.errors import CliError
 
@@ -217,8 +217,8 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
 
 
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
-    from soro_mechanics.identification_defaults import default_parameters
-    from soro_mechanics.identification_parameters import parameter_from_text
+    from soro_mechanics.identification.defaults import default_parameters
+    from soro_mechanics.identification.parameters import parameter_from_text
 
     from soro_cli.errors import CliError
 
@@ -242,7 +242,7 @@ def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
 
 def _offsets(arguments: argparse.Namespace, robot: Any, data: Any) -> Any:
     """Return the offsets that are asked for, or None."""
-    from soro_mechanics.identification_offsets import Offsets
+    from soro_mechanics.identification.offsets import Offsets
 
     from soro_cli.errors import CliError
 
@@ -340,11 +340,11 @@ def _print_result(space: Any, found: Any) -> None:
 
 
 def _of_table(arguments: argparse.Namespace) -> int:
-    from soro_mechanics.ancf import Ancf
+    from soro_mechanics.identification.stretch_fit import identify_stretch
+    from soro_mechanics.identification.stretch_robot_file import write_identified
+    from soro_mechanics.identification.stretch_table import read_stretch_table
+    from soro_mechanics.models.ancf.model import Ancf
     from soro_mechanics.robot import load_robot
-    from soro_mechanics.stretch_identification import identify_stretch
-    from soro_mechanics.stretch_robot_file import write_identified
-    from soro_mechanics.stretch_table import read_stretch_table
 
     from soro_cli.errors import CliError
     from soro_cli.file_errors import writing

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_mechanics.catalogue import robot_files
+    from soro_mechanics.robot_file.catalogue import robot_files
 
     robots = [_describe(name, str(path)) for name, path in sorted(robot_files().items())]
     running = _running() if arguments.running else None
@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _describe(name: str, path: str) -> dict:
-    from soro_mechanics.errors import RobotFileError
-    from soro_mechanics.robot_file import read_robot_file
+    from soro_mechanics.core.errors import RobotFileError
+    from soro_mechanics.robot_file.reader import read_robot_file
 
     try:
         robot = read_robot_file(path)

@@ -75,7 +75,7 @@ def finish(
 
 def error_name(code: int) -> str:
     """Return the name of an ErrorCode."""
-    from soro_mechanics.status import Code
+    from soro_mechanics.core.status import Code
 
     return Code(code).name.lower().replace('_', ' ') if code in list(Code) else f'error {code}'
 

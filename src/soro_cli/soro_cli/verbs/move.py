@@ -117,7 +117,7 @@ def _send(
 ) -> int:  # fmt: skip
     import time
 
-    from soro_mechanics.status import Code
+    from soro_mechanics.core.status import Code
 
     from soro_cli.errors import CliError
     from soro_cli.motion import ACTIVE, ESTOP, MotionWatch

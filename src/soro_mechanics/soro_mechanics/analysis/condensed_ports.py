@@ -1,0 +1,179 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A device seen through its ports: actuators, effector, sensors, and the compliance between them.
+
+Around an equilibrium a change of the port forces moves the ports by
+``d_delta = W d_lambda`` with ``W = H K^-1 H^T`` (Koehler 2023, eqs 5-7). Sensing, rendering and
+the effort polytopes need nothing else of a device, so they work for any model that fills this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from soro_mechanics.core.array_input import finite_array, pose_array
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+
+# Asymmetry of W allowed, relative to its largest entry: applied moments make the exact tangent
+# slightly asymmetric, a wrong block order makes it grossly so.
+ASYMMETRY = 1e-2
+ORTHONORMAL = 1e-9  # rounding of a few matrix products
+
+
+@dataclass(frozen=True)
+class CondensedPorts:
+    """A device linearised at one equilibrium.
+
+    Attributes
+    ----------
+    compliance : ndarray, shape (n, n)
+        W, order actuators, effector directions, sensors; symmetric. Blocks: rad/(N m), m/N, ...
+    angle : ndarray, shape (na,) [rad]
+        Actuator angles, theta^0.
+    torque : ndarray, shape (na,) [N m]
+        Torques that the motors apply to the structure, lambda_a0.
+    pose : ndarray, shape (4, 4)
+        Tip in base_link, x^0.
+    axes : ndarray, shape (6, ne)
+        Effector directions as orthonormal columns, linear first, at the tip, axes of base_link:
+        ``wrench = axes @ force``, ``axes.T @ twist`` is the motion seen.
+    force : ndarray, shape (ne,)
+        Force of the hand on the device along `axes`, lambda_e0.
+    sensor : ndarray, shape (ns,)
+        Values of the sensor functions, v^0, in the sensors' unit.
+    """
+
+    compliance: Array
+    angle: Array
+    torque: Array
+    pose: Array
+    axes: Array
+    force: Array
+    sensor: Array
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Numbers of actuators, effector directions and sensors."""
+        return self.angle.size, self.force.size, self.sensor.size
+
+    @property
+    def aa(self) -> Array:
+        """W_aa, shape (na, na)."""
+        return self._block(0, 0)
+
+    @property
+    def ea(self) -> Array:
+        """W_ea, shape (ne, na)."""
+        return self._block(1, 0)
+
+    @property
+    def ae(self) -> Array:
+        """W_ae, shape (na, ne)."""
+        return self._block(0, 1)
+
+    @property
+    def ee(self) -> Array:
+        """W_ee, shape (ne, ne)."""
+        return self._block(1, 1)
+
+    @property
+    def sa(self) -> Array:
+        """W_sa, shape (ns, na)."""
+        return self._block(2, 0)
+
+    @property
+    def se(self) -> Array:
+        """W_se, shape (ns, ne)."""
+        return self._block(2, 1)
+
+    @property
+    def ss(self) -> Array:
+        """W_ss, shape (ns, ns)."""
+        return self._block(2, 2)
+
+    def _block(self, row: int, column: int) -> Array:
+        edge = np.concatenate([[0], np.cumsum(self.sizes)])
+        return self.compliance[edge[row] : edge[row + 1], edge[column] : edge[column + 1]]
+
+
+class DeviceModel(Protocol):
+    """What a mechanical model offers to the haptic loop and to workspace maps."""
+
+    def held(
+        self, angle: Array, force: Array, guess: CondensedPorts | None
+    ) -> CondensedPorts | None:
+        """Solve with the motors held at `angle` and a hand force; None when not converged."""
+
+    def reach(self, pose: Array, guess: CondensedPorts | None) -> CondensedPorts | None:
+        """Solve for a pose without hand force, least actuator energy; None when unreachable."""
+
+
+def condensed_ports(
+    compliance: ArrayLike,
+    angle: ArrayLike,
+    torque: ArrayLike,
+    pose: ArrayLike,
+    axes: ArrayLike,
+    force: ArrayLike,
+    sensor: ArrayLike,
+) -> CondensedPorts:
+    """Check and assemble; arguments are the attributes of `CondensedPorts`.
+
+    Raises
+    ------
+    InvalidInput
+        Wrong shape, not finite, directions not orthonormal, or W not symmetric positive definite
+        in its actuator and effector blocks (an unstable equilibrium, or blocks in another order).
+    """
+    na, ne, ns = np.size(angle), np.size(force), np.size(sensor)
+    n = na + ne + ns
+    w = finite_array('compliance', compliance, (n, n))
+    asymmetry = float(np.abs(w - w.T).max())
+    if asymmetry > ASYMMETRY * float(np.abs(w).max()):
+        raise InvalidInput('compliance', asymmetry, 'a symmetric matrix (W = H K^-1 H^T)')
+    w = 0.5 * (w + w.T)
+    for name, block in (('W_aa', w[:na, :na]), ('W_ee', w[na : na + ne, na : na + ne])):
+        if block.size and np.linalg.eigvalsh(block)[0] <= 0.0:
+            raise InvalidInput(name, block, 'a positive definite block (a stable equilibrium)')
+    directions = finite_array('axes', axes, (6, ne))
+    if np.abs(directions.T @ directions - np.eye(ne)).max(initial=0.0) > ORTHONORMAL:
+        raise InvalidInput('axes', axes, 'orthonormal columns')
+    ports = CondensedPorts(
+        w,
+        finite_array('angle', angle, (na,)),
+        finite_array('torque', torque, (na,)),
+        pose_array('pose', pose),
+        directions,
+        finite_array('force', force, (ne,)),
+        finite_array('sensor', sensor, (ns,)),
+    )
+    for array in vars(ports).values():
+        array.setflags(write=False)
+    return ports
+
+
+def ports_of_held_motors(stiffness_aa: Array, jacobian: Array, compliance_held: Array) -> Array:
+    """Return W (actuators first) from what a model with prescribed motor angles knows.
+
+    Parameters
+    ----------
+    stiffness_aa : ndarray, shape (na, na) [N m/rad]
+        Motor torque per motor angle, effector free.
+    jacobian : ndarray, shape (ne + ns, na)
+        Motion of effector directions and sensors per motor angle, eq (8).
+    compliance_held : ndarray, shape (ne + ns, ne + ns)
+        Compliance of effector directions and sensors with the motors held.
+
+    Returns
+    -------
+    ndarray, shape (na + ne + ns,) * 2
+        With the motors free to move: held compliance plus what the motors yield.
+    """
+    waa = np.linalg.inv(stiffness_aa)
+    wra = jacobian @ waa
+    return np.block([[waa, wra.T], [wra, compliance_held + wra @ jacobian.T]])

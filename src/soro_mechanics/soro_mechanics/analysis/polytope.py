@@ -1,0 +1,344 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Isotropic force and torque in the strong sense, and their maps over the workspace.
+
+Koehler 2023, eqs (9)-(11): which forces can the device apply at the effector, in every direction,
+without moving it and without any moment (or the other way round), within the torque and angle
+limits of its motors? The limits are half-spaces in the space of motor torques (H-representation);
+their vertices (V-representation) are projected to the effector, and the nearest facet of the hull
+of the projections is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+
+FORCE = (0, 1, 2)  # effector directions of a device with three translations first
+TORQUE = (3, 4)  # its two rotations
+# A set thinner than this share of its extent has no interior for Qhull, whose own precision is
+# some 1e-12 of the extent.
+FLAT = 1e-9
+
+
+@dataclass(frozen=True)
+class MotorLimits:
+    """Limits of the motors; infinite where there is none.
+
+    Attributes
+    ----------
+    torque_minimum, torque_maximum : ndarray, shape (na,) [N m]
+    angle_minimum, angle_maximum : ndarray, shape (na,) [rad]
+    """
+
+    torque_minimum: Array
+    torque_maximum: Array
+    angle_minimum: Array
+    angle_maximum: Array
+
+
+@dataclass(frozen=True)
+class IsotropicEffort:
+    """The largest effort available in every direction of a subspace.
+
+    Attributes
+    ----------
+    radius : float
+        [N] or [N m]; zero where the pose cannot be held without a hand.
+    direction : ndarray, shape (d,)
+        Unit direction in which the device is weakest; NaN without a polytope.
+    vertices : ndarray, shape (k, d)
+        Of the polytope of efforts on the hand; empty without a polytope.
+    code : Code
+        NONE; AT_LIMIT when the limits leave no margin (flat polytope, or the origin outside);
+        UNREACHABLE when no motor torque holds the pose within the limits.
+    """
+
+    radius: float
+    direction: Array
+    vertices: Array
+    code: Code
+
+
+def symmetric_limits(angle: Array, torque: float | None) -> MotorLimits:
+    """Return limits of +-`angle` [rad] and +-`torque` [N m] per motor (None: no limit)."""
+    bound = np.full(np.shape(angle), np.inf if torque is None else torque)
+    return MotorLimits(-bound, bound, -np.asarray(angle, float), np.asarray(angle, float))
+
+
+def isotropic_effort(
+    ports: CondensedPorts,
+    limits: MotorLimits,
+    directions: Sequence[int],
+    offset: Array | None = None,
+) -> IsotropicEffort:
+    """Largest r such that every effort of norm r along `directions` can be applied.
+
+    Parameters
+    ----------
+    ports : CondensedPorts
+        The device at the pose, normally without a hand force.
+    limits : MotorLimits
+        Of its motors.
+    directions : sequence of int
+        Effector directions of the effort; in all others the effort is zero (strong sense).
+    offset : ndarray, shape (ne,), optional
+        delta_e0, position minus goal along the effector directions; default none.
+
+    Returns
+    -------
+    IsotropicEffort
+
+    Raises
+    ------
+    InvalidInput
+        Sizes that do not fit, or limits that leave the motors unbounded.
+    """
+    na, ne, _ = ports.sizes
+    chosen = _check_directions(directions, ne)
+    shift = np.zeros(ne) if offset is None else np.asarray(offset, float)
+    rows, bounds = _motor_half_spaces(ports, limits, shift)
+    # effort on the hand = gain @ torque + constant, eq (10), last line
+    gain = np.asarray(np.linalg.solve(ports.ee, ports.ea), np.float64)
+    constant = np.linalg.solve(ports.ee, shift) - ports.force
+    others = [i for i in range(ne) if i not in chosen]
+    start, basis = _solutions(gain[others], -constant[others], na)
+    empty = np.zeros((0, len(chosen)))
+    none = np.full(len(chosen), np.nan)
+    if start is None:
+        return IsotropicEffort(0.0, none, empty, Code.UNREACHABLE)
+    reduced, margin = rows @ basis, bounds - rows @ start
+    corners, code = _vertices(reduced, margin)
+    if corners is None:
+        return IsotropicEffort(0.0, none, empty, code)
+    torque = start + corners @ basis.T
+    efforts = torque @ gain[list(chosen)].T + constant[list(chosen)]
+    return _largest_ball(efforts)
+
+
+def effort_map(
+    reach: Callable[[Array], CondensedPorts | None],
+    goals: Iterable[Array],
+    limits: MotorLimits,
+    directions: Sequence[int],
+    executor: Executor | None = None,
+) -> Array:
+    """Isotropic effort over a workspace.
+
+    Parameters
+    ----------
+    reach : callable
+        Pose (4, 4) -> ports without hand force, or None when unreachable. The published test of
+        reachability is angle and torque limits at zero hand force: done here (`holding_torque`).
+    goals : iterable of ndarray, shape (4, 4)
+    limits, directions
+        As in `isotropic_effort`.
+    executor : Executor, optional
+        Runs the goals in parallel; one of processes needs a `reach` that can be pickled.
+
+    Returns
+    -------
+    ndarray, shape (number of goals,)
+        [N] or [N m]; NaN where the pose is unreachable.
+    """
+    one = partial(_effort_at, reach, limits, tuple(directions))
+    results = map(one, goals) if executor is None else executor.map(one, goals)
+    return np.fromiter(results, float)
+
+
+def _effort_at(
+    reach: Callable[[Array], CondensedPorts | None],
+    limits: MotorLimits,
+    directions: tuple[int, ...],
+    goal: Array,
+) -> float:
+    ports = reach(goal)
+    if ports is None or holding_torque(ports, limits) is None:
+        return float('nan')
+    return isotropic_effort(ports, limits, directions).radius
+
+
+def within_limits(ports: CondensedPorts, limits: MotorLimits, slack: float = FLAT) -> bool:
+    """Whether the motors hold this state within torque and angle limits, up to round-off.
+
+    An inverse solve that a limit stops ends on the limit, and may come out a digit beyond it.
+    `slack` is how far, relative to one N m and rad and the limit. More motors than motions hold a
+    pose in more than one way: see `holding_torque`.
+    """
+    return _between(limits.torque_minimum, ports.torque, limits.torque_maximum, slack) and (
+        _between(limits.angle_minimum, ports.angle, limits.angle_maximum, slack)
+    )
+
+
+def _between(low: Array, value: Array, high: Array, slack: float) -> bool:
+    """Whether no value lies beyond its bounds, which may be infinite."""
+    above = value - low >= -slack * (1.0 + np.abs(low))
+    below = high - value >= -slack * (1.0 + np.abs(high))
+    return bool(np.all(above) and np.all(below))
+
+
+def holding_torque(ports: CondensedPorts, limits: MotorLimits) -> Array | None:
+    """Return motor torques within limits that hold the effector where it is, shape (na,) [N m].
+
+    Torques of the null space of W_ea move the motors and not the effector, so there is more than
+    one way to hold a pose. The nearest to the torques of `ports`, to first order in their
+    difference; None where no way is within the limits.
+    """
+    if within_limits(ports, limits):
+        return ports.torque.copy()
+    na, ne, _ = ports.sizes
+    _, basis = _solutions(ports.ea, np.zeros(ne), na)
+    free = basis.shape[1]
+    rows = np.vstack([basis, -basis, ports.aa @ basis, -ports.aa @ basis])
+    bounds = np.concatenate(
+        [limits.torque_maximum - ports.torque, ports.torque - limits.torque_minimum,
+         limits.angle_maximum - ports.angle, ports.angle - limits.angle_minimum]
+    )  # fmt: skip
+    rows, bounds = rows[np.isfinite(bounds)], bounds[np.isfinite(bounds)]
+    from scipy.optimize import linprog  # as in `_vertices`
+
+    # The last unknown is the largest share of any null direction: the least of that.
+    size = np.hstack([np.vstack([np.eye(free), -np.eye(free)]), -np.ones((2 * free, 1))])
+    answer = linprog(
+        np.append(np.zeros(free), 1.0),
+        A_ub=np.vstack([np.column_stack([rows, np.zeros(len(rows))]), size]),
+        b_ub=np.append(bounds, np.zeros(2 * free)),
+        bounds=[(None, None)] * free + [(0.0, None)],
+    )
+    if answer.status != 0:
+        return None
+    return np.asarray(ports.torque + basis @ answer.x[:-1], np.float64)
+
+
+def disc_grid(radius: float, spacing: float) -> Array:
+    """Return the points, shape (k, 2), of a square grid through the centre that lie in a disc."""
+    count = int(np.floor(radius / spacing * (1.0 + FLAT)))
+    line = spacing * np.arange(-count, count + 1)
+    grid = np.stack(np.meshgrid(line, line, indexing='ij'), axis=-1).reshape(-1, 2)
+    return grid[np.hypot(grid[:, 0], grid[:, 1]) <= radius * (1.0 + FLAT)]
+
+
+def _check_directions(directions: Sequence[int], ne: int) -> tuple[int, ...]:
+    chosen = tuple(int(i) for i in directions)
+    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= i < ne for i in chosen):
+        raise InvalidInput('directions', directions, f'different indices from 0 to {ne - 1}')
+    return chosen
+
+
+def _motor_half_spaces(
+    ports: CondensedPorts, limits: MotorLimits, offset: Array
+) -> tuple[Array, Array]:
+    """Return rows and bounds of ``rows @ torque_change <= bounds``, eqs (10)-(11)."""
+    na, ne, _ = ports.sizes
+    low_t, high_t, low_a, high_a = (
+        _limit(limits, name, na)
+        for name in ('torque_minimum', 'torque_maximum', 'angle_minimum', 'angle_maximum')
+    )
+    blocked = ports.ae @ np.linalg.solve(ports.ee, np.column_stack([ports.ea, offset]))
+    yielding = ports.aa - blocked[:, :na]  # W_a^*: compliance with the effector held
+    now = ports.angle - blocked[:, na]
+    eye = np.eye(na)
+    rows = np.vstack([eye, -eye, yielding, -yielding])
+    bounds = np.concatenate(
+        [high_t - ports.torque, ports.torque - low_t, high_a - now, now - low_a]
+    )
+    finite = np.isfinite(bounds)
+    up_t, down_t, up_a, down_a = finite.reshape(4, na)
+    both = np.concatenate([up_t & down_t, up_a & down_a])
+    bounded = np.vstack([eye, yielding])[both]
+    if bounded.size == 0 or np.linalg.matrix_rank(bounded) < na:
+        raise InvalidInput('limits', limits, 'a torque or an angle limit that bounds every motor')
+    rows, bounds = rows[finite], bounds[finite]
+    norm = np.linalg.norm(rows, axis=1)
+    return rows / norm[:, None], bounds / norm
+
+
+def _limit(limits: MotorLimits, name: str, na: int) -> Array:
+    value = np.asarray(getattr(limits, name), dtype=float)
+    if value.shape != (na,):
+        raise InvalidInput(name, value, f'shape ({na},)', Code.INVALID_SIZE)
+    if np.any(np.isnan(value)):
+        raise InvalidInput(name, value, 'numbers or infinity', Code.NOT_FINITE)
+    return value
+
+
+def _solutions(matrix: Array, right: Array, n: int) -> tuple[Array | None, Array]:
+    """Return one solution of ``matrix @ x = right`` and an orthonormal basis of the null space."""
+    if matrix.shape[0] == 0:
+        return np.zeros(n), np.eye(n)
+    u, s, vt = np.linalg.svd(matrix)
+    rank = int(np.sum(s > s[0] * FLAT))
+    part = u.T @ right
+    if np.any(np.abs(part[rank:]) > FLAT * max(1.0, float(np.abs(right).max()))):
+        return None, np.zeros((n, 0))
+    return vt[:rank].T @ (part[:rank] / s[:rank]), vt[rank:].T
+
+
+def _vertices(rows: Array, bounds: Array) -> tuple[Array | None, Code]:
+    """Return the vertices of ``rows @ y <= bounds``, or why there are none."""
+    dimension = rows.shape[1]
+    norm = np.linalg.norm(rows, axis=1)
+    extent = float(np.abs(bounds).max())
+    # Rows that the equalities have made constant: either always kept or never.
+    constant = norm <= FLAT
+    if np.any(bounds[constant] < -FLAT * extent):
+        return None, Code.UNREACHABLE
+    if dimension == 0:
+        return np.zeros((1, 0)), Code.NONE
+    rows, bounds = rows[~constant] / norm[~constant, None], bounds[~constant] / norm[~constant]
+    if dimension == 1:
+        high = bounds[rows[:, 0] > 0].min()
+        low = -bounds[rows[:, 0] < 0].min()
+        if high < low:
+            return None, Code.UNREACHABLE
+        return np.array([[low], [high]]), Code.NONE
+    from scipy.optimize import linprog  # a second of the start of every haptic node
+    from scipy.spatial import HalfspaceIntersection
+
+    # Chebyshev centre: the point that Qhull needs strictly inside.
+    answer = linprog(
+        np.append(np.zeros(dimension), -1.0),
+        A_ub=np.column_stack([rows, np.ones(len(rows))]),
+        b_ub=bounds,
+        bounds=[(None, None)] * dimension + [(0.0, None)],
+    )
+    if answer.status != 0:
+        return None, Code.UNREACHABLE
+    centre, depth = answer.x[:-1], answer.x[-1]
+    if depth <= FLAT * extent:
+        return None, Code.AT_LIMIT
+    # Scaled by the depth, so that Qhull's absolute tolerances meet numbers near one.
+    margin = (bounds - rows @ centre) / depth
+    cut = HalfspaceIntersection(np.column_stack([rows, -margin]), np.zeros(dimension))
+    return centre + depth * cut.intersections, Code.NONE
+
+
+def _largest_ball(points: Array) -> IsotropicEffort:
+    """Return the largest ball around the origin in the hull of points, shape (k, d)."""
+    count, dimension = points.shape
+    middle = points.mean(axis=0)
+    spread = np.linalg.svd(points - middle, compute_uv=False)
+    if spread.size < dimension or spread[-1] <= FLAT * max(spread[0], float(np.abs(points).max())):
+        return IsotropicEffort(0.0, np.full(dimension, np.nan), points, Code.AT_LIMIT)
+    if dimension == 1:
+        normals, distance = np.array([[1.0], [-1.0]]), np.array([points.max(), -points.min()])
+        corners = np.array([[points.min()], [points.max()]])
+    else:
+        from scipy.spatial import ConvexHull
+
+        hull = ConvexHull(points)
+        normals, distance = hull.equations[:, :-1], -hull.equations[:, -1]
+        corners = points[hull.vertices]
+    nearest = int(np.argmin(distance))
+    radius = float(distance[nearest])
+    code = Code.NONE if radius > 0.0 else Code.AT_LIMIT
+    return IsotropicEffort(max(radius, 0.0), normals[nearest], corners, code)

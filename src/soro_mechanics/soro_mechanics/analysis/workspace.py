@@ -1,0 +1,175 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Many configurations at once: where the tip can be, how it is turned, how stiff it is."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+
+if TYPE_CHECKING:
+    from soro_mechanics.core.model import Batch
+    from soro_mechanics.robot import Robot
+
+RAREST = 10_000  # one sample in so many must keep the coupled limits
+ENOUGH = 10  # samples of the rarest kind that are waited for, before they are called too rare
+BLOCK = 4096  # draws at once where some may be left out
+CHUNK = 64  # samples of one task; where a model has no batch, each starts from the one before
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Result of a batch.
+
+    Attributes
+    ----------
+    actuation : ndarray, shape (n, m)
+        SI.
+    tip : ndarray, shape (n, 4, 4)
+        In base_link; NaN where the solve failed.
+    codes : ndarray of int, shape (n,)
+        `Code` of every sample.
+    """
+
+    actuation: Array
+    tip: Array
+    codes: NDArray[np.int64]
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Which samples can be used."""
+        return self.codes == int(Code.NONE)
+
+    @property
+    def extent(self) -> Array:
+        """Smallest and largest coordinate reached, shape (2, 3) [m]."""
+        points = self.tip[self.solved, :3, 3]
+        if len(points) == 0:
+            return np.full((2, 3), np.nan)
+        return np.array([points.min(axis=0), points.max(axis=0)])
+
+
+def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
+    """Return `count` actuations spread evenly over what the limits allow, shape (count, m).
+
+    A Halton sequence (no clusters, reproducible), turned by a random shift from `seed`; the
+    points that break a coupled limit are left out.
+
+    Raises
+    ------
+    InvalidInput
+        `count` below one, or limits that leave almost nothing.
+    """
+    if count < 1:
+        raise InvalidInput('count', count, 'at least 1')
+    low, high = robot.limits.T
+    shift = np.random.default_rng(seed).random(len(low))
+    limits = robot.description.coupled_limits
+    weights = np.array([c.coefficients for c in limits]).reshape(-1, len(low))
+    most = np.array([c.maximum for c in limits])
+    block = max(count, BLOCK) if limits else count
+    found, drawn = np.empty((0, len(low))), 0
+    while len(found) < count:
+        if drawn >= RAREST * ENOUGH and len(found) * RAREST < drawn:
+            expected = f'limits that leave more than 1 part in {RAREST} of the box'
+            raise InvalidInput('count', count, expected)
+        index = np.arange(drawn + 1, drawn + 1 + block)
+        points = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
+        found = np.vstack([found, points[np.all(points @ weights.T <= most, axis=1)]])
+        drawn += block
+    return found[:count]
+
+
+def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = None) -> Workspace:
+    """Solve many actuations.
+
+    Parameters
+    ----------
+    robot : Robot
+    samples : int or array_like, shape (n, m)
+        How many to draw (`sample_actuations`), or the actuations themselves.
+    executor : concurrent.futures.Executor, optional
+        Anything with `submit`; threads serve well, as the kernels release the interpreter lock.
+        Without one the samples are solved here.
+
+    Returns
+    -------
+    Workspace
+        With the model network it is that of `Robot.forward` without a guess for every sample,
+        within the solver's tolerance, in whatever order and on however many threads.
+    """
+    if isinstance(samples, int | np.integer):
+        actuations = sample_actuations(robot, int(samples))
+    else:
+        wanted = len(robot.actuators)
+        expected = f'shape (n, {wanted}) or a number of samples'
+        try:
+            actuations = np.array(samples, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidInput('samples', samples, expected, Code.INVALID_SIZE) from None
+        if actuations.ndim != 2 or actuations.shape[1] != wanted:
+            raise InvalidInput('samples', actuations.shape, expected, Code.INVALID_SIZE)
+        if not np.all(np.isfinite(actuations)):
+            raise InvalidInput('samples', samples, 'finite numbers', Code.NOT_FINITE)
+    chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]
+    batch = robot.engine.batch(np.zeros(6), robot.gravity, len(actuations))
+    if executor is None:
+        parts = [_solve(robot, chunk, batch) for chunk in chunks]
+    else:
+        futures = [executor.submit(_solve, robot, chunk, batch) for chunk in chunks]
+        parts = [future.result() for future in futures]
+    return Workspace(
+        actuations,
+        np.concatenate([p[0] for p in parts]) if parts else np.zeros((0, 4, 4)),
+        np.concatenate([p[1] for p in parts]) if parts else np.zeros(0, dtype=np.int64),
+    )
+
+
+def _solve(
+    robot: Robot, actuations: Array, batch: Batch | None
+) -> tuple[Array, NDArray[np.int64]]:
+    tips = np.full((len(actuations), 4, 4), np.nan)
+    codes = np.full(len(actuations), int(Code.NONE), dtype=np.int64)
+    left = np.arange(len(actuations))
+    if batch is not None:
+        tips, solved = batch.solve(actuations)
+        left = np.flatnonzero(~solved)
+    near = None
+    for i in left:
+        q = robot.forward(actuations[i], guess=near)
+        # What a neighbour may have led astray is solved once more; what it says of itself
+        # does not depend on who came before.
+        if q.status.code is not Code.NONE and near is not None:
+            q = robot.forward(actuations[i])
+        codes[i] = int(q.status.code)
+        good = q.status.code is Code.NONE and not robot.engine.branches
+        near = q if good else None
+        if q.status.converged:
+            tips[i] = q.tip
+    return tips, codes
+
+
+def _halton(index: NDArray[np.int64], dimensions: int) -> Array:
+    """Return points (n, dimensions) of the Halton sequence: digits in prime bases, mirrored."""
+    bases: list[int] = []
+    candidate = 2
+    while len(bases) < dimensions:
+        if all(candidate % b for b in bases):
+            bases.append(candidate)
+        candidate += 1
+    points = np.zeros((len(index), dimensions))
+    for k, base in enumerate(bases):
+        rest, digit = index, 1.0 / base
+        while rest.any():
+            points[:, k] += digit * (rest % base)
+            rest = rest // base
+            digit /= base
+    return points

@@ -1,0 +1,75 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of the actuations in units of their ranges, as the inverse problem takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from soro_mechanics.core.actuators import LIMIT_SLACK
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.robot_file.reader import RobotDescription
+
+TOUCHING = 1e-7  # a limit stops the solution when it is this near, relative to the range
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Linear limits ``low <= rows @ z <= high`` on scaled actuations, and their names."""
+
+    offset: Array
+    scale: Array
+    rest: Array
+    rows: Array
+    low: Array
+    high: Array
+    names: tuple[str, ...]
+
+    def actuation(self, z: Array) -> Array:
+        """Return the actuation in SI."""
+        return self.offset + self.scale * z
+
+    def scaled(self, actuation: Array) -> Array:
+        """Return an actuation in units of the ranges."""
+        return (actuation - self.offset) / self.scale
+
+    def without(self) -> Limits:
+        """Return the same actuators without limits."""
+        free = np.full_like(self.low, np.inf)
+        return replace(self, low=-free, high=free)
+
+    def kept(self, z: Array) -> bool:
+        """Whether z keeps every limit, but for rounding."""
+        value = self.rows @ z
+        above = np.all(value >= self.low - LIMIT_SLACK)
+        return bool(above and np.all(value <= self.high + LIMIT_SLACK))
+
+    def touching(self, z: Array) -> tuple[str, ...]:
+        """Name the limits that z touches."""
+        value = self.rows @ z
+        near = (value - self.low <= TOUCHING) | (self.high - value <= TOUCHING)
+        return tuple(n for n, close in zip(self.names, near, strict=True) if close)
+
+
+def limits_of(robot: RobotDescription) -> Limits:
+    """Return the limits of a robot."""
+    actuators = robot.actuators
+    low = np.array([a.minimum for a in actuators])
+    scale = np.array([a.maximum - a.minimum for a in actuators])
+    rest = (np.array([a.rest for a in actuators]) - low) / scale
+    coupled = robot.coupled_limits
+    rows = [np.eye(len(low))] + [(c.coefficients * scale)[None] for c in coupled]
+    high = [c.maximum - float(c.coefficients @ low) for c in coupled]
+    names = tuple(a.name for a in actuators) + tuple(c.name for c in coupled)
+    # rows of coupled limits in units of their own size, so that TOUCHING means the same for all
+    sizes = [np.abs(c.coefficients * scale).max() for c in coupled]
+    rows[1:] = [r / s for r, s in zip(rows[1:], sizes, strict=True)]
+    return Limits(
+        low, scale, rest, np.ascontiguousarray(np.concatenate(rows)),
+        np.concatenate([np.zeros(len(low)), np.full(len(coupled), -np.inf)]),
+        np.concatenate([np.ones(len(low)), np.array(high) / np.array(sizes or [1.0])])
+        if coupled else np.ones(len(low)),
+        names,
+    )  # fmt: skip

@@ -1,0 +1,233 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How stiff a spring can be rendered, on paper: one direction, linear, sampled, delayed.
+
+Two devices. The one of the textbook has a motor that pushes the handle: a wall of stiffness k,
+read and written every T, is passive while ``b > k T / 2 + |B|`` (Colgate and Schenkel 1997), and
+with a further delay d, while ``b > k (T / 2 + d) + |B|``; b is the damping of the handle, B what
+is rendered. Ours pushes through a spring K, the legs: its motors move the far end of that spring
+by what the sensed force asks for, late by sample, wire, low-pass and motor. `admittance_limit` has
+its closed loop exactly: handle and motor in continuous time, the law in samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+import math
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+
+STIFFEST = 1e5  # N/m: beyond it nothing is called a spring
+RESOLUTION = 1.01  # of a limit
+WEAKEST, STRONGEST, STEP = 0.01, 1e3, 1.05  # N s/m of damping, and the resolution of its limits
+ONE = 1e-9  # rounding of the pole of a handle that may rest anywhere
+
+
+@dataclass(frozen=True)
+class OneDirection:
+    """A handle that moves in one direction, the hand's mass, damping and stiffness included.
+
+    Attributes
+    ----------
+    mass, damping : float [kg, N s/m]
+    natural, hand : float
+        Stiffness of the legs with the motors held, and of the hand [N/m].
+    motor, smoothing, speed_smoothing : float
+        Time constants of motor, low-pass and filter of the hand's velocity [s].
+    """
+
+    mass: float
+    damping: float
+    natural: float
+    hand: float
+    motor: float
+    smoothing: float
+    speed_smoothing: float = 10e-3
+
+
+def colgate_limit(
+    damping: float, period: float, delay: float = 0.0, rendered: float = 0.0
+) -> float:
+    """Return the stiffest passive wall of a handle that a motor pushes directly [N/m].
+
+    Parameters
+    ----------
+    damping : float
+        Of the handle, b [N s/m].
+    period, delay : float
+        Of the samples, and beyond them [s].
+    rendered : float
+        Damping of the wall, B [N s/m].
+    """
+    return max(0.0, damping - abs(rendered)) / (0.5 * period + delay)
+
+
+@lru_cache(maxsize=64)
+def _sampled(d: OneDirection, period: float) -> Array:
+    """Return the motion over a sample, shape (3, 4).
+
+    Of place and speed of the handle and of the far end of the legs, whose target (the last
+    column) is held.
+    """
+    flow = np.array([
+        [0.0, 1.0, 0.0, 0.0],
+        [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
+        [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
+        [0.0, 0.0, 0.0, 0.0],
+    ])  # fmt: skip
+    return _exponential(flow * period)[:3]
+
+
+def _exponential(matrix: Array) -> Array:
+    """Return the exponential of a small matrix (scaling and squaring).
+
+    Not SciPy's: its linear algebra takes longer to load than all that is computed here.
+    """
+    halvings = max(0, math.frexp(float(np.abs(matrix).sum(axis=0).max()))[1]) + 4
+    part = matrix / 2.0**halvings
+    result = term = np.eye(len(matrix))
+    for k in range(1, 10):  # of a norm below 1/16: to the last digit
+        term = term @ part / k
+        result = result + term
+    for _ in range(halvings):
+        result = result @ result
+    return np.asarray(result)
+
+
+def spectral_radius(
+    device: OneDirection, stiffness: float, period: float, delay: int, damping: float = 0.0
+) -> float:
+    """Return the largest modulus of the closed loop's poles: below one is stable.
+
+    Parameters
+    ----------
+    device : OneDirection
+    stiffness : float
+        Rendered [N/m].
+    period : float
+        Of the law [s].
+    delay : int
+        Samples from a measurement to the motors' answer to it; 0: at once.
+    damping : float
+        Rendered [N s/m].
+    """
+    force = device.natural * np.array([1.0, 0.0, -1.0])  # as sensed, of x and the far end
+    # The goal less what the legs bend by under the force there.
+    goal = (1.0 / stiffness - 1.0 / device.natural) * force
+    return _damped_radius(device, goal, damping / stiffness, period, delay)
+
+
+def resisting_radius(device: OneDirection, damping: float, period: float, delay: int) -> float:
+    """Return the largest modulus of the poles where the hand moves freely against damping.
+
+    One pole is 1 where no hand pulls the handle back: it may rest anywhere.
+    """
+    goal = np.array([1.0, 0.0, 0.0])
+    return _damped_radius(device, goal, damping / device.natural, period, delay)
+
+
+def _damped_radius(
+    device: OneDirection, goal: Array, drag: float, period: float, delay: int
+) -> float:
+    """Return the largest pole of a law that sends the far end to `goal @ (x, v, far end)`.
+
+    `drag` [s] times the filtered speed of the hand is subtracted.
+    """
+    sampled = _sampled(device, period)
+    share, speed_share = (
+        period / (period + t) for t in (device.smoothing, device.speed_smoothing)
+    )
+    size = 5 + delay  # x, v, far end, filtered speed, low-pass, commands on their way
+    loop = np.zeros((size, size))
+    loop[:3, :3] = sampled[:, :3]
+    loop[:3, size - 1] = sampled[:, 3]
+    # The law sees the state after this sample.
+    loop[3] = speed_share / period * loop[0]
+    loop[3, 0] -= speed_share / period
+    loop[3, 3] += 1.0 - speed_share
+    loop[4] = share * (goal @ loop[:3] - drag * loop[3])
+    loop[4, 4] += 1.0 - share
+    for k in range(5, size):
+        loop[k, k - 1] = 1.0
+    return float(np.abs(np.linalg.eigvals(loop)).max())
+
+
+def sliding_radius(
+    device: OneDirection, damping: float, coupling: float, period: float, delay: int
+) -> float:
+    """Return the largest modulus of the poles where the hand slides by an admittance.
+
+    A proxy moves by force over `damping` [N s/m]; the hand hangs on it by `coupling` [N/m]. One
+    pole is 1 where no hand pulls the handle back: it may rest anywhere.
+    """
+    d = device
+    sampled = _sampled(d, period)
+    share = period / (period + d.smoothing)
+    size = 5 + delay  # x, v, far end, proxy, low-pass, commands on their way (newest first)
+    loop = np.zeros((size, size))
+    loop[:3, :3] = sampled[:, :3]
+    loop[:3, size - 1] = sampled[:, 3]
+    force = d.natural * (loop[0] - loop[2])  # of the hand, as sensed after this sample
+    loop[3] = force * period / damping
+    loop[3, 3] += 1.0
+    loop[4] = share * (loop[3] + force / coupling - force / d.natural)
+    loop[4, 4] += 1.0 - share
+    for k in range(5, size):
+        loop[k, k - 1] = 1.0
+    return float(np.abs(np.linalg.eigvals(loop)).max())
+
+
+def admittance_limit(
+    device: OneDirection, period: float, delay: int, highest: float = STIFFEST
+) -> float:
+    """Return the stiffest spring that is stable, and every one from the natural stiffness to it.
+
+    Returns
+    -------
+    float
+        [N/m]; infinite above `highest`.
+    """
+    stiffness = device.natural
+    while spectral_radius(device, stiffness, period, delay) < 1.0:
+        stiffness *= RESOLUTION
+        if stiffness > highest:
+            return math.inf
+    return stiffness / RESOLUTION
+
+
+def damping_limit(radius: Callable[[float], float]) -> float:
+    """Return the strongest damping that is stable, and every weaker one [N s/m].
+
+    Parameters
+    ----------
+    radius : callable
+        Returns the largest modulus of the poles with some damping.
+
+    Returns
+    -------
+    float
+        Zero where the weakest is not stable; infinite above `STRONGEST`.
+    """
+    damping = WEAKEST
+    while radius(damping) < 1.0 + ONE:
+        damping *= STEP
+        if damping > STRONGEST:
+            return math.inf
+    return damping / STEP if damping > WEAKEST else 0.0
+
+
+def sliding_limit(device: OneDirection, coupling: float, period: float, delay: int) -> float:
+    """Return the weakest damping of an admittance that is stable, and every stronger one [N s/m].
+
+    Zero below `WEAKEST`.
+    """
+    damping = STRONGEST
+    while sliding_radius(device, damping, coupling, period, delay) < 1.0 + ONE:
+        damping /= STEP
+        if damping < WEAKEST:
+            return 0.0
+    return damping * STEP

@@ -1,0 +1,113 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The haptic law on the full nonlinear model: command first, then the model follows.
+
+A tick senses and renders on the linearisation at the last sample's estimate, so the command is out
+after some 20 us; `advance` then solves the nonlinear model at the new estimate for the next tick.
+Between two ticks the hand moves by a millimetre at most, and the linearisation is that good.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.rendering import HapticLaw, rendering_setup, RenderingSetup
+from soro_mechanics.haptics.sensing import Sensing, sensing_setup, SensingSetup
+from soro_mechanics.haptics.stable_limits import stable_limits
+from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
+from soro_mechanics.robot import Robot
+
+
+class HapticLoop:
+    """One device, its law, and the order of the two in a control loop.
+
+    Call `start` once with measured angles, then ``tick -> write the command -> advance``.
+
+    Parameters
+    ----------
+    device : HapticDevice
+    sensing, rendering : SensingSetup, RenderingSetup
+    environment : VirtualEnvironment, optional
+        Default free space.
+
+    Attributes
+    ----------
+    law : HapticLaw
+        With `sensing`, `environment`, `monitor` and `command`.
+    """
+
+    def __init__(
+        self,
+        device: HapticDevice,
+        sensing: SensingSetup,
+        rendering: RenderingSetup,
+        environment: VirtualEnvironment | None = None,
+    ) -> None:
+        self.device = device
+        environment = VirtualEnvironment() if environment is None else environment
+        self.law = HapticLaw(Sensing(device.ports, sensing), rendering, environment)
+
+    def start(self, encoder: Array) -> None:
+        """Solve the model at measured motor angles and forget everything else.
+
+        Raises
+        ------
+        InvalidInput
+            No equilibrium was found there.
+        """
+        self.device.restart(np.asarray(encoder, float))
+        self.law.restart()
+        self.law.linearise(self.device.ports)
+
+    def tick(self, encoder: Array, sensor: Array, periods: int = 1) -> Code:
+        """Sense and render; the command is in `law.command`. See `HapticLaw.tick`."""
+        return self.law.tick(encoder, sensor, periods)
+
+    def advance(self) -> Code:
+        """Let the model follow the last estimate; without one it stays where it is.
+
+        Returns
+        -------
+        Code
+            NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: stop, the
+            model has no stable equilibrium here; that of `sensing`, where it gave no estimate.
+        """
+        sensing = self.law.sensing
+        if sensing.code is not Code.NONE:
+            return sensing.code
+        code = self.device.update(sensing.angle(), sensing.force())
+        self.law.linearise(self.device.ports)
+        return code
+
+    def run_once(self) -> None:
+        """Run everything that a tick may run, at rest, so that nothing is compiled later."""
+        environment = self.law.environment
+        angle = np.zeros(self.device.sizes[0])
+        self.start(angle)
+        for name in ('hold', 'wall'):
+            self.law.environment = VirtualEnvironment(published_environment(name, np.eye(4)))
+            for _ in range(2):
+                self.tick(angle, self.device.ports.sensor.copy())
+                self.advance()
+            self.law.restart()
+        self.law.environment = environment
+        self.start(angle)
+
+
+def compile_haptics(robot: Robot) -> None:
+    """Compile, or load, every kernel of sensing, rendering and model of a haptic device.
+
+    Raises
+    ------
+    RobotFileError
+        The robot is no haptic device.
+    """
+    device = HapticDevice(robot)
+    forces = np.array([10.0, 10.0, 10.0, 0.5, 0.5])
+    sensing = sensing_setup(device.ports, 1e-4, 1e-4, forces)
+    rendering = rendering_setup(2e-3, device.motor_limits(), 1.0)
+    stable_limits(device, rendering, 'none')
+    HapticLoop(device, sensing, rendering).run_once()

@@ -1,0 +1,392 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Haptic rendering: motor angles that make the hand feel a virtual environment.
+
+Koehler 2023, section VIII: the environment gives a goal pose and the force that the hand shall
+have there (24)-(25); the rendering problem (26)-(28) finds motor torques that bring the device to
+the goal under this force, with least actuator energy in the redundant direction; (29) turns them
+into angles and (30) smooths them. Beyond the paper: limits of torque, angle and speed, and an
+energy monitor that shortens the motors' steps before they give the hand more energy than it gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.analysis.polytope import MotorLimits
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics import rendering_kernels as kernels
+from soro_mechanics.haptics.sensing import Sensing
+from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
+
+CODES = {
+    kernels.RENDERED: Code.NONE,
+    kernels.LIMITS_CONTRADICT: Code.AT_LIMIT,
+    kernels.NOT_SOLVED: Code.NOT_CONVERGED,
+}
+ARRIVED = 0.02  # rad, of every motor: the approach is over
+DOUBLED_WITHIN = 1.0  # s: a hand that keeps the motors from arriving gets their full speed too
+# m, rad: an object has the handle where it wants it, and nobody's hand may stay. Below the 1 mm
+# that a force of `rest_force` bends the legs by, above what encoders and solver leave. Assumed.
+AT_REST = 5e-4, 0.01
+LET_GO = 'a hand that lets go of the object, or a stop of the device before'
+
+
+@dataclass(frozen=True)
+class RenderingSetup:
+    """How to render.
+
+    Attributes
+    ----------
+    period : float
+        Of the loop [s].
+    limits : MotorLimits
+        Of torque and angle.
+    speed_limit : ndarray, shape (na,) [rad/s]
+    time_constant : float
+        Of the low-pass (30) [s]; the published 6 ms at 2 ms give its alpha = 0.25.
+    speed_time_constant : float
+        Of the filter on the hand's velocity, which damping uses [s].
+    length : float
+        Lever that makes rotation errors comparable with translations in (27) [m].
+    regularisation : float
+        Small alpha of alpha W_aa, relative to the traces of W_ea^T W_ea and W_aa. The error it
+        leaves in a well reachable direction is about this share of the distance.
+    energy : float
+        The motors may give the hand this much more than it gave, what the legs store against the
+        hand included [J]. A stiff wall pressed with f stores 1/2 f.C.f: 5 N at 300 N/m 42 mJ.
+    approach_speed : float
+        Of the motors [rad/s] after a start or another environment, until they have come to where
+        it wants them: an object may lie far from the hand. It doubles every second. Assumed.
+    """
+
+    period: float
+    limits: MotorLimits
+    speed_limit: Array
+    time_constant: float = 6e-3
+    speed_time_constant: float = 10e-3
+    length: float = 0.04
+    regularisation: float = 1e-6
+    energy: float = 0.1
+    approach_speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check numbers that divide or scale."""
+        for name in ('period', 'length', 'regularisation', 'energy', 'approach_speed'):
+            value = getattr(self, name)
+            if not (value > 0.0 and np.isfinite(value)):
+                raise InvalidInput(name, value, 'a finite number greater than zero')
+        for name in ('time_constant', 'speed_time_constant'):
+            value = getattr(self, name)
+            if not (value >= 0.0 and np.isfinite(value)):
+                raise InvalidInput(name, value, 'a finite number, zero or greater')
+        if not np.all(np.asarray(self.speed_limit) > 0.0):
+            raise InvalidInput('speed_limit', self.speed_limit, 'greater than zero')
+
+    def share(self, time_constant: float) -> float:
+        """Return the weight of a new sample in a first-order low-pass at this period."""
+        return self.period / (self.period + time_constant)
+
+
+class Rendering:
+    """The rendering problem on one linearisation; allocates nothing between `linearise` calls."""
+
+    def __init__(self, ports: CondensedPorts, setup: RenderingSetup) -> None:
+        na, ne, _ = self.sizes = ports.sizes
+        self.setup = setup
+        limits = setup.limits
+        self._limits = tuple(
+            np.array(np.broadcast_to(np.asarray(v, float), (na,)))
+            for v in (
+                limits.torque_minimum, limits.torque_maximum, limits.angle_minimum,
+                limits.angle_maximum,
+            )
+        )  # fmt: skip
+        self._torque_change, self.angle = np.zeros(na), ports.angle.copy()
+        self.multiplier = np.zeros(2 * na)
+        self._work = np.zeros(kernels.rendering_workspace(na, ne))
+        self._index = np.zeros(na, np.int64)
+        self.code = Code.NO_STATE
+        self._metric = np.array([1.0, 1.0, 1.0, *[setup.length**2] * 3])
+        self._squares, self.weight = np.zeros((6, ne)), np.zeros(ne)
+        self.linearise(ports)
+
+    def linearise(self, ports: CondensedPorts) -> None:
+        """Take a new linearisation; `ports` of the same sizes, kept as in `Sensing.linearise`."""
+        if ports.sizes != self.sizes:
+            raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
+        self.ports = ports
+        np.multiply(ports.axes, ports.axes, out=self._squares)
+        np.dot(self._metric, self._squares, out=self.weight)
+
+    def update(self, hand: Array, goal: Array, force: Array) -> Code:
+        """Solve for one sample; the loop's call, unchecked.
+
+        Parameters
+        ----------
+        hand : ndarray, shape (4, 4)
+            Sensed pose.
+        goal, force : ndarray, shape (6,)
+            Twist from it to the goal, and force of the hand assumed there.
+
+        Returns
+        -------
+        Code
+            NONE; AT_LIMIT when no motor torque keeps all limits; NOT_CONVERGED. The result, angle
+            theta_a of (29), is in `angle`, and unchanged unless NONE.
+        """
+        p = self.ports
+        status = kernels.render(
+            p.compliance, self.sizes, p.axes, p.angle, p.torque, p.force, p.pose, hand, goal,
+            force, self.weight, self.setup.regularisation, *self._limits, self._torque_change,
+            self.angle, self.multiplier, self._work, self._index,
+        )  # fmt: skip
+        self.code = CODES[status]
+        return self.code
+
+    @property
+    def torque(self) -> Array:
+        """Motor torques at the goal, shape (na,) [N m]."""
+        return self.ports.torque + self._torque_change
+
+
+class EnergyMonitor:
+    """Watches the energy at the hand; see `RenderingSetup.energy`.
+
+    Passive in the sense that matters to a hand: at any time it got at most the allowance more than
+    it gave. On a linear device that holds exactly, up to one tick.
+    """
+
+    def __init__(self, setup: RenderingSetup) -> None:
+        self.capacity = setup.energy
+        self.state = np.zeros(kernels.MONITOR)
+        self.last_pose, self.last_wrench = np.eye(4), np.zeros(6)
+        self._work = np.zeros(15)
+        self.reset()
+
+    def reset(self) -> None:
+        """Start anew, with the full allowance."""
+        self.state[:] = 0.0
+        self.state[kernels.TANK] = self.capacity
+        self.state[kernels.LEFT] = self.capacity
+
+    @property
+    def left(self) -> float:
+        """What the motors may still give, at the last tick [J]."""
+        return float(self.state[kernels.LEFT])
+
+    @property
+    def received(self) -> float:
+        """Energy that the hand gave since the start, negative: got [J]."""
+        return float(self.state[kernels.RECEIVED])
+
+    @property
+    def lowest(self) -> float:
+        """Least value of `received` so far [J]: passive while above minus the allowance."""
+        return float(self.state[kernels.LOWEST])
+
+    @property
+    def limited(self) -> int:
+        """Number of steps that were shortened."""
+        return int(self.state[kernels.LIMITED])
+
+    def update(self, pose: Array, wrench: Array) -> Array:
+        """Take one sample; returns the twist of the hand since the last one, shape (6,)."""
+        kernels.watch_energy(
+            self.state, self.last_pose, self.last_wrench, pose, wrench, self._work
+        )
+        return self._work[9:15]
+
+
+class HapticLaw:
+    """Sensing, environment, rendering, limits: from one measurement to one motor command.
+
+    Parameters
+    ----------
+    sensing : Sensing
+    setup : RenderingSetup
+    environment : VirtualEnvironment
+
+    Attributes
+    ----------
+    command : ndarray, shape (na,) [rad]
+        Overwritten by every `tick`; starts at the sensed angles.
+    approaching : bool
+        Whether the motors still go to where the environment first wants them, slowly.
+    """
+
+    def __init__(
+        self, sensing: Sensing, setup: RenderingSetup, environment: VirtualEnvironment
+    ) -> None:
+        na, ne, _ = sensing.sizes
+        self.sensing, self.setup, self.environment = sensing, setup, environment
+        self.rendering = Rendering(sensing.ports, setup)
+        self.monitor = EnergyMonitor(setup)
+        self.command, self._step, self.speed = np.zeros(na), np.zeros(na), np.zeros(6)
+        self._largest_step = np.broadcast_to(setup.speed_limit, (na,)) * setup.period
+        self._small_step = np.minimum(self._largest_step, setup.approach_speed * setup.period)
+        self._approach_step, self._gap = np.zeros(na), np.zeros(na)
+        self._growth = 2.0 ** (setup.period / DOUBLED_WITHIN)
+        self._smoothing = setup.share(setup.time_constant)
+        self._speed_smoothing = setup.share(setup.speed_time_constant)
+        self._work = np.zeros(kernels.limit_workspace(na, ne))
+        self._rest_work = np.zeros(78)
+        self._started = False
+        self._periods = 0  # since the last estimate of the hand
+        self.approach()
+
+    def restart(self) -> None:
+        """Forget contacts, energy and velocity, and start again from the sensed angles."""
+        self._started = False
+        self._periods = 0
+        self.approach()
+        self.environment.reset()
+        self.monitor.reset()
+        self.speed[:] = 0.0
+
+    def hand_rests(self, force: float) -> bool:
+        """Whether what is sensed may be nobody's hand.
+
+        Below a force [N] (moments count at `length`), and what the sensors may err by beyond it:
+        along a direction in which they see little, more counts as nobody. Never with force 0.
+        """
+        sensing = self.sensing
+        return bool(
+            kernels.hand_rests(
+                sensing.wrench,
+                sensing.wrench_covariance,
+                force,
+                self.setup.length,
+                self._rest_work,
+            )
+        )
+
+    def nothing_to_do(self, force: float) -> bool:
+        """Whether the motors may stay: nobody's hand (`hand_rests`), and the goal is reached.
+
+        Every direction that gives way follows what is sensed. The error of the sensors would move
+        a handle that nobody holds: in free space, along a line, round a circle.
+        """
+        linear, angular = self.environment.apart
+        return linear <= AT_REST[0] and angular <= AT_REST[1] and self.hand_rests(force)
+
+    def feels_object(self, rest_force: float = 0.0) -> bool:
+        """Whether the hand leans on an object, so that taking that away would jerk.
+
+        A hold, a line and a circle constrain the hand wherever it is, also when nobody is there:
+        what tells a hand is its force, which the error of the sensors may reach.
+
+        Parameters
+        ----------
+        rest_force : float
+            Sensed force below which nobody is there [N].
+        """
+        return self.environment.touched and not self.hand_rests(rest_force)
+
+    def replace_environment(
+        self, environment: VirtualEnvironment, rest_force: float = 0.0
+    ) -> None:
+        """Swap the environment between two ticks.
+
+        Raises
+        ------
+        InvalidInput
+            While the hand leans on the present one (`feels_object`): the goal would jump (code
+            BUSY).
+        """
+        if self.feels_object(rest_force):
+            names = [o.name for o in self.environment.objects]
+            raise InvalidInput('environment', names, LET_GO, Code.BUSY)
+        environment.reset()
+        self.environment = environment
+        self.approach()
+
+    def linearise(self, ports: CondensedPorts) -> None:
+        """Take a new linearisation of the device, as often as the model delivers one.
+
+        It is kept, not copied: see `Sensing.linearise`.
+        """
+        self.sensing.linearise(ports)
+        self.rendering.linearise(ports)
+
+    def tick(self, encoder: Array, sensor: Array, periods: int = 1) -> Code:
+        """Do one tick: measurements, shapes (na,) and (ns,), to `command`.
+
+        Parameters
+        ----------
+        encoder, sensor : ndarray, shapes (na,) and (ns,)
+            Motor angles and elongations of the sensors.
+        periods : int
+            Since the last tick; more than one where the loop missed slots.
+
+        Returns
+        -------
+        Code
+            NONE, or why the command was left as it is: NO_STATE, NOT_FINITE, UNREACHABLE from
+            sensing; AT_LIMIT, NOT_CONVERGED from rendering.
+        """
+        sensing, p = self.sensing, self.sensing.ports
+        self._periods += periods
+        code = sensing.update(encoder, sensor)
+        if code is not Code.NONE:
+            return code
+        if not self._started:
+            self.command[:] = sensing.angle()  # an encoder may be out of use
+            self._started = True
+        moved = self.monitor.update(sensing.pose, sensing.wrench)
+        interval = self._periods * self.setup.period
+        self._periods = 0
+        kernels.smooth_speed(moved, interval, self._speed_smoothing, self.speed)
+        environment = self.environment
+        environment.update(sensing.pose, sensing.wrench, self.speed, interval)
+        code = self.rendering.update(sensing.pose, environment.goal, environment.force)
+        if code is not Code.NONE:
+            return code
+        kernels.limit_command(
+            p.compliance, self.rendering.sizes, p.axes, p.angle, sensing.z, sensing.wrench,
+            self.rendering.angle, self._smoothing, self._allowed_step(), self.monitor.capacity,
+            self.monitor.state, self.command, self._step, self._work,
+        )  # fmt: skip
+        return Code.NONE
+
+    def approach(self) -> None:
+        """Begin slowly: where the environment wants the motors may be far from where they are."""
+        self.approaching = True
+        self._approach_step[:] = self._small_step
+
+    def _allowed_step(self) -> Array:
+        """Return the largest step of this tick; the approach ends on arrival, or by and by."""
+        if not self.environment.touched:
+            self.approaching = False  # where nothing holds the hand there is no way to go
+        if not self.approaching:
+            return self._largest_step
+        np.subtract(self.rendering.angle, self.command, out=self._gap)
+        np.abs(self._gap, out=self._gap)
+        self._approach_step *= self._growth
+        np.minimum(self._approach_step, self._largest_step, out=self._approach_step)
+        fast = bool((self._approach_step == self._largest_step).all())
+        self.approaching = bool(self._gap.max() > ARRIVED) and not fast
+        return self._approach_step
+
+
+def natural_stiffness(ports: CondensedPorts) -> Array:
+    """Return the stiffness that the hand feels with the motors held, shape (ne, ne).
+
+    The yardstick of rendering: the device can be rendered stiffer and softer than this.
+    """
+    held = ports.ee - ports.ea @ np.linalg.solve(ports.aa, ports.ae)
+    return np.asarray(np.linalg.inv(held), np.float64)
+
+
+def rendering_setup(period: float, limits: MotorLimits, speed_limit: ArrayLike,
+                    **options: float) -> RenderingSetup:  # fmt: skip
+    """Fill a setup; `speed_limit` a number or shape (na,) [rad/s], options as its attributes."""
+    size = np.shape(limits.angle_maximum)
+    speed = np.array(np.broadcast_to(np.asarray(speed_limit, float), size))
+    return RenderingSetup(period, limits, speed, **options)

@@ -1,0 +1,300 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of haptic rendering (Koehler 2023, eqs 23-30); words and checks in `rendering`."""
+
+import numba
+import numpy as np
+
+from soro_mechanics.haptics.virtual_environment_kernels import twist_between
+from soro_mechanics.numerics.lie_kernels import so3_exp
+from soro_mechanics.numerics.qp_kernels import (
+    cholesky,
+    OPTIMAL,
+    solve_lower,
+    solve_qp,
+    solve_upper,
+    workspace_size,
+)
+
+kernel = numba.njit(cache=True, nogil=True)
+
+RENDERED = 0
+LIMITS_CONTRADICT = 1
+NOT_SOLVED = 2
+
+# Entries of the energy monitor's state.
+TANK, LEFT, RECEIVED, LOWEST, LIMITED, STARTED = 0, 1, 2, 3, 4, 5
+MONITOR = 6
+# Of the sensed wrench: what the sensors drift since their calibration is more than their noise
+# then. Assumed; with `rest_force` it holds four minutes of the emulated sensors' drift.
+DEVIATIONS = 6.0
+
+
+@kernel
+def rendering_workspace(na, ne):
+    """Return the length of the float workspace of `render`."""
+    return 3 * na * na + 9 * na + 2 * ne + 46 + workspace_size(na, 2 * na)
+
+
+@kernel
+def _goal_offset(axes, ne, pose0, hand, goal, scratch, offset):
+    """Write delta_e^0 of (26) without the force term: linearisation minus goal, along the axes."""
+    target = scratch[:16].reshape((4, 4))
+    turn = scratch[16:25].reshape((3, 3))
+    twist = scratch[25:31]
+    so3_exp(goal[3:], turn)
+    for i in range(3):
+        target[i, 3] = hand[i, 3] + goal[i]
+        for j in range(3):
+            s = 0.0
+            for k in range(3):
+                s += turn[i, k] * hand[k, j]
+            target[i, j] = s
+    twist_between(pose0, target, turn, twist)
+    for e in range(ne):
+        s = 0.0
+        for k in range(6):
+            s += axes[k, e] * twist[k]
+        offset[e] = -s
+
+
+@kernel
+def render(w, sizes, axes, angle0, torque0, force0, pose0, hand, goal, goal_force, weight,
+           regularisation, low_torque, high_torque, low_angle, high_angle, torque_change, angle,
+           multiplier, work, index):  # fmt: skip
+    """Find motor angles that bring the hand to the goal while it keeps the goal force.
+
+    Parameters
+    ----------
+    w, sizes, axes, angle0, torque0, force0, pose0
+        The linearisation, see `condensed_ports`.
+    hand : (4, 4); goal, goal_force : (6,)
+        Sensed pose, twist from it to the goal, force of the hand assumed at the goal.
+    weight : (ne,)
+        Of the squared errors along the effector directions.
+    regularisation : float
+        alpha of the term alpha/2 lambda_a.W_aa.lambda_a, relative to the traces of the two terms.
+    low_torque, ... : (na,)
+        Limits of total torque and of angle; may be infinite.
+    torque_change, angle : (na,)
+        Results: d_lambda_a of (28) and theta_a of (29).
+    multiplier : (2 na,)
+        Result: of the torque limits, then of the angle limits.
+
+    Returns
+    -------
+    status
+    """
+    na, ne, _ = sizes
+    h, work = work[: na * na].reshape((na, na)), work[na * na :]
+    rows, work = work[: 2 * na * na].reshape((2 * na, na)), work[2 * na * na :]
+    g, work = work[:na], work[na:]
+    low, work = work[: 2 * na], work[2 * na :]
+    high, work = work[: 2 * na], work[2 * na :]
+    pushed, work = work[:na], work[na:]
+    offset, work = work[:ne], work[ne:]
+    force, work = work[:ne], work[ne:]
+    _goal_offset(axes, ne, pose0, hand, goal, work, offset)
+    for e in range(ne):
+        s = 0.0
+        for k in range(6):
+            s += axes[k, e] * goal_force[k]
+        force[e] = s - force0[e]
+    for e in range(ne):
+        for f in range(ne):
+            offset[e] += w[na + e, na + f] * force[f]
+    motion, work_aa = 0.0, 0.0
+    for i in range(na):
+        for e in range(ne):
+            motion += weight[e] * w[na + e, i] * w[na + e, i]
+        work_aa += w[i, i]
+    alpha = regularisation * motion / work_aa
+    for i in range(na):
+        g[i] = 0.0
+        for e in range(ne):
+            g[i] += weight[e] * w[na + e, i] * offset[e]
+        pushed[i] = angle0[i]
+        for e in range(ne):
+            pushed[i] += w[i, na + e] * force[e]
+        for j in range(na):
+            s = alpha * w[i, j]
+            # Energy of the total torque, not of its change: else the redundant direction drifts.
+            g[i] += s * torque0[j]
+            for e in range(ne):
+                s += weight[e] * w[na + e, i] * w[na + e, j]
+            h[i, j] = s
+            rows[i, j] = 1.0 if i == j else 0.0
+            rows[na + i, j] = w[i, j]
+        low[i], high[i] = low_torque[i] - torque0[i], high_torque[i] - torque0[i]
+        low[na + i], high[na + i] = low_angle[i] - pushed[i], high_angle[i] - pushed[i]
+    status, _ = solve_qp(h, g, rows, low, high, torque_change, multiplier, work, index)
+    if status != OPTIMAL:
+        return LIMITS_CONTRADICT if status == 1 else NOT_SOLVED
+    for i in range(na):
+        s = pushed[i]
+        for j in range(na):
+            s += w[i, j] * torque_change[j]
+        angle[i] = s
+    return RENDERED
+
+
+@kernel
+def limit_workspace(na, ne):
+    """Return the length of the float workspace of `limit_command`."""
+    return na * na + ne * na + 2 * ne * ne + na + 3 * ne
+
+
+@kernel
+def stored_energy(w, sizes, axes, angle0, z, wrench, command, step, work):
+    """Energy the hand gets if it relaxes once the motors are where they were told to go.
+
+    With J = W_ea W_aa^-1 (8) and C = W_ee - J W_ae the compliance of the hand with the motors
+    held, the motors' lag changes the hand's force to f - C^-1 J (command - angle), and that stores
+    1/2 f.C.f. A further step s adds -f.J s + 1/2 (J s).C^-1 J s to it.
+
+    Returns
+    -------
+    stored, linear and quadratic coefficient of what a share of the step adds; NaN where W is not
+    positive definite
+    """
+    na, ne, _ = sizes
+    chol, work = work[: na * na].reshape((na, na)), work[na * na :]
+    jacobian, work = work[: ne * na].reshape((ne, na)), work[ne * na :]
+    held, work = work[: ne * ne].reshape((ne, ne)), work[ne * ne :]
+    factor, work = work[: ne * ne].reshape((ne, ne)), work[ne * ne :]
+    lag, work = work[:na], work[na:]
+    force, lagging, moved = work[:ne], work[ne : 2 * ne], work[2 * ne : 3 * ne]
+    if not cholesky(w[:na, :na], chol):
+        return np.nan, np.nan, np.nan
+    for i in range(na):
+        lag[i] = command[i] - angle0[i]
+        for k in range(na + ne):
+            lag[i] -= w[i, k] * z[k]
+    for e in range(ne):
+        row = jacobian[e]
+        for i in range(na):
+            row[i] = w[na + e, i]
+        solve_lower(chol, row)
+        solve_upper(chol, row)
+        force[e], lagging[e], moved[e] = 0.0, 0.0, 0.0
+        for k in range(6):
+            force[e] += axes[k, e] * wrench[k]
+        for i in range(na):
+            lagging[e] += row[i] * lag[i]
+            moved[e] += row[i] * step[i]
+        for f in range(ne):
+            held[e, f] = w[na + e, na + f]
+            for i in range(na):
+                held[e, f] -= row[i] * w[i, na + f]
+    if not cholesky(held, factor):
+        return np.nan, np.nan, np.nan
+    solve_lower(factor, lagging)
+    solve_upper(factor, lagging)
+    stored, linear, quadratic = 0.0, 0.0, 0.0
+    for e in range(ne):
+        force[e] -= lagging[e]
+        linear -= force[e] * moved[e]
+    for e in range(ne):
+        for f in range(ne):
+            stored += 0.5 * force[e] * held[e, f] * force[f]
+    solve_lower(factor, moved)
+    for e in range(ne):
+        quadratic += 0.5 * moved[e] * moved[e]
+    return stored, linear, quadratic
+
+
+@kernel
+def watch_energy(monitor, last_pose, last_wrench, pose, wrench, work):
+    """Add the energy that the hand gave since the last sample to the tank.
+
+    Trapezoidal rule on force and sensed motion, in which independent noise of successive samples
+    has zero mean. ``work`` is (15,). Writes the twist since the last sample to ``work[9:15]``.
+    """
+    rotation, twist = work[:9].reshape((3, 3)), work[9:15]
+    if monitor[STARTED] == 0.0:
+        monitor[STARTED] = 1.0
+        twist[:] = 0.0
+    else:
+        twist_between(last_pose, pose, rotation, twist)
+        given = 0.0
+        for k in range(6):
+            given += 0.5 * (wrench[k] + last_wrench[k]) * twist[k]
+        monitor[RECEIVED] += given
+        monitor[LOWEST] = min(monitor[LOWEST], monitor[RECEIVED])
+        monitor[TANK] += given
+    for i in range(4):
+        for j in range(4):
+            last_pose[i, j] = pose[i, j]
+    last_wrench[:] = wrench
+
+
+@kernel
+def limit_command(w, sizes, axes, angle0, z, wrench, target, smoothing, largest_step, capacity,
+                  monitor, command, step, work):  # fmt: skip
+    """Move the command towards the target: low-pass (30), rate limit, energy limit.
+
+    What the motors may still give is the tank less what the legs store against the hand, which
+    comes back whatever the motors do. A step that would store more than is left is shortened; with
+    nothing left the motors only yield, and the device is a passive spring.
+    """
+    na = sizes[0]
+    share = 1.0
+    for i in range(na):
+        step[i] = smoothing * (target[i] - command[i])
+        if abs(step[i]) > largest_step[i]:
+            share = min(share, largest_step[i] / abs(step[i]))
+    for i in range(na):
+        step[i] *= share
+    stored, linear, quadratic = stored_energy(
+        w, sizes, axes, angle0, z, wrench, command, step, work
+    )
+    # A surplus from long ago is not kept: it could be spent at once.
+    monitor[TANK] = min(monitor[TANK], capacity + stored)
+    monitor[LEFT] = monitor[TANK] - stored
+    left = max(monitor[LEFT], 0.0)
+    share = 1.0
+    if not linear + quadratic <= left:
+        # The larger root of quadratic x^2 + linear x = left, written without cancellation.
+        root = np.sqrt(linear * linear + 4.0 * quadratic * left)
+        if linear > 0.0:
+            share = 2.0 * left / (linear + root)
+        elif quadratic > 0.0:
+            share = (root - linear) / (2.0 * quadratic)
+        else:
+            share = 0.0  # not a number: W is not that of a stable device
+        monitor[LIMITED] += 1.0
+    for i in range(na):
+        command[i] += share * step[i]
+
+
+@kernel
+def hand_rests(wrench, covariance, force, length, work):
+    """Whether a sensed wrench (6,) may be that of nobody; ``work`` is (78,).
+
+    Nobody: within an ellipsoid, the sum of a force [N] (and that force times a length [m] as a
+    moment) and of `DEVIATIONS` of the covariance (6, 6).
+    """
+    band, factor = work[:36].reshape((6, 6)), work[36:72].reshape((6, 6))
+    z = work[72:78]
+    if not force > 0.0:
+        return False
+    for i in range(6):
+        z[i] = wrench[i]
+        for j in range(6):
+            band[i, j] = DEVIATIONS * DEVIATIONS * covariance[i, j]
+        size = force if i < 3 else force * length
+        band[i, i] += size * size
+    if not cholesky(band, factor):
+        return False
+    solve_lower(factor, z)
+    total = 0.0
+    for i in range(6):
+        total += z[i] * z[i]
+    return total < 1.0
+
+
+@kernel
+def smooth_speed(twist, dt, smoothing, speed):
+    """Update the filtered velocity of the hand, shape (6,)."""
+    for k in range(6):
+        speed[k] += smoothing * (twist[k] / dt - speed[k])

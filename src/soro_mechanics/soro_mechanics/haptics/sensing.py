@@ -1,0 +1,354 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the hand is and how hard it pushes, from motor encoders and flex sensors.
+
+Koehler 2023, section VII: the changes of motor torque and hand force that explain the measurements
+best (19), (20), then force (21) and position (22). Beyond the paper, measurements are weighed by
+their standard deviations, knowledge about the hand force may be given as a prior (so that a lost
+sensor widens the estimate instead of breaking it), torques have bounds, and every estimate carries
+its covariance.
+
+Two ways to use it:
+
+- as published: a slow thread solves the nonlinear model, `Sensing.linearise` takes its result at
+  about 20 Hz, `Sensing.update` runs on that linearisation at 500 Hz;
+- full model: `sense_with_model` solves the nonlinear model at every sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from soro_mechanics.analysis.condensed_ports import CondensedPorts, DeviceModel
+from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics import sensing_kernels as kernels
+
+CODES = {
+    kernels.SENSED: Code.NONE,
+    kernels.UNOBSERVABLE: Code.NO_STATE,
+    kernels.BOUNDS_CONTRADICT: Code.UNREACHABLE,
+    kernels.NOT_FINITE: Code.NOT_FINITE,
+}
+
+
+@dataclass(frozen=True)
+class SensingSetup:
+    """What is known about the measurements and the forces.
+
+    Attributes
+    ----------
+    encoder_deviation : ndarray, shape (na,) [rad]
+        Standard deviation of each motor angle, at the output of the gear.
+    sensor_deviation : ndarray, shape (ns,)
+        Of each sensor, in its unit: noise and misfit of the calibration together.
+    force_deviation : ndarray, shape (ne,) [N, N m]
+        Of the hand force before measuring, around zero; infinite: nothing known (as published).
+    torque_deviation : ndarray, shape (na,) [N m]
+        Of the motor torque before measuring, around zero; infinite: nothing known (as published).
+    torque_limit : ndarray, shape (na,) [N m]
+        The motors cannot give more; infinite: no bound.
+    force_limit : ndarray, shape (ne,) [N, N m]
+        No hand gives more; infinite: no bound.
+    """
+
+    encoder_deviation: Array
+    sensor_deviation: Array
+    force_deviation: Array
+    torque_deviation: Array
+    torque_limit: Array
+    force_limit: Array
+
+
+@dataclass(frozen=True)
+class TipEstimate:
+    """Pose and wrench of the hand at the tip, axes of base_link, with covariances.
+
+    Attributes
+    ----------
+    pose : ndarray, shape (4, 4)
+    pose_covariance : ndarray, shape (6, 6) [m^2, m rad, rad^2]
+        Of the twist from the estimate to the truth, linear first.
+    wrench : ndarray, shape (6,) [N, N m]
+        Of the hand on the device.
+    wrench_covariance : ndarray, shape (6, 6)
+    angle : ndarray, shape (na,) [rad]
+        Motor angles that fit the measurements.
+    torque : ndarray, shape (na,) [N m]
+        Motor torques on the structure.
+    bounded : bool
+        A bound holds part of the solution; the covariances do not know of it.
+    code : Code
+        NONE, NO_STATE (the measurements do not fix the state), UNREACHABLE (contradicting bounds),
+        NOT_FINITE, NOT_CONVERGED (full model only). Fields are the last good ones unless NONE.
+    """
+
+    pose: Array
+    pose_covariance: Array
+    wrench: Array
+    wrench_covariance: Array
+    angle: Array
+    torque: Array
+    bounded: bool
+    code: Code
+
+
+def sensing_setup(
+    ports: CondensedPorts,
+    encoder_deviation: float,
+    sensor_deviation: ArrayLike,
+    force_deviation: ArrayLike = np.inf,
+    torque_deviation: float = np.inf,
+    torque_limit: float = np.inf,
+    force_limit: ArrayLike = np.inf,
+) -> SensingSetup:
+    """Fill a setup: a number stands for all ports of its kind; see `SensingSetup`.
+
+    Raises
+    ------
+    InvalidInput
+        A value that is not greater than zero, or of a wrong size.
+    """
+    na, ne, ns = ports.sizes
+
+    def spread(name: str, value: ArrayLike, size: int) -> Array:
+        array = np.array(value, dtype=float)
+        if array.shape not in ((), (size,)):
+            raise InvalidInput(name, value, f'a number or shape ({size},)', Code.INVALID_SIZE)
+        if not np.all(array > 0.0):
+            raise InvalidInput(name, value, 'greater than zero')
+        return np.array(np.broadcast_to(array, (size,)))
+
+    return SensingSetup(
+        spread('encoder_deviation', encoder_deviation, na),
+        spread('sensor_deviation', sensor_deviation, ns),
+        spread('force_deviation', force_deviation, ne),
+        spread('torque_deviation', torque_deviation, na),
+        spread('torque_limit', torque_limit, na),
+        spread('force_limit', force_limit, ne),
+    )
+
+
+class Sensing:
+    """Sensing on one linearisation; nothing is allocated between calls of `linearise`.
+
+    The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
+    copies them. One thread at a time.
+    """
+
+    def __init__(self, ports: CondensedPorts, setup: SensingSetup) -> None:
+        na, ne, ns = self.sizes = ports.sizes
+        nz = na + ne
+        self.setup = setup
+        self._weight = np.zeros(na + ns)
+        self._prior = 1.0 / np.concatenate([setup.torque_deviation, setup.force_deviation])
+        self._bound = np.concatenate([setup.torque_limit, setup.force_limit])
+        self._low, self._high, self._offset = np.zeros(nz), np.zeros(nz), np.zeros(na + ns)
+        self._state = np.zeros(nz)
+        self.z, self.covariance = np.zeros(nz), np.zeros((nz, nz))
+        self.pose, self.wrench = ports.pose.copy(), np.zeros(6)
+        self.pose_covariance, self.wrench_covariance = np.zeros((6, 6)), np.zeros((6, 6))
+        self._scratch = np.zeros((6, max(nz, 6)))
+        self._work = np.zeros(kernels.sensing_workspace(na, ne, ns))
+        self._index = np.zeros(nz, np.int64)
+        self.code, self.bounded = Code.NO_STATE, False
+        self.use(np.ones(na, bool), np.ones(ns, bool))
+        self.linearise(ports)
+
+    def linearise(self, ports: CondensedPorts) -> None:
+        """Take a new linearisation; `ports` of the same sizes. `z` counts from it: zero.
+
+        `ports` is kept, not copied. Where the model goes on solving before the next call, as in
+        a thread of its own, give a copy (`HapticDevice.snapshot`): its own are overwritten.
+        """
+        if ports.sizes != self.sizes:
+            raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
+        self.ports = ports
+        self.z[:] = 0.0
+        self._state[: self.sizes[0]] = ports.torque
+        self._state[self.sizes[0] :] = ports.force
+        np.add(self._bound, self._state, out=self._low)
+        np.negative(self._low, out=self._low)
+        np.subtract(self._bound, self._state, out=self._high)
+
+    def use(self, encoders: NDArray[np.bool_], sensors: NDArray[np.bool_]) -> None:
+        """Choose the measurements that count, shapes (na,) and (ns,); the rest may be NaN."""
+        na, _, ns = self.sizes
+        if np.shape(encoders) != (na,) or np.shape(sensors) != (ns,):
+            expected = f'shapes ({na},) and ({ns},)'
+            raise InvalidInput('use', (encoders, sensors), expected, Code.INVALID_SIZE)
+        self._weight[:na] = encoders / self.setup.encoder_deviation
+        self._weight[na:] = sensors / self.setup.sensor_deviation
+
+    def update(self, encoder: Array, sensor: Array) -> Code:
+        """Estimate from one sample, shapes (na,) [rad] and (ns,); the loop's call, unchecked."""
+        p = self.ports
+        status, self.bounded = kernels.sense_effector(
+            p.compliance, self.sizes, p.axes, p.angle, p.sensor, self._state, p.pose, p.force,
+            encoder, sensor, self._weight, self._prior, self._low, self._high, self._offset,
+            self.z, self.covariance, self.pose, self.wrench, self.pose_covariance,
+            self.wrench_covariance, self._scratch, self._work, self._index,
+        )  # fmt: skip
+        self.code = CODES[status]
+        return self.code
+
+    def estimate(self, encoder: ArrayLike, sensor: ArrayLike) -> TipEstimate:
+        """Estimate from one sample, checked, as a result that keeps.
+
+        Raises
+        ------
+        InvalidInput
+            A wrong size. Numbers that are not finite are an outcome, not an error.
+        """
+        na, _, ns = self.sizes
+        samples = []
+        for name, value, size in (('encoder', encoder, na), ('sensor', sensor, ns)):
+            array = np.array(value, dtype=float)
+            if array.shape != (size,):
+                raise InvalidInput(name, value, f'shape ({size},)', Code.INVALID_SIZE)
+            samples.append(array)
+        self.update(*samples)
+        return TipEstimate(
+            self.pose.copy(), self.pose_covariance.copy(), self.wrench.copy(),
+            self.wrench_covariance.copy(), self.angle(), self.ports.torque + self.z[:na],
+            self.bounded, self.code,
+        )  # fmt: skip
+
+    def angle(self) -> Array:
+        """Return the motor angles that fit the last sample, shape (na,) [rad]."""
+        na, ne, _ = self.sizes
+        return self.ports.angle + self.ports.compliance[:na, : na + ne] @ self.z
+
+    def force(self) -> Array:
+        """Return the hand force along the effector directions, shape (ne,), eq (21)."""
+        na, ne, _ = self.sizes
+        return self.ports.force + self.z[na : na + ne]
+
+    def expected_sensor(self) -> Array:
+        """Return the sensor values that the last estimate implies, shape (ns,)."""
+        na, ne, _ = self.sizes
+        return self.ports.sensor + self.ports.compliance[na + ne :, : na + ne] @ self.z
+
+    def mean_square_residual(self, encoder: Array, sensor: Array) -> float:
+        """Return the weighted squared residual of the last update per degree of freedom.
+
+        Near one where deviations are right and nothing is broken; NaN without redundancy.
+        """
+        used = self._weight > 0.0
+        free = int(used.sum() + np.sum(self._prior > 0.0)) - self.z.size
+        if free <= 0:
+            return float('nan')
+        gap = np.concatenate([self.angle() - encoder, self.expected_sensor() - sensor])
+        total = self._state + self.z
+        rest = np.concatenate([self._weight[used] * gap[used], self._prior * total])
+        return float(rest @ rest) / free
+
+
+def sense_with_model(
+    model: DeviceModel,
+    sensing: Sensing,
+    encoder: ArrayLike,
+    sensor: ArrayLike,
+    iterations: int = 5,
+    tolerance: float = 1e-2,
+) -> TipEstimate:
+    """Estimate on the nonlinear model: solve, linearise at the solution, repeat.
+
+    Gauss-Newton on (19); the last linearisation stays in `sensing`, so the next sample starts
+    from it and one iteration suffices at loop rate.
+
+    Parameters
+    ----------
+    tolerance : float
+        Converged when the last change of every torque and force is below this share of its
+        standard deviation: iterating further is below the noise.
+    """
+    estimate = sensing.estimate(encoder, sensor)
+    for _ in range(iterations):
+        if estimate.code is not Code.NONE:
+            return estimate
+        deviation = np.sqrt(np.diag(sensing.covariance))
+        if np.all(np.abs(sensing.z) <= tolerance * deviation):
+            return estimate
+        ports = model.held(estimate.angle, sensing.force(), sensing.ports)
+        if ports is None:
+            return replace(estimate, code=Code.NOT_CONVERGED)
+        sensing.linearise(ports)
+        estimate = sensing.estimate(encoder, sensor)
+    return replace(estimate, code=Code.NOT_CONVERGED) if iterations > 1 else estimate
+
+
+@dataclass(frozen=True)
+class Observability:
+    """What the measurements can tell about the hand.
+
+    Attributes
+    ----------
+    rank : int
+        Number of independent effector directions whose force the measurements know better than
+        the given deviation.
+    gain : ndarray, shape (ne,)
+        How much better, as deviation before over deviation after, descending; 1: not at all.
+    directions : ndarray, shape (6, ne)
+        The matching wrench directions as columns, each of the size of its prior deviation.
+    """
+
+    rank: int
+    gain: Array
+    directions: Array
+
+    @property
+    def unseen(self) -> Array:
+        """Wrench directions that the measurements cannot see, shape (6, ne - rank)."""
+        return self.directions[:, self.rank :]
+
+
+def observability(
+    ports: CondensedPorts,
+    setup: SensingSetup,
+    force_deviation: ArrayLike,
+    encoders: ArrayLike | None = None,
+    sensors: ArrayLike | None = None,
+) -> Observability:
+    """Find the hand forces that the measurements can and cannot see, motor torques unknown.
+
+    Parameters
+    ----------
+    ports, setup
+        The device and the quality of its measurements.
+    force_deviation : array_like, shape (ne,) or number [N, N m]
+        Forces worth seeing: what a hand typically gives.
+    encoders, sensors : array_like of bool, shapes (na,), (ns,), optional
+        Measurements that work; default all.
+
+    Notes
+    -----
+    The rank counts the eigenvalues above one of the information about the force, the motor
+    torques projected out, relative to the given deviations. A motion of the hand with the motors
+    where they are is W_ee^* times a force, so unseen forces are unseen motions too.
+    """
+    na, ne, ns = ports.sizes
+    deviation = np.broadcast_to(np.asarray(force_deviation, float), (ne,))
+    if not np.all(deviation > 0.0) or not np.all(np.isfinite(deviation)):
+        raise InvalidInput('force_deviation', force_deviation, 'finite, greater than zero')
+    use_a = np.ones(na, bool) if encoders is None else np.asarray(encoders, bool)
+    use_s = np.ones(ns, bool) if sensors is None else np.asarray(sensors, bool)
+    weight = np.concatenate([use_a / setup.encoder_deviation, use_s / setup.sensor_deviation])
+    rows = weight[:, None] * np.block([[ports.aa, ports.ae], [ports.sa, ports.se]])
+    rows = finite_array('ports', rows, (na + ns, na + ne))
+    torque, force = rows[:, :na], rows[:, na:] * deviation
+    # Project the unknown torques out; their span to the precision of the factorisation.
+    u, s, _ = np.linalg.svd(torque, full_matrices=False)
+    span = u[:, s > kernels.RANK * s[0]] if s.size else u
+    rest = force - span @ (span.T @ force)
+    _, information, directions = np.linalg.svd(rest)
+    values = np.zeros(ne)
+    values[: information.size] = information[:ne]
+    gain = np.sqrt(1.0 + values**2)
+    wrenches = ports.axes @ (deviation[:, None] * directions.T)
+    return Observability(int(np.sum(values > 1.0)), gain, wrenches)

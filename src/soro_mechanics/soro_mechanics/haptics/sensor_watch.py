@@ -1,0 +1,122 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which flex sensors can be believed: flagged, stuck, or at odds with everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.haptics.sensing import Sensing
+
+
+@dataclass(frozen=True)
+class WatchLimits:
+    """When a sensor is given up.
+
+    Attributes
+    ----------
+    stuck_samples : int
+        Equal readings in a row ...
+    stuck_motion : float
+        ... while the model says that the sensor moved by this many of its deviations.
+    misfit : float
+        Root mean square of the weighted residual above which the measurements contradict each
+        other; 1 is expected.
+    misfit_time : float
+        Time constant over which that is averaged [s].
+    """
+
+    stuck_samples: int = 10
+    stuck_motion: float = 5.0
+    misfit: float = 4.0
+    misfit_time: float = 0.1
+
+
+class SensorWatch:
+    """Judges the sensors of one `Sensing` after each of its updates.
+
+    A sensor that is given up stays so until `reset`; sensing goes on with the rest, in the end
+    with the encoders alone. A drifting sensor shows as a misfit of all measurements together:
+    with one measurement more than unknowns it can be noticed, but not named.
+
+    Attributes
+    ----------
+    good : ndarray of bool, shape (ns,)
+        Sensors in use.
+    misfit : float
+        Averaged root mean square of the weighted residuals; near 1 when all is well.
+    """
+
+    def __init__(self, sensing: Sensing, period: float, limits: WatchLimits | None = None) -> None:
+        if not (period > 0.0 and math.isfinite(period)):
+            raise InvalidInput('period', period, 'a finite number greater than zero')
+        na, _, ns = sensing.sizes
+        self._sensing = sensing
+        self._limits = WatchLimits() if limits is None else limits
+        self._share = period / (period + self._limits.misfit_time)
+        self._encoders = np.ones(na, bool)
+        self.good = np.ones(ns, bool)
+        self._last, self._expected_then = np.full(ns, math.nan), np.zeros(ns)
+        self._same = np.zeros(ns, np.int64)
+        self._square = 1.0
+
+    @property
+    def misfit(self) -> float:
+        """Averaged root mean square of the weighted residuals."""
+        return math.sqrt(self._square)
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the measurements agree with each other and with the model."""
+        return self.misfit <= self._limits.misfit
+
+    def reset(self) -> None:
+        """Believe every sensor again."""
+        self.good[:] = True
+        self._same[:] = 0
+        self._last[:] = math.nan
+        self._square = 1.0
+        self._sensing.use(self._encoders, self.good)
+
+    def update(self, raw: Array, faulty: NDArray[np.bool_], encoder: Array, sensor: Array) -> bool:
+        """Judge one sample, after ``sensing.update(encoder, sensor)``.
+
+        Parameters
+        ----------
+        raw : ndarray, shape (ns,)
+            Counts of the converter.
+        faulty : ndarray of bool, shape (ns,)
+            What the device itself says.
+        encoder, sensor : ndarray, shapes (na,) and (ns,)
+            The sample that sensing got.
+
+        Returns
+        -------
+        bool
+            Whether a sensor was given up just now.
+        """
+        sensing = self._sensing
+        expected = sensing.expected_sensor()
+        same = raw == self._last
+        self._same = np.where(same, self._same + 1, 0)
+        self._expected_then = np.where(same, self._expected_then, expected)
+        self._last = np.array(raw, float)
+        moved = np.abs(expected - self._expected_then)
+        far = self._limits.stuck_motion * sensing.setup.sensor_deviation
+        stuck = (self._same >= self._limits.stuck_samples) & (moved > far)
+        bad = (stuck | faulty | ~np.isfinite(sensor)) & self.good
+        square = sensing.mean_square_residual(encoder, sensor)
+        if math.isfinite(square):
+            self._square += self._share * (square - self._square)
+        if not bad.any():
+            return False
+        self.good &= ~bad
+        self._square = 1.0
+        sensing.use(self._encoders, self.good)
+        return True

@@ -1,0 +1,208 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a haptic device renders without ringing on the softest hand that is expected.
+
+The motors move the far end of the legs by what the legs transmit, late: that turns stiffness
+beyond the legs' own, and damping, into negative damping at the handle's own frequency. Who holds
+the handle pays for it, so the limits follow from a hand, and from rate, delay and inertia of the
+device, by the linear loop (`linear_haptic_loop`) that stands beside the measured Z-width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+import math
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import UnknownName
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.hand_impedance import HandImpedance, HANDS
+from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
+from soro_mechanics.haptics.linear_loop import (
+    admittance_limit,
+    damping_limit,
+    OneDirection,
+    resisting_radius,
+    sliding_limit,
+    spectral_radius,
+    STIFFEST,
+)
+from soro_mechanics.haptics.rendering import natural_stiffness, RenderingSetup
+from soro_mechanics.haptics.virtual_environment import (
+    ContactFeel,
+    Control,
+    Shape,
+    VirtualEnvironment,
+    VirtualObject,
+)
+
+MOTOR_LAG = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
+DAMPING_RATIO = 0.05  # of critical damping of every mode of the legs, assumed: printed polymer
+DELAY = 1  # samples from a measurement to the motors' answer, over the wire
+# Of the limits of the linear loop. On the full model a light grip rings from three quarters on
+# (Z-width page), and at the limit itself a motion would not decay.
+MARGIN = 0.75
+TRANSLATIONS, TURNS = slice(0, 3), slice(3, 5)
+
+
+def one_direction(
+    mass: Array, damping: Array, stiffness: Array, hand: HandImpedance, axis: int,
+    smoothing: float, speed_smoothing: float = 10e-3,
+) -> OneDirection:  # fmt: skip
+    """Return one direction of a handle as theory sees it; matrices of shape (5, 5)."""
+    return OneDirection(
+        float(mass[axis, axis] + hand.mass[axis]),
+        float(damping[axis, axis] + hand.damping[axis]),
+        1.0 / float(np.linalg.inv(stiffness)[axis, axis]), float(hand.stiffness[axis]),
+        MOTOR_LAG, smoothing, speed_smoothing,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StableLimits:
+    """What may be rendered.
+
+    Attributes
+    ----------
+    hand : str
+        The softest that is expected.
+    directions : tuple of OneDirection
+        The five of the handle.
+    period : float
+        Of the loop [s].
+    stiffness, rotational_stiffness : float
+        Stiffest springs [N/m], [N m/rad]; infinite where the hand bears any.
+    sliding, resisting : float
+        Weakest damping of an admittance, strongest along what a hybrid lets free [N s/m].
+    """
+
+    hand: str
+    directions: tuple[OneDirection, ...]
+    period: float
+    stiffness: float
+    rotational_stiffness: float
+    sliding: float
+    resisting: float
+
+    def damping(self, stiffness: float) -> float:
+        """Return the strongest damping of a surface of some stiffness [N s/m].
+
+        None at the stiffest one: damping, late, and stiffness share what the hand bears.
+        """
+        return MARGIN * min(
+            damping_limit(partial(_rendered, d, stiffness / MARGIN, self.period))
+            for d in self.directions[TRANSLATIONS]
+        )
+
+    def environment(self, objects: Sequence[VirtualObject]) -> tuple[VirtualEnvironment, str]:
+        """Return the environment that is rendered, and what of the objects was changed for it.
+
+        The text is empty where nothing was.
+        """
+        found = [self._limited(thing) for thing in objects]
+        changes = '; '.join(f'{thing.name}: {text}' for thing, _, text in found if text)
+        reason = f'more would ring on the softest hand expected ({self.hand}, expected_hand)'
+        environment = VirtualEnvironment(
+            [thing for thing, _, _ in found],
+            surface_damping=[damping for _, damping, _ in found],
+        )
+        return environment, f'{changes}: {reason}' if changes else ''
+
+    def _limited(self, thing: VirtualObject) -> tuple[VirtualObject, float, str]:
+        """Return an object within the limits, the damping of its surface, and the changes."""
+        said: list[str] = []
+        stiffness, turning = thing.stiffness, thing.rotational_stiffness
+        if thing.shape is Shape.ANGLE_LIMIT:
+            turning = _at_most(turning, self.rotational_stiffness, 0.0, 'N m/rad', said)
+        else:
+            stiffness = _at_most(stiffness, self.stiffness, 0.0, 'N/m', said)
+            if turning > 0.0:
+                turning = _at_most(turning, self.rotational_stiffness, math.inf, 'N m/rad', said)
+        along = across = thing.damping
+        if thing.stiffness == 0.0:
+            across = 0.0  # damping is of surfaces that were asked to give way
+        elif across > 0.0:
+            across = _within(across, 0.0, self.damping(stiffness), 'damping', said)
+        if along > 0.0 and thing.control is Control.ADMITTANCE:
+            along = _within(along, self.sliding, math.inf, 'damping of the sliding hand', said)
+        elif along > 0.0 and thing.shape in (Shape.LINE, Shape.CIRCLE):
+            along = _within(along, 0.0, self.resisting, 'damping of the sliding hand', said)
+        limited = replace(thing, stiffness=stiffness, rotational_stiffness=turning, damping=along)
+        return limited, across, ', '.join(said)
+
+
+def _at_most(asked: float, limit: float, rigid: float, unit: str, said: list[str]) -> float:
+    """Return a stiffness within its limit; `rigid` is how "as stiff as possible" is written."""
+    if math.isinf(limit) or (asked != rigid and asked <= limit):
+        return asked
+    before = 'as stiff as possible' if asked == rigid else f'{asked:.4g}'
+    said.append(f'{limit:.3g} {unit} instead of {before}')
+    return limit
+
+
+def _within(asked: float, least: float, most: float, what: str, said: list[str]) -> float:
+    """Return a damping within its limits [N s/m]."""
+    damping = min(max(asked, least), most)
+    if damping != asked:
+        said.append(f'{what} {damping:.3g} N s/m instead of {asked:.4g}')
+    return damping
+
+
+def _rendered(d: OneDirection, stiffness: float, period: float, damping: float) -> float:
+    return spectral_radius(d, stiffness, period, DELAY, damping)
+
+
+def _resisting(d: OneDirection, period: float, damping: float) -> float:
+    return resisting_radius(d, damping, period, DELAY)
+
+
+def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> StableLimits:
+    """Find the limits of a device at rest.
+
+    Parameters
+    ----------
+    device : HapticDevice
+    setup : RenderingSetup
+        Its period and filters.
+    hand : str
+        One of `HANDS`.
+
+    Raises
+    ------
+    UnknownName
+        No such hand.
+    """
+    if hand not in HANDS:
+        raise UnknownName('expected_hand', hand, tuple(HANDS))
+    mass, stiffness = handle_mass(device), natural_stiffness(device.ports)
+    damping = modal_damping(mass, stiffness, DAMPING_RATIO)
+    directions = tuple(
+        one_direction(
+            mass, damping, stiffness, HANDS[hand], axis, setup.time_constant,
+            setup.speed_time_constant,
+        )
+        for axis in range(len(mass))
+    )  # fmt: skip
+    period, translations = setup.period, directions[TRANSLATIONS]
+    coupling = ContactFeel().coupling
+    return StableLimits(
+        hand, directions, period, _stiffest(translations, period),
+        _stiffest(directions[TURNS], period),
+        max(sliding_limit(d, coupling, period, DELAY) for d in translations) / MARGIN,
+        MARGIN * min(damping_limit(partial(_resisting, d, period)) for d in translations),
+    )  # fmt: skip
+
+
+def _stiffest(directions: Sequence[OneDirection], period: float) -> float:
+    """Return the stiffest spring that is stable in all directions, with a margin.
+
+    Never below the natural stiffness of the softest: there the motors stand still.
+    """
+    found = math.inf
+    for d in directions:
+        found = min(found, admittance_limit(d, period, DELAY, min(found, STIFFEST)))
+    return max(MARGIN * found, min(d.natural for d in directions))

@@ -1,0 +1,409 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel of virtual environments: from the sensed hand to the goal that rendering shall reach.
+
+Every object gives rows: a unit direction of motion of the tip (axes of base_link, purely linear or
+purely angular), and how far along it the goal lies. Along rows the goal force is the measured one
+(step 2b of Koehler 2023), in all other directions goal and hand coincide without force (step 2a).
+"""
+
+import math
+
+import numba
+
+from soro_mechanics.numerics.lie_kernels import so3_log
+
+kernel = numba.njit(cache=True, nogil=True)
+
+HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
+HYBRID, ADMITTANCE = 0, 1
+
+# Columns of `numbers`, one row per object.
+SIZE, STIFFNESS, ROTATIONAL, DAMPING = 0, 3, 4, 5
+SURFACE_DAMPING = 6  # across the surface, `DAMPING` is along it
+NUMBERS = 7
+
+# Entries of `feel`: how contact begins and ends, and how an admittance slides.
+LINEAR_MARGIN, ANGULAR_MARGIN, RELEASE_FORCE, RELEASE_TORQUE, DEFAULT_DAMPING = 0, 1, 2, 3, 4
+LONGEST_LEAD, COUPLING = 5, 6
+FEEL = 7
+
+# Columns of `state`, one row per object: touched sides of three axes; where the proxies of two
+# directions of sliding are [m], and whether they are anywhere yet.
+CONTACT, PROXY, SEEDED = 0, 3, 5
+STATE = 7
+
+# rad: the goal on a circle is never farther round it than this, also on a small one.
+LONGEST_TURN = 0.5
+
+WORK = 92  # length of the scratch of goal_of_environment
+APART = slice(90, 92)  # where it leaves how far hand and goal are apart, sliding aside [m, rad]
+
+# Squared sine of the angle to the earlier rows below which a row adds no direction of its own:
+# half a degree, where its distance would be magnified a hundredfold.
+DEPENDENT = 1e-4
+
+
+@kernel
+def _add(rows, targets, forces, count, direction, target, force):
+    """Add a row to the orthonormal ones; the earlier row wins where two disagree.
+
+    Returns the number of rows. `force` is the goal force along `direction`.
+    """
+    if count == 6:
+        return count
+    row = rows[count]
+    row[:] = direction
+    for i in range(count):
+        along = 0.0
+        for k in range(6):
+            along += rows[i, k] * direction[k]
+        for k in range(6):
+            row[k] -= along * rows[i, k]
+        target -= along * targets[i]
+        force -= along * forces[i]
+    square = 0.0
+    for k in range(6):
+        square += row[k] * row[k]
+    if square < DEPENDENT:
+        return count
+    length = math.sqrt(square)
+    for k in range(6):
+        row[k] /= length
+    targets[count] = target / length
+    forces[count] = force / length
+    return count + 1
+
+
+@kernel
+def _spring(distance, stiffness, drag, force):
+    """Return the goal along a row: the surface, moved as far as its compliance yields.
+
+    `drag` is the force of the damping against motion along the row.
+    """
+    if stiffness == 0.0:
+        return distance
+    return distance + (force - drag) / stiffness
+
+
+@kernel
+def _touching(before, depth, push, margin, release):
+    """Whether a one-sided surface acts: inside it, or still pressed on close to it."""
+    if depth > 0.0:
+        return True
+    return before and depth > -margin and push > release
+
+
+@kernel
+def _direction(frame, axis, angular, out):
+    """Write a frame's axis as a linear or angular direction; returns nothing."""
+    for k in range(6):
+        out[k] = 0.0
+    for k in range(3):
+        out[k + (3 if angular else 0)] = frame[k, axis]
+
+
+@kernel
+def _along(direction, vector):
+    s = 0.0
+    for k in range(6):
+        s += direction[k] * vector[k]
+    return s
+
+
+@kernel
+def _hold_rotation(frame, number, turn, wrench, rows, targets, forces, count, work):
+    """Add the three rows that hold an orientation; `turn` goes from it to the hand, its axes."""
+    for axis in range(3):
+        _direction(frame, axis, True, work)
+        force = _along(work, wrench)
+        stiffness = number[ROTATIONAL]
+        if math.isinf(stiffness):
+            stiffness = 0.0  # rigid
+        goal = _spring(-turn[axis], stiffness, 0.0, force)
+        count = _add(rows, targets, forces, count, work, goal, force)
+    return count
+
+
+@kernel
+def _resist(frame, axis, number, speed, free, work):
+    """Let the hand move freely along an axis, against damping (hybrid)."""
+    _direction(frame, axis, False, work)
+    pull = number[DAMPING] * _along(work, speed)
+    for k in range(6):
+        free[k] += pull * work[k]
+
+
+@kernel
+def _lead(place, push, number, dt, feel, longest, state, slot):
+    """Move a proxy by the push over the damping; return how far the goal is ahead of the hand.
+
+    The proxy is kept between calls, so that what the motors still lag behind is not lost. The
+    hand hangs on it by a spring, the coupling: the goal is where that spring holds the push.
+    """
+    damping = number[DAMPING] if number[DAMPING] > 0.0 else feel[DEFAULT_DAMPING]
+    stretch = push / feel[COUPLING]
+    if state[SEEDED + slot] == 0.0:
+        state[SEEDED + slot] = 1.0
+        state[PROXY + slot] = place - stretch
+    lead = state[PROXY + slot] + push * dt / damping + stretch - place
+    lead = min(max(lead, -longest), longest)
+    state[PROXY + slot] = place + lead - stretch
+    return lead
+
+
+@kernel
+def _advance(frame, axis, place, number, wrench, dt, feel, state, slot, rows, targets, forces,
+             count, aside, work):  # fmt: skip
+    """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
+    _direction(frame, axis, False, work)
+    push = _along(work, wrench)
+    lead = _lead(place, push, number, dt, feel, feel[LONGEST_LEAD], state, slot)
+    before = count
+    count = _add(rows, targets, forces, count, work, lead, push)
+    if count > before:
+        aside[before] = targets[before]
+    else:
+        state[SEEDED + slot] = 0.0  # an earlier object has this direction
+    return count
+
+
+@kernel
+def _surface(frame, axis, side, depth, angular, number, state, slot, wrench, speed, feel, rows,
+             targets, forces, count, work):  # fmt: skip
+    """Add the row of a one-sided surface while it is touched; `side` points out of the wall."""
+    _direction(frame, axis, angular, work)
+    for k in range(6):
+        work[k] *= side
+    force = _along(work, wrench)
+    margin = feel[ANGULAR_MARGIN if angular else LINEAR_MARGIN]
+    release = feel[RELEASE_TORQUE if angular else RELEASE_FORCE]
+    was = state[CONTACT + slot] == side
+    if not _touching(was, depth, -force, margin, release):
+        if was:
+            state[CONTACT + slot] = 0.0
+        return count
+    state[CONTACT + slot] = side
+    stiffness = number[ROTATIONAL if angular else STIFFNESS]
+    drag = 0.0 if angular else number[SURFACE_DAMPING] * _along(work, speed)
+    if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
+        drag = min(drag, max(stiffness * depth, 0.0))
+    goal = _spring(depth, stiffness, drag, force)
+    return _add(rows, targets, forces, count, work, goal, force)
+
+
+@kernel
+def _fixed_axis(frame, axis, position, number, wrench, speed, rows, targets, forces, count, work):
+    """Add the row that holds one coordinate of a frame at zero."""
+    _direction(frame, axis, False, work)
+    force = _along(work, wrench)
+    drag = number[SURFACE_DAMPING] * _along(work, speed)
+    goal = _spring(-position, number[STIFFNESS], drag, force)
+    return _add(rows, targets, forces, count, work, goal, force)
+
+
+@kernel
+def _circle(frame, local, number, control, wrench, speed, dt, feel, state, rows, targets, forces,
+            count, free, aside, work, polar):  # fmt: skip
+    """Add radial and axial rows of a circle, and let the hand slide round it."""
+    radius, distance = number[SIZE], math.hypot(local[0], local[1])
+    cosine, sine = 1.0, 0.0
+    if distance > 0.0:
+        cosine, sine = local[0] / distance, local[1] / distance
+    for k in range(3):
+        polar[k, 0] = cosine * frame[k, 0] + sine * frame[k, 1]
+        polar[k, 1] = -sine * frame[k, 0] + cosine * frame[k, 1]
+        polar[k, 2] = frame[k, 2]
+    count = _fixed_axis(
+        polar, 2, local[2], number, wrench, speed, rows, targets, forces, count, work
+    )
+    offset, inward = distance - radius, 0.0
+    if control == HYBRID:
+        _resist(polar, 1, number, speed, free, work)
+    else:
+        _direction(polar, 1, False, work)
+        push = _along(work, wrench)
+        longest = min(feel[LONGEST_LEAD], LONGEST_TURN * radius)
+        round_it = 2.0 * math.pi * radius
+        place = radius * math.atan2(sine, cosine)
+        # The proxy counts turns, so the hand is where it is nearest to it.
+        place += round_it * math.floor((state[PROXY] - place) / round_it + 0.5)
+        angle = _lead(place, push, number, dt, feel, longest, state, 0) / radius
+        before = count
+        count = _add(rows, targets, forces, count, work, radius * math.sin(angle), push)
+        if count > before:
+            aside[before] = targets[before]
+            inward = radius * (1.0 - math.cos(angle))  # the goal stays on the circle
+        else:
+            state[SEEDED] = 0.0
+    before = count
+    count = _fixed_axis(
+        polar, 0, offset + inward, number, wrench, speed, rows, targets, forces, count, work
+    )
+    if count > before:
+        aside[before] = -inward
+    return count
+
+
+@kernel
+def twist_angle(frame, neutral, pose):
+    """Return the rotation from neutral to pose about the z axis of a frame (swing and twist).
+
+    In (-pi, pi], the quaternion's part along the axis; a further turn about the axis adds to it
+    exactly.
+    """
+    along, trace = 0.0, 0.0
+    for axis in range(3):
+        # The rotation is D = pose neutral^T; its skew part carries the axis.
+        j, k = (axis + 1) % 3, (axis + 2) % 3
+        for c in range(3):
+            trace += pose[axis, c] * neutral[axis, c]
+            skew = pose[k, c] * neutral[j, c] - pose[j, c] * neutral[k, c]
+            along += skew * frame[axis, 2]
+    return 2.0 * math.atan2(along, 1.0 + trace)
+
+
+@kernel
+def goal_of_environment(shapes, controls, frames, numbers, state, feel, neutral, pose, wrench,
+                        speed, dt, goal, force, work):  # fmt: skip
+    """Find what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
+
+    Parameters
+    ----------
+    shapes, controls : (n,) int64; frames : (n, 4, 4); numbers : (n, NUMBERS)
+        The objects.
+    state : (n, STATE)
+        Kept between calls: touched sides of one-sided surfaces (0 or the side), proxies of what
+        slides.
+    feel : (FEEL,)
+    neutral : (4, 4)
+        Orientation from which ANGLE_LIMIT measures, and which objects other than HOLD hold where
+        they have a rotational stiffness.
+    pose : (4, 4), wrench : (6,), speed : (6,)
+        Of the hand at the tip, axes of base_link.
+    dt : float
+        Since the last call.
+    goal : (6,), force : (6,)
+        Results: twist from the hand to the goal, and the goal force.
+    work : (workspace,)
+        Scratch, see `WORK`.
+
+    Returns
+    -------
+    number of constrained directions
+    """
+    rows = work[:36].reshape((6, 6))
+    targets, forces, free, vector = work[36:42], work[42:48], work[48:54], work[54:60]
+    local, turn = work[60:63], work[63:66]
+    polar, relative = work[66:75].reshape((3, 3)), work[75:84].reshape((3, 3))
+    aside, apart = work[84:90], work[APART]
+    count = 0
+    for k in range(6):
+        free[k], aside[k] = 0.0, 0.0
+    for n in range(shapes.shape[0]):
+        shape, control, frame, number = shapes[n], controls[n], frames[n], numbers[n]
+        for i in range(3):
+            local[i] = 0.0
+            for k in range(3):
+                local[i] += frame[k, i] * (pose[k, 3] - frame[k, 3])
+        if shape == HOLD or shape == LINE:
+            for axis in range(3 if shape == HOLD else 2):
+                count = _fixed_axis(
+                    frame, axis, local[axis], number, wrench, speed, rows, targets, forces, count,
+                    vector,
+                )  # fmt: skip
+            if shape == LINE and control == ADMITTANCE:
+                count = _advance(
+                    frame, 2, local[2], number, wrench, dt, feel, state[n], 0, rows, targets,
+                    forces, count, aside, vector,
+                )  # fmt: skip
+            elif shape == LINE:
+                _resist(frame, 2, number, speed, free, vector)
+        elif shape == CIRCLE:
+            count = _circle(
+                frame, local, number, control, wrench, speed, dt, feel, state[n], rows, targets,
+                forces, count, free, aside, vector, polar,
+            )  # fmt: skip
+        elif shape == ANGLE_LIMIT:
+            angle = twist_angle(frame, neutral, pose)
+            side = -1.0 if angle > 0.0 else 1.0
+            count = _surface(
+                frame, 2, side, abs(angle) - number[SIZE + 2], True, number, state[n], 0, wrench,
+                speed, feel, rows, targets, forces, count, vector,
+            )  # fmt: skip
+        else:
+            first = 2 if shape == WALL else 0
+            for axis in range(first, 3):
+                side, depth = 1.0, -local[axis]
+                if shape == BOX:
+                    side = -1.0 if local[axis] > 0.0 else 1.0
+                    depth = abs(local[axis]) - 0.5 * number[SIZE + axis]
+                before = count
+                count = _surface(
+                    frame, axis, side, depth, False, number, state[n], axis, wrench, speed, feel,
+                    rows, targets, forces, count, vector,
+                )  # fmt: skip
+                if shape == WALL and control == ADMITTANCE:
+                    touched = count > before
+                    for other in range(2):
+                        if touched:
+                            count = _advance(
+                                frame, other, local[other], number, wrench, dt, feel, state[n],
+                                other, rows, targets, forces, count, aside, vector,
+                            )  # fmt: skip
+                        else:
+                            state[n, SEEDED + other] = 0.0
+        if shape != ANGLE_LIMIT and number[ROTATIONAL] > 0.0:
+            held = frame if shape == HOLD else neutral
+            for i in range(3):
+                for k in range(3):
+                    relative[i, k] = 0.0
+                    for j in range(3):
+                        relative[i, k] += held[j, i] * pose[j, k]
+            so3_log(relative, turn)
+            count = _hold_rotation(
+                held, number, turn, wrench, rows, targets, forces, count, vector
+            )
+    _assemble(rows, targets, forces, count, free, goal, force)
+    _measure(rows, targets, count, aside, apart)
+    return count
+
+
+@kernel
+def _assemble(rows, targets, forces, count, free, goal, force):
+    """Sum the rows; damping of free directions counts only outside their span."""
+    for k in range(6):
+        goal[k] = 0.0
+        force[k] = free[k]
+    for i in range(count):
+        inside = 0.0
+        for k in range(6):
+            inside += rows[i, k] * free[k]
+        for k in range(6):
+            goal[k] += targets[i] * rows[i, k]
+            force[k] += (forces[i] - inside) * rows[i, k]
+
+
+@kernel
+def _measure(rows, targets, count, aside, apart):
+    """Write how far hand and goal are apart, linear and angular, what slides left aside."""
+    apart[:] = 0.0
+    for i in range(count):
+        held = targets[i] - aside[i]
+        share = rows[i, 0] ** 2 + rows[i, 1] ** 2 + rows[i, 2] ** 2
+        apart[0] += share * held**2
+        apart[1] += (1.0 - share) * held**2
+    apart[0], apart[1] = math.sqrt(apart[0]), math.sqrt(max(apart[1], 0.0))
+
+
+@kernel
+def twist_between(before, after, rotation, out):
+    """Write the twist (6,) from one pose to another, axes of base_link; (3, 3) scratch."""
+    for i in range(3):
+        out[i] = after[i, 3] - before[i, 3]
+        for j in range(3):
+            s = 0.0
+            for k in range(3):
+                s += after[i, k] * before[j, k]
+            rotation[i, j] = s
+    so3_log(rotation, out[3:])

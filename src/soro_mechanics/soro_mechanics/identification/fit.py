@@ -1,0 +1,281 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Fit numbers of a robot file to measured poses of the tip; say how sure the result is.
+
+Weighted nonlinear least squares with the model itself as the prediction; the deviations of
+position and orientation are estimated from the residuals (two passes). The covariance is
+``(J^T W J)^-1``; intervals are simultaneous (Bonferroni), with Student's t, as the noise itself
+is estimated. What the data cannot tell apart is found
+in the covariance: an eigenvector with a large standard deviation names its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import time as clock
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.identification.offsets import FoundOffset, Offsets
+from soro_mechanics.identification.parameters import ParameterSpace
+from soro_mechanics.identification.problem import Errors, Observations, predict, Problem
+
+__all__ = [
+    'Errors', 'Identification', 'NotIdentifiable', 'Observations', 'identify', 'predict', 'split',
+]  # fmt: skip
+
+LEAST, MOST = 0.05, 20.0  # factors that are tried
+AT_END = 0.01  # of a value: the search keeps inside and comes only near an end
+FARTHEST = 10.0  # offsets that are tried, in their scales: the whole range, the whole length
+DEPENDENT = 1e-7  # ratio of singular values below which columns are dependent in double precision
+# Largest standard deviation of any direction that counts as identified: of a factor, and of an
+# offset in its scale, which makes 1.5 % of an actuator's range or of the body's length.
+LOOSE = 0.15
+MOST_STEPS = 40  # of a fit; ten are many, and along what cannot be told there is no end
+SHARE = 0.3  # of the largest component: who belongs to a direction that is not identified
+LEVEL = 0.99
+
+
+class NotIdentifiable(SoroError, ValueError):
+    """The data cannot tell parameters apart.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of str
+        Their names.
+    deviations : tuple of float
+        Standard deviation of each group, of offsets in their scales; infinite where nothing can
+        be told.
+    """
+
+    code = Code.UNSUPPORTED
+
+    def __init__(
+        self, groups: Sequence[Sequence[str]], deviations: Sequence[float],
+        said: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.groups = tuple(tuple(g) for g in groups)
+        self.deviations = tuple(deviations)
+        said = said or [_how_badly(g, d) for g, d in zip(groups, deviations, strict=True)]
+        parts = [f'{_joined(g)} ({how})' for g, how in zip(self.groups, said, strict=True)]
+        super().__init__(
+            f'the data cannot tell: {"; ".join(parts)}. Hold one of them fixed, or record '
+            'other postures or known loads'
+        )
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Result of `identify`.
+
+    Attributes
+    ----------
+    names : tuple of str
+    factors, low, high : ndarray, shape (p,)
+        On the numbers of the robot file, with simultaneous intervals of `level`.
+    correlation : ndarray, shape (p + k, p + k)
+        Of the factors and then the offsets.
+    before, after, held_before, held_after : Errors
+        Of the training postures and of those held out.
+    noise : Errors
+        Standard deviations of one component, as estimated.
+    iterations : int
+    time : float [s]
+    offsets : tuple of FoundOffset
+        The k constant errors of the recording that were fitted too.
+    """
+
+    names: tuple[str, ...]
+    factors: Array
+    low: Array
+    high: Array
+    level: float
+    correlation: Array
+    before: Errors
+    after: Errors
+    held_before: Errors
+    held_after: Errors
+    noise: Errors
+    iterations: int
+    time: float
+    offsets: tuple[FoundOffset, ...] = ()
+
+    @property
+    def better(self) -> bool:
+        """Whether postures that the fit has not seen are met better than before."""
+        return self.held_after.position < self.held_before.position
+
+
+def identify(
+    space: ParameterSpace,
+    model: str,
+    data: Observations,
+    *,
+    offsets: Offsets | None = None,
+    gravity: Array | None = None,
+    hold_out: float = 0.3,
+    seed: int = 0,
+) -> Identification:
+    """Fit the parameters of a space, and constant errors of the recording, to observations.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+        May be empty where offsets are asked for.
+    model : str
+        Of the robot.
+    data : Observations
+    offsets : Offsets, optional
+        Of sensors and marker; default: they are zero.
+    gravity : ndarray, shape (3,), optional [m/s^2]
+        Default: the robot file's.
+    hold_out : float
+        Share of the postures that the fit does not see.
+    seed : int
+        Of the choice of those.
+
+    Raises
+    ------
+    InvalidInput
+        Nothing to fit, too few postures, not finite, no equilibrium at the start, or no end.
+    NotIdentifiable
+        The data cannot tell parameters apart.
+    """
+    from scipy.optimize import least_squares
+    from scipy.stats import t as student
+
+    begin = clock.perf_counter()
+    count, more = len(space.names), 0 if offsets is None else len(offsets)
+    names = (*space.names, *(() if offsets is None else offsets.names))
+    _check(names, data)
+    train, held = split(len(data), hold_out, seed)
+    problem = Problem(space, model, data.part(train), gravity, offsets, train)
+    start = np.concatenate([np.ones(count), np.zeros(more)])
+    bounds = [LEAST] * count + [-FARTHEST] * more, [MOST] * count + [FARTHEST] * more
+    before = problem.residuals(start)
+    _refuse_dependent(names, problem.slope(start))
+    weight, iterations, x = problem.weights(None), 0, start
+    for _ in range(2):
+        found = least_squares(
+            lambda f, w=weight: w * problem.residuals(f), x,
+            lambda f, w=weight: w[:, None] * problem.slope(f), bounds=bounds,
+            xtol=1e-8, ftol=1e-10, max_nfev=MOST_STEPS,
+        )  # fmt: skip
+        x, iterations = found.x, iterations + int(found.nfev)
+        noise = problem.noise(x)
+        weight = problem.weights(noise)
+    jacobian = weight[:, None] * problem.slope(x)
+    _refuse_dependent(names, jacobian)
+    covariance: Array = np.linalg.inv(jacobian.T @ jacobian).astype(np.float64)
+    _refuse_loose(names, covariance, offsets)
+    if found.status == 0:
+        raise InvalidInput('postures', len(data), f'a fit that ends within {MOST_STEPS} steps')
+    _refuse_at_an_end(names, x, *bounds)
+    deviation = np.sqrt(np.diag(covariance))
+    tail = (1.0 - LEVEL) / (2 * len(x))
+    width = float(student.ppf(1.0 - tail, df=len(before) - len(x))) * deviation
+    other = Problem(space, model, data.part(held), gravity, offsets, held)
+    return Identification(
+        space.names, x[:count], (x - width)[:count], (x + width)[:count], LEVEL,
+        covariance / np.outer(deviation, deviation), problem.errors(before),
+        problem.errors(problem.residuals(x)), other.errors(other.residuals(start)),
+        other.errors(other.residuals(x)), noise, iterations, clock.perf_counter() - begin,
+        () if offsets is None else _in_si(offsets, x[count:], width[count:]),
+    )  # fmt: skip
+
+
+def _in_si(offsets: Offsets, values: Array, width: Array) -> tuple[FoundOffset, ...]:
+    rows = zip(offsets.names, offsets.units, offsets.scales, values, width, strict=True)
+    return tuple(
+        FoundOffset(name, unit, float(s * v), float(s * (v - w)), float(s * (v + w)))
+        for name, unit, s, v, w in rows
+    )
+
+
+def split(count: int, share: float, seed: int) -> tuple[Array, Array]:
+    """Return indices of training and held-out postures; at least two are held out."""
+    order = np.random.default_rng(seed).permutation(count)
+    cut = max(2, round(share * count))
+    return np.sort(order[cut:]), np.sort(order[:cut])
+
+
+def _check(names: Sequence[str], data: Observations) -> None:
+    parameters = len(names)
+    if not names or len(set(names)) != parameters:
+        raise InvalidInput('parameters', list(names), 'at least one, each name once')
+    if len(data) < parameters + 4:
+        raise InvalidInput(
+            'postures', len(data), f'at least {parameters + 4} for {parameters} parameters'
+        )
+    for name in ('actuation', 'poses', 'wrenches'):
+        if not np.isfinite(getattr(data, name)).all():
+            raise InvalidInput(name, 'not finite', 'finite numbers', Code.NOT_FINITE)
+
+
+def _refuse_dependent(names: Sequence[str], jacobian: Array) -> None:
+    size = np.linalg.norm(jacobian, axis=0)
+    silent = [name for name, s in zip(names, size, strict=True) if s <= DEPENDENT * size.max()]
+    if silent or not size.max() > 0.0:
+        raise NotIdentifiable(
+            [[name] for name in silent or names], [np.inf] * len(silent or names)
+        )
+    _, values, vectors = np.linalg.svd(jacobian / size, full_matrices=False)
+    groups = [
+        _members(names, vector)
+        for value, vector in zip(values, vectors, strict=True)
+        if value < DEPENDENT * values[0]
+    ]
+    if groups:
+        raise NotIdentifiable(groups, [np.inf] * len(groups))
+
+
+def _refuse_loose(names: Sequence[str], covariance: Array, offsets: Offsets | None) -> None:
+    values, vectors = np.linalg.eigh(covariance)
+    loose = [i for i in range(len(values)) if not np.sqrt(values[i]) < LOOSE]
+    if not loose:
+        return
+    groups = [_members(names, vectors[:, i]) for i in loose]
+    deviations = [float(np.sqrt(values[i])) for i in loose]
+    units = {} if offsets is None else dict(zip(offsets.names, offsets.units, strict=True))
+    scales = {} if offsets is None else dict(zip(offsets.names, offsets.scales, strict=True))
+    said = []
+    for i, group, deviation in zip(loose, groups, deviations, strict=True):
+        direction = dict(zip(names, np.abs(vectors[:, i]), strict=True))
+        of_factors = [_how_badly(group, deviation)] if set(group) - set(units) else []
+        said.append(', '.join([*of_factors, *(
+            f'{name} +-{direction[name] * deviation * scales[name]:.2g} {units[name]}'
+            for name in group if name in units
+        )]))  # fmt: skip
+    raise NotIdentifiable(groups, deviations, said)
+
+
+def _refuse_at_an_end(
+    names: Sequence[str], x: Array, least: Sequence[float], most: Sequence[float]
+) -> None:
+    """Refuse a fit that the ends of what is tried have stopped: the best is beyond them."""
+    for name, value, low, high in zip(names, x.tolist(), least, most, strict=True):
+        if min(value - low, high - value) < AT_END * abs(value):
+            raise InvalidInput(
+                name, value,
+                f'a best fit between {low:g} and {high:g}, the ends of what is tried; correct '
+                'this number in the robot file or the recording first',
+            )  # fmt: skip
+
+
+def _members(names: Sequence[str], vector: Array) -> list[str]:
+    share = np.abs(vector) / np.abs(vector).max()
+    return [name for name, x in zip(names, share, strict=True) if x > SHARE]
+
+
+def _how_badly(group: Sequence[str], deviation: float) -> str:
+    if np.isfinite(deviation):
+        return f'standard deviation {deviation:.0%}'
+    return 'without effect' if len(group) == 1 else 'exactly dependent'
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f'{", ".join(names[:-1])} and {names[-1]} apart'

@@ -1,0 +1,205 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What identification compares: resting postures as measured, and as the model predicts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.identification.offsets import Offsets
+from soro_mechanics.identification.parameters import ParameterSpace
+from soro_mechanics.numerics import lie
+from soro_mechanics.robot import Robot
+
+STEP = 1e-3  # of a factor, for central differences: far above the solvers' residuals
+OFFSET_STEP = 1e-2  # of a sensor offset's scale: a thousandth of the actuator's range
+LENGTH = 0.05  # m: one radian counts as much as this in the first pass, before noise is known
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Resting postures of a robot.
+
+    Attributes
+    ----------
+    actuation : ndarray, shape (n, m) [SI]
+    poses : ndarray, shape (n, 4, 4)
+        Measured tip in base_link.
+    wrenches : ndarray, shape (n, 6) [N, N m]
+        Known loads at the tip, axes of base_link.
+    oriented : bool
+        Whether the orientations were measured too.
+    """
+
+    actuation: Array
+    poses: Array
+    wrenches: Array
+    oriented: bool = True
+
+    def __len__(self) -> int:
+        return len(self.actuation)
+
+    def part(self, chosen: Array) -> Observations:
+        """Return some of the postures."""
+        return Observations(
+            self.actuation[chosen], self.poses[chosen], self.wrenches[chosen], self.oriented
+        )
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Root mean squares over postures: position [m], orientation [rad] (NaN if not measured)."""
+
+    position: float
+    orientation: float
+
+
+def predict(robot: Robot, data: Observations) -> list[Configuration]:
+    """Return the robot's equilibrium for every posture, each started from the one before."""
+    found: list[Configuration] = []
+    guess = None
+    for actuation, wrench in zip(data.actuation, data.wrenches, strict=True):
+        q = robot.forward(actuation, wrench, guess)
+        if q.status.code != Code.NONE and guess is not None:
+            q = robot.forward(actuation, wrench)
+        guess = q if q.status.code == Code.NONE else None
+        found.append(q)
+    return found
+
+
+class Problem:
+    """Residuals of a recording and their slope.
+
+    The vector of unknowns holds the factors of the space, then the offsets in their scales. Every
+    robot that is tried starts from its own first posture, so that residuals do not depend on what
+    was tried before; a guess from a robot of other stiffness would be allowed.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+    model : str
+    data : Observations
+    gravity : ndarray, shape (3,), optional [m/s^2]
+    offsets : Offsets, optional
+    postures : ndarray of int, shape (n,), optional
+        Their indices in the recording, for messages; default: the data are the whole of it.
+    """
+
+    def __init__(
+        self, space: ParameterSpace, model: str, data: Observations, gravity: Array | None,
+        offsets: Offsets | None = None, postures: Array | None = None,
+    ) -> None:  # fmt: skip
+        self._space, self._model, self._data, self._gravity = space, model, data, gravity
+        self._offsets = offsets
+        self._postures = np.arange(len(data)) if postures is None else postures
+        self._at: tuple[Array, Array, Array] | None = None
+
+    def residuals(self, x: Array) -> Array:
+        """Return position errors [m], then orientation errors [rad], shape (3 n) or (6 n)."""
+        return self._solved(x)[1]
+
+    def slope(self, x: Array) -> Array:
+        """Return d residuals / d x: central differences, and the marker's exactly."""
+        tips = self._solved(x)[0]
+        columns = []
+        for i, step in enumerate(self._steps()):
+            unit = np.zeros(len(x))
+            unit[i] = step
+            high, low = (self._compare(self._solve(x + u), x + u) for u in (unit, -unit))
+            columns.append((high - low) / (2.0 * step))
+        if self._offsets is not None and self._offsets.marker:
+            turn = np.zeros(3 * len(self._data) if self._data.oriented else 0)
+            for axis, scale in enumerate(self._offsets.scales[self._offsets.sensors :]):
+                columns.append(np.concatenate([scale * tips[:, :3, axis].ravel(), turn]))
+        return np.array(columns).T
+
+    def weights(self, noise: Errors | None) -> Array:
+        """Return one weight per residual."""
+        n = 3 * len(self._data)
+        position, turn = (1.0, LENGTH) if noise is None else (1.0 / noise.position,
+                                                              1.0 / noise.orientation)  # fmt: skip
+        parts = [np.full(n, position)]
+        if self._data.oriented:
+            parts.append(np.full(n, turn))
+        return np.concatenate(parts)
+
+    def noise(self, x: Array) -> Errors:
+        """Return the standard deviation of one component of position and orientation."""
+        values = self.residuals(x)
+        n = 3 * len(self._data)
+        # What the parameters have used up of the degrees of freedom, shared by both kinds.
+        free = 1.0 - len(x) / len(values)
+        position = float(np.sqrt(np.mean(values[:n] ** 2) / free))
+        turn = float(np.sqrt(np.mean(values[n:] ** 2) / free)) if self._data.oriented else np.nan
+        return Errors(max(position, _TINY), max(turn, _TINY) if self._data.oriented else turn)
+
+    def errors(self, values: Array) -> Errors:
+        """Return root mean squares over postures."""
+        n = 3 * len(self._data)
+        blocks = [values[:n].reshape(-1, 3), values[n:].reshape(-1, 3)]
+        rms = [float(np.sqrt(np.mean(np.sum(b**2, axis=1)))) if b.size else np.nan for b in blocks]
+        return Errors(rms[0], rms[1])
+
+    def _steps(self) -> list[float]:
+        """Return the step of every unknown that is not differentiated exactly."""
+        sensors = 0 if self._offsets is None else self._offsets.sensors
+        return [STEP] * len(self._space.names) + [OFFSET_STEP] * sensors
+
+    def _values(self, x: Array) -> Array:
+        """Return the offsets in SI."""
+        offsets = x[len(self._space.names) :]
+        return offsets if self._offsets is None else offsets * self._offsets.scales
+
+    def _solved(self, x: Array) -> tuple[Array, Array]:
+        if self._at is None or not np.array_equal(self._at[0], x):
+            tips = self._solve(x)
+            self._at = (np.array(x), tips, self._compare(tips, x))
+        return self._at[1:]
+
+    def _solve(self, x: Array) -> Array:
+        """Return the tips of the model, shape (n, 4, 4)."""
+        factors = x[: len(self._space.names)].tolist()
+        try:
+            robot = self._space.robot(factors, self._model)
+        except SoroError as error:
+            raise InvalidInput('factors', factors, f'a possible robot ({error})') from None
+        if self._gravity is not None:
+            robot.gravity = self._gravity
+        data = self._data
+        if self._offsets is not None:
+            data = replace(
+                data, actuation=self._offsets.actuation(data.actuation, self._values(x))
+            )
+        found = predict(robot, data)
+        for i, q in enumerate(found):
+            if q.status.code != Code.NONE:
+                raise InvalidInput(
+                    f'posture {self._postures[i]}', data.actuation[i].tolist(),
+                    f'an actuation with an equilibrium ({q.status.code.name})',
+                )  # fmt: skip
+        return np.array([q.tip for q in found])
+
+    def _compare(self, tips: Array, x: Array) -> Array:
+        seen = (
+            tips[:, :3, 3]
+            if self._offsets is None
+            else self._offsets.markers(tips, self._values(x))
+        )
+        parts = [(seen - self._data.poses[:, :3, 3]).ravel()]
+        if self._data.oriented:
+            turns = np.einsum('nji,njk->nik', self._data.poses[:, :3, :3], tips[:, :3, :3])
+            parts.append(np.array([rotation_vector(turn) for turn in turns]).ravel())
+        return np.concatenate(parts)
+
+
+_TINY = 1e-12  # m or rad: exact synthetic data has no noise, and a weight must stay finite
+
+
+def rotation_vector(rotation: Array) -> Array:
+    """Return the rotation vector of a rotation matrix, shape (3,) [rad]."""
+    return np.asarray(lie.so3_log(np.ascontiguousarray(rotation)))

@@ -1,0 +1,71 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Identified curves lambda(P) put into a robot file; comments and origins of the rest stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import os
+from typing import Any
+
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.identification.stretch_fit import LegFit
+from soro_mechanics.robot_file.reader import OLD_SCHEMA, RobotDescription
+from soro_mechanics.robot_file.schema2.round_trip import RoundTrip
+
+
+def write_identified(
+    robot: RobotDescription, fits: Sequence[LegFit], target: str | os.PathLike[str]
+) -> RobotDescription:
+    """Write a copy of a robot file with identified curves; returns the robot it describes.
+
+    `target` may be the robot's own file. Of schema 1 both the section ``ancf`` and, where there is
+    one, the ``network`` get the curves.
+
+    Raises
+    ------
+    RobotFileError
+        The file does not hold the legs where they are expected; nothing is written then.
+    """
+    document = RoundTrip(robot.file)
+    put = _put_old if document.tree['schema'] == OLD_SCHEMA else _put
+    for fit in fits:
+        put(document, fit, robot)
+    return document.save(target)
+
+
+def _values(fit: LegFit) -> dict[str, Any]:
+    note = f'rms {fit.rms:.4f}, hysteresis {fit.hysteresis:.4f}, {fit.points} points'
+    values = [round(float(v), 5) for v in fit.curve.values]
+    return {'value': values, 'source': 'measured', 'note': note}
+
+
+def _pressures(fit: LegFit) -> str:
+    return f'{" ".join(f"{p / 1e3:g}" for p in fit.curve.pressures)} kPa'
+
+
+def _put(document: RoundTrip, fit: LegFit, robot: RobotDescription) -> None:
+    legs = document.tree['body'].get('legs', ())
+    drives = [leg['drive'] for leg in legs if leg['name'] == fit.leg]
+    for i, drive in enumerate(document.tree['drives']):
+        if drive['name'] in drives:
+            document.put(f'drives.{i}.curve.at', _pressures(fit))
+            document.put(f'drives.{i}.curve.stretch', _values(fit))
+            return
+    raise RobotFileError('body.legs', fit.leg, 'there is no leg of this name', robot.file)
+
+
+def _put_old(document: RoundTrip, fit: LegFit, robot: RobotDescription) -> None:
+    for i, leg in enumerate(document.tree['ancf']['legs']):
+        if leg['name'] == fit.leg:
+            document.put(f'ancf.legs.{i}.pressures', _pressures(fit))
+            document.put(f'ancf.legs.{i}.stretch', _values(fit))
+            break
+    else:
+        raise RobotFileError('ancf.legs', fit.leg, 'there is no leg of this name', robot.file)
+    length = robot.structure['ancf'].length
+    for i, acts in enumerate(document.tree.get('network', {}).get('actuation', ())):
+        if acts['actuator'] == robot.actuators[robot.structure['ancf'].names.index(fit.leg)].name:
+            pairs = zip(fit.curve.pressures, fit.curve.values, strict=True)
+            points = [{'at': f'{p / 1e3:g} kPa', 'value': f'{v * length:.7f} m'} for p, v in pairs]
+            document.put(f'network.actuation.{i}.curve', points)

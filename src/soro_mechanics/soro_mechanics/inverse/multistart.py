@@ -1,0 +1,204 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where else to begin, when the search for an actuation has ended short of its target.
+
+Every inverse goes downhill from one posture, and a robot with many actuators, or one that bends
+far, has postures from which a target within its workspace is not downhill. Searches that begin
+next to the target find it. Which posture that is, is known from some that are spread over the
+workspace, solved once per robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+import math
+import threading
+import time
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Task
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code, OUTSIDE
+
+if TYPE_CHECKING:
+    from soro_mechanics.robot import Robot
+
+POSTURES = 128
+TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
+PATIENCE = 4.0  # s: no further search begins later, so that who asked has an answer within 10 s
+# What an inverse says of a target it has not reached, or not so that the robot could stay there.
+SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
+BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of the workspace
+
+
+@dataclass(frozen=True)
+class Postures:
+    """Postures spread over what the limits allow.
+
+    Attributes
+    ----------
+    actuation : ndarray, shape (n, m)
+        SI; only those with a stable equilibrium.
+    tip : ndarray, shape (n, 4, 4)
+        In base_link, without loads.
+    """
+
+    actuation: Array
+    tip: Array
+
+    def near(self, target: Array, task: Task) -> list[Array]:
+        """Return the actuations next to a target (4, 4), nearest first.
+
+        None where the target is farther from all of them than they are from each other.
+        """
+        if len(self.tip) < 2:
+            return list(self.actuation)
+        away = self._distances(target, task)
+        apart = np.array([self._distances(tip, task) for tip in self.tip])
+        np.fill_diagonal(apart, np.inf)
+        if away.min() > BEYOND * apart.min(axis=1).max():
+            return []
+        return [self.actuation[i] for i in np.argsort(away)[:TRIES]]
+
+    @cached_property
+    def _length(self) -> float:
+        """Longest side of the workspace [m]."""
+        return float(np.ptp(self.tip[:, :3, 3], axis=0).max()) or 1.0
+
+    def _distances(self, target: Array, task: Task) -> Array:
+        """Return how far every tip is: in lengths of the workspace, and in half turns."""
+        away = np.linalg.norm(self.tip[:, :3, 3] - target[:3, 3], axis=1) / self._length
+        if task is Task.POSITION:
+            return away
+        if task is Task.POSITION_AND_AXIS:
+            cosine = self.tip[:, :3, 2] @ target[:3, 2]
+        else:
+            cosine = 0.5 * (np.einsum('nij,ij->n', self.tip[:, :3, :3], target[:3, :3]) - 1.0)
+        return away + np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
+
+
+class OtherStarts:
+    """The further searches of one robot; its postures are solved when they are needed first.
+
+    Threads may ask at the same time: whoever comes while they are being solved waits for them, a
+    search no longer than its patience.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[Array, Postures] | None = None  # under which gravity
+        self._solving = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process without the lock."""
+        return {'_known': self._known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Come from another process."""
+        self._known, self._solving = state['_known'], threading.Lock()
+
+    def postures(self, robot: Robot) -> Postures:
+        """Return the postures under the robot's gravity, solved where they are not known yet."""
+        with self._solving:
+            known, gravity = self._known, robot.gravity
+            if known is None or not np.array_equal(known[0], gravity):
+                self._known = known = gravity, postures_of(robot)
+            return known[1]
+
+    def improved(
+        self,
+        robot: Robot,
+        first: InverseSolution,
+        search: Callable[[Configuration], InverseSolution],
+        target: Array,
+        task: Task,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution:
+        """Return a solution that meets the target, else the one that comes nearest.
+
+        On a computer so busy that this takes longer than `PATIENCE`, what has been found until
+        then; its message says what was left out.
+
+        Parameters
+        ----------
+        first : InverseSolution
+            Returned at once where it is good.
+        search : callable
+            The inverse from a start.
+        target : ndarray, shape (4, 4)
+        tolerances : float, float
+            [m], [rad].
+        """
+        if first.status.code not in SHORT:
+            return first
+        began, spent = time.perf_counter(), first.status.solve_time
+        if not self._nobody_solves(PATIENCE - spent):
+            left_out = 'the postures to begin from elsewhere are still being solved: ask again'
+            return _timed(first, spent + time.perf_counter() - began, left_out)
+        starts = self.postures(robot).near(target, task)
+        left_out, best, searching = '', first, time.perf_counter()
+        for tried, actuation in enumerate(starts):
+            if spent + time.perf_counter() - searching > PATIENCE:
+                rest = f'{len(starts) - tried} of {len(starts)}'
+                left_out = f'{rest} searches from elsewhere left out: {PATIENCE:g} s are over'
+                break
+            start = robot.forward(actuation)
+            if start.status.code is not Code.NONE:
+                continue
+            found = search(start)
+            if _usable(found):
+                best = found
+                break
+            if _nearer(found, best, tolerances):
+                best = found
+        return _timed(best, spent + time.perf_counter() - began, left_out)
+
+    def _nobody_solves(self, timeout: float) -> bool:
+        """Wait until no other thread solves the postures; whether that is so within [s]."""
+        if not self._solving.acquire(timeout=max(0.0, timeout)):
+            return False
+        self._solving.release()
+        return True
+
+
+def postures_of(robot: Robot) -> Postures:
+    """Solve the postures of a robot as it is mounted; none where limits leave almost nothing."""
+    try:
+        found = robot.workspace(POSTURES)
+    except InvalidInput:
+        return Postures(np.empty((0, len(robot.actuators))), np.empty((0, 4, 4)))
+    return Postures(found.actuation[found.solved], found.tip[found.solved])
+
+
+def _usable(found: InverseSolution) -> bool:
+    """Whether a solution is good, and its equilibrium one that the model describes."""
+    doubted = found.configuration.status.message.startswith(OUTSIDE)
+    return found.status.code is Code.NONE and not doubted
+
+
+def _nearer(
+    found: InverseSolution, best: InverseSolution, tolerances: tuple[float, float]
+) -> bool:
+    """Whether a solution that misses its target misses it by less, in units of tolerance."""
+    if not found.status.converged or found.status.code in (Code.NONE, Code.UNSTABLE):
+        return False  # it meets the target, and nobody could use it
+    if not best.status.converged:
+        return True
+    miss = [
+        math.hypot(s.position_error / tolerances[0], s.orientation_error / tolerances[1])
+        for s in (found, best)
+    ]
+    return miss[0] < miss[1]
+
+
+def _timed(solution: InverseSolution, seconds: float, left_out: str) -> InverseSolution:
+    """Return a solution with the time of all searches [s], and what was not searched."""
+    q = solution.configuration
+    message = '; '.join(part for part in (solution.status.message, left_out) if part)
+    return replace(
+        solution, status=replace(solution.status, solve_time=seconds, message=message),
+        configuration=replace(q, status=replace(q.status, solve_time=seconds)),
+    )  # fmt: skip

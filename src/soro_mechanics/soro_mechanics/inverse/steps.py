@@ -1,0 +1,89 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of the inverse kinematics of any model: quadratic programs within limits and trust region.
+
+The *landing* step meets the linearised task exactly with the least actuator energy; where no such
+step exists, the *approach* step goes as near as it can. `z` are actuations in units of their
+ranges, `rows` and `residual` the linearised task in units of its tolerances.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soro_mechanics.core.actuation_limits import Limits
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.numerics.qp_kernels import OPTIMAL, solve_qp, workspace_size
+
+DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
+
+
+def landing_step(
+    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Array
+) -> tuple[Array | None, Array]:
+    """Return the step of least energy that meets the linearised task, and its multipliers."""
+    size = z.size
+    task = rows.shape[0]
+    none = np.zeros(task)
+    if task > size:
+        return None, none
+    value = limits.rows @ z
+    c = np.concatenate([rows, limits.rows, np.eye(size)])
+    low = np.concatenate([residual, limits.low - value, np.full(size, -trust)])
+    high = np.concatenate([residual, limits.high - value, np.full(size, trust)])
+    # Rows in units of their own length: the program then compares their violations fairly. What no
+    # actuator moves (the height of a straight robot's tip) has none, and is met already or never.
+    length = np.linalg.norm(c, axis=1)
+    moved = length > 0.0
+    if np.any(low[~moved] > 0.0) or np.any(high[~moved] < 0.0):
+        return None, none
+    unit = length[moved]
+    found, step, multiplier = _solve(
+        curvature, z - limits.rest, c[moved] / unit[:, None], low[moved] / unit,
+        high[moved] / unit,
+    )  # fmt: skip
+    if not found:
+        return None, none
+    force = np.zeros(length.size)
+    force[moved] = multiplier / unit
+    return step, force[:task]
+
+
+def approach_step(limits: Limits, rows: Array, z: Array, residual: Array, trust: float) -> Array:
+    """Return the step within limits and trust region that leaves the least residual."""
+    size = z.size
+    gain = rows.T @ rows
+    largest = float(np.diag(gain).max())
+    if not largest > 0.0:
+        return np.zeros(size)
+    value = limits.rows @ z
+    c = np.concatenate([limits.rows, np.eye(size)])
+    low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
+    high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
+    found, step, _ = _solve(
+        gain / largest + DAMPING * np.eye(size), -(rows.T @ residual) / largest, c, low, high
+    )
+    return step if found else np.zeros(size)
+
+
+def nearest_allowed(limits: Limits, z: Array) -> Array | None:
+    """Return the nearest actuation that keeps every limit, None where there is none."""
+    found, x, _ = _solve(np.eye(z.size), -z, limits.rows, limits.low, limits.high)
+    return x if found else None
+
+
+def inside(limits: Limits, z: Array) -> Array:
+    """Return the nearest actuation within the limits: z, wherever a step has left none."""
+    clipped = np.clip(z, limits.low[: z.size], limits.high[: z.size])
+    if limits.kept(clipped):
+        return clipped
+    nearest = nearest_allowed(limits, z)
+    return clipped if nearest is None else nearest
+
+
+def _solve(h: Array, g: Array, rows: Array, low: Array, high: Array) -> tuple[bool, Array, Array]:
+    """Solve a quadratic program; return whether there is a solution, x and the multipliers."""
+    x, multiplier = np.empty(g.size), np.zeros(low.size)
+    work, index = np.zeros(workspace_size(g.size, low.size)), np.zeros(g.size, np.int64)
+    status, _ = solve_qp(h, g, rows, low, high, x, multiplier, work, index)
+    return status == OPTIMAL, x, multiplier

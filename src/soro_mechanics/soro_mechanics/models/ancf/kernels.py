@@ -1,0 +1,327 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Equilibrium of legs of ANCF elements between a base and one rigid platform (Huang 2022).
+
+Every leg is a chain of 12-coordinate nodes; it is eliminated node by node towards the platform, so
+that Newton's step (35) needs one 6 x 6 system. Layout of a node's row, shape (12, 26): its own
+12 columns, the 12 of the next node, the gradient, and the gradient's derivative by the element
+length. Unknowns of the platform: position, then rotation increment in base axes.
+"""
+
+import math
+
+from numba import njit
+import numpy as np
+
+from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element
+from soro_mechanics.numerics.lie_kernels import so3_exp
+
+
+@njit(cache=True, error_model='numpy')
+def place_ends(nodes, structure, position, rotation):
+    """Write the coordinates of the nodes on the platform, q_c of the paper."""
+    _, points, frames, _, _ = structure
+    last = nodes.shape[1] - 1
+    for leg in range(nodes.shape[0]):
+        for i in range(3):
+            total = position[i]
+            for k in range(3):
+                total += rotation[i, k] * points[leg, k]
+            nodes[leg, last, i] = total
+            for axis in range(3):
+                total = 0.0
+                for k in range(3):
+                    total += rotation[i, k] * frames[leg, k, axis]
+                nodes[leg, last, 3 + 3 * axis + i] = total
+
+
+@njit(cache=True, error_model='numpy')
+def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
+    """Fill `rows` (legs, nodes, 12, 26) with gradient and Hessian; the base row is not used."""
+    _, _, _, rigidity, rest = structure
+    weight, at_leg, at_element, at_xi, at_force = leg_loads
+    flaw, element_work = scratch
+    elements = nodes.shape[1] - 1
+    rows[:] = 0.0
+    for leg in range(nodes.shape[0]):
+        length = stretch[leg] * rest
+        for e in range(elements):
+            if e > 0:
+                add_constraints(nodes[leg, e], length, rigidity[3], rows[leg, e], flaw)
+            add_element(
+                nodes[leg, e],
+                nodes[leg, e + 1],
+                length,
+                rigidity[0],
+                rigidity[1],
+                rigidity[2],
+                rows[leg, e],
+                rows[leg, e + 1],
+                element_work,
+            )
+            for i in range(3):
+                w = weight[i] / elements
+                rows[leg, e, i, 24] -= 0.5 * w
+                rows[leg, e + 1, i, 24] -= 0.5 * w
+                rows[leg, e, 3 + i, 24] -= w * length / 12.0
+                rows[leg, e + 1, 3 + i, 24] += w * length / 12.0
+                rows[leg, e, 3 + i, 25] -= w / 12.0
+                rows[leg, e + 1, 3 + i, 25] += w / 12.0
+    for k in range(at_leg.shape[0]):
+        leg, e, t = at_leg[k], at_element[k], at_xi[k]
+        length = stretch[leg] * rest
+        s1 = 1.0 - 3.0 * t * t + 2.0 * t**3
+        s2 = t - 2.0 * t * t + t**3
+        s6 = t**3 - t * t
+        for i in range(3):
+            force = at_force[k, i]
+            rows[leg, e, i, 24] -= s1 * force
+            rows[leg, e + 1, i, 24] -= (1.0 - s1) * force
+            rows[leg, e, 3 + i, 24] -= s2 * length * force
+            rows[leg, e + 1, 3 + i, 24] -= s6 * length * force
+            rows[leg, e, 3 + i, 25] -= s2 * force
+            rows[leg, e + 1, 3 + i, 25] -= s6 * force
+    rows[:, :, :, 25] *= rest
+
+
+@njit(cache=True, error_model='numpy')
+def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradient, ends):
+    """Write the platform's own part: external wrenches and the geometric terms of the leg ends.
+
+    Call before `eliminate`, which changes the end rows: `ends` (legs, 12) keeps their gradient.
+    The tangent is that of the residual
+    itself (rotation increments on the left), so it is not symmetric under dead moments.
+    """
+    points, wrenches, local = body_loads
+    tangent[:] = 0.0
+    gradient[:] = 0.0
+    last = nodes.shape[1] - 1
+    arm = np.empty(3)
+    force = np.empty(3)
+    moment = np.empty(3)
+    for leg in range(nodes.shape[0]):
+        for part in range(4):
+            for i in range(3):
+                arm[i] = nodes[leg, last, 3 * part + i] - (position[i] if part == 0 else 0.0)
+                force[i] = rows[leg, last, 3 * part + i, 24]
+                ends[leg, 3 * part + i] = force[i]
+            if part == 0:
+                for i in range(3):
+                    gradient[i] += force[i]
+            _add_force(arm, force, 1.0, False, tangent, gradient)
+    for k in range(points.shape[0]):
+        for i in range(3):
+            arm[i] = 0.0
+            force[i] = 0.0 if local[k] else wrenches[k, i]
+            moment[i] = 0.0 if local[k] else wrenches[k, 3 + i]
+            for j in range(3):
+                arm[i] += rotation[i, j] * points[k, j]
+                if local[k]:
+                    force[i] += rotation[i, j] * wrenches[k, j]
+                    moment[i] += rotation[i, j] * wrenches[k, 3 + j]
+        for i in range(3):
+            gradient[i] -= force[i]
+            gradient[3 + i] -= moment[i]
+        _add_force(arm, force, -1.0, local[k], tangent, gradient)
+        if local[k]:
+            _add_hat(force, 1.0, 0, tangent)
+            _add_hat(moment, 1.0, 3, tangent)
+
+
+@njit(cache=True, error_model='numpy')
+def _add_force(arm, force, sign, follows, tangent, gradient):
+    """Add the moment arm x force and its derivative by a rotation, of the force if it follows."""
+    gradient[3] += sign * (arm[1] * force[2] - arm[2] * force[1])
+    gradient[4] += sign * (arm[2] * force[0] - arm[0] * force[2])
+    gradient[5] += sign * (arm[0] * force[1] - arm[1] * force[0])
+    inner = arm[0] * force[0] + arm[1] * force[1] + arm[2] * force[2]
+    for i in range(3):
+        for j in range(3):
+            tangent[3 + i, 3 + j] += sign * arm[i] * force[j]
+            if follows:
+                tangent[3 + i, 3 + j] -= sign * force[i] * arm[j]
+        if not follows:
+            tangent[3 + i, 3 + i] -= sign * inner
+
+
+@njit(cache=True, error_model='numpy')
+def _add_hat(w, sign, at, tangent):
+    tangent[at, 4] -= sign * w[2]
+    tangent[at, 5] += sign * w[1]
+    tangent[at + 1, 3] += sign * w[2]
+    tangent[at + 1, 5] -= sign * w[0]
+    tangent[at + 2, 3] -= sign * w[1]
+    tangent[at + 2, 4] += sign * w[0]
+
+
+@njit(cache=True, error_model='numpy')
+def scaled_residual(rows, gradient, rigidity, rest, elements):
+    """Return the norm of all generalised forces over EI / L^2; slopes and moments over L_e."""
+    total = 0.0
+    for leg in range(rows.shape[0]):
+        for n in range(1, elements):
+            for i in range(3):
+                total += rows[leg, n, i, 24] ** 2
+            for i in range(3, 12):
+                total += (rows[leg, n, i, 24] / rest) ** 2
+    for i in range(3):
+        total += gradient[i] ** 2 + (gradient[3 + i] / rest) ** 2
+    full = rest * elements
+    return math.sqrt(total) * full * full / rigidity[0]
+
+
+@njit(cache=True, error_model='numpy')
+def eliminate(rows):
+    """Eliminate the interior nodes of every leg, base to platform; return the negative pivots."""
+    negative = 0
+    last = rows.shape[1] - 1
+    for leg in range(rows.shape[0]):
+        for n in range(1, last):
+            own = rows[leg, n]
+            following = rows[leg, n + 1]
+            for k in range(12):
+                pivot = own[k, k]
+                if pivot < 0.0:
+                    negative += 1
+                inverse = 1.0 / pivot
+                for i in range(k + 1, 12):
+                    factor = own[k, i] * inverse
+                    if factor != 0.0:
+                        for j in range(i, 26):
+                            own[i, j] -= factor * own[k, j]
+                for i in range(12):
+                    factor = own[k, 12 + i] * inverse
+                    if factor != 0.0:
+                        for j in range(i, 12):
+                            following[i, j] -= factor * own[k, 12 + j]
+                        following[i, 24] -= factor * own[k, 24]
+                        following[i, 25] -= factor * own[k, 25]
+    return negative
+
+
+@njit(cache=True, error_model='numpy')
+def condense(nodes, position, rows, ends, tangent, gradient, by_stretch):
+    """Add the eliminated legs: tangent (6, 6), gradient (6,), by_stretch (6, legs).
+
+    `gradient` enters with the uncondensed forces; the legs' change of it by elimination is added.
+    """
+    last = nodes.shape[1] - 1
+    motion = np.empty((12, 6))
+    product = np.empty((12, 6))
+    full = np.empty((12, 12))
+    for leg in range(nodes.shape[0]):
+        end = rows[leg, last]
+        end_motion(nodes[leg, last], position, motion)
+        for i in range(12):
+            for j in range(i, 12):
+                full[i, j] = end[i, j]
+                full[j, i] = end[i, j]
+        for i in range(12):
+            for j in range(6):
+                total = 0.0
+                for k in range(12):
+                    total += full[i, k] * motion[k, j]
+                product[i, j] = total
+        for i in range(6):
+            for j in range(6):
+                total = 0.0
+                for k in range(12):
+                    total += motion[k, i] * product[k, j]
+                tangent[i, j] += total
+            force = 0.0
+            slope = 0.0
+            for k in range(12):
+                force += motion[k, i] * (end[k, 24] - ends[leg, k])
+                slope += motion[k, i] * end[k, 25]
+            gradient[i] += force
+            by_stretch[i, leg] = slope
+
+
+@njit(cache=True, error_model='numpy')
+def end_motion(end, position, motion):
+    """Write d(end coordinates) / d(platform position, rotation): (12, 6)."""
+    motion[:] = 0.0
+    for part in range(4):
+        b0 = end[3 * part] - (position[0] if part == 0 else 0.0)
+        b1 = end[3 * part + 1] - (position[1] if part == 0 else 0.0)
+        b2 = end[3 * part + 2] - (position[2] if part == 0 else 0.0)
+        at = 3 * part
+        motion[at, 4] = b2
+        motion[at, 5] = -b1
+        motion[at + 1, 3] = -b2
+        motion[at + 1, 5] = b0
+        motion[at + 2, 3] = b1
+        motion[at + 2, 4] = -b0
+    for i in range(3):
+        motion[i, i] = 1.0
+
+
+@njit(cache=True, error_model='numpy')
+def back_substitute(nodes, position, rows, step, stretch_step, with_force, out):
+    """Write the change (legs, nodes, 12) of the nodes for a platform step and stretch steps.
+
+    `with_force` is 1 for a Newton step, 0 for a pure sensitivity.
+    """
+    last = nodes.shape[1] - 1
+    motion = np.empty((12, 6))
+    for leg in range(nodes.shape[0]):
+        end_motion(nodes[leg, last], position, motion)
+        for i in range(12):
+            total = 0.0
+            for j in range(6):
+                total += motion[i, j] * step[j]
+            out[leg, last, i] = total
+        for n in range(last - 1, 0, -1):
+            own = rows[leg, n]
+            for k in range(11, -1, -1):
+                total = -with_force * own[k, 24] - own[k, 25] * stretch_step[leg]
+                for j in range(k + 1, 12):
+                    total -= own[k, j] * out[leg, n, j]
+                for j in range(12):
+                    total -= own[k, 12 + j] * out[leg, n + 1, j]
+                out[leg, n, k] = total / own[k, k]
+
+
+@njit(cache=True, error_model='numpy')
+def solve_small(matrix, right):
+    """Solve matrix x = right in place by Gauss with row pivoting; return False when singular."""
+    n = matrix.shape[0]
+    m = right.shape[1]
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(matrix[i, k]) > abs(matrix[pivot, k]):
+                pivot = i
+        if not abs(matrix[pivot, k]) > 0.0:
+            return False
+        if pivot != k:
+            for j in range(n):
+                matrix[k, j], matrix[pivot, j] = matrix[pivot, j], matrix[k, j]
+            for j in range(m):
+                right[k, j], right[pivot, j] = right[pivot, j], right[k, j]
+        for i in range(k + 1, n):
+            factor = matrix[i, k] / matrix[k, k]
+            for j in range(k + 1, n):
+                matrix[i, j] -= factor * matrix[k, j]
+            for j in range(m):
+                right[i, j] -= factor * right[k, j]
+    for k in range(n - 1, -1, -1):
+        for j in range(m):
+            total = right[k, j]
+            for i in range(k + 1, n):
+                total -= matrix[k, i] * right[i, j]
+            right[k, j] = total / matrix[k, k]
+    return True
+
+
+@njit(cache=True, error_model='numpy')
+def turn(rotation, increment, scratch):
+    """Rotate in place by a rotation vector in base axes."""
+    so3_exp(increment, scratch[0])
+    for i in range(3):
+        for j in range(3):
+            total = 0.0
+            for k in range(3):
+                total += scratch[0, i, k] * rotation[k, j]
+            scratch[1, i, j] = total
+    rotation[:] = scratch[1]

@@ -1,0 +1,287 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Soft parallel robot in the absolute nodal coordinate formulation (Huang 2022).
+
+The published formulation: 24-coordinate elements (1)-(8), energy (27) with the penalty (24),
+L_e = lambda(P) L_0 (19), unknowns (14), one Newton iteration for forward and inverse (33)-(35).
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    Load,
+    LoadAxes,
+    Task,
+)
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.model import Model
+from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.models.ancf import solve_kernels as kernels
+from soro_mechanics.models.ancf.assembly import assemble, make_structure, tolerance_of
+from soro_mechanics.models.ancf.compliance import compliance_at_stations
+from soro_mechanics.models.ancf.schema import PLATFORM, SoftLegs
+from soro_mechanics.models.ancf.shape_kernels import leg_poses
+from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, Outcome, solve_equations
+from soro_mechanics.models.ancf.stretch_kernels import pressure_at, stretch_at
+from soro_mechanics.robot_file.reader import RobotDescription
+
+_LOAD_STEPS = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
+
+
+class Ancf(Model):
+    """Legs of ANCF elements on one platform; actuation is pressure (through lambda) or stretch."""
+
+    name = 'ancf'
+
+    def __init__(self, description: RobotDescription) -> None:
+        super().__init__(description)
+        self.legs: SoftLegs = description.structure['ancf']
+        self.structure = make_structure(self.legs)
+        self.tolerance = tolerance_of(self.legs)
+        self.rest = assemble(self.legs)
+        self._platform_points = np.array([self.legs.platform_centre - self.legs.tip, np.zeros(3)])
+        count = self.legs.elements * self.legs.stations_per_element + 1
+        arc = np.linspace(0.0, self.legs.length, count)
+        radii = np.full(count, self.legs.radius)
+        for shared in (arc, radii):  # by every configuration
+            shared.setflags(write=False)
+        self._arc_lengths = (arc,) * len(self.legs.names)
+        self._radii = (radii,) * len(self.legs.names)
+
+    # ---- actuation ---------------------------------------------------------------------------
+
+    def stretches(self, actuation: Array) -> tuple[Array, Array]:
+        """Return stretch ratios and their derivatives by the actuation, shapes (n,)."""
+        if not self.legs.curves:
+            return actuation.copy(), np.ones(len(actuation))
+        pairs = [
+            stretch_at(c.pressures, c.values, c.slopes, p)
+            for c, p in zip(self.legs.curves, actuation, strict=True)
+        ]
+        return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+
+    def actuation_for(self, stretch: Array) -> Array:
+        """Return the actuation of stretch ratios (n,)."""
+        if not self.legs.curves:
+            return stretch.copy()
+        return np.array(
+            [
+                pressure_at(c.pressures, c.values, c.slopes, s)
+                for c, s in zip(self.legs.curves, stretch, strict=True)
+            ]
+        )
+
+    # ---- the Model interface -----------------------------------------------------------------
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve for the configuration at given stretches: Algorithm 2."""
+        start = time.perf_counter()
+        stretch, _ = self.stretches(actuation)
+        applied = self.kernel_loads(wrench, loads, gravity)
+        first = self._start(guess)
+        state, status = self.solve(first, applied, kernels.FORWARD, stretch, start)
+        return self._configuration(actuation, wrench, loads, gravity, state, status)
+
+    def inverse(
+        self,
+        target: Array,
+        task: Task,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution:
+        """Solve for the stretches at a given position, Algorithm 3; else search within limits."""
+        if len(self.legs.names) == 3 and task is Task.POSITION:
+            start = time.perf_counter()
+            applied = self.kernel_loads(wrench, loads, gravity)
+            first = self._start(guess)
+            point = target[:3, 3].copy()
+            state, status = self.solve(first, applied, kernels.INVERSE, point, start)
+            if status.code is Code.NONE:
+                actuation = self.actuation_for(state.stretch)
+                if self.within_limits(actuation):
+                    q = self._configuration(actuation, wrench, loads, gravity, state, status)
+                    error = float(np.linalg.norm(state.position - point))
+                    return InverseSolution(actuation, q, error, 0.0, (), status)
+        return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, n): tip twist per unit of actuation."""
+        _, slope = self.stretches(q.actuation)
+        jacobian: Array = q.state.by_platform * slope
+        return jacobian
+
+    def compliance(self, q: Configuration, method: str) -> Array:
+        """Return (6, 6) at the tip, base axes, linear first."""
+        self._only_tangent(method)
+        return np.linalg.inv(q.state.tangent)
+
+    def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
+        """Return, per leg, the compliance (n, 6, 6) at every station."""
+        self._only_tangent(method)
+        applied = self.kernel_loads(q.wrench, q.loads, q.gravity)
+        return compliance_at_stations(
+            q.state, self.structure, applied, self.legs.stations_per_element
+        )
+
+    # ---- solving -----------------------------------------------------------------------------
+
+    def solve(
+        self, first: AncfState, loads: AncfLoads, mode: int, target: Array, start: float
+    ) -> tuple[AncfState, SolverStatus]:
+        """Run Algorithm 1 from a converged state; ramp the loads where they are too much at once.
+
+        Parameters
+        ----------
+        first : AncfState
+            Any equilibrium of this robot.
+        loads : AncfLoads
+        mode : int
+            `ancf_solve_kernels.FORWARD` or `INVERSE`.
+        target : ndarray
+            Stretches (n,), or the position of the tip (3,) [m].
+        start : float
+            `time.perf_counter` when the solve began.
+        """
+        state, outcome = self._run(first, loads, mode, target)
+        if not outcome.converged:
+            state = self.rest
+            for share in _LOAD_STEPS:
+                state, outcome = self._run(state, _scaled(loads, share), mode, target)
+                if not outcome.converged:
+                    break
+        return state, _status(outcome, state, self.tolerance, time.perf_counter() - start)
+
+    def _run(
+        self, first: AncfState, loads: AncfLoads, mode: int, target: Array
+    ) -> tuple[AncfState, Outcome]:
+        return solve_equations(first, self.structure, loads, mode, target, self.tolerance)
+
+    def kernel_loads(self, wrench: Array, loads: tuple[Load, ...], gravity: Array) -> AncfLoads:
+        """Collect tip wrench, further loads and weight for the kernels."""
+        weight = np.zeros((2, 6))
+        weight[0, :3] = self.legs.platform_mass * gravity
+        weight[1] = wrench
+        points, wrenches, local = self._platform_points, weight, np.zeros(2, np.bool_)
+        at_leg: list[int] = []
+        at_element: list[int] = []
+        at_xi: list[float] = []
+        at_force: list[Array] = []
+        for load in loads:
+            if load.on in ('', PLATFORM):
+                here = np.zeros(3) if load.on == '' else -self.legs.tip
+                points = np.vstack([points, here])
+                wrenches = np.vstack([wrenches, load.wrench])
+                local = np.append(local, load.axes is LoadAxes.LOCAL)
+                continue
+            leg, element, xi = self._place(load)
+            at_leg.append(leg)
+            at_element.append(element)
+            at_xi.append(xi)
+            at_force.append(load.wrench[:3])
+        on_legs = (
+            self.legs.leg_mass * gravity, np.array(at_leg, np.int64),
+            np.array(at_element, np.int64), np.array(at_xi),
+            np.array(at_force).reshape(len(at_force), 3),
+        )  # fmt: skip
+        return AncfLoads(on_legs, (points, wrenches, local))
+
+    def _place(self, load: Load) -> tuple[int, int, float]:
+        """Return (leg, element, place in it) of a load on a leg."""
+        if load.on not in self.legs.names:
+            valid = "'', " + ', '.join((PLATFORM, *self.legs.names))
+            raise InvalidInput('loads.on', load.on, f'one of {valid}', Code.UNKNOWN_NAME)
+        if not 0.0 <= load.arc_length <= self.legs.length:
+            expected = f'between 0 and {self.legs.length:g} m'
+            raise InvalidInput('loads.arc_length', load.arc_length, expected)
+        if np.any(load.wrench[3:]) or load.axes is LoadAxes.LOCAL:
+            remedy = 'on a leg only forces in base axes; moments and followers on the platform'
+            raise self.unsupported('loads', load.wrench.tolist(), remedy)
+        place = load.arc_length / self.structure[4]
+        element = min(int(place), self.legs.elements - 1)
+        return self.legs.names.index(load.on), element, place - element
+
+    # ---- inside ------------------------------------------------------------------------------
+
+    def _only_tangent(self, method: str) -> None:
+        if method != 'tangent':
+            remedy = "use 'tangent': Huang's formulation has no compliance integral"
+            raise self.unsupported('method', method, remedy)
+
+    def _start(self, guess: Configuration | None) -> AncfState:
+        """Return where a solve begins: a guess whose legs have as many elements, or the rest."""
+        if guess is None or guess.state.nodes.shape != self.rest.nodes.shape:
+            return self.rest
+        state: AncfState = guess.state
+        return state
+
+    def _configuration(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        state: AncfState,
+        status: SolverStatus,
+    ) -> Configuration:
+        legs = self.legs
+        poses = np.empty((len(legs.names), len(self._arc_lengths[0]), 4, 4))
+        leg_poses(state.nodes, state.stretch, self.structure[4], legs.stations_per_element, poses)
+        tip = np.eye(4)
+        tip[:3, :3] = state.rotation
+        tip[:3, 3] = state.position
+        platform = tip.copy()
+        platform[:3, 3] -= state.rotation @ legs.tip
+        if not status.converged:
+            # no solution: nothing that could be taken for one
+            for array in (poses, tip, platform):
+                array[:] = np.nan
+        return Configuration(
+            model=self.name, actuation=actuation.copy(), wrench=wrench, loads=loads,
+            gravity=gravity.copy(), tip=tip, backbones=tuple(poses), backbone_names=legs.names,
+            arc_lengths=self._arc_lengths, radii=self._radii, status=status,
+            bodies={PLATFORM: platform}, state=state,
+        )  # fmt: skip
+
+
+def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
+    weight, leg, element, xi, force = loads.legs
+    points, wrenches, local = loads.body
+    return AncfLoads(
+        (share * weight, leg, element, xi, share * force), (points, share * wrenches, local)
+    )
+
+
+def _status(outcome: Outcome, state: AncfState, tolerance: float, seconds: float) -> SolverStatus:
+    converged, iterations, residual, negative = outcome
+    if not converged:
+        message = 'no equilibrium found; try a nearer guess or smaller loads'
+        return SolverStatus(
+            Code.NOT_CONVERGED, message, iterations, max(residual, 2.0 * tolerance), tolerance,
+            seconds,
+        )  # fmt: skip
+    unit = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
+    scaled = state.tangent / np.outer(unit, unit)
+    smallest = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+    stable = negative == 0 and smallest > 0.0
+    return SolverStatus(
+        Code.NONE if stable else Code.UNSTABLE,
+        '' if stable else 'the robot would leave this equilibrium', iterations, residual,
+        tolerance, seconds, Stability.STABLE if stable else Stability.UNSTABLE, smallest,
+    )  # fmt: skip

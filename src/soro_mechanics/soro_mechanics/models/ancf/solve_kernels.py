@@ -1,0 +1,185 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Newton's method for forward and inverse of Huang 2022: eqs (33)-(35), Algorithms 1-3.
+
+Forward and inverse are the same iteration with knowns and unknowns swapped: stretches are given
+and the platform's position is free, or the other way round.
+"""
+
+import math
+
+from numba import njit
+import numpy as np
+
+from soro_mechanics.models.ancf.kernels import (
+    back_substitute,
+    condense,
+    eliminate,
+    linearise,
+    place_ends,
+    platform_system,
+    scaled_residual,
+    solve_small,
+    turn,
+)
+
+FORWARD = 0
+INVERSE = 1
+_LARGEST_TURN = 0.5  # rad: a longer Newton step is scaled down to this
+_HOPELESS = 1e9  # scaled residual: the iteration has left the basin of attraction
+
+
+@njit(cache=True, error_model='numpy')
+def _residual_at(state, structure, leg_loads, body_loads, rows, ends, scratch, tangent, gradient):
+    nodes, stretch, position, rotation = state
+    linearise(nodes, stretch, structure, leg_loads, rows, scratch)
+    platform_system(nodes, position, rotation, rows, body_loads, tangent, gradient, ends)
+    return scaled_residual(rows, gradient, structure[3], structure[4], nodes.shape[1] - 1)
+
+
+@njit(cache=True, error_model='numpy')
+def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step):
+    """Solve the platform's six equations; `move` is the known change of stretches or position."""
+    legs = by_stretch.shape[1]
+    right = np.empty((6, 1))
+    matrix = np.empty((6, 6))
+    for i in range(6):
+        total = -gradient[i]
+        if mode == FORWARD:
+            for j in range(legs):
+                total -= by_stretch[i, j] * move[j]
+            for j in range(6):
+                matrix[i, j] = tangent[i, j]
+        else:
+            for j in range(3):
+                total -= tangent[i, j] * move[j]
+                matrix[i, j] = tangent[i, 3 + j]
+                matrix[i, 3 + j] = by_stretch[i, j]
+        right[i, 0] = total
+    if not solve_small(matrix, right):
+        return False
+    if mode == FORWARD:
+        for i in range(6):
+            step[i] = right[i, 0]
+        for j in range(legs):
+            stretch_step[j] = move[j]
+    else:
+        for i in range(3):
+            step[i] = move[i]
+            step[3 + i] = right[i, 0]
+            stretch_step[i] = right[3 + i, 0]
+    return True
+
+
+@njit(cache=True, error_model='numpy')
+def _apply(state, structure, step, stretch_step, changes, scale, scratch):
+    nodes, stretch, position, rotation = state
+    for leg in range(nodes.shape[0]):
+        stretch[leg] += scale * stretch_step[leg]
+        for n in range(1, nodes.shape[1] - 1):
+            for i in range(12):
+                nodes[leg, n, i] += scale * changes[leg, n, i]
+    increment = np.empty(3)
+    for i in range(3):
+        position[i] += scale * step[i]
+        increment[i] = scale * step[3 + i]
+    turn(rotation, increment, scratch)
+    place_ends(nodes, structure, position, rotation)
+
+
+@njit(cache=True, error_model='numpy')
+def predict(state, sensitivity, structure, mode, target):
+    """Move a converged state along its own linearisation towards new stretches or a position."""
+    nodes, stretch, position, rotation = state
+    by_nodes, by_platform = sensitivity
+    legs = nodes.shape[0]
+    change = np.empty((legs, 1))
+    if mode == FORWARD:
+        for j in range(legs):
+            change[j, 0] = target[j] - stretch[j]
+    else:
+        matrix = np.empty((3, 3))
+        for i in range(3):
+            change[i, 0] = target[i] - position[i]
+            for j in range(3):
+                matrix[i, j] = by_platform[i, j]
+        if not solve_small(matrix, change):
+            return
+    step = np.zeros(6)
+    changes = np.zeros(nodes.shape)
+    for j in range(legs):
+        for i in range(6):
+            step[i] += by_platform[i, j] * change[j, 0]
+        for leg in range(legs):
+            for n in range(1, nodes.shape[1] - 1):
+                for i in range(12):
+                    changes[leg, n, i] += by_nodes[j, leg, n, i] * change[j, 0]
+    size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
+    scale = 1.0 if size <= _LARGEST_TURN else _LARGEST_TURN / size
+    _apply(state, structure, step, change[:, 0].copy(), changes, scale, np.empty((2, 3, 3)))
+
+
+@njit(cache=True, error_model='numpy', nogil=True)
+def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, limit, work):
+    """Iterate to equilibrium; return (converged, iterations, scaled residual, negative pivots).
+
+    `state` = (nodes, stretch, position, rotation) is changed in place; the target is reached in
+    full unless the iteration fails. After success `work` holds the eliminated rows and the
+    platform's tangent and stretch columns at the solution.
+    """
+    nodes, stretch, position, _ = state
+    rows, ends, scratch, tangent, gradient, by_stretch, changes, rotations = work
+    legs = nodes.shape[0]
+    known = legs if mode == FORWARD else 3
+    move = np.empty(known)
+    step = np.empty(6)
+    stretch_step = np.empty(legs)
+    residual = 0.0
+    for iteration in range(limit + 1):
+        residual = _residual_at(
+            state, structure, leg_loads, body_loads, rows, ends, scratch, tangent, gradient
+        )
+        if not residual < _HOPELESS:
+            return False, iteration, residual, 0
+        far = 0.0
+        for i in range(known):
+            move[i] = target[i] - (stretch[i] if mode == FORWARD else position[i])
+            far = max(far, abs(move[i]))
+        negative = eliminate(rows)
+        condense(nodes, position, rows, ends, tangent, gradient, by_stretch)
+        if residual <= tolerance and far <= 1e-15:
+            return True, iteration, residual, negative
+        if iteration == limit or not _platform_step(
+            mode, tangent, gradient, by_stretch, move, step, stretch_step
+        ):
+            break
+        back_substitute(nodes, position, rows, step, stretch_step, 1.0, changes)
+        size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
+        scale = 1.0 if size <= _LARGEST_TURN else _LARGEST_TURN / size
+        _apply(state, structure, step, stretch_step, changes, scale, rotations)
+        if scale == 1.0:
+            # round-off of x + (target - x) must not ask for another step
+            for i in range(known):
+                if mode == FORWARD:
+                    stretch[i] = target[i]
+                else:
+                    position[i] = target[i]
+            place_ends(nodes, structure, position, state[3])
+    return False, limit, residual, 0
+
+
+@njit(cache=True, error_model='numpy')
+def sensitivity_of(nodes, position, rows, tangent, by_stretch):
+    """Return d(nodes) / d(stretch), (legs, legs, nodes, 12), and d(platform), (6, legs)."""
+    legs = nodes.shape[0]
+    by_platform = -by_stretch.copy()
+    by_nodes = np.zeros((legs, legs, nodes.shape[1], 12))
+    if not solve_small(tangent.copy(), by_platform):
+        by_platform[:] = 0.0
+        return by_nodes, by_platform
+    unit = np.zeros(legs)
+    for j in range(legs):
+        unit[:] = 0.0
+        unit[j] = 1.0
+        back_substitute(nodes, position, rows, by_platform[:, j].copy(), unit, 0.0, by_nodes[j])
+    return by_nodes, by_platform

@@ -1,0 +1,336 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Constant-curvature arm driven by three parallel actuators (Akbari 2021), in closed form.
+
+The pose of eq (1) is taken in the coordinates x = (theta cos phi, theta sin phi, s), where the
+straight arm is an ordinary point. Actuator lengths are linear in x:
+l_i = s - offset * theta cos(phi - alpha_i). See `constant_curvature_published` for eqs (1)-(3).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    Load,
+    LoadAxes,
+    Task,
+)
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.model import Model
+from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.models.constant_curvature import kernels
+from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm
+from soro_mechanics.robot_file.reader import RobotDescription
+
+BACKBONE = 'backbone'
+_TOLERANCE = 1e-12  # of the generalised force, relative to stiffness times rest length
+_MAX_ITERATIONS = 50
+
+
+class ConstantCurvature(Model):
+    """Closed forms without load; three equations of equilibrium with load.
+
+    Without load the arm is the published kinematic model. With `axial_stiffness` in the robot
+    file every actuator is a spring about the length its pressure gives, which adds loads, weight
+    and compliance (an extension: the paper has no loads).
+    """
+
+    name = 'constant_curvature'
+
+    def __init__(self, description: RobotDescription) -> None:
+        super().__init__(description)
+        self.arm: ConstantCurvatureArm = description.structure['constant_curvature']
+        arm = self.arm
+        # l = to_lengths @ (u, v, s)
+        self.to_lengths = np.column_stack(
+            [-arm.offset * np.cos(arm.angles), -arm.offset * np.sin(arm.angles), np.ones(3)]
+        )
+        self.to_arc = np.linalg.inv(self.to_lengths)
+
+    # ---- closed forms in batches -------------------------------------------------------------
+
+    def free_lengths(self, actuation: Array) -> Array:
+        """Return actuator lengths [m] without load for actuations (..., 3)."""
+        if self.arm.pressure_map is None:
+            return np.asarray(actuation, dtype=float)
+        return self.arm.rest_length + self.arm.pressure_map.elongation(actuation)
+
+    def actuation_for(self, lengths: Array) -> Array:
+        """Return actuations (..., 3) whose free lengths [m] are given."""
+        if self.arm.pressure_map is None:
+            return np.asarray(lengths, dtype=float)
+        return self.arm.pressure_map.pressure(np.asarray(lengths) - self.arm.rest_length)
+
+    def poses(self, lengths: Array) -> Array:
+        """Return tip poses (n, 4, 4) for actuator lengths (n, 3) [m]."""
+        lengths = _rows('lengths', lengths)
+        out = np.empty((len(lengths), 4, 4))
+        kernels.forward_batch(lengths, self.to_arc, out)
+        return out
+
+    def lengths_through(self, points: Array) -> Array:
+        """Return actuator lengths (n, 3) [m] that bring the tip to points (n, 3) [m]."""
+        points = _rows('points', points)
+        behind = (points[:, 2] <= 0.0) & np.all(points[:, :2] == 0.0, axis=1)
+        if np.any(behind):
+            expected = 'points that an arc reaches: none at the origin or behind it on the axis'
+            raise InvalidInput('points', points[behind], expected)
+        out = np.empty((len(points), 3))
+        kernels.inverse_batch(points, self.to_lengths, out)
+        return out
+
+    # ---- the Model interface -----------------------------------------------------------------
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve for the arc: closed form without load, Newton with load."""
+        start = time.perf_counter()
+        free = self.free_lengths(actuation)
+        applied = self._applied(wrench, loads, gravity)
+        x = self.to_arc @ free
+        iterations, residual = 0, 0.0
+        if applied is not None:
+            first = x if guess is None else np.array(guess.state)
+            x, iterations, residual = self._equilibrium(free, applied, first)
+        stability = Stability.UNKNOWN
+        eigenvalue = np.nan
+        code, message = Code.NONE, ''
+        if self.arm.axial_stiffness is not None:
+            tangent = self._tangent(x, applied)
+            scale = np.array([1.0, 1.0, 1.0 / self.arm.offset])
+            scaled = tangent / np.outer(scale, scale) / np.abs(self._spring()[0, 0])
+            eigenvalue = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+            stability = Stability.STABLE if eigenvalue > 0.0 else Stability.UNSTABLE
+        if residual > _TOLERANCE:
+            code, message = Code.NOT_CONVERGED, 'no equilibrium was found under this load'
+        elif stability is Stability.UNSTABLE:
+            code, message = Code.UNSTABLE, 'the arm would leave this equilibrium'
+        else:
+            message = self._excluded(x)
+            code = Code.OUT_OF_RANGE if message else Code.NONE
+        status = SolverStatus(
+            code, message, iterations, residual, _TOLERANCE, time.perf_counter() - start,
+            stability, eigenvalue,
+        )  # fmt: skip
+        return self._configuration(actuation, x, wrench, loads, gravity, status)
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, 3): tip twist per unit of actuation."""
+        x = np.array(q.state)
+        slope = np.ones(3)
+        if self.arm.pressure_map is not None:
+            slope = self.arm.pressure_map.slope(q.actuation)
+        applied = self._applied(q.wrench, q.loads, q.gravity)
+        if applied is None:
+            per_length = self.to_arc
+        else:
+            stiffness = self.arm.axial_stiffness
+            per_length = np.linalg.solve(self._tangent(x, applied), stiffness * self.to_lengths.T)
+        return kernels.arc_jacobian(x) @ per_length * slope
+
+    def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
+        """Return the compliance (n, 6, 6) at every station."""
+        if self.arm.axial_stiffness is None:
+            remedy = 'add axial_stiffness to body.segments[0]: the published model is kinematic'
+            raise self.unsupported('compliance', method, remedy)
+        x = np.array(q.state)
+        applied = self._applied(q.wrench, q.loads, q.gravity)
+        tangent = self._spring() if method == 'integral' else self._tangent(x, applied)
+        flexibility = np.linalg.inv(tangent)
+        out = np.zeros((self.arm.stations, 6, 6))
+        for i, fraction in enumerate(np.linspace(0.0, 1.0, self.arm.stations)):
+            jacobian = fraction * kernels.arc_jacobian(fraction * x)
+            out[i] = jacobian @ flexibility @ jacobian.T
+        return (out,)
+
+    def inverse(
+        self,
+        target: Array,
+        task: Task,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution:
+        """Solve in closed form where limits and task allow, else search for the nearest pose."""
+        start = time.perf_counter()
+        point = target[:3, 3]
+        if np.linalg.norm(point) > 0.0:
+            x = np.array(kernels.arc_through(*point))
+            applied = self._applied(wrench, loads, gravity)
+            free = self.to_lengths @ x
+            if applied is not None:
+                pull = np.linalg.solve(self.to_lengths.T, kernels.load_force(x, *applied))
+                free = free - pull / self.arm.axial_stiffness
+            actuation = self.actuation_for(free)
+            if self.within_limits(actuation):
+                hint = self._configuration(actuation, x, wrench, loads, gravity, SolverStatus())
+                q = self.forward(actuation, wrench, loads, gravity, hint)
+                turn = _orientation_error(q.tip, target, task)
+                # Only one arc ends there: where geometry excludes it, no search finds another.
+                if q.status.code in (Code.NONE, Code.OUT_OF_RANGE) and turn <= tolerances[1]:
+                    error = float(np.linalg.norm(q.tip[:3, 3] - point))
+                    status = SolverStatus(
+                        q.status.code, q.status.message, q.status.iterations,
+                        q.status.residual, _TOLERANCE, time.perf_counter() - start,
+                        q.status.stability, q.status.smallest_eigenvalue,
+                    )  # fmt: skip
+                    return InverseSolution(actuation, q, error, turn, (), status)
+        return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+
+    # ---- inside ------------------------------------------------------------------------------
+
+    def _excluded(self, x: Array) -> str:
+        """Return why no arm can be like this (Akbari 2021, section 4), empty where one can."""
+        lengths = self.to_lengths @ x
+        if not np.all((lengths > self.arm.shortest) & (lengths < self.arm.longest)):
+            return 'an actuator is shorter or longer than the arm allows'
+        u, v, s = x.tolist()
+        theta = math.hypot(u, v)
+        if theta >= math.pi:
+            return (
+                f'the arm is bent by {math.degrees(theta):.0f} deg: from half a turn on, its tip '
+                'plate would pass through the base'
+            )
+        if s <= self.arm.radius * theta:
+            return (
+                f'the arm folds: its radius of curvature, {1e3 * s / theta:.1f} mm, is no longer '
+                f'larger than its own radius, {1e3 * self.arm.radius:.1f} mm'
+            )
+        return ''
+
+    def _applied(
+        self, wrench: Array, loads: tuple[Load, ...], gravity: Array
+    ) -> tuple[Array, Array, Array, Array] | None:
+        """Return (fractions, wrenches, local, weight), or None where nothing loads the arm."""
+        weight = self.arm.mass * gravity
+        pulls = [load for load in loads if np.any(load.wrench)]
+        if not np.any(wrench) and not pulls and not np.any(weight):
+            return None
+        if self.arm.axial_stiffness is None:
+            remedy = 'add axial_stiffness to body.segments[0]: the published model has no loads'
+            raise self.unsupported('wrench', wrench.tolist(), remedy)
+        fractions, wrenches, local = [1.0], [wrench], [False]
+        for load in pulls:
+            if load.on not in ('', BACKBONE):
+                raise InvalidInput('loads.on', load.on, f"'' (the tip) or {BACKBONE!r}")
+            fraction = load.arc_length / self.arm.rest_length if load.on else 1.0
+            if not 0.0 <= fraction <= 1.0:
+                expected = f'between 0 and {self.arm.rest_length:g} m'
+                raise InvalidInput('loads.arc_length', load.arc_length, expected)
+            fractions.append(fraction)
+            wrenches.append(load.wrench)
+            local.append(load.axes is LoadAxes.LOCAL)
+        return np.array(fractions), np.array(wrenches), np.array(local), weight
+
+    def _spring(self) -> Array:
+        """Stiffness (3, 3) of the actuators on x."""
+        stiffness = self.arm.axial_stiffness or 0.0
+        return stiffness * (self.to_lengths.T @ self.to_lengths)
+
+    def _tangent(self, x: Array, applied: tuple[Array, Array, Array, Array] | None) -> Array:
+        """Stiffness (3, 3) of the loaded equilibrium, exact by the complex step."""
+        tangent = self._spring()
+        if applied is not None:
+            step = 1e-30
+            for j in range(3):
+                shifted = x.astype(complex)
+                shifted[j] += 1j * step
+                tangent[:, j] -= kernels.load_force(shifted, *applied).imag / step
+        return tangent
+
+    def _equilibrium(
+        self, free: Array, applied: tuple[Array, Array, Array, Array], x: Array
+    ) -> tuple[Array, int, float]:
+        """Newton with a step that is halved until the scaled residual falls."""
+        stiffness = self.arm.axial_stiffness or 0.0  # `_applied` refuses loads without it
+        unit = stiffness * self.arm.rest_length * np.array([self.arm.offset, self.arm.offset, 1.0])
+
+        def force(at: Array) -> Array:
+            spring = stiffness * self.to_lengths.T @ (self.to_lengths @ at - free)
+            return spring - kernels.load_force(at, *applied)
+
+        residual = force(x)
+        size = float(np.linalg.norm(residual / unit))
+        for iteration in range(_MAX_ITERATIONS):
+            if size <= 0.01 * _TOLERANCE:
+                return x, iteration, size
+            step = np.linalg.solve(self._tangent(x, applied), residual)
+            length, better = 1.0, False
+            while not better and length > 1e-4:
+                trial = x - length * step
+                trial_residual = force(trial)
+                trial_size = float(np.linalg.norm(trial_residual / unit))
+                better = trial_size < size
+                length *= 0.5
+            if not better:
+                break
+            x, residual, size = trial, trial_residual, trial_size
+        return x, _MAX_ITERATIONS if size > _TOLERANCE else iteration + 1, size
+
+    def _configuration(
+        self,
+        actuation: Array,
+        x: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        status: SolverStatus,
+    ) -> Configuration:
+        fractions = np.linspace(0.0, 1.0, self.arm.stations)
+        poses = np.empty((self.arm.stations, 4, 4))
+        for i, fraction in enumerate(fractions):
+            kernels.arc_pose(*(fraction * x), poses[i])
+        if not status.converged:
+            poses[:] = np.nan  # no solution: nothing that could be taken for one
+        return Configuration(
+            model=self.name,
+            actuation=actuation.copy(),
+            wrench=wrench,
+            loads=loads,
+            gravity=gravity.copy(),
+            tip=poses[-1].copy(),
+            backbones=(poses,),
+            backbone_names=(BACKBONE,),
+            arc_lengths=(fractions * self.arm.rest_length,),
+            radii=(np.full(self.arm.stations, self.arm.radius),),
+            status=status,
+            state=tuple(float(value) for value in x),
+        )
+
+
+def _rows(name: str, value: Array) -> Array:
+    rows = np.ascontiguousarray(value, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        raise InvalidInput(name, rows.shape, 'shape (n, 3)', Code.INVALID_SIZE)
+    if not np.all(np.isfinite(rows)):
+        raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
+    return rows
+
+
+def _orientation_error(tip: Array, target: Array, task: Task) -> float:
+    if task is Task.POSITION:
+        return 0.0
+    if task is Task.POSITION_AND_AXIS:
+        cross = np.linalg.norm(np.cross(tip[:3, 2], target[:3, 2]))
+        return float(np.arctan2(cross, tip[:3, 2] @ target[:3, 2]))
+    relative = tip[:3, :3].T @ target[:3, :3]
+    axis = 0.5 * np.array([
+        relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0],
+        relative[1, 0] - relative[0, 1],
+    ])  # fmt: skip
+    return float(np.arctan2(np.linalg.norm(axis), 0.5 * (np.trace(relative) - 1.0)))

@@ -1,0 +1,143 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The rod of the muscle-driven robot: its nodes, its loads, the muscles' lengths of a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Load, LoadAxes
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.models.kirchhoff.muscle_kernels import muscle_angle, muscle_lengths
+from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
+from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
+
+BACKBONE = 'backbone'
+Refusal = Callable[[str, object, str], InvalidInput]
+
+
+class RodState(NamedTuple):
+    """A solved shape with everything the next solve starts from."""
+
+    q: Array  # (n, 4) quaternions, scalar first
+    force: Array  # (modules, 3) internal force beside the known loads
+    bend: Array  # (modules, 2) muscle multipliers
+    dead: Array  # (n, 3) known loads times Simpson weights
+    moment: Array  # (3,) dead tip moment
+    bends: Array  # (modules, 2) bends of the shape
+    compliance: Array  # (6, 6) at the tip
+    by_bend: Array  # (6, modules, 2)
+
+
+class KirchhoffBackbone:
+    """A backbone of finite differences in quaternions.
+
+    Parameters
+    ----------
+    body : MuscleBackbone
+
+    Attributes
+    ----------
+    element : float
+        Distance of two nodes [m].
+    rod_data : tuple
+        Stiffness, element and muscle radius, as the kernels take them.
+    arc : ndarray, shape (n,)
+        Arc length of the nodes [m].
+    every : int
+        Nodes from one station to the next.
+    combine : ndarray, shape (modules, 2, 3)
+        Bends are ``combine @ lengths``.
+    straight : RodState
+        Without any load.
+    """
+
+    def __init__(self, body: MuscleBackbone) -> None:
+        self.body = body
+        self.element = body.length / body.elements
+        self.rod_data = (body.stiffness, self.element, body.muscle_radius)
+        self._simpson = np.full(body.elements + 1, 2.0)
+        self._simpson[1::2] = 4.0
+        self._simpson[[0, -1]] = 1.0
+        self._simpson *= self.element / 3.0
+        self.arc = np.linspace(0.0, body.length, body.elements + 1)
+        self.every = body.elements // (body.modules * body.stations_per_module)
+        angles = [[muscle_angle(t, i) for i in range(3)] for t in range(body.modules)]
+        self.combine = 2.0 / 3.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        straight = np.zeros((body.elements + 1, 4))
+        straight[:, 0] = 1.0
+        self.straight = RodState(
+            straight, np.zeros((body.modules, 3)), np.zeros((body.modules, 2)),
+            np.zeros((body.elements + 1, 3)), np.zeros(3), np.zeros((body.modules, 2)),
+            np.zeros((6, 6)), np.zeros((6, body.modules, 2)),
+        )  # fmt: skip
+
+    def loads(
+        self, wrench: Array, loads: tuple[Load, ...], gravity: Array, unsupported: Refusal
+    ) -> tuple[Array, Array]:
+        """Return the force beyond every node times its Simpson weight, and the tip moment.
+
+        Raises
+        ------
+        InvalidInput
+            A load that this rod does not know; `unsupported` makes the error.
+        """
+        body = self.body
+        weight = body.mass * gravity / body.length
+        beyond = np.outer(body.length - self.arc, weight) + wrench[:3]
+        dead = self._simpson[:, None] * beyond
+        moment = wrench[3:].copy()
+        for load in loads:
+            if load.axes is LoadAxes.LOCAL:
+                raise unsupported('loads', load.on, 'write the load in base axes')
+            if load.on == '':
+                dead += np.outer(self._simpson, load.wrench[:3])
+                moment += load.wrench[3:]
+                continue
+            if load.on != BACKBONE:
+                expected = f"'' (the tip) or {BACKBONE!r}"
+                raise InvalidInput('loads.on', load.on, expected, Code.UNKNOWN_NAME)
+            if not 0.0 <= load.arc_length <= body.length:
+                expected = f'between 0 and {body.length:g} m'
+                raise InvalidInput('loads.arc_length', load.arc_length, expected)
+            if np.any(load.wrench[3:]):
+                remedy = 'moments act on the tip only'
+                raise unsupported('loads', load.wrench.tolist(), remedy)
+            dead += np.outer(self._weights_before(load.arc_length), load.wrench[:3])
+        return dead, moment
+
+    def _weights_before(self, arc: float) -> Array:
+        """Return the Simpson weights of the panels up to an arc length, the last one in part."""
+        weights = np.zeros(self.body.elements + 1)
+        panel = 2.0 * self.element
+        for k in range(self.body.elements // 2):
+            share = min(1.0, max(0.0, arc / panel - k))
+            weights[2 * k : 2 * k + 3] += share * self.element / 3.0 * np.array([1.0, 4.0, 1.0])
+        return weights
+
+    def lengths_of(self, q: Array) -> Array:
+        """Return the muscle lengths (modules, 3) [m] of a shape, eqs (52)-(54)."""
+        modules = self.body.modules
+        per = self.body.elements // modules
+        rho = np.empty((modules, 3))
+        module_vectors(q, self.element, modules, rho)
+        lengths = np.empty((modules, 3))
+        disks = np.empty((modules + 1, 3, 3))
+        for t in range(modules + 1):
+            rotation_of(q[t * per], disks[t])
+        for t in range(modules):
+            muscle_lengths(rho[t], disks[t], disks[t + 1], t, self.body.muscle_radius, lengths[t])
+        return lengths
+
+    def tip(self, state: RodState) -> Array:
+        """Return the pose (4, 4) of the tip."""
+        tip = np.eye(4)
+        rotation_of(state.q[-1], tip[:3, :3])
+        rho = np.empty((1, 3))
+        module_vectors(state.q, self.element, 1, rho)
+        tip[:3, 3] = rho[0]
+        return tip

@@ -1,0 +1,243 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The condensed system of a rod whose muscles hold given bends.
+
+Unknowns per module: z = (rho, F), the vector from disk to disk and its multiplier. Unknowns per
+disk: y = (eta, mu), its body rotation increment and the multipliers of the two bends of the module
+below it. Interior nodes are eliminated per module, then z, then disk by disk to the tip.
+"""
+
+from numba import njit
+import numpy as np
+
+from soro_mechanics.models.ancf.kernels import solve_small
+from soro_mechanics.models.kirchhoff.muscle_kernels import bend_constraints, bends_of
+from soro_mechanics.models.kirchhoff.rod_kernels import (
+    eliminate_module,
+    module_vectors,
+    rod_system,
+    rotation_of,
+)
+
+
+@njit(cache=True, error_model='numpy')
+def make_hold_work(modules):
+    """Return the scratch of the module systems.
+
+    (local (m, 6, 6) of z and its inverse, ends (m, 6, 8): coupling of z to eta below, eta above
+    and mu, reduced (m, 6, 8): local^-1 ends, pivots (m + 1, 5, 5) and couplings (m, 5, 5) of y,
+    right sides (m, 6, 1) and (m + 1, 5, 1)).
+    """
+    return (
+        np.zeros((modules, 6, 6)), np.zeros((modules, 6, 6)), np.zeros((modules, 6, 8)),
+        np.zeros((modules, 6, 8)), np.zeros((modules + 1, 5, 5)), np.zeros((modules, 5, 5)),
+        np.zeros((modules, 6, 1)), np.zeros((modules + 1, 5, 1)),
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model='numpy')
+def _interior_balance(gradient, diagonal, per, pivots, right_e):
+    """Hand the disks their own blocks; return the squared moments of the interior nodes."""
+    balance = 0.0
+    for n in range(1, gradient.shape[0]):
+        if n % per != 0:
+            balance += gradient[n, 0] ** 2 + gradient[n, 1] ** 2 + gradient[n, 2] ** 2
+        else:
+            for i in range(3):
+                right_e[n // per, i, 0] = gradient[n, i]
+                for j in range(3):
+                    pivots[n // per, i, j] = diagonal[n, i, j]
+    return balance
+
+
+@njit(cache=True, error_model='numpy')
+def _fill_module(t, matrix, slope, second, hold):
+    """Write one module's blocks: local, ends, and the direct parts of pivots and couplings."""
+    local, _, ends, _, pivots, across, _, _ = hold
+    a, b = local[t], ends[t]
+    for i in range(3):
+        for j in range(3):
+            a[i, j] = second[i, j]
+            a[i, 3 + j] = 1.0 if i == j else 0.0
+            a[3 + i, j] = 1.0 if i == j else 0.0
+            a[3 + i, 3 + j] = matrix[6 + i, 6 + j]
+            b[i, j] = second[i, 3 + j]
+            b[i, 3 + j] = second[i, 6 + j]
+            b[3 + i, j] = matrix[6 + i, j]
+            b[3 + i, 3 + j] = matrix[6 + i, 3 + j]
+            pivots[t, i, j] += matrix[i, j] + second[3 + i, 3 + j]
+            pivots[t + 1, i, j] += matrix[3 + i, 3 + j] + second[6 + i, 6 + j]
+            across[t, i, j] = matrix[i, 3 + j] + second[3 + i, 6 + j]
+        for c in range(2):
+            b[i, 6 + c] = slope[c, i]
+            b[3 + i, 6 + c] = 0.0
+            across[t, i, 3 + c] = slope[c, 3 + i]
+            pivots[t + 1, i, 3 + c] += slope[c, 6 + i]
+            pivots[t + 1, 3 + c, i] += slope[c, 6 + i]
+
+
+@njit(cache=True, error_model='numpy')
+def _reduce_module(t, hold):
+    """Eliminate z of one module; False when its local matrix is singular."""
+    local, inverse, ends, reduced, pivots, across, _, _ = hold
+    b, x = ends[t], reduced[t]
+    inverse[t] = 0.0
+    for i in range(6):
+        inverse[t, i, i] = 1.0
+    if not solve_small(local[t].copy(), inverse[t]):
+        return False
+    for i in range(6):
+        for j in range(8):
+            total = 0.0
+            for k in range(6):
+                total += inverse[t, i, k] * b[k, j]
+            x[i, j] = total
+    for i in range(8):
+        for j in range(8):
+            total = 0.0
+            for k in range(6):
+                total += b[k, i] * x[k, j]
+            if i < 3 and j < 3:
+                pivots[t, i, j] -= total
+            elif i < 3:
+                across[t, i, j - 3] -= total
+            elif j >= 3:
+                pivots[t + 1, i - 3, j - 3] -= total
+    return True
+
+
+@njit(cache=True, error_model='numpy')
+def hold_system(q, force, bend, stiffness, h, dead, body, wanted, radius, rod, hold, lengths):
+    """Assemble and condense everything onto the disks.
+
+    Parameters
+    ----------
+    bend, wanted : ndarray, shape (m, 2)
+        Multipliers mu [N], and the commanded bends [m].
+    body : ndarray, shape (3,) [N m]
+        Dead tip moment in the tip's axes.
+
+    Returns
+    -------
+    tuple
+        (singular, negative interior pivots, squared moments, squared bend errors)
+    """
+    gradient, diagonal, coupling, lever, factor, _ = rod
+    pivots, right_z, right_e = hold[4], hold[6], hold[7]
+    modules = force.shape[0]
+    per = (q.shape[0] - 1) // modules
+    rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever)
+    rho = np.empty((modules, 3))
+    module_vectors(q, h, modules, rho)
+    matrix, right = np.empty((9, 9)), np.empty(9)
+    slope, second = np.empty((2, 9)), np.empty((9, 9))
+    start, end = np.empty((3, 3)), np.empty((3, 3))
+    disks = np.zeros((modules + 1, 3))
+    pivots[:] = 0.0
+    right_e[:] = 0.0
+    balance = _interior_balance(gradient, diagonal, per, pivots, right_e)
+    negative = 0
+    missed = 0.0
+    rotation_of(q[0], end)
+    for t in range(modules):
+        start[:] = end
+        rotation_of(q[(t + 1) * per], end)
+        negative += eliminate_module(
+            t * per, per, gradient, diagonal, coupling, lever, factor, matrix, right
+        )
+        bend_constraints(rho[t], start, end, t, radius, bend[t], lengths[t], slope, second)
+        _fill_module(t, matrix, slope, second, hold)
+        for i in range(3):
+            pull = bend[t, 0] * slope[0, i] + bend[t, 1] * slope[1, i] + force[t, i]
+            below = bend[t, 0] * slope[0, 3 + i] + bend[t, 1] * slope[1, 3 + i]
+            above = bend[t, 0] * slope[0, 6 + i] + bend[t, 1] * slope[1, 6 + i]
+            balance += (pull * per * h) ** 2
+            disks[t, i] += below
+            disks[t + 1, i] += above + gradient[(t + 1) * per, i]
+            right_z[t, i, 0] = pull
+            right_z[t, 3 + i, 0] = right[6 + i]
+            right_e[t, i, 0] += right[i] + below
+            right_e[t + 1, i, 0] += right[3 + i] + above
+        c1, c2 = bends_of(lengths[t], t)
+        right_e[t + 1, 3, 0] = c1 - wanted[t, 0]
+        right_e[t + 1, 4, 0] = c2 - wanted[t, 1]
+        missed += (c1 - wanted[t, 0]) ** 2 + (c2 - wanted[t, 1]) ** 2
+        if not _reduce_module(t, hold):
+            return True, negative, balance, missed
+    for i in range(3):
+        right_e[modules, i, 0] -= body[i]
+        disks[modules, i] -= body[i]
+    for t in range(1, modules + 1):
+        balance += disks[t, 0] ** 2 + disks[t, 1] ** 2 + disks[t, 2] ** 2
+    return False, negative, balance, missed
+
+
+@njit(cache=True, error_model='numpy')
+def hold_solve(hold, body, sign, right_z, right_e, disk_pivots):
+    """Solve the condensed system in place for right sides (m, 6, k) and (m + 1, 5, k).
+
+    `sign` is 1, or -1 for the transposed system (a dead moment `body` makes them differ).
+    `disk_pivots` (m + 1, 5, 5) receives the pivot blocks as they are eliminated; the inertia of
+    the system is theirs and the modules'. Returns False when singular.
+    """
+    _, inverse, _, reduced, pivots, across, _, _ = hold
+    modules = across.shape[0]
+    columns = right_z.shape[2]
+    disk_pivots[:] = pivots
+    last = disk_pivots[modules]
+    last[0, 1] += 0.5 * sign * body[2]
+    last[0, 2] -= 0.5 * sign * body[1]
+    last[1, 0] -= 0.5 * sign * body[2]
+    last[1, 2] += 0.5 * sign * body[0]
+    last[2, 0] += 0.5 * sign * body[1]
+    last[2, 1] -= 0.5 * sign * body[0]
+    for t in range(modules):
+        for c in range(columns):
+            for k in range(6):
+                value = right_z[t, k, c]
+                for j in range(3):
+                    right_e[t, j, c] -= reduced[t, k, j] * value
+                for j in range(5):
+                    right_e[t + 1, j, c] -= reduced[t, k, 3 + j] * value
+    scaled = np.zeros((modules + 1, 5, 5 + columns))
+    for t in range(1, modules + 1):
+        for i in range(5):
+            for c in range(columns):
+                scaled[t, i, 5 + c] = right_e[t, i, c]
+            if t < modules:
+                for j in range(5):
+                    scaled[t, i, j] = across[t, i, j]
+        if not solve_small(disk_pivots[t].copy(), scaled[t]):
+            return False
+        if t < modules:
+            for k in range(3):
+                for i in range(5):
+                    weight = across[t, k, i]
+                    for j in range(5):
+                        disk_pivots[t + 1, i, j] -= weight * scaled[t, k, j]
+                    for c in range(columns):
+                        right_e[t + 1, i, c] -= weight * scaled[t, k, 5 + c]
+    for t in range(modules, 0, -1):
+        for i in range(5):
+            for c in range(columns):
+                total = scaled[t, i, 5 + c]
+                if t < modules:
+                    for j in range(5):
+                        total -= scaled[t, i, j] * right_e[t + 1, j, c]
+                right_e[t, i, c] = total
+    right_e[0] = 0.0
+    column = np.empty(6)
+    for t in range(modules):
+        for c in range(columns):
+            for i in range(6):
+                total = 0.0
+                for k in range(6):
+                    total += inverse[t, i, k] * right_z[t, k, c]
+                for j in range(3):
+                    total -= reduced[t, i, j] * right_e[t, j, c]
+                for j in range(5):
+                    total -= reduced[t, i, 3 + j] * right_e[t + 1, j, c]
+                column[i] = total
+            for i in range(6):
+                right_z[t, i, c] = column[i]
+    return True

@@ -1,0 +1,139 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward kinematics from muscle lengths: the rod of least energy with the commanded bends."""
+
+import math
+
+from numba import njit
+import numpy as np
+
+from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system
+from soro_mechanics.models.kirchhoff.reach_kernels import LARGEST_TURN
+from soro_mechanics.models.kirchhoff.rod_kernels import (
+    back_substitute,
+    rotation_of,
+    turn_quaternion,
+)
+
+
+@njit(cache=True, error_model='numpy')
+def _in_tip_axes(q, moment, body):
+    rotation = np.empty((3, 3))
+    rotation_of(q[q.shape[0] - 1], rotation)
+    for i in range(3):
+        body[i] = (
+            rotation[0, i] * moment[0] + rotation[1, i] * moment[1] + rotation[2, i] * moment[2]
+        )
+
+
+@njit(cache=True, error_model='numpy')
+def _apply(q, force, bend, right_z, right_e, factor, step):
+    """Take a Newton step, scaled down where it would turn a node too far; False when absurd."""
+    modules = force.shape[0]
+    count = q.shape[0]
+    per = (count - 1) // modules
+    for t in range(modules):
+        back_substitute(
+            t * per,
+            per,
+            factor,
+            right_e[t, :3, 0],
+            right_e[t + 1, :3, 0],
+            right_z[t, 3:, 0],
+            1.0,
+            step,
+        )
+    largest = 0.0
+    for n in range(1, count):
+        largest = max(largest, step[n, 0] ** 2 + step[n, 1] ** 2 + step[n, 2] ** 2)
+    largest = math.sqrt(largest)
+    if not largest < 1e6:
+        return False
+    scale = 1.0 if largest <= LARGEST_TURN else LARGEST_TURN / largest
+    for n in range(1, count):
+        turn_quaternion(q[n], scale * step[n, 0], scale * step[n, 1], scale * step[n, 2])
+    for t in range(modules):
+        for i in range(3):
+            force[t, i] += scale * right_z[t, 3 + i, 0]
+        for i in range(2):
+            bend[t, i] += scale * right_e[t + 1, 3 + i, 0]
+    return True
+
+
+@njit(cache=True, error_model='numpy', nogil=True)
+def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, lengths):
+    """Iterate in place; return (converged, iterations, residual, negative interior pivots).
+
+    The residual is the norm of moments over A / L and of missed bends over the disk radius.
+    """
+    q, force, bend = state
+    stiffness, h, radius = rod_data
+    dead, moment = loads
+    unit = stiffness[0] / (h * (q.shape[0] - 1))
+    right_z, right_e = hold[6], hold[7]
+    body = np.empty(3)
+    disk_pivots = np.empty(hold[4].shape)
+    residual = 0.0
+    for iteration in range(limit + 1):
+        _in_tip_axes(q, moment, body)
+        singular, negative, balance, missed = hold_system(
+            q, force, bend, stiffness, h, dead, body, wanted, radius, rod, hold, lengths
+        )
+        residual = math.sqrt(balance / (unit * unit) + missed / (radius * radius))
+        if singular or not residual < 1e12:
+            break
+        if residual <= tolerance:
+            return True, iteration, residual, negative
+        if iteration == limit:
+            break
+        right_z *= -1.0
+        right_e *= -1.0
+        if not hold_solve(hold, body, 1.0, right_z, right_e, disk_pivots):
+            break
+        if not _apply(q, force, bend, right_z, right_e, rod[4], rod[5]):
+            break
+    return False, limit, residual, 0
+
+
+@njit(cache=True, error_model='numpy')
+def tip_response(q, moment, modules, scratch):
+    """Return what a unit tip wrench (base axes) does.
+
+    Returns
+    -------
+    compliance : ndarray, shape (6, 6)
+        Tip twist per tip wrench.
+    by_bend : ndarray, shape (6, m, 2)
+        Tip twist per commanded bend.
+    local, disk_pivots : ndarray, shapes (m, 6, 6), (m + 1, 5, 5)
+        Pivot blocks: with the interior ones they carry the inertia.
+    """
+    body = np.empty(3)
+    _in_tip_axes(q, moment, body)
+    rotation = np.empty((3, 3))
+    rotation_of(q[q.shape[0] - 1], rotation)
+    disk_pivots = np.empty((modules + 1, 5, 5))
+    compliance = np.zeros((6, 6))
+    by_bend = np.zeros((6, modules, 2))
+    for side in range(2):
+        right_z = np.zeros((modules, 6, 6))
+        right_e = np.zeros((modules + 1, 5, 6))
+        for i in range(3):
+            for t in range(modules):
+                right_z[t, i, i] = 1.0
+            for j in range(3):
+                right_e[modules, j, 3 + i] = rotation[i, j]
+        sign = 1.0 if side == 0 else -1.0
+        hold_solve(scratch, body, sign, right_z, right_e, disk_pivots)
+        for c in range(6):
+            if side == 0:
+                for i in range(3):
+                    for t in range(modules):
+                        compliance[i, c] += right_z[t, i, c]
+                    for j in range(3):
+                        compliance[3 + i, c] += rotation[i, j] * right_e[modules, j, c]
+            else:
+                for t in range(modules):
+                    by_bend[c, t, 0] = right_e[t + 1, 3, c]
+                    by_bend[c, t, 1] = right_e[t + 1, 4, c]
+    return compliance, by_bend, scratch[0], disk_pivots

@@ -1,0 +1,235 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Muscle-driven backbone by least energy (Chen 2022), as an exact Kirchhoff rod.
+
+Inverse: the rod of least energy through the end point gives the muscle lengths, eqs (48)-(54).
+Forward: the rod of least energy whose muscles have the bends that the lengths command.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import time
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.model import Model
+from soro_mechanics.core.status import Code, SolverStatus
+from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
+from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends, task_errors
+from soro_mechanics.models.kirchhoff.reach import find_reach, Reach
+from soro_mechanics.models.kirchhoff.rod_kernels import positions, rotation_of
+from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
+from soro_mechanics.robot_file.reader import RobotDescription
+
+_NEAREST = 0.995  # of the length: beyond it a rod through the point is nearly straight
+_ROUND_OFF = 1e-9  # of the length: the straight robot's own tip is within reach
+
+
+class Kirchhoff(Model):
+    """Backbone of finite differences in quaternions; actuation is the 3 m muscle lengths."""
+
+    name = 'kirchhoff'
+    branches = True  # of muscles this long a guess may choose another one
+
+    def __init__(self, description: RobotDescription) -> None:
+        super().__init__(description)
+        self.backbone: MuscleBackbone = self._choose(description.structure['kirchhoff'])
+        self.rod = KirchhoffBackbone(self.backbone)
+
+    def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
+        return backbone
+
+    # ---- the published inverse ---------------------------------------------------------------
+
+    def reach(
+        self,
+        target: Array,
+        task: Task,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: RodState | Reach | None = None,
+    ) -> Reach:
+        """Find the rod of least energy that ends at a target (4, 4), eqs (48)-(54).
+
+        The muscles carry whatever the shape needs; only the end point is held. `status.code` is
+        UNSTABLE when the stationary shape is not a minimum.
+        """
+        return find_reach(self.rod, target, task, self._loads(wrench, loads, gravity), guess)
+
+    def lengths_of(self, q: Array) -> Array:
+        """Return the muscle lengths (modules, 3) [m] of a shape, eqs (52)-(54)."""
+        return self.rod.lengths_of(q)
+
+    # ---- the Model interface -----------------------------------------------------------------
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve for the shape of given muscle lengths."""
+        start = time.perf_counter()
+        dead, moment = self._loads(wrench, loads, gravity)
+        lengths = actuation.reshape(-1, 3)
+        wanted = np.einsum('tci,ti->tc', self.rod.combine, lengths)
+        first = self._start(guess)
+        state, actual, status = hold_bends(self.rod, first, dead, moment, wanted, start)
+        if not status.converged and first is not self.rod.straight:
+            state, actual, status = hold_bends(
+                self.rod, self.rod.straight, dead, moment, wanted, start
+            )
+        if status.code is Code.NONE:
+            slack = float(np.abs((actual - lengths).mean(axis=1)).max())
+            if slack > 1e-3:
+                text = f'the mean muscle length of a module is off by {slack * 1e3:.1f} mm'
+                status = replace(status, message=text)
+        return self._configuration(actuation, wrench, loads, gravity, state, status)
+
+    def inverse(
+        self,
+        target: Array,
+        task: Task,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution:
+        """Find lengths: the published shape first, then corrected until `forward` is on target.
+
+        Held by its muscles the robot takes a slightly different shape than the rod that is held at
+        its end point only, so the published lengths miss by some millimetres. Where that shape
+        would not stand, as any model does: by the least energy of the actuators.
+        """
+        start = time.perf_counter()
+        near = target.copy()
+        distance = float(np.linalg.norm(target[:3, 3]))
+        outside = distance > (1.0 + _ROUND_OFF) * self.backbone.length
+        if not outside and distance > _NEAREST * self.backbone.length:
+            # nearly straight the end point hardly determines the shape; the lengths still do
+            return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+        if outside:
+            near[:3, 3] *= _NEAREST * self.backbone.length / distance
+        state = self._start(guess)
+        started = None if state is self.rod.straight else state
+        shape = self.reach(near, task, wrench, loads, gravity, started)
+        if shape.status.code is not Code.NONE:
+            return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+        dead, moment = self._loads(wrench, loads, gravity)
+        published = shape.quaternions, shape.lengths, shape.reaction
+        held, status, tip = correct(
+            self.rod, published, near, task, dead, moment, tolerances, start
+        )
+        status = replace(status, iterations=shape.status.iterations + status.iterations)
+        actuation = self.lengths_of(held.q).reshape(-1)
+        missed = task_errors(tip, near, task)
+        settled = missed[0] <= tolerances[0] and missed[1] <= tolerances[1]
+        code, message = status.code, status.message
+        if outside and code is not Code.UNSTABLE:
+            code, message = Code.UNREACHABLE, 'further away than the backbone is long'
+        if not (status.converged and settled and self.within_limits(actuation)):
+            found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+            if not (outside and found.configuration.status.code is Code.NONE):
+                return found
+            return replace(found, status=replace(found.status, code=code, message=message))
+        if code is Code.UNSTABLE and not outside:
+            # The shape of least energy through the point does not stand; another one may.
+            found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+            if found.status.code is Code.NONE:
+                return found
+        errors = task_errors(tip, target, task)
+        q = self._configuration(actuation, wrench, loads, gravity, held, status)
+        final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)
+        return InverseSolution(actuation, q, errors[0], errors[1], (), final)
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, 3 m): tip twist per muscle length; the mean of a module has no effect."""
+        jacobian = np.einsum('ktc,tci->kti', q.state.by_bend, self.rod.combine)
+        return jacobian.reshape(6, -1)
+
+    def compliance(self, q: Configuration, method: str) -> Array:
+        """Return (6, 6) at the tip with the muscles held."""
+        self._only_tangent(method)
+        compliance: Array = q.state.compliance.copy()
+        return compliance
+
+    def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
+        """Return the compliance (n, 6, 6) at every station."""
+        self._only_tangent(method)
+        from soro_mechanics.models.kirchhoff.compliance import (
+            compliance_at_stations,  # scipy.sparse
+        )
+
+        s: RodState = q.state
+        return (
+            compliance_at_stations(
+                (s.q, s.force, s.bend), self.rod.rod_data, s.dead, s.moment, self.rod.every
+            ),
+        )
+
+    # ---- inside ------------------------------------------------------------------------------
+
+    def _only_tangent(self, method: str) -> None:
+        if method != 'tangent':
+            remedy = "use 'tangent': this formulation has no compliance integral"
+            raise self.unsupported('method', method, remedy)
+
+    def _start(self, guess: Configuration | None) -> RodState:
+        """Return where a solve begins: a guess from a rod of as many elements, or straight."""
+        straight = self.rod.straight
+        if guess is None or guess.state.q.shape != straight.q.shape:
+            return straight
+        state: RodState = guess.state
+        return state if state.force.shape == straight.force.shape else straight
+
+    def _loads(
+        self, wrench: Array, loads: tuple[Load, ...], gravity: Array
+    ) -> tuple[Array, Array]:
+        return self.rod.loads(wrench, loads, gravity, self.unsupported)
+
+    def _configuration(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        state: RodState,
+        status: SolverStatus,
+    ) -> Configuration:
+        points = np.empty((len(state.q), 3))
+        positions(state.q, self.rod.element, points)
+        nodes = range(0, len(state.q), self.rod.every)
+        poses = np.zeros((len(nodes), 4, 4))
+        for i, n in enumerate(nodes):
+            rotation_of(state.q[n], poses[i, :3, :3])
+        poses[:, :3, 3] = points[:: self.rod.every]
+        poses[:, 3, 3] = 1.0
+        if not status.converged:
+            poses[:] = np.nan  # no solution: nothing that could be taken for one
+        per = self.backbone.stations_per_module
+        bodies = {f'disk_{t}': poses[t * per].copy() for t in range(self.backbone.modules + 1)}
+        return Configuration(
+            model=self.name, actuation=actuation.copy(), wrench=wrench, loads=loads,
+            gravity=gravity.copy(), tip=poses[-1].copy(), backbones=(poses,),
+            backbone_names=(BACKBONE,), arc_lengths=(self.rod.arc[:: self.rod.every].copy(),),
+            radii=(np.full(len(nodes), 0.5 * self.backbone.rod_diameter),),
+            status=status, bodies=bodies, state=state,
+        )  # fmt: skip
+
+
+class KirchhoffPublished(Kirchhoff):
+    """The same robot with the material constants as printed in the paper."""
+
+    name = 'kirchhoff_published'
+
+    def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
+        if 'published' not in backbone.materials:
+            remedy = 'add body.backbone.materials.published to the robot file'
+            raise self.unsupported('model', self.name, remedy)
+        return replace(backbone, material='published')

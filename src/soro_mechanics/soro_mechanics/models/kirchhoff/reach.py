@@ -1,0 +1,139 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The rod of least energy through a point: the published inverse (Chen 2022, eqs 48-54)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import time
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState
+from soro_mechanics.models.kirchhoff.equilibrium import TOLERANCE
+from soro_mechanics.models.kirchhoff.guess import spiral_shapes
+from soro_mechanics.models.kirchhoff.rod_kernels import elastic_energy
+from soro_mechanics.models.kirchhoff.steps import reach
+
+_FIRST_POINTS = (1.0, 0.85, 0.7)  # of the target's distance: where first shapes may end
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The rod of least energy through a point: the published inverse kinematics.
+
+    Attributes
+    ----------
+    quaternions : ndarray, shape (n, 4)
+        Scalar first.
+    lengths : ndarray, shape (modules, 3) [m]
+        Muscle lengths, eq (54).
+    reaction : ndarray, shape (3,) [N]
+        Force at the end point that the constraint needs.
+    energy : float [J]
+        Elastic energy.
+    minimum : bool
+        Whether the reduced Hessian is positive definite.
+    status : SolverStatus
+    """
+
+    quaternions: Array
+    lengths: Array
+    reaction: Array
+    energy: float
+    minimum: bool
+    status: SolverStatus
+
+
+def find_reach(
+    rod: KirchhoffBackbone,
+    target: Array,
+    task: Task,
+    loads: tuple[Array, Array],
+    guess: RodState | Reach | None = None,
+) -> Reach:
+    """Find the rod of least energy that ends at a target (4, 4), eqs (48)-(54).
+
+    The muscles carry whatever the shape needs; only the end point is held. `status.code` is
+    UNSTABLE when the stationary shape is not a minimum.
+    """
+    start = time.perf_counter()
+    dead, moment = loads
+    if guess is not None:
+        q = guess.q if isinstance(guess, RodState) else guess.quaternions
+        known = guess.force.mean(axis=0) if isinstance(guess, RodState) else guess.reaction
+        old = (guess.dead, guess.moment) if isinstance(guess, RodState) else (dead, moment)
+        found = _reach_from(rod, q, known, old, (dead, moment), target, task, start)
+        if found.status.code is Code.NONE:
+            return found
+    best: Reach | None = None
+    calm = (np.zeros_like(dead), np.zeros(3))
+    # a spiral cannot end near the rim of the workspace: start further in, then move out
+    for share in _FIRST_POINTS:
+        near = target.copy()
+        near[:3, 3] *= share
+        shapes = spiral_shapes(near[:3, 3], rod.body.length, rod.body.elements)
+        for shape in shapes:
+            first = _reach_from(rod, shape, np.zeros(3), calm, calm, near, Task.POSITION, start)
+            if not first.status.converged:
+                continue
+            found = _reach_from(
+                rod, first.quaternions, first.reaction, calm, (dead, moment), target, task, start
+            )
+            if found.status.code is Code.NONE:
+                return found
+            best = found if best is None or found.status.converged else best
+    return _no_reach(rod, start) if best is None else best
+
+
+def _no_reach(rod: KirchhoffBackbone, start: float) -> Reach:
+    status = SolverStatus(
+        Code.NOT_CONVERGED, 'no rod through this point was found', 0, 1.0, TOLERANCE,
+        time.perf_counter() - start,
+    )  # fmt: skip
+    lengths = np.full((rod.body.modules, 3), rod.body.length / rod.body.modules)
+    return Reach(rod.straight.q, lengths, np.zeros(3), 0.0, False, status)
+
+
+def _reach_from(
+    rod: KirchhoffBackbone,
+    q: Array,
+    reaction: Array,
+    before: tuple[Array, Array],
+    after: tuple[Array, Array],
+    target: Array,
+    task: Task,
+    start: float,
+) -> Reach:
+    attitude = {Task.POSITION: 0, Task.POSITION_AND_AXIS: 1, Task.POSE: 2}[task]
+    shape, force, (converged, iterations, residual, negative), matrix = reach(
+        q, reaction, rod.rod_data, before, after, target, attitude, TOLERANCE
+    )
+    minimum = converged and _is_minimum(matrix, negative, attitude)
+    code, message = Code.NONE, ''
+    if not converged:
+        code, message = Code.NOT_CONVERGED, 'no equilibrium through this point was found'
+    elif not minimum:
+        code, message = Code.UNSTABLE, 'this shape is a saddle of the energy'
+    status = SolverStatus(
+        code, message, iterations, residual if converged else max(residual, 2 * TOLERANCE),
+        TOLERANCE, time.perf_counter() - start,
+        Stability.STABLE if minimum else Stability.UNSTABLE,
+    )  # fmt: skip
+    return Reach(
+        shape, rod.lengths_of(shape), force.copy(),
+        float(elastic_energy(shape, rod.rod_data[0], rod.element)), minimum, status,
+    )  # fmt: skip
+
+
+def _is_minimum(matrix: Array, negative: int, attitude: int) -> bool:
+    """Whether the Hessian is positive definite on the constraints, by inertia.
+
+    Interior pivots and the end block together must have one negative eigenvalue per multiplier
+    of position; prescribed attitude rows leave the end block.
+    """
+    free = matrix[{0: 0, 1: 2, 2: 3}[attitude] :, {0: 0, 1: 2, 2: 3}[attitude] :]
+    below = np.count_nonzero(np.linalg.eigvalsh(0.5 * (free + free.T)) < 0.0)
+    return bool(negative + below == 3)

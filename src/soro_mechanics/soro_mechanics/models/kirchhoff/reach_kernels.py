@@ -1,0 +1,161 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The rod of least energy through a prescribed end point, and attitude where asked (Chen 2022).
+
+The reaction at the end point is a multiplier, so that equilibrium holds exactly; the end position
+is row (48), the attitude rows are (49).
+"""
+
+import math
+
+from numba import njit
+import numpy as np
+
+from soro_mechanics.models.ancf.kernels import solve_small
+from soro_mechanics.models.kirchhoff.rod_kernels import (
+    back_substitute,
+    eliminate_module,
+    module_vectors,
+    rod_system,
+    rotation_of,
+    turn_quaternion,
+)
+from soro_mechanics.numerics.lie_kernels import so3_log
+
+FREE = 0
+AXIS = 1
+FULL = 2
+LARGEST_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
+
+
+@njit(cache=True, error_model='numpy')
+def make_rod_work(nodes):
+    """Return (gradient, diagonal, coupling, lever, factor, step) for `nodes` nodes."""
+    return (
+        np.zeros((nodes, 3)), np.zeros((nodes, 3, 3)), np.zeros((nodes, 3, 3)),
+        np.zeros((nodes, 3, 3)), np.zeros((nodes, 3, 10)), np.zeros((nodes, 3)),
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model='numpy')
+def _attitude_error(rotation, wanted, attitude, out):
+    """Write the body rotation vector that is missing; return how many rows are prescribed."""
+    out[:] = 0.0
+    if attitude == FREE:
+        return 0
+    relative = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            relative[i, j] = (
+                rotation[0, i] * wanted[0, j] + rotation[1, i] * wanted[1, j]
+                + rotation[2, i] * wanted[2, j]
+            )  # fmt: skip
+    if attitude == FULL:
+        so3_log(relative, out)
+        return 3
+    x, y, z = relative[0, 2], relative[1, 2], relative[2, 2]
+    sine = math.sqrt(x * x + y * y)
+    scale = math.atan2(sine, z) / sine if sine > 0.0 else 1.0
+    out[0] = -y * scale
+    out[1] = x * scale
+    return 2
+
+
+@njit(cache=True, error_model='numpy')
+def _end_system(q, matrix9, right9, work, moment, target, rho, wanted, attitude, matrix, right):
+    """Write the 6 x 6 system of (end increment, dF); return (rows prescribed, squared errors)."""
+    gradient, diagonal = work[0], work[1]
+    last = q.shape[0] - 1
+    rotation = np.empty((3, 3))
+    rotation_of(q[last], rotation)
+    error = np.empty(3)
+    rows = _attitude_error(rotation, wanted, attitude, error)
+    body = np.empty(3)
+    for i in range(3):
+        body[i] = (
+            rotation[0, i] * moment[0] + rotation[1, i] * moment[1] + rotation[2, i] * moment[2]
+        )
+    for i in range(6):
+        for j in range(6):
+            matrix[i, j] = matrix9[3 + i, 3 + j]
+    for i in range(3):
+        for j in range(3):
+            matrix[i, j] += diagonal[last, i, j]
+        right[i, 0] = -(right9[3 + i] + gradient[last, i] - body[i])
+        right[3 + i, 0] = -(right9[6 + i] + target[i] - rho[0, i])
+    # a dead moment turns with nothing: half of its cross product remains in the tangent
+    matrix[0, 1] += 0.5 * body[2]
+    matrix[0, 2] -= 0.5 * body[1]
+    matrix[1, 0] -= 0.5 * body[2]
+    matrix[1, 2] += 0.5 * body[0]
+    matrix[2, 0] += 0.5 * body[1]
+    matrix[2, 1] -= 0.5 * body[0]
+    turned = 0.0
+    unbalanced = 0.0
+    for i in range(3):
+        if i < rows:
+            for j in range(6):
+                matrix[i, j] = 0.0
+            matrix[i, i] = 1.0
+            right[i, 0] = error[i]
+            turned += error[i] * error[i]
+        else:
+            unbalanced += (gradient[last, i] - body[i]) ** 2
+    return rows, turned, unbalanced
+
+
+@njit(cache=True, error_model='numpy', nogil=True)
+def reach_newton(
+    q, force, stiffness, h, dead, moment, target, wanted, attitude, tolerance, limit, work
+):
+    """Iterate in place; return (converged, iterations, residual, negative pivots, matrix (6, 6)).
+
+    The residual is the norm of moments over A / L, of the missed distance over L and of the
+    missed angle. The matrix is the last end system, before it was solved.
+    """
+    gradient, diagonal, coupling, lever, factor, step = work
+    count = q.shape[0]
+    length = h * (count - 1)
+    unit = stiffness[0] / length
+    matrix9 = np.empty((9, 9))
+    right9 = np.empty(9)
+    matrix = np.empty((6, 6))
+    kept = np.empty((6, 6))
+    right = np.empty((6, 1))
+    rho = np.empty((1, 3))
+    zero = np.zeros(3)
+    residual = 0.0
+    for iteration in range(limit + 1):
+        rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever)
+        module_vectors(q, h, 1, rho)
+        negative = eliminate_module(
+            0, count - 1, gradient, diagonal, coupling, lever, factor, matrix9, right9
+        )
+        _, turned, total = _end_system(
+            q, matrix9, right9, work, moment, target, rho, wanted, attitude, matrix, right
+        )
+        for n in range(1, count - 1):
+            total += gradient[n, 0] ** 2 + gradient[n, 1] ** 2 + gradient[n, 2] ** 2
+        missed = 0.0
+        for i in range(3):
+            missed += (target[i] - rho[0, i]) ** 2
+        residual = math.sqrt(total / (unit * unit) + missed / (length * length) + turned)
+        kept[:] = matrix
+        if residual <= tolerance:
+            return True, iteration, residual, negative, kept
+        if iteration == limit or not residual < 1e12 or not solve_small(matrix, right):
+            break
+        back_substitute(0, count - 1, factor, zero, right[:3, 0], right[3:, 0], 1.0, step)
+        largest = 0.0
+        for n in range(1, count):
+            size = step[n, 0] ** 2 + step[n, 1] ** 2 + step[n, 2] ** 2
+            largest = max(largest, size)
+        largest = math.sqrt(largest)
+        if not largest < 1e6:
+            break
+        scale = 1.0 if largest <= LARGEST_TURN else LARGEST_TURN / largest
+        for n in range(1, count):
+            turn_quaternion(q[n], scale * step[n, 0], scale * step[n, 1], scale * step[n, 2])
+        for i in range(3):
+            force[0, i] += scale * right[3 + i, 0]
+    return False, limit, residual, 0, kept

@@ -1,0 +1,115 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The section ``kirchhoff`` of a robot file: a backbone bent by modules of three muscles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.section import Section
+
+
+@dataclass(frozen=True)
+class Material:
+    """Young's and shear modulus [Pa]."""
+
+    young: float
+    shear: float
+
+
+@dataclass(frozen=True)
+class MuscleBackbone:
+    """A backbone with constraint disks and three muscles per module (Chen 2022).
+
+    Attributes
+    ----------
+    length : float [m]
+        Of the backbone, which neither stretches nor shears.
+    rod_diameter : float [m]
+    materials : dict of str to Material
+        Named sets; `material` is the one in use.
+    material : str
+    mass : float [kg]
+        Of the whole robot, spread evenly.
+    modules, elements : int
+        Number of modules, and of finite differences along the whole backbone.
+    muscle_radius : float [m]
+        Distance of the muscles' ends from the backbone.
+    muscle_diameter : float [m]
+        For drawing.
+    stations_per_module : int
+        Poses returned along the backbone.
+    """
+
+    length: float
+    rod_diameter: float
+    materials: dict[str, Material]
+    material: str
+    mass: float
+    modules: int
+    elements: int
+    muscle_radius: float
+    muscle_diameter: float
+    stations_per_module: int
+
+    @property
+    def stiffness(self) -> NDArray[np.float64]:
+        """Return A, B, C: bending about x and y, torsion [N m^2]."""
+        chosen = self.materials[self.material]
+        fourth = self.rod_diameter**4
+        bending = chosen.young * math.pi * fourth / 64.0
+        return np.array([bending, bending, chosen.shear * math.pi * fourth / 32.0])
+
+    @property
+    def muscle_angles(self) -> NDArray[np.float64]:
+        """Return where muscles meet the disks at both ends of a module, (modules, 3) [rad].
+
+        120 deg (i - 1) + 60 deg (t mod 2) for muscle i of module t, both counted from 1: every
+        module is turned by 60 deg against the one below.
+        """
+        turn = (np.arange(self.modules) + 1) % 2
+        angle: NDArray[np.float64] = np.radians(120.0 * np.arange(3) + 60.0 * turn[:, None])
+        return angle
+
+
+def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBackbone:
+    """Read ``kirchhoff``; the robot needs three drives of length per module."""
+    with root.section('kirchhoff') as section:
+        modules = section.count('modules')
+        if len(actuators) != 3 * modules or {a.quantity for a in actuators} != {'length'}:
+            remedy = f'this model needs three drives of length per module ({3 * modules})'
+            raise root.error('actuators', remedy)
+        elements = section.count('elements', minimum=2 * modules)
+        stations = section.count('stations_per_module', 4)
+        if elements % (2 * modules) != 0:
+            remedy = f'must be a multiple of {2 * modules}: Simpson takes pairs in every module'
+            raise section.error('elements', remedy)
+        if (elements // modules) % stations != 0:
+            remedy = f'must divide the elements of a module ({elements // modules})'
+            raise section.error('stations_per_module', remedy)
+        materials = {}
+        with section.section('materials') as table:
+            for name in table.keys:
+                with table.section(name) as item:
+                    materials[name] = Material(
+                        item.quantity('young', 'Pa', positive=True),
+                        item.quantity('shear', 'Pa', positive=True),
+                    )
+        material = section.text('material', choices=tuple(materials))
+        return MuscleBackbone(
+            length=section.quantity('length', 'm', positive=True),
+            rod_diameter=section.quantity('rod_diameter', 'm', positive=True),
+            materials=materials,
+            material=material,
+            mass=section.quantity('mass', 'kg', minimum=0.0),
+            modules=modules,
+            elements=elements,
+            muscle_radius=section.quantity('muscle_radius', 'm', positive=True),
+            muscle_diameter=section.quantity('muscle_diameter', 'm', positive=True),
+            stations_per_module=stations,
+        )

@@ -1,0 +1,144 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Steps between shapes: a solve that fails is tried in halves.
+
+The steps are counted here, outside the compiled kernels, which keeps those small to compile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.models.kirchhoff.hold_kernels import make_hold_work
+from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton, tip_response
+from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work, reach_newton
+from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
+from soro_mechanics.numerics.lie import so3_exp, so3_log
+
+Array = NDArray[np.float64]
+RodData = tuple[Array, float, float]
+Loads = tuple[Array, Array]
+
+_NEWTON_LIMIT = 25
+_HALVINGS = 14
+
+
+class Outcome(NamedTuple):
+    """How a sequence of solves ended."""
+
+    converged: bool
+    iterations: int
+    residual: float
+    negative: int
+
+
+class _Steps:
+    """Shares of the way still to go; halved on failure, doubled on success."""
+
+    def __init__(self) -> None:
+        self.done = 0.0
+        self.part = 1.0
+        self.failures = 0
+
+    @property
+    def goal(self) -> float:
+        """Where to go next; exactly 1 at the end."""
+        goal = self.done + self.part
+        return 1.0 if goal > 1.0 - 1e-9 else goal
+
+    def record(self, converged: bool) -> bool:
+        """Note the outcome of a step; False when there were too many failures."""
+        if converged:
+            self.done, self.part = self.goal, 2.0 * self.part
+            return True
+        self.part *= 0.5
+        self.failures += 1
+        return self.failures <= _HALVINGS
+
+
+def _between(before: Loads, after: Loads, share: float) -> Loads:
+    if share == 1.0 or before is after:
+        return after
+    return (before[0] + share * (after[0] - before[0]), before[1] + share * (after[1] - before[1]))
+
+
+def reach(
+    q: Array,
+    reaction: Array,
+    rod_data: RodData,
+    before: Loads,
+    after: Loads,
+    target: Array,
+    attitude: int,
+    tolerance: float,
+) -> tuple[Array, Array, Outcome, Array]:
+    """Move a shape to a target pose (4, 4); return (q, reaction, outcome, end matrix (6, 6)).
+
+    `before` are the loads (dead, tip moment) of the given shape, `after` those wanted.
+    """
+    stiffness, h, _ = rod_data
+    work = make_rod_work(len(q))
+    good_q, good_force = q, reaction.reshape(1, 3)
+    start = np.empty((1, 3))
+    module_vectors(q, h, 1, start)
+    first = np.empty((3, 3))
+    rotation_of(q[-1], first)
+    wanted = np.ascontiguousarray(target[:3, :3])
+    turn = so3_log(first.T @ wanted) if attitude else np.zeros(3)
+    point = target[:3, 3].copy()
+    steps, total = _Steps(), 0
+    while steps.done < 1.0:
+        goal = steps.goal
+        dead, moment = _between(before, after, goal)
+        aim = point if goal == 1.0 else start[0] + goal * (point - start[0])
+        facing = wanted if goal == 1.0 else np.ascontiguousarray(first @ so3_exp(goal * turn))
+        trial_q, trial_force = good_q.copy(), good_force.copy()
+        converged, used, residual, negative, matrix = reach_newton(
+            trial_q, trial_force, stiffness, h, dead, moment, aim, facing, attitude, tolerance,
+            _NEWTON_LIMIT, work,
+        )  # fmt: skip
+        total += used
+        if converged:
+            good_q, good_force = trial_q, trial_force
+        if not steps.record(converged):
+            break
+    outcome = Outcome(steps.done == 1.0, total, residual, negative)
+    return good_q, good_force[0], outcome, matrix
+
+
+def hold(
+    state: tuple[Array, Array, Array],
+    rod_data: RodData,
+    before: Loads,
+    after: Loads,
+    start: Array,
+    wanted: Array,
+    tolerance: float,
+) -> tuple[tuple[Array, Array, Array], Array, Outcome, tuple[Array, Array, Array, Array]]:
+    """Move a shape (q, F, mu) from bends `start` to bends `wanted`, (m, 2) each.
+
+    Returns the state, the muscle lengths (m, 3), the outcome, and `tip_response`.
+    """
+    modules = len(wanted)
+    rod, scratch = make_rod_work(len(state[0])), make_hold_work(modules)
+    lengths = np.zeros((modules, 3))
+    good = state
+    steps, total = _Steps(), 0
+    while steps.done < 1.0:
+        goal = steps.goal
+        aim = wanted if goal == 1.0 else start + goal * (wanted - start)
+        trial = (good[0].copy(), good[1].copy(), good[2].copy())
+        converged, used, residual, negative = hold_newton(
+            trial, rod_data, _between(before, after, goal), aim, tolerance, _NEWTON_LIMIT, rod,
+            scratch, lengths,
+        )  # fmt: skip
+        total += used
+        if converged:
+            good = trial
+        if not steps.record(converged):
+            break
+    response = tip_response(good[0], after[1], modules, scratch)
+    return good, lengths, Outcome(steps.done == 1.0, total, residual, negative), response

@@ -1,0 +1,299 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Many actuations of one network: every sample starts next to its solution.
+
+A few cold solves over the whole box of the actuators give a polynomial of the state in the driven
+values (leg lengths and motor angles rather than pressures: a measured curve has kinks, the state
+does not follow them). Newton's method starts from its prediction. What a sample gives depends on
+nothing but its actuation: not on its neighbours, their order, or the number of threads.
+
+A polynomial through jumps from branch to branch does not predict, and a solution far from the
+prediction lies on a branch that cold solves do not take. Both are left to cold solves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import copy_state, Inputs, Integers, new_state, State
+from soro_mechanics.models.network.drive_values import driven_many
+from soro_mechanics.models.network.equilibrium import Equilibrium, PATH_STEPS, Problem
+from soro_mechanics.models.network.kernels.batch_kernels import (
+    DRIVEN_ANGLE,
+    DRIVEN_LENGTH,
+    DRIVEN_STRAIN,
+    DRIVEN_TENSION,
+    solve_samples,
+)
+from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.linearisation import Shape, trace_shape
+from soro_mechanics.models.network.rod_nodes import cut_pieces
+from soro_mechanics.models.network.spec import TENDONS
+from soro_mechanics.numerics import lie_kernels
+
+MOST_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
+MOST_DEGREE = 6
+PER_TERM = 2  # cold solves for every term
+MOST_HARD = 2  # of them that may take more than one leap from the assembled robot
+HELD_BACK = 4  # one of so many cold solves tests what the others predict
+GOOD_FIT = 0.05  # largest error of a prediction there [rad, characteristic lengths]
+NEAR = 0.15  # largest distance of a solution from its prediction, in the same units
+POLISH = 1e-6  # largest step that a solution may still be improved by
+MOST_STEPS = 8
+MOST_PARTS = 4  # of an integrated piece: they fill the lanes, and Newton's steps are fewer
+REPAID = 2  # a batch must have so many samples for every cold solve of the fit
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A polynomial of the state: Chebyshev products of the driven values, scaled to -1 ... 1."""
+
+    middle: Array  # (m,)
+    half: Array  # (m,)
+    powers: Integers  # (terms, m)
+    coefficients: Array  # (terms, size of a move)
+
+    def predict(self, driven: Array) -> Array:
+        """Return moves (n, size) for driven values of the actuators (n, m)."""
+        terms = chebyshev_terms((driven - self.middle) / self.half, self.powers)
+        return np.ascontiguousarray(terms @ self.coefficients)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Solves many actuations of one network under one load; can be pickled.
+
+    Attributes
+    ----------
+    layout : Layout
+        The network with its integrated pieces cut into a few parts: the same discrete solution.
+    rest : Inputs
+        With load and gravity.
+    base : State
+        What predictions are moves of.
+    """
+
+    layout: lay.Layout
+    rest: Inputs
+    base: State
+    drives: Integers  # (k, 3) as `solve_samples` takes them
+    fit: Fit
+    tolerance: float
+
+    def solve(self, actuations: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Solve actuations (n, m).
+
+        Returns
+        -------
+        tips : ndarray, shape (n, 4, 4)
+            In base_link, where solved.
+        solved : ndarray of bool, shape (n,)
+            False where only a cold solve can tell: not converged, far from the prediction, or
+            perhaps not stable.
+        """
+        s = self.layout.structure
+        driven, values = driven_many(self.layout, actuations)
+        tips = np.full((len(actuations), 4, 4), np.nan)
+        solved = np.zeros(len(actuations), dtype=bool)
+        own = ('length', 'theta', 'table', 'section', 'tension')
+        x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
+        solve_samples(
+            s, self.base, x, self.rest, self.drives, values, self.fit.predict(driven),
+            self.layout.tip_body, np.array([self.tolerance, NEAR, POLISH]), MOST_STEPS,
+            bool((s.rod_macro == 0).any()), self.layout.work(), new_state(s), new_state(s),
+            np.zeros((int(s.counts[1]), 2)), tips, solved, LANES,
+        )  # fmt: skip
+        return tips, solved
+
+
+def compile_batch(equilibrium: Equilibrium) -> None:
+    """Compile what `Batch.solve` runs, by solving no sample of a network."""
+    layout = equilibrium.layout
+    s, m = layout.structure, layout.actuators
+    powers = np.zeros((1, m), dtype=np.int64)
+    size = 6 * int(s.counts[:4].sum())
+    fit = Fit(np.zeros(m), np.ones(m), powers, np.zeros((1, size)))
+    rest = lay.load(layout, lay.rest_inputs(layout), np.zeros(6), (), np.zeros(3))
+    batch = Batch(layout, rest, new_state(s), drive_table(layout), fit, equilibrium.tolerance)
+    batch.solve(np.empty((0, m)))
+
+
+def make_batch(
+    equilibrium: Equilibrium,
+    at_rest: Array,
+    actuators: tuple[Actuator, ...],
+    wrench: Array,
+    gravity: Array,
+    count: int,
+) -> Batch | None:
+    """Prepare for `count` samples; None where cold solves are better.
+
+    That is where samples are few, where many a cold solve takes more than one leap from the robot
+    assembled `at_rest`, and where the state is no smooth function of the actuation.
+    """
+    assembled = equilibrium.assembled(at_rest)
+    low, high = (np.array([getattr(a, k) for a in actuators]) for k in ('minimum', 'maximum'))
+    layout = equilibrium.layout
+    if not (assembled.converged and len(low) and np.isfinite(high - low).all()):
+        return None
+    if layout.tendons.held.any():  # where one goes slack the state has a kink
+        return None
+    fine, parts = divided(layout)
+    ends, _ = driven_many(fine, np.array([low, high]))
+    half = 0.5 * np.abs(ends[1] - ends[0])
+    half[half == 0.0] = 1.0
+    points = np.random.default_rng(0).random((PER_TERM * max(MOST_TERMS), len(low)))
+    points[0] = 0.5
+    actuations = low + (high - low) * points
+    driven, _ = driven_many(fine, actuations)
+    base: State | None = None
+    moves: list[Array] = []
+    hard = 0
+    for most in MOST_TERMS:
+        powers = polynomial_powers(len(low), most)
+        trials = PER_TERM * len(powers)
+        if count < REPAID * trials or trials <= len(moves):
+            return None
+        for actuation in actuations[len(moves) : trials]:
+            problem = Problem(actuation, wrench, (), gravity)
+            x = equilibrium.inputs(problem)
+            found = equilibrium.newton(x, assembled.state, PATH_STEPS)
+            if not found.converged:
+                hard += 1
+                if hard > MOST_HARD:
+                    return None
+                found = equilibrium.solve(problem, at_rest, None)
+                if not found.converged:
+                    return None
+            shape = trace_shape(layout, x, found.state, equilibrium.scratch[0])
+            state = divided_state(layout, fine, found.state, shape, parts)
+            base = state if base is None else base
+            moves.append(move_between(fine, base, state))
+        empty = Fit(0.5 * (ends[0] + ends[1]), half, powers, np.empty((0, 0)))
+        fit = checked_fit(fine, empty, driven[:trials], np.array(moves))
+        if fit is not None and base is not None:
+            rest = lay.load(fine, lay.rest_inputs(fine), wrench, (), gravity)
+            return Batch(fine, rest, base, drive_table(fine), fit, equilibrium.tolerance)
+    return None
+
+
+def checked_fit(layout: lay.Layout, empty: Fit, driven: Array, moves: Array) -> Fit | None:
+    """Return a fit to all samples; None where a part of them does not predict the others."""
+    kept = np.arange(len(moves)) % HELD_BACK != HELD_BACK - 1
+    trial = fitted(empty, driven[kept], moves[kept])
+    if not misfit(layout, trial.predict(driven[~kept]) - moves[~kept]) <= GOOD_FIT:
+        return None
+    return fitted(empty, driven, moves)
+
+
+def polynomial_powers(variables: int, most: int) -> Integers:
+    """Return the powers (terms, m) of all products up to a degree, `most` of them if that many."""
+    degree = 1
+    while degree < MOST_DEGREE and math.comb(variables + degree + 1, variables) <= most:
+        degree += 1
+    found = []
+    for total in range(degree + 1):
+        for chosen in itertools.combinations_with_replacement(range(variables), total):
+            found.append(np.bincount(chosen, minlength=variables) if chosen else [0] * variables)
+    return np.array(found, dtype=np.int64).reshape(-1, variables)
+
+
+def chebyshev_terms(u: Array, powers: Integers) -> Array:
+    """Return the products (n, terms) of Chebyshev polynomials at points u (n, m)."""
+    table = [np.ones_like(u), u]
+    for _ in range(2, int(powers.max(initial=0)) + 1):
+        table.append(2.0 * u * table[-1] - table[-2])
+    values = np.array(table)
+    out = np.ones((len(u), len(powers)))
+    for i in range(u.shape[1]):
+        out *= values[powers[:, i], :, i].T
+    return out
+
+
+def fitted(fit: Fit, driven: Array, moves: Array) -> Fit:
+    """Return the fit with the least-squares coefficients of samples."""
+    terms = chebyshev_terms((driven - fit.middle) / fit.half, fit.powers)
+    found = np.linalg.lstsq(terms, moves, rcond=None)[0]
+    return replace(fit, coefficients=np.asarray(found, dtype=np.float64))
+
+
+def misfit(layout: lay.Layout, errors: Array) -> float:
+    """Return the largest error of frames among moves (n, size) [rad, characteristic lengths]."""
+    s = layout.structure
+    frames = errors[:, : 6 * int(s.counts[0] + s.counts[2])].reshape(-1, 6)
+    length = float(s.scale[0])
+    return float(max(np.abs(frames[:, 3:]).max(), np.abs(frames[:, :3]).max() / length))
+
+
+def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
+    """Return the network with its integrated pieces in equal parts, and how many."""
+    spec = layout.spec
+    pieces = int(np.count_nonzero(layout.structure.lane >= 0))
+    fitting = [
+        k for k in range(2, MOST_PARTS + 1)
+        if spec.steps % k == 0 and (k == 2 or k * pieces <= LANES)
+    ]  # fmt: skip
+    if not pieces or not fitting:
+        return layout, 1
+    parts = max(fitting)
+    return lay.build_layout_raw(cut_pieces(spec, parts), layout.actuators), parts
+
+
+def divided_state(
+    layout: lay.Layout, fine: lay.Layout, state: State, shape: Shape, parts: int
+) -> State:
+    """Return the state of the divided network that is the same solution."""
+    s, steps = fine.structure, int(fine.structure.counts[4])
+    out = copy_state(state)._replace(
+        node=np.empty((int(s.counts[2]), 4, 4)), wrench=np.empty((int(s.counts[3]), 6))
+    )
+    for r in range(int(s.counts[1])):
+        macro = layout.spec.rods[r].macro
+        stations = slice(int(shape.first[r]), int(shape.first[r + 1]), steps if macro else 1)
+        out.node[int(s.rod_node[r]) : int(s.rod_node[r + 1])] = shape.pose[stations]
+        pieces = slice(int(s.rod_piece[r]), int(s.rod_piece[r + 1]))
+        if macro and parts > 1:
+            out.wrench[pieces] = shape.wrench[stations][:-1]
+        else:
+            old = layout.structure.rod_piece
+            out.wrench[pieces] = state.wrench[int(old[r]) : int(old[r + 1])]
+    return out
+
+
+def move_between(layout: lay.Layout, a: State, b: State) -> Array:
+    """Return the row of `solve_samples` that moves state a to state b."""
+    s = layout.structure
+    frames = np.zeros((int(s.counts[0] + s.counts[2]), 6))
+    apart = np.linalg.inv(np.concatenate([a.body, a.node])) @ np.concatenate([b.body, b.node])
+    for k, g in enumerate(apart):
+        lie_kernels.se3_log(g, frames[k])
+    joints = b.joint - a.joint
+    for r, e in np.argwhere(s.joint_kind == SPHERICAL):
+        lie_kernels.so3_log(np.ascontiguousarray(a.spin[r, e].T @ b.spin[r, e]), joints[r, e])
+    wrench = b.wrench - a.wrench
+    return np.concatenate([frames.ravel(), wrench.ravel(), joints.ravel()])
+
+
+def drive_table(layout: lay.Layout) -> Integers:
+    """Return the drives (k, 3) as the kernel takes them."""
+    rows = []
+    strains = layout.structure.shift.shape[1]
+    for d, slot in zip(layout.spec.drives, layout.slots, strict=True):
+        if d.kind == 'length':
+            rows.append((DRIVEN_LENGTH, d.rod, 0))
+        elif d.kind == 'angle':
+            rows.append((DRIVEN_ANGLE, d.rod, d.end))
+        elif d.kind in TENDONS:
+            rows.append((DRIVEN_TENSION, d.rod, slot - 1 - strains))
+        else:
+            rows.append((DRIVEN_STRAIN, d.rod, slot - 1))
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)

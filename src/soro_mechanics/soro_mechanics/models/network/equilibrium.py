@@ -1,0 +1,324 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Equilibrium of a network: assembly from straight rods, continuation in load and actuation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+import threading
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State, Work
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, solve_held
+from soro_mechanics.models.network.kernels.rod_kernels import place_ends
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
+from soro_mechanics.models.network.relaxation import relax
+from soro_mechanics.models.network.tendon_equilibrium import solve_held_tendons
+from soro_mechanics.numerics import lie_kernels
+
+TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements
+MOST_STEPS = 25
+PATH_STEPS = 12  # the same within a continuation: a step that needs more is better halved
+SHORTEST_PART = 1.0 / 256.0  # of a continuation
+LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
+AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
+MOST_SNAPS = 40
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is prescribed in one equilibrium."""
+
+    actuation: Array
+    wrench: Array
+    loads: tuple[Load, ...]
+    gravity: Array
+    permanent: float = 1.0  # part of the robot file's own loads, and of all tensions
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a solve ended; `state` is the last good one where it failed."""
+
+    converged: bool
+    state: State
+    iterations: int
+    residual: float
+
+
+class Equilibrium:
+    """Solves one layout. Safe to call from several threads: each has its own scratch."""
+
+    def __init__(self, layout: lay.Layout) -> None:
+        self.layout = layout
+        self.tolerance = tolerance_of(layout)
+        self._rest = lay.rest_inputs(layout)
+        self._no_params = np.zeros((int(layout.structure.counts[1]), 2))
+        self._local = threading.local()
+        self._assembled: Outcome | None = None
+
+    @property
+    def scratch(self) -> tuple[Work, State]:
+        """Work arrays and a spare state of the calling thread."""
+        if not hasattr(self._local, 'work'):
+            self._local.work = self.layout.work()
+            self._local.old = new_state(self.layout.structure)
+        return self._local.work, self._local.old
+
+    def inputs(self, problem: Problem) -> Inputs:
+        """Return the kernels' inputs for a problem."""
+        x = lay.actuate(self.layout, self._rest, problem.actuation)
+        return lay.load(
+            self.layout, x, problem.wrench, problem.loads, problem.gravity, problem.permanent
+        )
+
+    def newton(
+        self,
+        x: Inputs,
+        start: State,
+        most: int = MOST_STEPS,
+        tolerance: float | None = None,
+    ) -> Outcome:
+        """Solve from a start; the actuators are held."""
+        wanted = self.tolerance if tolerance is None else tolerance
+        work, old = self.scratch
+        if np.isfinite(x.pull[:, 0]).any():
+            found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
+            return Outcome(*found)
+        state = copy_state(start)
+        outcome, steps, error = solve_held(
+            self.layout.structure, x, state, old, work, self._no_params, wanted, most, LANES,
+        )  # fmt: skip
+        return Outcome(outcome == CONVERGED, state, steps, error)
+
+    def march(
+        self,
+        inputs_at: Callable[[float], Inputs],
+        start: State,
+        snaps: int = 0,
+        most: int = PATH_STEPS,
+    ) -> Outcome:
+        """Follow a path of inputs from 0 (solved by `start`) to 1 with step control.
+
+        Where the branch ends the robot may snap through to another one, `snaps` times.
+        """
+        at, part, iterations = 0.0, 1.0, 0
+        state = start
+        last = Outcome(False, start, 0, np.inf)
+        while at < 1.0:
+            goal = min(1.0, at + part)
+            last = self.newton(inputs_at(goal), state, most)
+            iterations += last.iterations
+            if last.converged:
+                state, at = last.state, goal
+                part *= 2.0
+                continue
+            part *= 0.5
+            if part >= SHORTEST_PART:
+                continue
+            if snaps == 0 or len(self._rest.pull):  # a snap lets no tendon keep its length
+                return Outcome(False, state, iterations, last.residual)
+            snaps -= 1
+            last, goal = self._snap(inputs_at, at, state)
+            iterations += last.iterations
+            if not last.converged:
+                return Outcome(False, state, iterations, last.residual)
+            state, at, part = last.state, goal, AFTER_SNAP
+        return Outcome(True, state, iterations, last.residual)
+
+    def _snap(
+        self, inputs_at: Callable[[float], Inputs], at: float, start: State
+    ) -> tuple[Outcome, float]:
+        """Return where the robot comes to rest a little farther along a path, and how far."""
+        spent, goal = 0, at
+        last = Outcome(False, start, 0, np.inf)
+        for leap in LEAPS:
+            goal = min(1.0, at + leap * SHORTEST_PART)
+            x = inputs_at(goal)
+            found = relax(self.layout.structure, x, start, self.scratch, self.tolerance)
+            spent += found[2]
+            last = Outcome(found[0], found[1], spent, found[3])
+            if last.converged:
+                break
+        return last, goal
+
+    def assembled(self, rest: Array) -> Outcome:
+        """Return the unloaded robot at its rest actuation, rods bent into the bodies; cached."""
+        if self._assembled is None:
+            self._assembled = self._assemble(rest)
+        return self._assembled
+
+    def solve(self, problem: Problem, rest: Array, near: tuple[Problem, State] | None) -> Outcome:
+        """Solve a problem from an earlier solution, or from the assembled robot."""
+        spent = 0
+        if near is not None:
+            outcome = self.follow(problem, near)
+            if outcome.converged:
+                return outcome
+            spent = outcome.iterations
+        base = self.assembled(rest)
+        if not base.converged:
+            return base
+        zero = Problem(rest, np.zeros(6), (), np.zeros(3), 0.0)
+        outcome = self.march(self._between(zero, problem), base.state, MOST_SNAPS)
+        spent += outcome.iterations
+        if outcome.converged:
+            outcome = self._polished(problem, outcome)
+        return replace(outcome, iterations=spent)
+
+    def _polished(self, problem: Problem, outcome: Outcome) -> Outcome:
+        """Return a cold solution after one more step: differences are taken from it."""
+        again = self.newton(self.inputs(problem), outcome.state, 1, 0.0)
+        if not again.residual < outcome.residual:
+            return outcome
+        return replace(again, converged=True)
+
+    def follow(self, problem: Problem, near: tuple[Problem, State]) -> Outcome:
+        """Solve a problem from an earlier solution, along the branch that it lies on."""
+        first = self.newton(self.inputs(problem), near[1])
+        if first.converged:
+            return first
+        outcome = self.march(self._between(near[0], problem), near[1])
+        return replace(outcome, iterations=first.iterations + outcome.iterations)
+
+    def same_mesh(self, other: Equilibrium) -> bool:
+        """Return whether states of another network fit this one."""
+        a, b = self.layout.structure, other.layout.structure
+        alike = ('counts', 'rod_node', 'rod_piece', 'rod_body', 'rod_macro', 'joint_kind')
+        same = all(np.array_equal(getattr(a, k), getattr(b, k)) for k in alike)
+        return same and a.tendon.shape == b.tendon.shape
+
+    def adopt(self, problem: Problem, other: Inputs, state: State) -> State:
+        """Return a start from a state of a robot with other rods: the strain is kept.
+
+        Wrenches of the other robot would bend rods of another stiffness or rest shape elsewhere
+        than their frames are.
+        """
+        start = copy_state(state)
+        old, new = (self._first_sections(x) for x in (other, self.inputs(problem)))
+        strain = old[:, :6] + old[:, 6:12] * state.wrench
+        start.wrench[:] = (strain - new[:, :6]) / new[:, 6:12]
+        return start
+
+    def _first_sections(self, x: Inputs) -> Array:
+        """Return rest strain and flexibility (pieces, 12) at the first end of every piece."""
+        out = x.section[:, :12].copy()
+        for p, lane in enumerate(self.layout.structure.lane):
+            if lane >= 0:
+                out[p] = x.table[lane // LANES, 0].reshape(-1, LANES)[:12, lane % LANES]
+        return out
+
+    def _between(self, a: Problem, b: Problem) -> Callable[[float], Inputs]:
+        def inputs_at(t: float) -> Inputs:
+            loads = tuple(
+                replace(item, wrench=weight * item.wrench)
+                for weight, group in ((1.0 - t, a.loads), (t, b.loads))
+                for item in group
+            )
+            return self.inputs(
+                Problem(
+                    (1.0 - t) * a.actuation + t * b.actuation,
+                    (1.0 - t) * a.wrench + t * b.wrench,
+                    loads,
+                    (1.0 - t) * a.gravity + t * b.gravity,
+                    (1.0 - t) * a.permanent + t * b.permanent,
+                )
+            )
+
+        return inputs_at
+
+    def _assemble(self, rest: Array) -> Outcome:
+        """Bend the rods into their bodies: the gap at every second end closes.
+
+        The bodies float meanwhile. Held in place they would press the rods, and a pressed rod
+        buckles into a branch that nobody wants.
+        """
+        x = lay.actuate(self.layout, self._rest, rest)
+        loose = np.tile([-np.inf, 0.0], (len(x.pull), 1))
+        x = x._replace(tension=np.zeros_like(x.tension), pull=loose)
+        state, gap = self._rest_shape(x)
+        twist = np.zeros((gap.shape[0], 6))
+        for r in range(gap.shape[0]):
+            lie_kernels.se3_log(gap[r], twist[r])
+
+        def closing(t: float) -> Inputs:
+            part = np.empty_like(gap)
+            for r in range(gap.shape[0]):
+                lie_kernels.se3_exp((1.0 - t) * twist[r], part[r])
+            return x._replace(gap=part)
+
+        return self.march(closing, state, most=MOST_STEPS)
+
+    def _rest_shape(self, x: Inputs) -> tuple[State, Array]:
+        """Return rods in their rest shapes from their first ends, and the gaps at their second."""
+        s = self.layout.structure
+        work, _ = self.scratch
+        state = new_state(s)
+        gap = np.tile(np.eye(4), (int(s.counts[1]), 1, 1))
+        placed = {0}
+        for i, b in enumerate(self.layout.spec.bodies):
+            if b.pose is not None and i > 0:
+                state.body[i] = b.pose
+                placed.add(i)
+        waiting = list(range(int(s.counts[1])))
+        while waiting:
+            ready = [r for r in waiting if int(s.rod_body[r, 0]) in placed]
+            r = ready[0] if ready else waiting[0]
+            waiting.remove(r)
+            place_ends(s, x, state, work)
+            end = self._lay_out(x, r, state)
+            second = int(s.rod_body[r, 1])
+            if second not in placed:
+                state.body[second] = end @ np.linalg.inv(work.end[r, 1])
+                placed.add(second)
+            place_ends(s, x, state, work)
+            gap[r] = np.linalg.inv(state.node[s.rod_node[r + 1] - 1]) @ end
+        return state, gap
+
+    def _lay_out(self, x: Inputs, r: int, state: State) -> Array:
+        """Put the nodes of a rod on its rest shape; return its end frame."""
+        s = self.layout.structure
+        n0, p0 = int(s.rod_node[r]), int(s.rod_piece[r])
+        g = state.node[n0].copy()
+        step = np.empty((4, 4))
+        for p in range(p0, int(s.rod_piece[r + 1])):
+            rest = x.section[p, :6]
+            if s.lane[p] >= 0:
+                table = x.table[s.lane[p] // LANES].reshape(-1, 13, LANES)
+                rest = table[:, :6, s.lane[p] % LANES]
+                h = x.length[r] * s.share[p] / s.counts[4]
+                for k in range(int(s.counts[4])):
+                    lie_kernels.se3_exp(h * np.ascontiguousarray(rest[2 * k + 1]), step)
+                    g = g @ step
+            else:
+                lie_kernels.se3_exp(x.length[r] * s.share[p] * rest, step)
+                g = g @ step
+            state.node[n0 + 1 + p - p0] = g
+        return g
+
+    def inspect(self, x: Inputs, state: State, gradient: bool) -> int:
+        """Assemble at a state and eliminate; return the negative pivots of the rods."""
+        work, _ = self.scratch
+        evaluate(self.layout.structure, x, state, work, gradient, True, LANES)
+        return int(condense(self.layout.structure, x, state, work, gradient, True))
+
+
+def tolerance_of(layout: lay.Layout) -> float:
+    """Return the residual that double precision can reach, at least TOLERANCE.
+
+    A two-node element's force is a stiffness times a difference of positions, so round-off of
+    coordinates of the size of a rod costs eps EA, and more on shorter elements. Measured floors
+    stay below half of what is returned, from 2 to 300 elements.
+    """
+    s = layout.structure
+    pieces = np.repeat(s.rod_macro, np.diff(s.rod_piece)) == 0
+    if not pieces.any():
+        return TOLERANCE
+    stiffest = float(np.max(1.0 / layout.sections[:, :, 6:9]))
+    noise = float(np.finfo(float).eps) * stiffest / float(s.scale[1])
+    return max(TOLERANCE, noise * (2.0 + 0.2 / float(s.share[pieces].min())))

@@ -1,0 +1,200 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse along a path: the fast platform solver behind the Robot API.
+
+The first solve of a path goes through the general inverse; from its solution on, targets near the
+last one take the fast path. Anything unusual (no convergence, a limit, a stability that may have
+changed) goes back to the general inverse.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from operator import gt, lt
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution
+from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import copy_state, Inputs, State
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.kernels.path_memory_kernels import POSE
+from soro_mechanics.models.network.kernels.platform_kernels import UNKNOWNS
+from soro_mechanics.models.network.linearisation import Linearisation, Shape, trace_shape
+from soro_mechanics.models.network.platform import (
+    Found,
+    is_platform,
+    PlatformSolver,
+    TOLERANCE,
+    Track,
+)
+
+if TYPE_CHECKING:
+    from soro_mechanics.models.network.model import Network
+
+NEAR = 0.03  # targets farther from the last one take the general inverse [m]
+
+
+class FollowedSolution:
+    """A solution of the fast path; what it is seldom asked for is computed when it is."""
+
+    def __init__(self, follower: Follower, problem: Problem, found: Found) -> None:
+        self.equilibrium = follower.equilibrium
+        self.problem = problem
+        self.track: Track | None = found.track
+        self.linearisation: Linearisation | None = None
+        self._follower = follower
+        self._found = found
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Inputs of the kernels."""
+        return self._found.inputs
+
+    @cached_property
+    def state(self) -> State:
+        """Unknowns, from the record of the solve."""
+        state = copy_state(self._follower.base)
+        record = self._found.track.memory[0]
+        rows = record[POSE:].reshape(-1, UNKNOWNS)
+        state.body[1, :3] = record[:POSE].reshape(3, 4)
+        state.joint[:, 1, 0] = rows[:, 1]
+        state.wrench[:] = rows[:, 2:]
+        # the shape ends on the node up to the closure, which Newton has made negligible
+        state.node[1::2] = self._found.pose[:, -1]
+        return state
+
+    @cached_property
+    def shape(self) -> Shape:
+        """Stations of the rods."""
+        work, _ = self.equilibrium.scratch
+        return trace_shape(self.equilibrium.layout, self.inputs, self.state, work)
+
+
+class Follower:
+    """Fast inverse for one network."""
+
+    def __init__(self, model: Network, equilibrium: Equilibrium, base: State) -> None:
+        layout = equilibrium.layout
+        self.model = model
+        self.equilibrium = equilibrium
+        self.base = copy_state(base)
+        self.solver = PlatformSolver(layout, base)
+        limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
+        self._low, self._high = limits.T.tolist()
+        coupled = model.description.coupled_limits
+        self._coupled = np.array([c.coefficients for c in coupled]) if coupled else None
+        self._bounds = np.array([c.maximum for c in coupled])
+        steps = int(layout.structure.counts[4])
+        self._fractions = np.linspace(0.0, 1.0, steps + 1)
+        self._radii = tuple(
+            np.array([lay.radius_at(r, f) for f in self._fractions]) for r in layout.spec.rods
+        )
+        self._names = layout.rods
+        self._body = layout.spec.tip_body
+        shifted = not np.array_equal(layout.spec.tip, np.eye(4))
+        self._off_tip = np.linalg.inv(layout.spec.tip) if shifted else None
+
+    def follow(
+        self,
+        target: Array,
+        wrench: Array,
+        gravity: Array,
+        guess: Configuration,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution | None:
+        """Solve a pose near the guess; None where the general inverse has to look."""
+        start = time.perf_counter()
+        track = self._track(guess, wrench, gravity, target)
+        if track is None or min(tolerances) < TOLERANCE:
+            return None
+        found = self.solver.reach(track, target)
+        length = found.length
+        if not found.reached or self._beyond(length):
+            return None
+        if self._coupled is not None and (self._coupled @ length > self._bounds).any():
+            return None
+        solution = FollowedSolution(self, Problem(length, wrench, (), gravity), found)
+        code, message, stability = Code.NONE, '', Stability.STABLE
+        if not found.track.same:
+            linear = self.model.linearise_solution(solution)
+            if linear.stable:
+                found.track.same = True
+            else:
+                solution.track = None
+                code, stability = Code.UNSTABLE, Stability.UNSTABLE
+                message = linear.remark
+        if found.track.maps is not track.maps:
+            guard = self.model.guard(self.equilibrium)
+            found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)
+        message = message or found.track.remark
+        status = SolverStatus(
+            code, message, found.steps, found.error, TOLERANCE, time.perf_counter() - start,
+            stability,
+        )  # fmt: skip
+        q = self._configuration(target, wrench, gravity, found, solution, status)
+        return InverseSolution(length, q, 0.0, 0.0, (), status)
+
+    def _beyond(self, length: Array) -> bool:
+        """Whether an actuator would leave its limits."""
+        values = length.tolist()
+        return any(map(lt, values, self._low)) or any(map(gt, values, self._high))
+
+    def _configuration(
+        self,
+        target: Array,
+        wrench: Array,
+        gravity: Array,
+        found: Found,
+        solution: FollowedSolution,
+        status: SolverStatus,
+    ) -> Configuration:
+        body = target if self._off_tip is None else target @ self._off_tip
+        of_rods = found.track.memory[0, POSE::UNKNOWNS]
+        return Configuration(
+            model=self.model.name,
+            actuation=found.length,
+            wrench=wrench,
+            loads=(),
+            gravity=gravity,
+            tip=target,
+            backbones=tuple(found.pose),
+            backbone_names=self._names,
+            arc_lengths=tuple(of_rods[:, None] * self._fractions),
+            radii=self._radii,
+            status=status,
+            bodies={self._body: body},
+            state=solution,
+        )
+
+    def _track(
+        self, guess: Configuration, wrench: Array, gravity: Array, target: Array
+    ) -> Track | None:
+        """Return the track that the guess belongs to, or begin one there."""
+        if guess.state.equilibrium is not self.equilibrium:
+            return None  # a robot with other numbers: its track and inputs hold its stiffness
+        x, y, z = (target[:3, 3] - guess.tip[:3, 3]).tolist()
+        if max(abs(x), abs(y), abs(z)) > NEAR or guess.loads:
+            return None
+        if guess.wrench is not wrench and guess.wrench.tolist() != wrench.tolist():
+            return None
+        if guess.gravity is not gravity and guess.gravity.tolist() != gravity.tolist():
+            return None
+        track: Track | None = getattr(guess.state, 'track', None)
+        if track is None and guess.status.code is Code.NONE:
+            track = self.solver.begin(guess.state.inputs, guess.state.state)
+            if track is not None:
+                track.remark = guess.status.message
+            guess.state.track = track
+        return track
+
+
+def follower_for(model: Network, equilibrium: Equilibrium) -> Follower | None:
+    """Return the fast solver of a network that it can treat."""
+    if not is_platform(equilibrium.layout):
+        return None
+    base = equilibrium.assembled(model.rest)
+    return Follower(model, equilibrium, base.state) if base.converged else None

@@ -1,0 +1,148 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Natural frequencies at an equilibrium: how fast quasi-static is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
+from soro_mechanics.numerics import lie
+
+if TYPE_CHECKING:
+    from soro_mechanics.models.network.linearisation import Linearisation
+
+MOST_ITERATIONS = 200
+SETTLED = 1e-8  # relative change of the wanted eigenvalues
+NOISE = 1e-8  # of the largest 1 / omega^2, below which one has no sign
+REAL = 1e-6  # part of a 1 / omega^2 below which what is imaginary is round-off
+
+
+def natural_frequencies(linear: Linearisation, count: int) -> Array:
+    """Return the lowest natural frequencies, shape (count,) [Hz], the actuators held.
+
+    Masses: bodies (points at their centres), rods lumped on the mesh nodes without rotary inertia.
+    Subspace iteration with K^-1 from the elimination; infinite where there is no mass left.
+
+    Raises
+    ------
+    InvalidInput
+        A direction or a mode is unstable: it grows and has no frequency. Or more frequencies are
+        asked for than the mesh has degrees of freedom.
+    """
+    problem = _Masses(linear)
+    if count > problem.size:
+        raise InvalidInput('count', count, f'at most {problem.size}, the mesh has no more')
+    if not (linear.stable and (linear.conservative or problem.swing())):
+        raise InvalidInput('q', 'UNSTABLE', 'a stable Configuration: this one has a growing mode')
+    size = min(2 * count + 4, problem.size)
+    x = np.random.default_rng(0).normal(size=(problem.size, size))
+    before = np.zeros(count)
+    for _ in range(MOST_ITERATIONS):
+        x = np.linalg.qr(problem.flexibility(problem.mass(x)))[0]
+        # Rayleigh-Ritz on K^-1 M, which is symmetric in the metric of M
+        y = problem.flexibility(problem.mass(x))
+        metric = x.T @ problem.mass(x)
+        image = x.T @ problem.mass(y)
+        values = np.linalg.eigvals(np.linalg.pinv(metric, rcond=1e-13) @ image).real
+        top = np.sort(values)[::-1][:count]
+        if np.all(np.abs(top - before) <= SETTLED * np.abs(top).max()):
+            break
+        before = top
+    with np.errstate(divide='ignore'):
+        return np.where(top > 0.0, 1.0 / np.sqrt(np.abs(top)), math.inf) / (2.0 * math.pi)
+
+
+def modes_swing(linear: Linearisation) -> bool:
+    """Whether every mode swings instead of growing, the actuators held, without damping."""
+    return _Masses(linear).swing()
+
+
+def condensed_mass(linear: Linearisation) -> Array:
+    """Return the masses condensed to the bodies, shape (6 b, 6 b), each body in its own axes.
+
+    The nodes of the rods follow the bodies as they do without inertia (static condensation), the
+    actuators held: kinetic energy 1/2 v M v for body twists v, linear first. Masses as in
+    `natural_frequencies`; frequencies from it are above the exact ones.
+    """
+    problem = _Masses(linear)
+    shapes = np.vstack([np.eye(problem.bodies), problem.response])
+    return np.asarray(shapes.T @ problem.mass(shapes))
+
+
+class _Masses:
+    """Vectors are bodies (6 each) above nodes (6 each), own axes."""
+
+    def __init__(self, linear: Linearisation) -> None:
+        self.linear = linear
+        s = linear.layout.structure
+        self.bodies = linear.matrix.shape[0]
+        self.nodes = int(s.counts[2])
+        self.size = self.bodies + 6 * self.nodes
+        self.response = linear.node_response().reshape(6 * self.nodes, self.bodies)
+        self._body = np.zeros((self.bodies, self.bodies))
+        for b in range(1, int(s.counts[0])):
+            o = slice(6 * b - 6, 6 * b)
+            self._body[o, o] = point_inertia(float(s.body_mass[b]), s.body_centre[b])
+        self._node = self._lumped()
+        self._sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
+
+    def _lumped(self) -> Array:
+        s, layout = self.linear.layout.structure, self.linear.layout
+        mass = np.zeros((self.nodes, 6))
+        for r in range(int(s.counts[1])):
+            for p in range(int(s.rod_piece[r]), int(s.rod_piece[r + 1])):
+                per_length = float(np.mean(layout.sections[p, :, 12]))
+                half = 0.5 * per_length * self.linear.lengths[r] * float(s.share[p])
+                node = int(s.rod_node[r]) + p - int(s.rod_piece[r])
+                mass[node, :3] += half
+                mass[node + 1, :3] += half
+        return mass.reshape(-1)
+
+    def swing(self) -> bool:
+        """Whether every mode swings: 1 / omega^2 is real and not negative."""
+        mass = self.mass(np.eye(self.size))
+        heavy = np.flatnonzero(mass.any(axis=0))
+        values = np.linalg.eigvals(self.flexibility(mass[:, heavy])[heavy])
+        size = np.abs(values)
+        values = values[size > NOISE * size.max(initial=0.0)]
+        grows = (values.real < 0.0) | (np.abs(values.imag) > REAL * np.abs(values))
+        return not grows.any()
+
+    def mass(self, x: Array) -> Array:
+        """Return M x."""
+        top, low = x[: self.bodies], x[self.bodies :]
+        return np.concatenate([self._body @ top, self._node[:, None] * low])
+
+    def flexibility(self, f: Array) -> Array:
+        """Return K^-1 f."""
+        s = self.linear.layout.structure
+        top, low = f[: self.bodies], f[self.bodies :]
+        body = self.linear.free_inverse @ (top + self.response.T @ low)
+        node = (self.response @ body).reshape(self.nodes, 6, -1)
+        many = f.shape[1]
+        for r in range(int(s.counts[1])):
+            own = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
+            columns = low.reshape(self.nodes, 6, many)[own].copy()  # overwritten by the motion
+            work = self.linear.work
+            room = np.zeros((6, 6 + many))
+            with self.linear.lock:
+                side_stiffness(s, work, r, self._sides[0], self._sides[1])
+                inner_columns(s, work, r, self._sides[0], self._sides[1], columns, room)
+            node[own] += columns
+        free = np.concatenate([body, node.reshape(-1, many)])
+        if self.linear.taut is None:
+            return free
+        motion, lengths = self.linear.taut.sides
+        return np.asarray(free - motion @ (lengths @ f))
+
+
+def point_inertia(mass: float, centre: Array) -> Array:
+    """Return the (6, 6) mass matrix of a point, linear first, in a frame it is off by `centre`."""
+    c = lie.hat3(centre)
+    return mass * np.block([[np.eye(3), -c], [c, -c @ c]])

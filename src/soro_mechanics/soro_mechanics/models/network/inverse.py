@@ -1,0 +1,137 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse statics of a network: the target at once, else step by step, else the nearest pose.
+
+A target that is not met is tried again without limits, which tells "reachable only beyond the
+limits" (AT_LIMIT) from "not reachable at all" (UNREACHABLE).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import math
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.search_tolerances import aims_of
+from soro_mechanics.core.status import Code
+from soro_mechanics.models.network.equilibrium import Problem
+from soro_mechanics.models.network.inverse_problem import InverseProblem, Reach
+from soro_mechanics.models.network.tendon_inverse import TendonInverse
+from soro_mechanics.numerics import lie
+
+if TYPE_CHECKING:
+    from soro_mechanics.models.network.model import Network
+
+SHORTEST_PART = 1.0 / 32.0  # of the way to the target
+
+
+def solve_inverse(
+    model: Network,
+    target: Array,
+    task: Task,
+    wrench: Array,
+    loads: tuple[Load, ...],
+    gravity: Array,
+    guess: Configuration | None,
+    tolerances: tuple[float, float],
+) -> InverseSolution:
+    """Find the actuation for a target; see `Model.inverse`."""
+    start_time = time.perf_counter()
+    equilibrium = model.equilibrium(loads)
+    loading = (wrench, loads, gravity)
+    kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
+    problem = kind(model, equilibrium, loading, task, tolerances)
+    best = problem.start(model, guess)
+    beyond: Reach | None = None
+    spent = 0
+    if math.isfinite(best.residual) and problem.within(best):
+        best, spent = _approach(problem, best, target)
+        if not problem.reached(best):
+            beyond, more = _approach(problem.without_limits(), best, target)
+            spent += more
+            if problem.reached(beyond) and problem.within(beyond):
+                best = beyond
+    if guess is not None and not math.isfinite(best.residual):  # led astray
+        return solve_inverse(model, target, task, wrench, loads, gravity, None, tolerances)
+
+    def configuration(at: Reach) -> Configuration:
+        actuation, outcome = problem.outcome(at, target, spent)
+        held = Problem(actuation, wrench, loads, gravity)
+        return model.configuration(equilibrium, held, outcome, start_time)
+
+    found = _refined(problem, best, target)
+    q = configuration(found)
+    if found is not best and q.status.code is not Code.NONE:  # unstable there, perhaps
+        found, q = best, configuration(best)
+    return _describe(problem, q, found, beyond, start_time)
+
+
+def _refined(problem: InverseProblem, best: Reach, target: Array) -> Reach:
+    """Go on from where the caller's tolerances are met; return it where nothing is nearer."""
+    if aims_of(problem.tolerances) == problem.tolerances or not problem.reached(best):
+        return best
+    finer = problem.finer()
+    if finer.reached(best):
+        return best
+    found = finer.solve(best, target)
+    if not finer.reached(found) or not problem.within(found):
+        found = problem.nearest(replace(best), target)
+    found.steps += best.steps
+    kept = problem.reached(found) and problem.within(found)
+    return found if kept else best
+
+
+def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Reach, int]:
+    """Go to the target at once, else step by step, else to the nearest pose."""
+    found = problem.solve(start, target)
+    spent = found.steps
+    if problem.reached(found) and problem.within(found):
+        return found, spent
+    good, at, part = start, 0.0, 0.5
+    tip = start.state.body[problem.layout.tip_body]
+    way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state, target))
+    while at < 1.0 and part >= SHORTEST_PART:
+        goal = min(1.0, at + part)
+        pose = target if goal == 1.0 else tip @ lie.se3_exp(goal * way)
+        found = problem.solve(good, pose)
+        spent += found.steps
+        if problem.reached(found) and problem.within(found):
+            good, at = found, goal
+            part *= 2.0
+        else:
+            part *= 0.5
+    if at >= 1.0:
+        return good, spent
+    found = problem.nearest(good, target)
+    return found, spent + found.steps
+
+
+def _describe(
+    problem: InverseProblem, q: Configuration, best: Reach, beyond: Reach | None, start: float
+) -> InverseSolution:
+    """Say what the best point means; `beyond` is what was found without limits."""
+    at_limit: tuple[str, ...] = ()
+    code, message = q.status.code, q.status.message
+    if not q.status.converged or not math.isfinite(best.residual):
+        code, message = Code.NOT_CONVERGED, 'no equilibrium found on the way to the target'
+        at_limit = problem.touched(best)
+    elif beyond is None and not problem.within(best):
+        code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
+        at_limit = problem.touched(best)
+    elif not problem.reached(best):
+        at_limit = problem.touched(best)
+        code, why = Code.UNREACHABLE, 'no actuation near reaches it, limits or not'
+        if beyond is not None and problem.reached(beyond):
+            at_limit = at_limit or problem.touched(beyond)
+            code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
+        message = (
+            f'{why}; the nearest pose misses by {best.lacking[0] * 1e3:.3g} mm, '
+            f'{math.degrees(best.lacking[1]):.3g} deg'
+        )
+    status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
+    q = replace(q, status=replace(q.status, solve_time=status.solve_time))
+    return InverseSolution(q.actuation, q, best.lacking[0], best.lacking[1], at_limit, status)

@@ -1,0 +1,466 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One inverse problem of a network: Newton with the tip prescribed and the actuators unknown.
+
+Every iteration assembles the network once and eliminates it onto the bodies. There the step obeys
+
+    K eta + P da = -r         equilibrium of the bodies
+    A eta = c                 what the task still lacks
+
+so J da = c + A K^-1 r with J = -A K^-1 P. Where limits or redundancy leave a choice, a small
+quadratic program decides: least actuator energy (motors: their work, Koehler 2023), or the nearest
+pose that the limits allow.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration, Load, Task
+from soro_mechanics.core.search_tolerances import aims_of
+from soro_mechanics.core.status import Code
+from soro_mechanics.inverse.search import axis_turn
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import copy_state, Inputs, State
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_slopes
+from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
+from soro_mechanics.models.network.kernels.system_kernels import (
+    back_substitute,
+    condense,
+    evaluate,
+    largest_step,
+    motor_efforts,
+    move,
+    SINGULAR,
+)
+from soro_mechanics.numerics import lie, lie_kernels
+from soro_mechanics.numerics.qp import solve_qp
+
+if TYPE_CHECKING:
+    from soro_mechanics.models.network.model import Network
+
+MOST_STEPS = 40
+MOST_NEAREST = 400
+STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
+SETTLED = 1e-5  # the same: the least energy is found
+TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
+LIMIT_SLACK = 1e-9  # in parts of a range: round-off of a step that ends on a limit
+GROWTH = 10.0  # a step after which residual or error grew more than this is halved
+SMALLEST_PART = 1.0 / 64.0
+STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
+TINY = 1e-300
+
+
+@dataclass
+class Reach:
+    """Where an inverse solve stands."""
+
+    driven: Array
+    state: State
+    residual: float = math.inf
+    lacking: tuple[float, float] = (math.inf, math.inf)
+    steps: int = 0
+
+
+class InverseProblem:
+    """One target for one network."""
+
+    def __init__(
+        self,
+        model: Network,
+        equilibrium: Equilibrium,
+        loading: tuple[Array, tuple[Load, ...], Array],
+        task: Task,
+        tolerances: tuple[float, float],
+    ) -> None:
+        self.equilibrium = equilibrium
+        self.layout = equilibrium.layout
+        self.task = task
+        self.tolerances = tolerances
+        rest = lay.rest_inputs(self.layout)
+        self._loaded = lay.load(self.layout, rest, *loading)
+        self.description = description = model.description
+        self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
+        ends = [driven_ranges(self.layout, self.limits[:, k]) for k in range(2)]
+        self.low, self.high = np.minimum(*ends), np.maximum(*ends)
+        self.range = self.high - self.low
+        slack = LIMIT_SLACK * self.range
+        self.least, self.most = self.low - slack, self.high + slack
+        # where redundant actuation tends to: tendons to the least tension
+        self.middle = 0.5 * (self.low + self.high)
+        tendons = self.layout.tendons.actuators
+        self.pulling = np.isin(np.arange(len(self.low)), tendons)
+        self.middle[self.pulling] = self.low[self.pulling]
+        self.coupled = list(description.coupled_limits)
+        self.limited = True
+        self.work, self.old = equilibrium.scratch
+        self.loading = loading
+
+    def start(self, model: Network, guess: Configuration | None) -> Reach:
+        """Return the guess or the rest, moved onto the limits where these can be kept."""
+        actuation = model.rest if guess is None else guess.actuation
+        driven = driven_ranges(self.layout, actuation)
+        kept = self.allowed(driven)
+        near = None
+        if guess is not None and guess.state.equilibrium is self.equilibrium:
+            if kept:
+                return Reach(driven, guess.state.state, guess.status.residual)
+            near = (guess.state.problem, guess.state.state)
+        moved = None if kept else self.projected(driven)
+        if moved is not None:
+            driven, actuation = moved, actuation_of(self.layout, moved, self.limits)
+        outcome = self.equilibrium.solve(Problem(actuation, *self.loading), model.rest, near)
+        return Reach(driven, outcome.state, outcome.residual if outcome.converged else math.inf)
+
+    def without_limits(self) -> InverseProblem:
+        """Return the same problem for actuators that have no limits."""
+        free = copy.copy(self)
+        free.low = np.where(self.pulling, 0.0, -np.inf)  # no tendon pushes
+        free.high = np.full_like(self.high, np.inf)
+        free.least, free.most = free.low + (self.least - self.low), free.high
+        free.limited = False
+        free.coupled = []
+        return free
+
+    def finer(self) -> InverseProblem:
+        """Return the same problem, to be solved to the default tolerances where these are less."""
+        finer = copy.copy(self)
+        finer.tolerances = aims_of(self.tolerances)
+        return finer
+
+    def actuation(self, at: Reach) -> Array:
+        """Return the actuation (m,) of driven values within the limits."""
+        return actuation_of(self.layout, at.driven, self.limits)
+
+    def outcome(self, at: Reach, target: Array, spent: int) -> tuple[Array, Outcome]:
+        """Return actuation and solution of a point that is in balance."""
+        solved = at.residual <= self.equilibrium.tolerance
+        return self.actuation(at), Outcome(solved, at.state, spent + at.steps, at.residual)
+
+    def inputs(self, driven: Array) -> Inputs:
+        """Return the kernels' inputs; driven values have slope one."""
+        drives = self.layout.spec.drives
+        value = np.array([driven[d.actuator] + d.offset for d in drives])
+        return lay.drive(self.layout, self._loaded, value, np.ones(len(drives)))
+
+    def lacking(self, state: State, target: Array) -> Array:
+        """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
+        tip = state.body[self.layout.tip_body]
+        if self.task is Task.POSITION_AND_AXIS:
+            # a logarithm with the free spin in it would turn what the axis lacks
+            turn = tip[:3, :3].T @ axis_turn(tip, target)
+        else:
+            turn = np.empty(3)
+            lie_kernels.so3_log(tip[:3, :3].T @ target[:3, :3], turn)
+        return np.concatenate([target[:3, 3] - tip[:3, 3], turn])
+
+    def equivalent(self, state: State, target: Array) -> Array:
+        """Return the pose that serves the task as well as the target, with the least turn."""
+        if self.task is not Task.POSITION_AND_AXIS:
+            return target
+        tip = state.body[self.layout.tip_body]
+        pose = target.copy()
+        pose[:3, :3] = lie.so3_exp(axis_turn(tip, target)) @ tip[:3, :3]
+        return pose
+
+    def rows(self, state: State) -> Array:
+        """Return A of the task in the tip body's own axes."""
+        full = np.zeros((6, 6))
+        full[:3, :3] = state.body[self.layout.tip_body][:3, :3]
+        full[3:, 3:] = np.eye(3)
+        return full[: self.size]
+
+    @property
+    def size(self) -> int:
+        """Rows of the task: the rotation about the tip's own z axis comes last."""
+        return {Task.POSITION: 3, Task.POSITION_AND_AXIS: 5, Task.POSE: 6}[self.task]
+
+    def errors(self, lacking: Array) -> tuple[float, float]:
+        """Return position [m] and orientation error [rad]."""
+        return float(np.linalg.norm(lacking[:3])), float(np.linalg.norm(lacking[3 : self.size]))
+
+    def solve(self, start: Reach, target: Array) -> Reach:
+        """Run Newton on equilibrium and task together, from a start."""
+        at = Reach(start.driven.copy(), copy_state(start.state))
+        s = self.layout.structure
+        params = 1 + int(s.counts[5])
+        best, part = math.inf, 1.0
+        da = before = np.zeros_like(at.driven)
+        for step in range(MOST_STEPS + 1):
+            x = self.inputs(at.driven)
+            at.residual = float(evaluate(s, x, at.state, self.work, True, False, LANES))
+            lacking = self.lacking(at.state, target)
+            at.lacking, at.steps = self.errors(lacking), step
+            if self.reached(at) and (not self.redundant or (step > 0 and self._still(da))):
+                return at
+            merit = max(at.residual, at.lacking[0] / s.scale[0], at.lacking[1])
+            if step > 0 and not merit <= GROWTH * best:
+                if part < SMALLEST_PART:
+                    return at
+                part *= 0.5
+                at.driven = before + part * da
+                move(s, self.old, self.work, part, at.state)
+                continue
+            if condense(s, x, at.state, self.work, True, False) == SINGULAR:
+                return at
+            wanted = self._step(at, lacking, x)
+            if wanted is None:
+                return at
+            da = wanted
+            self.follow(x, at.state, da, params, 1.0)
+            turn, shift = largest_step(s, self.work)
+            part = min(1.0, STEP_TURN / max(turn, TINY))
+            part = min(part, STEP_MOVE * s.scale[0] / max(shift, TINY))
+            part = min(part, STEP_RANGE / max(float(np.abs(da / self.range).max()), TINY))
+            if not part > 0.0:
+                return at
+            best, before = merit, at.driven
+            copy_into(at.state, self.old)
+            at.driven = before + part * da
+            move(s, self.old, self.work, part, at.state)
+        return at
+
+    def nearest(self, start: Reach, target: Array) -> Reach:
+        """Go as near to the target as limits and the robot allow; every iterate is in balance.
+
+        Levenberg-Marquardt on the actuators with the limits as bounds of every step.
+        """
+        at = self._settle(start.driven, start.state)
+        if at is None:
+            start.residual = math.inf  # in balance under other loads perhaps, not under these
+            return start
+        spent, damping = at.steps, 1e-3
+        error = self._distance(at, target)
+        while spent < MOST_NEAREST and TINY < damping < 1e8:
+            step = self._nearest_step(at, target, damping)
+            goal = None if step is None else self.projected(at.driven + step)
+            trial = None if goal is None else self._settle(goal, at.state)
+            spent += 1 if trial is None else trial.steps + 1
+            value = math.inf if trial is None else self._distance(trial, target)
+            if trial is None or not value < error:
+                damping *= 8.0
+                if step is None or np.abs(step / self.range).max() < STALLED:
+                    break
+                continue
+            gain, at, error = error - value, trial, value
+            damping = max(damping / 4.0, 1e-9)
+            if gain < 1e-9 * error and np.abs(step / self.range).max() < 1e-4:
+                break
+        at.lacking = self.errors(self.lacking(at.state, target))
+        at.steps = spent
+        return at
+
+    def _settle(self, driven: Array, state: State) -> Reach | None:
+        """Solve the equilibrium with the actuators held; None where there is none nearby."""
+        outcome = self.equilibrium.newton(self.inputs(driven), state)
+        if not outcome.converged:
+            return None
+        return Reach(driven, outcome.state, outcome.residual, steps=outcome.iterations)
+
+    def _distance(self, at: Reach, target: Array) -> float:
+        lacking = self.lacking(at.state, target)[: self.size]
+        return float(np.linalg.norm(lacking * self._unit))
+
+    def _nearest_step(self, at: Reach, target: Array, damping: float) -> Array | None:
+        s = self.layout.structure
+        x = self.inputs(at.driven)
+        evaluate(s, x, at.state, self.work, True, False, LANES)
+        if condense(s, x, at.state, self.work, True, False) == SINGULAR:
+            return None
+        try:
+            jacobian, missing, _ = self._task(at, self.lacking(at.state, target))
+            self.measure(at, x)
+        except np.linalg.LinAlgError:
+            return None
+        scale = float(np.trace(jacobian.T @ jacobian))
+        h = jacobian.T @ jacobian + damping * scale * np.eye(len(self.range))
+        c, low, high = self.bounds(at.driven)
+        m = len(self.range)  # without limits no step is longer than the ranges either
+        low[:m], high[:m] = np.maximum(low[:m], -1.0), np.minimum(high[:m], 1.0)
+        found = solve_qp(h, -jacobian.T @ missing, c, low, high)
+        return found.x * self.range if found.code is Code.NONE else None
+
+    @property
+    def redundant(self) -> bool:
+        """Whether the task leaves actuators to choose."""
+        return len(self.range) > self.size
+
+    def _still(self, da: Array) -> bool:
+        return bool(np.abs(da / self.range).max() < SETTLED)
+
+    @property
+    def _unit(self) -> Array:
+        length = float(self.layout.structure.scale[0])
+        return np.array([1.0 / length] * 3 + [1.0] * 3)[: self.size]
+
+    def reached(self, at: Reach) -> bool:
+        """Whether the equilibrium is solved and the target met."""
+        met = at.lacking[0] <= self.tolerances[0] and at.lacking[1] <= self.tolerances[1]
+        return at.residual <= self.equilibrium.tolerance and met
+
+    def measure(self, at: Reach, x: Inputs) -> None:
+        """Prepare `bounds` for what limits depend on beside the driven values."""
+
+    def follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
+        """Write the step of every unknown for a step of the actuators."""
+        s = self.layout.structure
+        rhs = self.work.vector * one + self.work.columns @ da
+        self.work.step_body[1:] = -np.linalg.solve(self.work.matrix, rhs).reshape(-1, 6)
+        slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
+        for actuator, rod, slot in s.map_index:
+            slots[rod, slot] += da[actuator]
+        back_substitute(s, x, state, self.work, params, slots, one)
+
+    def _task(self, at: Reach, lacking: Array) -> tuple[Array, Array, Array]:
+        """Return J and what is missing, both scaled, and K^-1 (P, r)."""
+        rows = self.rows(at.state)
+        tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
+        both = np.column_stack([self.work.columns, self.work.vector])
+        follow = np.linalg.solve(self.work.matrix, both)
+        jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
+        missing = self._unit * (lacking[: self.size] + rows @ follow[tip, -1])
+        return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)
+
+    def _step(self, at: Reach, lacking: Array, x: Inputs) -> Array | None:
+        """Return the change of the driven values."""
+        try:
+            jacobian, missing, follow = self._task(at, lacking)
+            if not self.redundant:
+                return np.linalg.solve(jacobian, missing) * self.range
+            hessian, slope = self._energy(at, follow, x)
+            self.measure(at, x)
+        except np.linalg.LinAlgError:  # also of numbers that have grown beyond all bounds
+            return None
+        y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
+        return None if y is None else y * self.range
+
+    def _energy(self, at: Reach, follow: Array, x: Inputs) -> tuple[Array, Array]:
+        """Return Hessian and gradient of the actuators' work in parts of their ranges."""
+        m = len(self.range)
+        kinds = {d.kind for d in self.layout.spec.drives}
+        d = self.range
+        if kinds == {'angle'}:
+            motor_efforts(self.layout.structure, x, self.work)
+            n = self.work.matrix.shape[0]
+            e = self.work.effort
+            hessian = e[:, n : n + m] - e[:, :n] @ follow[:, :m]
+            effort = e[:, -1] - e[:, :n] @ follow[:, m]
+        elif kinds == {'length'}:
+            hessian, effort = self._length_energy(at, x)
+        else:
+            return np.eye(m), (at.driven - self.middle) / d
+        hessian = 0.5 * (hessian + hessian.T) * d[:, None] * d
+        # where the robot is near critical the energy is not convex: lift it, the gradient decides
+        lowest = float(np.linalg.eigvalsh(hessian)[0])
+        floor = 1e-6 * float(np.abs(hessian).max())
+        return hessian + max(0.0, floor - lowest) * np.eye(m), effort * d
+
+    def _length_energy(self, at: Reach, x: Inputs) -> tuple[Array, Array]:
+        """Do it for rod lengths: dU/dL = -(F.e0 + F.c F / 2) of the section at the first end."""
+        s = self.layout.structure
+        m = len(self.range)
+        hessian, effort = np.zeros((m, m)), np.zeros(m)
+        strain = np.zeros((len(self.layout.rods), 6))
+        first = s.rod_piece[:-1]
+        for r, p in enumerate(first):
+            rest, c = self.layout.sections[p, 0, :6], self.layout.sections[p, 0, 6:12]
+            force = at.state.wrench[p]
+            strain[r] = rest + c * force
+            for actuator, rod, _ in s.map_index:
+                if rod == r:
+                    effort[actuator] -= force @ (rest + 0.5 * c * force)
+        for a in range(m):
+            unit = np.zeros(m)
+            unit[a] = 1.0
+            self.follow(x, at.state, unit, 1 + int(s.counts[5]), 0.0)
+            change = -np.einsum('ri,ri->r', strain, self.work.step_wrench[first])
+            for actuator, rod, _ in s.map_index:
+                hessian[actuator, a] += change[rod]
+        return hessian, effort
+
+    def bounds(self, driven: Array) -> tuple[Array, Array, Array]:
+        """Return c, low, high of the limits on a step, in parts of the ranges.
+
+        A coupled limit holds for the actuation; along a curve it is linearised.
+        """
+        m = len(driven)
+        c = [np.eye(m)]
+        low, high = [(self.low - driven) / self.range], [(self.high - driven) / self.range]
+        if self.coupled:
+            actuation = actuation_of(self.layout, driven, self.limits)
+            ranges = self.range / driven_slopes(self.layout, actuation)
+        for limit in self.coupled:
+            weights = limit.coefficients * ranges
+            size = float(np.abs(weights).max())
+            c.append(weights[None] / size)
+            low.append(np.array([-np.inf]))
+            high.append(np.array([(limit.maximum - limit.coefficients @ actuation) / size]))
+        return np.concatenate(c), np.concatenate(low), np.concatenate(high)
+
+    def within(self, at: Reach) -> bool:
+        """Whether a point keeps every limit."""
+        return self.allowed(at.driven)
+
+    def allowed(self, driven: Array) -> bool:
+        """Whether driven values keep every limit."""
+        if not ((driven >= self.least).all() and (driven <= self.most).all()):
+            return False
+        if not self.coupled:
+            return True
+        _, low, high = self.bounds(driven)
+        return _kept(low, high)
+
+    def projected(self, driven: Array) -> Array | None:
+        """Return the nearest driven values that keep every limit; None where none are found."""
+        for _ in range(MOST_STEPS):
+            c, low, high = self.bounds(driven)
+            if _kept(low, high):
+                return driven
+            found = solve_qp(np.eye(len(driven)), np.zeros(len(driven)), c, low, high)
+            if found.code is not Code.NONE:
+                return None
+            driven = driven + found.x * self.range
+        return None
+
+    def touched(self, at: Reach) -> tuple[str, ...]:
+        """Name the limits that a point has reached or passed."""
+        driven, slack = at.driven, TOUCHING * self.range
+        near = (driven <= self.low + slack) | (driven >= self.high - slack)
+        actuators = self.description.actuators
+        names = [a.name for a, close in zip(actuators, near, strict=True) if close]
+        actuation, ranges = self.actuation(at), self.limits[:, 1] - self.limits[:, 0]
+        for limit in self.coupled:
+            left = limit.maximum - limit.coefficients @ actuation
+            if left <= TOUCHING * (np.abs(limit.coefficients) @ ranges):
+                names.append(limit.name)
+        return tuple(names)
+
+
+def _kept(low: Array, high: Array) -> bool:
+    return bool(np.all(low <= LIMIT_SLACK) and np.all(high >= -LIMIT_SLACK))
+
+
+def _least_energy(
+    h: Array, g: Array, jacobian: Array, missing: Array, c: Array, low: Array, high: Array
+) -> Array | None:
+    """Minimise the energy among steps that meet the task, within limits where they hold."""
+    m, t = len(g), len(missing)
+    scale = float(np.abs(jacobian).max())
+    kkt = np.block([[h, jacobian.T / scale], [jacobian / scale, np.zeros((t, t))]])
+    try:
+        y = np.linalg.solve(kkt, np.concatenate([-g, missing / scale]))[:m]
+    except np.linalg.LinAlgError:
+        return None
+    if np.all(c @ y <= high) and np.all(c @ y >= low):
+        return np.asarray(y)
+    rows = np.concatenate([jacobian / scale, c])
+    bounds = missing / scale
+    found = solve_qp(h, g, rows, np.concatenate([bounds, low]), np.concatenate([bounds, high]))
+    return found.x if found.code is Code.NONE else None

@@ -1,0 +1,168 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Many actuations of one network, each by Newton's method from a predicted state."""
+
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into
+from soro_mechanics.models.network.kernels.system_kernels import (
+    back_substitute,
+    condense,
+    evaluate,
+    largest_step,
+    move,
+    SINGULAR,
+    solve_bodies,
+)
+from soro_mechanics.numerics.dense_kernels import negative_pivots
+from soro_mechanics.numerics.lie_kernels import compose, kernel, merged_kernel, NO, se3_exp, YES
+
+DRIVEN_LENGTH = 0
+DRIVEN_ANGLE = 1
+DRIVEN_STRAIN = 2
+DRIVEN_TENSION = 3
+
+
+@merged_kernel
+def _drive(s, x, rest, drives, value):
+    """Put every drive to its value; drives (k, 3): kind, rod, end or row (s.shift, s.tendon)."""
+    for b in range(x.table.shape[0]):
+        for i in range(x.table.shape[1]):
+            for j in range(x.table.shape[2]):
+                x.table[b, i, j] = rest.table[b, i, j]
+    for p in range(x.section.shape[0]):
+        for i in range(6):
+            x.section[p, i] = rest.section[p, i]
+    for k in range(drives.shape[0]):
+        r = drives[k, 1]
+        if drives[k, 0] == DRIVEN_LENGTH:
+            x.length[r] = value[k]
+        elif drives[k, 0] == DRIVEN_ANGLE:
+            x.theta[r, drives[k, 2]] = value[k]
+        elif drives[k, 0] == DRIVEN_TENSION:
+            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+                x.tension[p, drives[k, 2]] = value[k] * s.tendon[p, drives[k, 2], 2]
+        else:
+            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+                shift = s.shift[p, drives[k, 2]]
+                for i in range(6):
+                    x.section[p, i] += value[k] * shift[i]
+                if s.lane[p] >= 0:
+                    table = x.table[s.lane[p] // 8]
+                    for station in range(table.shape[0]):
+                        for i in range(6):
+                            table[station, 8 * i + s.lane[p] % 8] += value[k] * shift[i]
+
+
+@merged_kernel
+def _start(s, base, w, row, state):
+    """Write state = base moved by a row: bodies, nodes, wrenches of pieces, joints."""
+    c = 0
+    for b in range(w.step_body.shape[0]):
+        for i in range(6):
+            w.step_body[b, i] = row[c]
+            c += 1
+    for k in range(w.step_node.shape[0]):
+        for i in range(6):
+            w.step_node[k, i] = row[c]
+            c += 1
+    for p in range(w.step_wrench.shape[0]):
+        for i in range(6):
+            w.step_wrench[p, i] = row[c]
+            c += 1
+    for r in range(w.step_joint.shape[0]):
+        for e in range(2):
+            for i in range(3):
+                w.step_joint[r, e, i] = row[c]
+                c += 1
+    move(s, base, w, 1.0, state)
+
+
+@merged_kernel
+def _pieces_hold(s, w):
+    """Return whether every integrated piece is stable with its second end free.
+
+    With both ends held it is then stable all the more, and the elimination, which sees nodes only,
+    has missed nothing inside. A strut loses this at a sixteenth of the load at which it buckles
+    between held ends, and does not regain it under any greater load.
+    """
+    for r in range(s.counts[1]):
+        if s.rod_macro[r] == 1:
+            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+                held = w.tangent[p, 6:12, 6:12]
+                if w.signs[p] <= 0 or negative_pivots(held, 6, w.scratch) != 0:
+                    return False
+    return True
+
+
+@kernel
+def solve_samples(
+    s, base, x, rest, drives, values, moves, tip, limits, most, exact, w, state, old, no_params,
+    tips, solved, lanes,
+):  # fmt: skip
+    """Solve many actuations, each from its own start; say which of them are beyond doubt.
+
+    Parameters
+    ----------
+    base : State
+    x, rest : Inputs
+        x is written, except for its loads; rest stays.
+    drives : ndarray of int, shape (k, 3)
+        Kind, rod, and end (angles) or row of s.shift (strains).
+    values : ndarray, shape (n, k)
+        Driven values of each sample.
+    moves : ndarray, shape (n, 6 (bodies + nodes + pieces + rods))
+        Starts, as moves from base.
+    tip : int
+        Body whose pose is wanted.
+    limits : ndarray, shape (3,)
+        Scaled residual of a solution; how far [rad, characteristic lengths] a solution may lie
+        from its start; how far it may move in one step more.
+    most : int
+        Largest number of steps.
+    exact : bool
+        Whether stability needs another assembly (two-node elements).
+    tips : ndarray, shape (n, 4, 4)
+        Poses of the tip where solved.
+    solved : ndarray of bool, shape (n,)
+        Converged near the start, and stable. What is not has to be solved with more care.
+    """
+    n = w.matrix.shape[0]
+    g = w.scratch[0:4, 0:4]
+    copy_into(base, state)
+    copy_into(base, old)
+    for sample in range(values.shape[0]):
+        solved[sample] = False
+        _drive(s, x, rest, drives, values[sample])
+        _start(s, base, w, moves[sample], state)
+        away = 0.0
+        converged = False
+        for step in range(most + 1):
+            if evaluate(s, x, state, w, NO, NO, lanes) <= limits[0]:
+                converged = True
+                break
+            if step == most or condense(s, x, state, w, NO, NO) == SINGULAR:
+                break
+            if solve_bodies(s, x, w) == 0:
+                break
+            back_substitute(s, x, state, w, 0, no_params, 1.0)
+            turn, shift = largest_step(s, w)
+            away += max(turn, shift / s.scale[0])
+            if not away <= limits[1]:
+                break
+            move(s, state, w, 1.0, old)
+            state, old = old, state
+        if not converged:
+            continue
+        if exact:
+            evaluate(s, x, state, w, NO, YES, lanes)
+        if not _pieces_hold(s, w) or condense(s, x, state, w, NO, YES) != 0:
+            continue
+        if negative_pivots(w.matrix, n, w.dense) != 0 or solve_bodies(s, x, w) == 0:
+            continue
+        # the elimination is there: the last step costs next to nothing
+        back_substitute(s, x, state, w, 0, no_params, 1.0)
+        turn, shift = largest_step(s, w)
+        if not max(turn, shift / s.scale[0]) <= limits[2]:
+            continue
+        se3_exp(w.step_body[tip], g)
+        compose(state.body[tip], g, tips[sample])
+        solved[sample] = True

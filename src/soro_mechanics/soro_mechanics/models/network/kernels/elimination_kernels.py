@@ -1,0 +1,345 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Elimination of one rod: its inner nodes, then its joint angles, onto bodies and motors."""
+
+from soro_mechanics.models.network.kernels.end_kernels import joint_geometry
+from soro_mechanics.numerics.dense_kernels import (
+    factorise_six,
+    negative_pivots,
+    row_times,
+    solve_in_place,
+    substitute_six,
+)
+from soro_mechanics.numerics.lie_kernels import fused_kernel, merged_kernel
+
+
+@merged_kernel
+def keeps_first(s, r, params):
+    """Return whether columns and rows of the first node are carried: its body or motor moves."""
+    return s.keep_first[r] == 2 or (params > 0 and s.keep_first[r] == 1)
+
+
+@fused_kernel
+def _node_rows(t, force, before, d, coupled, lanes):
+    """Write stiffness and force (column 6) of a node behind an element: d (6, 8).
+
+    t (12, 12), force (12,): of the element; before (6, 14): the eliminated node at its first end.
+    """
+    for i in range(6):
+        for j in range(6):
+            d[i, j] = t[6 + i, 6 + j]
+        d[i, 6] = force[6 + i]
+        d[i, 7] = 0.0
+        if coupled:
+            c0 = t[6 + i, 0]
+            c1 = t[6 + i, 1]
+            c2 = t[6 + i, 2]
+            c3 = t[6 + i, 3]
+            c4 = t[6 + i, 4]
+            c5 = t[6 + i, 5]
+            for j in range(lanes):
+                d[i, j] -= (
+                    c0 * before[0, 6 + j] + c1 * before[1, 6 + j] + c2 * before[2, 6 + j]
+                    + c3 * before[3, 6 + j] + c4 * before[4, 6 + j] + c5 * before[5, 6 + j]
+                )  # fmt: skip
+
+
+@merged_kernel
+def _eliminate_light(s, w, r, lanes):
+    """Eliminate a rod whose first end is held: the step of Newton's method.
+
+    As `eliminate_chain`, without the columns of the first node and of parameters; eight columns
+    at once: the next node (6), one, an empty one.
+    """
+    n0 = s.rod_node[r]
+    p0 = s.rod_piece[r]
+    count = s.rod_piece[r + 1] - p0
+    d = w.pivot
+    for k in range(1, count):
+        p = p0 + k - 1
+        after = w.tangent[p + 1]
+        b = w.chain[n0 + k]
+        _node_rows(w.tangent[p], w.force[p], w.chain[n0 + k - 1], d, k > 1, lanes)
+        for i in range(6):
+            for j in range(6):
+                d[i, j] += after[i, j]
+                b[i, 6 + j] = after[i, 6 + j]
+            b[i, 12] = d[i, 6] + w.force[p + 1, i]
+            b[i, 13] = 0.0
+        if factorise_six(d, b) == 0:
+            return -1
+        substitute_six(d, b, 6, lanes)
+    p = p0 + count - 1
+    _node_rows(w.tangent[p], w.force[p], w.chain[n0 + count - 1], d, count > 1, lanes)
+    out = w.super[r]
+    for i in range(6):
+        for j in range(6):
+            out[6 + i, 6 + j] = d[i, j]
+        out[6 + i, 12] = d[i, 6]
+    return 0
+
+
+@merged_kernel
+def _couple_previous(lower, before, d, b, row):
+    """Add what the eliminated node before does to this node's rows (lower[6:12, 0:6])."""
+    for i in range(6):
+        row_times(lower, 6 + i, 0, before, row)
+        for j in range(6):
+            d[i, j] -= row[6 + j]
+            row[6 + j] = 0.0
+        for j in range(b.shape[1]):
+            b[i, j] -= row[j]
+
+
+@merged_kernel
+def _reduce_first(out, couple, b, columns, row):
+    """Take an eliminated node out of the first node's rows."""
+    for i in range(6):
+        row_times(couple, i, 0, b, row)
+        for j in range(6):
+            couple[i, j] = -row[6 + j]
+            out[i, j] -= row[j]
+        for j in range(12, columns):
+            out[i, j] -= row[j]
+
+
+@merged_kernel
+def eliminate_chain(s, w, r, params, inspect, lanes):
+    """Eliminate the inner nodes of rod r towards its second end; the result is w.super[r].
+
+    Columns of w.super and w.chain: first node (6), next or last node (6), one, parameters. A node
+    moves by minus its chain row times what the columns stand for. What carries responses
+    (parameters, a first node that moves, `inspect`) leaves the factors of every block in w.factor.
+
+    Returns
+    -------
+    int
+        Negative pivots met (counted when `inspect`), or -1 where a block is singular.
+    """
+    keep = keeps_first(s, r, params)
+    if not (keep or params > 0 or inspect):
+        return _eliminate_light(s, w, r, lanes)
+    n0 = s.rod_node[r]
+    p0 = s.rod_piece[r]
+    count = s.rod_piece[r + 1] - p0
+    out = w.super[r]
+    columns = 13 + params
+    negative = 0
+    couple = w.scratch[0:6, 0:6]  # rows of the first node against the present one
+    row = w.scratch[6, 0 : w.chain.shape[2]]
+    for i in range(6):
+        for j in range(6):
+            out[i, j] = w.tangent[p0, i, j]
+            couple[i, j] = w.tangent[p0, i, 6 + j]
+        out[i, 12] = w.force[p0, i]
+        for j in range(params):
+            out[i, 13 + j] = w.params[p0, i, j]
+    for k in range(1, count + 1):
+        p = p0 + k - 1
+        b = w.chain[n0 + k]
+        d = w.factor[n0 + k]
+        for i in range(6):
+            d[i, 6] = i
+            for j in range(b.shape[1]):
+                b[i, j] = 0.0
+            for j in range(6):
+                d[i, j] = w.tangent[p, 6 + i, 6 + j]
+                if k == 1:
+                    b[i, j] = w.tangent[p, 6 + i, j]
+            b[i, 12] = w.force[p, 6 + i]
+            for j in range(params):
+                b[i, 13 + j] = w.params[p, 6 + i, j]
+        if k > 1:
+            _couple_previous(w.tangent[p], w.chain[n0 + k - 1], d, b, row)
+        if k == count:
+            break
+        for i in range(6):
+            for j in range(6):
+                d[i, j] += w.tangent[p + 1, i, j]
+                b[i, 6 + j] = w.tangent[p + 1, i, 6 + j]
+            b[i, 12] += w.force[p + 1, i]
+            for j in range(params):
+                b[i, 13 + j] += w.params[p + 1, i, j]
+        if inspect:
+            negative += negative_pivots(d, 6, w.scratch[12:18, 0:6])
+        if factorise_six(d, b) == 0:
+            return -1
+        substitute_six(d, b, 0, b.shape[1])
+        if keep:
+            _reduce_first(out, couple, b, columns, row)
+    last = w.chain[n0 + count]
+    d = w.factor[n0 + count]
+    for i in range(6):
+        for j in range(6):
+            out[6 + i, j] = last[i, j]
+            out[6 + i, 6 + j] = d[i, j]
+            out[i, 6 + j] = couple[i, j]
+        for j in range(12, columns):
+            out[6 + i, j] = last[i, j]
+    return negative
+
+
+# Where (eta_body, theta, q) of the first and of the second end stand among the 20 coordinates of
+# a rod, and the same after its joint angles were eliminated: (body a, motor a, body b, motor b).
+SIDE = 10
+KEPT = 7
+
+
+# The next four take plain arrays and call nothing: a view made inside a merged kernel costs the
+# counting of its references, here more than the arithmetic on a row of it.
+@fused_kernel
+def _transform_columns(z, basis, begin, e, half):
+    """Write columns of end e, of the rows from `begin`, in the coordinates of that end."""
+    for i in range(begin, 12):
+        c0 = z[i, 6 * e]
+        c1 = z[i, 6 * e + 1]
+        c2 = z[i, 6 * e + 2]
+        c3 = z[i, 6 * e + 3]
+        c4 = z[i, 6 * e + 4]
+        c5 = z[i, 6 * e + 5]
+        for j in range(SIDE):
+            half[i, SIDE * e + j] = (
+                c0 * basis[0, j] + c1 * basis[1, j] + c2 * basis[2, j]
+                + c3 * basis[3, j] + c4 * basis[4, j] + c5 * basis[5, j]
+            )  # fmt: skip
+
+
+@fused_kernel
+def _transform_rows(half, basis, rows, begin, width, e, m):
+    """Write rows of end e, of the columns from `begin`, in the coordinates of that end."""
+    k = 6 * e
+    for i in range(rows):
+        c0 = basis[0, i]
+        c1 = basis[1, i]
+        c2 = basis[2, i]
+        c3 = basis[3, i]
+        c4 = basis[4, i]
+        c5 = basis[5, i]
+        for j in range(begin, width):
+            m[SIDE * e + i, j] = (
+                c0 * half[k, j] + c1 * half[k + 1, j] + c2 * half[k + 2, j]
+                + c3 * half[k + 3, j] + c4 * half[k + 4, j] + c5 * half[k + 5, j]
+            )  # fmt: skip
+
+
+@fused_kernel
+def _add_turn(turn, rows, o, m):
+    """Add the geometric part of an end whose coordinates begin at o."""
+    for i in range(rows):
+        for j in range(6, rows):
+            m[o + i, o + j] += turn[i, j]
+
+
+@fused_kernel
+def _without_joints(m, b, first, size, begin, width, out):
+    """Write rows and columns of bodies and motors, after the joints were eliminated.
+
+    first: joint angles of the first end; b (size, width): how all of them follow.
+    """
+    for i in range(begin, 2 * KEPT):
+        row = i if i < KEPT else SIDE + i - KEPT
+        for j in range(begin, KEPT):
+            out[i, j] = m[row, j]
+        for j in range(KEPT):
+            out[i, KEPT + j] = m[row, SIDE + j]
+        for j in range(2 * KEPT, width):
+            out[i, j] = m[row, 2 * (SIDE - KEPT) + j]
+        for k in range(size):
+            c = m[row, 7 + k if k < first else SIDE + 7 + k - first]
+            for j in range(begin, width):
+                out[i, j] -= c * b[k, j]
+
+
+@merged_kernel
+def _to_coordinates(s, w, r, params, m):
+    """Write the rod's (20, 21 + params) system in bodies, motors and joints into m.
+
+    Rows and columns of a first end that is not kept, and rows of joint angles that there are not,
+    are left as they were; columns of such angles are zero.
+    """
+    z = w.super[r]
+    begin = 0 if keeps_first(s, r, params) else 1
+    half = w.scratch[20:32, 0:48]  # the (12, ...) system with its columns transformed
+    for i in range(6 * begin, 12):
+        for j in range(12, 13 + params):
+            half[i, 8 + j] = z[i, j]
+    for e in range(begin, 2):
+        _transform_columns(z, w.basis[r, e], 6 * begin, e, half)
+    turn = w.scratch[0:10, 0:10]
+    for e in range(begin, 2):
+        basis = w.basis[r, e]
+        kind = s.joint_kind[r, e]
+        _transform_rows(half, basis, 7 + kind, SIDE * begin, 21 + params, e, m)
+        # The force that is there, without what closing the rod would add to it: only that turns.
+        p = s.rod_piece[r] if e == 0 else s.rod_piece[r + 1] - 1
+        joint_geometry(basis, kind, w.raw[p, 6 * e : 6 * e + 6], turn)
+        _add_turn(turn, 7 + kind, SIDE * e, m)
+
+
+@merged_kernel
+def _bring_to_body(z, basis, out):
+    """Bring the second end of a rod that is clamped at both, the first held, to its body."""
+    for i in range(6):
+        for j in range(6):
+            out[KEPT + i, KEPT + j] = 0.0
+        out[KEPT + i, 2 * KEPT] = 0.0
+    for k in range(6):
+        # row k of the end's stiffness in the coordinates of the body
+        row = out[0]
+        for j in range(6):
+            row[j] = 0.0
+        for m in range(6):
+            c = z[6 + k, 6 + m]
+            for j in range(6):
+                row[j] += c * basis[m, j]
+        force = z[6 + k, 12]
+        for i in range(6):
+            c = basis[k, i]
+            for j in range(6):
+                out[KEPT + i, KEPT + j] += c * row[j]
+            out[KEPT + i, 2 * KEPT] += c * force
+
+
+@merged_kernel
+def eliminate_joints(s, w, r, params, inspect):
+    """Bring the rod to bodies and motors (w.rod[r]); w.joints[r] keeps how its joints follow.
+
+    Columns of both: body a (6), motor a, body b (6), motor b, one, parameters.
+    Returns the negative pivots, or -1 where the joints are not held by anything.
+    """
+    kinds = s.joint_kind[r]
+    size = kinds[0] + kinds[1]
+    if size == 0 and params == 0 and not keeps_first(s, r, params):
+        _bring_to_body(w.super[r], w.basis[r, 1], w.rod[r])
+        return 0
+    m = w.scratch[32:52, 0:48]
+    _to_coordinates(s, w, r, params, m)
+    a = w.scratch[0:6, 0:6]
+    b = w.joints[r]
+    width = 15 + params
+    for i in range(size):
+        row = 7 + i if i < kinds[0] else SIDE + 7 + i - kinds[0]
+        for j in range(size):
+            a[i, j] = m[row, 7 + j if j < kinds[0] else SIDE + 7 + j - kinds[0]]
+        for j in range(width):
+            b[i, j] = m[row, _column(j)]
+    negative = 0
+    if size > 0:
+        if inspect:
+            negative = negative_pivots(a, size, w.scratch[12:18, 0:6])
+        if solve_in_place(a, size, b, width) == 0:
+            return -1
+    out = w.rod[r]
+    begin = 0 if keeps_first(s, r, params) else KEPT
+    _without_joints(m, b, kinds[0], size, begin, width, out)
+    return negative
+
+
+@fused_kernel
+def _column(j):
+    """Return where the j-th kept coordinate, one or parameter stands among the 20 and more."""
+    if j < KEPT:
+        return j
+    if j < 2 * KEPT:
+        return SIDE + j - KEPT
+    return 2 * SIDE + j - 2 * KEPT

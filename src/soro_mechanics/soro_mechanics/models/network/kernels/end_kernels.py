@@ -1,0 +1,123 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rod ends: from the frame of a body through motor and joint to the end frame of the rod.
+
+    end = body . attach . rotation(axis, theta) . offset . joint(q) . gap
+
+Clamped ends have no q, revolute ones one, universal ones two (about the first axis, then about
+the second, turned one), spherical ones a rotation. `gap` opens an end while a robot is being
+assembled and is the identity otherwise.
+
+The motion of the end frame in its own axes is basis @ (eta_body, theta, q), basis (6, 10).
+"""
+
+from soro_mechanics.numerics.lie_kernels import adjoint_inverse, compose, kernel, so3_exp
+
+CLAMPED = 0
+REVOLUTE = 1
+UNIVERSAL = 2
+SPHERICAL = 3
+
+
+@kernel
+def _copy_pose(a, out):
+    for i in range(4):
+        for j in range(4):
+            out[i, j] = a[i, j]
+
+
+@kernel
+def _turn(axis, angle, t, work):
+    """Replace t by rotation(axis, angle) t."""
+    r = work[0:4]
+    old = work[4:8]
+    w = work[8]
+    for i in range(3):
+        w[i] = axis[i] * angle
+        r[i, 3] = 0.0
+    so3_exp(w, r)
+    _copy_pose(t, old)
+    compose(r, old, t)
+
+
+@kernel
+def _seen_from_end(axis, t, column, basis):
+    """Write Ad_t^-1 (0, axis): linear part R' (axis x -p) ... = -R' (p x axis)."""
+    x = t[1, 3] * axis[2] - t[2, 3] * axis[1]
+    y = t[2, 3] * axis[0] - t[0, 3] * axis[2]
+    z = t[0, 3] * axis[1] - t[1, 3] * axis[0]
+    for i in range(3):
+        basis[i, column] = -(t[0, i] * x + t[1, i] * y + t[2, i] * z)
+        basis[3 + i, column] = t[0, i] * axis[0] + t[1, i] * axis[1] + t[2, i] * axis[2]
+
+
+@kernel
+def end_frame(attach, motor_axis, theta, offset, kind, axes, q, spin, gap, work, h, basis):
+    """Write h (4, 4), end in body, and basis (6, 10).
+
+    work (13, 4); spin (3, 3) is the rotation of a spherical joint.
+    """
+    old = work[9:13]
+    _copy_pose(gap, h)
+    for i in range(6):
+        for j in range(6, 10):
+            basis[i, j] = 0.0
+    if kind == REVOLUTE or kind == UNIVERSAL:
+        for j in range(kind - 1, -1, -1):
+            # a revolute axis is the same vector before and after its own rotation
+            _seen_from_end(axes[j], h, 7 + j, basis)
+            _turn(axes[j], q[j], h, work)
+    elif kind == SPHERICAL:
+        axis = work[0]
+        for j in range(3):
+            for i in range(3):
+                axis[i] = 0.0
+            axis[j] = 1.0
+            _seen_from_end(axis, h, 7 + j, basis)
+        _copy_pose(h, old)
+        for i in range(3):
+            for j in range(4):
+                s = 0.0
+                for k in range(3):
+                    s += spin[i, k] * old[k, j]
+                h[i, j] = s
+    _copy_pose(h, old)
+    compose(offset, old, h)
+    _seen_from_end(motor_axis, h, 6, basis)
+    if theta != 0.0:
+        _turn(motor_axis, theta, h, work)
+    _copy_pose(h, old)
+    compose(attach, old, h)
+    adjoint_inverse(h, basis)
+
+
+@kernel
+def joint_geometry(basis, kind, force, out):
+    """Write the part of the end's tangent that comes from the turning of `basis` under `force`.
+
+    Coordinate j lies beyond coordinate i < j and moves its axis: out[i, j] = -s_i' B(force) s_j.
+    out (10, 10) in (eta_body, theta, q). The three of a spherical joint turn together.
+    """
+    for i in range(10):
+        for j in range(10):
+            out[i, j] = 0.0
+    last = 7 + kind
+    for j in range(6, last):
+        v0 = basis[0, j]
+        v1 = basis[1, j]
+        v2 = basis[2, j]
+        w0 = basis[3, j]
+        w1 = basis[4, j]
+        w2 = basis[5, j]
+        a0 = force[1] * w2 - force[2] * w1
+        a1 = force[2] * w0 - force[0] * w2
+        a2 = force[0] * w1 - force[1] * w0
+        b0 = force[1] * v2 - force[2] * v1 + force[4] * w2 - force[5] * w1
+        b1 = force[2] * v0 - force[0] * v2 + force[5] * w0 - force[3] * w2
+        b2 = force[0] * v1 - force[1] * v0 + force[3] * w1 - force[4] * w0
+        end = 7 if kind == SPHERICAL and j > 6 else j
+        for i in range(end):
+            out[i, j] = -(
+                basis[0, i] * a0 + basis[1, i] * a1 + basis[2, i] * a2
+                + basis[3, i] * b0 + basis[4, i] * b1 + basis[5, i] * b2
+            )  # fmt: skip

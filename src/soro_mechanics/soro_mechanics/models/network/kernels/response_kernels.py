@@ -1,0 +1,234 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Responses after an elimination with parameter columns: nodes to bodies and loads."""
+
+from soro_mechanics.models.network.kernels.end_kernels import CLAMPED, joint_geometry
+from soro_mechanics.models.network.kernels.system_kernels import back_substitute
+from soro_mechanics.numerics.dense_kernels import (
+    factorise_six,
+    row_times,
+    solve_in_place,
+    substitute_six,
+)
+from soro_mechanics.numerics.lie_kernels import fused_kernel, merged_kernel
+
+
+@fused_kernel
+def body_response(s, x, state, w, params, out):
+    """Write the motion of every node (nodes, 6, n) per unit motion of every body."""
+    zero = w.slots
+    for r in range(zero.shape[0]):
+        for j in range(zero.shape[1]):
+            zero[r, j] = 0.0
+    for k in range(out.shape[2]):
+        for b in range(s.counts[0]):
+            for i in range(6):
+                w.step_body[b, i] = 1.0 if 6 * (b - 1) + i == k else 0.0
+        back_substitute(s, x, state, w, params, zero, 0.0)
+        for node in range(out.shape[0]):
+            for i in range(6):
+                out[node, i, k] = w.step_node[node, i]
+
+
+@fused_kernel
+def joint_block(s, w, r, e, block, q, turn, free):
+    """Write what the joint of an end makes of its end node.
+
+    Only the joint's angles q can move the end while bodies and motors are held. `free` receives
+    S (S' T S + G)^-1 S' (6, 6), the end's flexibility against the stiffness `block` (6, 6).
+    q (3, 9) and turn (10, 10) are scratch. Returns the number of angles.
+    """
+    kind = s.joint_kind[r, e]
+    basis = w.basis[r, e]
+    for i in range(6):
+        for j in range(6):
+            free[i, j] = 0.0
+    if kind == CLAMPED:
+        return kind
+    for i in range(kind):
+        for j in range(kind):
+            v = turn[7 + i, 7 + j]
+            for a in range(6):
+                for b in range(6):
+                    v += basis[a, 7 + i] * block[a, b] * basis[b, 7 + j]
+            q[i, j] = v
+        for j in range(6):
+            q[i, 3 + j] = basis[j, 7 + i]
+    solve_in_place(q, kind, q[:, 3:9], 6)
+    for i in range(6):
+        for j in range(6):
+            v = 0.0
+            for k in range(kind):
+                v += basis[i, 7 + k] * q[k, 3 + j]
+            free[i, j] = v
+    return kind
+
+
+@merged_kernel
+def one_side_stiffness(s, w, r, direction, most, out):
+    """Write what inner nodes of rod r feel of the rod before them (direction 0) or behind (1).
+
+    out (nodes of the rod, 6, 6): the part of the rod up to (from) the node, condensed onto it,
+    with the body at the far end held and its joint free; for the first `most` nodes from there.
+    """
+    p0 = s.rod_piece[r]
+    count = s.rod_piece[r + 1] - p0
+    block = w.scratch[0:6, 0:6]
+    free = w.scratch[6:12, 0:6]
+    rhs = w.scratch[12:18, 0:6]
+    turn = w.scratch[18:28, 0:10]
+    q = w.scratch[28:31, 0:9]
+    row = w.scratch[31, 0:6]
+    # row and column offsets in a piece: the far node, the near node
+    far = 0 if direction == 0 else 6
+    near = 6 - far
+    for k in range(1, min(count, most + 1)):
+        p = p0 + k - 1 if direction == 0 else p0 + count - k
+        here = k if direction == 0 else count - k
+        t = w.tangent[p]
+        if k == 1:
+            for i in range(6):
+                for j in range(6):
+                    block[i, j] = t[far + i, far + j]
+            joint_geometry(
+                w.basis[r, direction], s.joint_kind[r, direction],
+                w.raw[p, far : far + 6], turn,
+            )  # fmt: skip
+            joint_block(s, w, r, direction, block, q, turn, free)
+            for i in range(6):
+                for j in range(6):
+                    v = 0.0
+                    for m in range(6):
+                        v += free[i, m] * t[far + m, near + j]
+                    rhs[i, j] = v
+        else:
+            before = out[here - 1 if direction == 0 else here + 1]
+            for i in range(6):
+                for j in range(6):
+                    block[i, j] = t[far + i, far + j] + before[i, j]
+                    rhs[i, j] = t[far + i, near + j]
+            factorise_six(block, rhs)
+            substitute_six(block, rhs, 0, 6)
+        for i in range(6):
+            row_times(t, near + i, far, rhs, row)
+            for j in range(6):
+                out[here, i, j] = t[near + i, near + j] - row[j]
+
+
+@fused_kernel
+def side_stiffness(s, w, r, left, right):
+    """Write `one_side_stiffness` of all inner nodes: before them to left, behind to right."""
+    count = s.rod_piece[r + 1] - s.rod_piece[r]
+    for direction in range(2):
+        one_side_stiffness(s, w, r, direction, count, left if direction == 0 else right)
+
+
+@fused_kernel
+def inner_compliance(s, w, r, left, right, out):
+    """Write the (6, 6) compliance of the nodes of rod r, own axes, with the bodies held."""
+    n0 = s.rod_node[r]
+    p0 = s.rod_piece[r]
+    count = s.rod_piece[r + 1] - p0
+    side_stiffness(s, w, r, left, right)
+    block = w.scratch[0:6, 0:6]
+    for k in range(1, count):
+        for i in range(6):
+            for j in range(6):
+                block[i, j] = left[k, i, j] + right[k, i, j]
+                out[n0 + k, i, j] = 1.0 if i == j else 0.0
+        solve_in_place(block, 6, out[n0 + k], 6)
+    if s.joint_kind[r, 0] == CLAMPED and s.joint_kind[r, 1] == CLAMPED:
+        return
+    turn = w.scratch[18:28, 0:10]
+    q = w.scratch[28:31, 0:9]
+    for e in range(2):
+        # an end node moves by its joint alone
+        p = p0 if e == 0 else p0 + count - 1
+        o = 6 * e
+        far = 6 - o
+        t = w.tangent[p]
+        neighbour = 1 if e == 0 else count - 1
+        rest = w.scratch[12:18, 0:6]
+        if count == 1:
+            other = 1 - e
+            force = w.raw[p, far : far + 6]
+            joint_geometry(w.basis[r, other], s.joint_kind[r, other], force, turn)
+            for i in range(6):
+                for j in range(6):
+                    block[i, j] = t[far + i, far + j]
+            free = w.scratch[6:12, 0:6]
+            joint_block(s, w, r, other, block, q, turn, free)
+            for i in range(6):
+                for j in range(6):
+                    v = 0.0
+                    for m in range(6):
+                        v += free[i, m] * t[far + m, o + j]
+                    rest[i, j] = v
+        else:
+            beyond = right[neighbour] if e == 0 else left[neighbour]
+            for i in range(6):
+                for j in range(6):
+                    block[i, j] = t[far + i, far + j] + beyond[i, j]
+                    rest[i, j] = t[far + i, o + j]
+            solve_in_place(block, 6, rest, 6)
+        for i in range(6):
+            for j in range(6):
+                v = t[o + i, o + j]
+                for m in range(6):
+                    v -= t[o + i, far + m] * rest[m, j]
+                block[i, j] = v
+        joint_geometry(w.basis[r, e], s.joint_kind[r, e], w.raw[p, o : o + 6], turn)
+        node = n0 if e == 0 else n0 + count
+        joint_block(s, w, r, e, block, q, turn, out[node])
+
+
+@merged_kernel
+def inner_columns(s, w, r, left, right, columns, work):
+    """Replace loads on inner nodes of rod r by the motion they cause, the bodies held.
+
+    columns (nodes of the rod, 6, k): wrenches in the nodes' own axes; work (6, 6 + k).
+    left as `side_stiffness` writes it; of right only the last inner node is read. Loads on the
+    end nodes are ignored.
+    """
+    p0 = s.rod_piece[r]
+    count = s.rod_piece[r + 1] - p0
+    many = columns.shape[2]
+    block = work[:, 0:6]
+    rhs = work[:, 6:]
+    for j in range(many):
+        for i in range(6):
+            columns[0, i, j] = 0.0
+            columns[count, i, j] = 0.0
+    for k in range(2, count):
+        _forward_block(w.tangent[p0 + k - 1], left[k - 1], block)
+        for i in range(6):
+            for j in range(many):
+                rhs[i, j] = columns[k - 1, i, j]
+        factorise_six(block, rhs)
+        substitute_six(block, rhs, 0, many)
+        t = w.tangent[p0 + k - 1]
+        for i in range(6):
+            for m in range(6):
+                for j in range(many):
+                    columns[k, i, j] -= t[6 + i, m] * rhs[m, j]
+    for k in range(count - 1, 0, -1):
+        if k == count - 1:
+            for i in range(6):
+                for j in range(6):
+                    block[i, j] = left[k, i, j] + right[k, i, j]
+        else:
+            t = w.tangent[p0 + k]
+            _forward_block(t, left[k], block)
+            for i in range(6):
+                for m in range(6):
+                    for j in range(many):
+                        columns[k, i, j] -= t[i, 6 + m] * columns[k + 1, m, j]
+        factorise_six(block, columns[k])
+        substitute_six(block, columns[k], 0, many)
+
+
+@merged_kernel
+def _forward_block(t, left, block):
+    for i in range(6):
+        for j in range(6):
+            block[i, j] = left[i, j] + t[i, j]

@@ -1,0 +1,251 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One rod: end frames, and force and tangent of its pieces."""
+
+from soro_mechanics.models.network.kernels.element_kernels import relative_twist
+from soro_mechanics.models.network.kernels.element_lane_kernels import (
+    compute_elements,
+    take_elements,
+)
+from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
+from soro_mechanics.models.network.kernels.end_kernels import end_frame
+from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, LANES
+from soro_mechanics.models.network.kernels.lane_variation_kernels import differentiate_lanes
+from soro_mechanics.models.network.kernels.piece_kernels import condense_piece, end_forces
+from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
+from soro_mechanics.numerics.lie_kernels import compose, kernel, merged_kernel
+
+
+@kernel
+def place_ends(s, x, state, w):
+    """Write the end frames of every rod from bodies, motors and joints."""
+    for r in range(s.counts[1]):
+        for e in range(2):
+            node = s.rod_node[r] if e == 0 else s.rod_node[r + 1] - 1
+            gap = x.gap[r] if e == 1 else state.body[0]
+            end_frame(
+                s.attach[r, e], s.motor_axis[r, e], x.theta[r, e], s.offset[r, e],
+                s.joint_kind[r, e], s.joint_axes[r, e], state.joint[r, e], state.spin[r, e],
+                gap, w.scratch[0:13, 0:4], w.end[r, e], w.basis[r, e],
+            )  # fmt: skip
+            compose(state.body[s.rod_body[r, e]], w.end[r, e], state.node[node])
+
+
+@merged_kernel
+def fill_loads(s, x, state, w):
+    """Write wrench, weight direction and step of every integrated piece into its lane."""
+    steps = s.counts[4]
+    for r in range(s.counts[1]):
+        if s.rod_macro[r] == 0:
+            continue
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            a = state.node[s.rod_node[r] + p - s.rod_piece[r]]
+            load = w.load[s.lane[p] // 8]
+            k = s.lane[p] % 8
+            for i in range(6):
+                load[8 * i + k] = state.wrench[p, i]
+            for i in range(3):
+                load[48 + 8 * i + k] = (
+                    a[0, i] * x.gravity[0] + a[1, i] * x.gravity[1] + a[2, i] * x.gravity[2]
+                )
+            load[72 + k] = x.length[r] * s.share[p] / steps
+
+
+@kernel
+def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
+    """Integrate all pieces; columns for W0 always, for the weight and rest strains if needed.
+
+    Where gradient and exact, the columns are derivatives of the steps, the rod's length included.
+    """
+    fill_loads(s, x, state, w)
+    if gradient and exact:
+        _differentiate_pieces(s, x, w, lanes)
+        return
+    shifts = s.shift.shape[1] if gradient else 0
+    for b in range(s.counts[7]):
+        if x.heavy:
+            columns = 9 + shifts
+            integrate_lanes(
+                w.load[b], x.table[b], s.counts[4], columns, s.drive, s.lane_shift[b], True,
+                w.lanes[b], path, lanes,
+            )  # fmt: skip
+        else:
+            columns = 6 + shifts
+            integrate_lanes(
+                w.load[b], x.table[b], s.counts[4], columns, s.light_drive, s.light_shift[b],
+                False, w.lanes[b], path, lanes,
+            )  # fmt: skip
+
+
+@merged_kernel
+def _differentiate_pieces(s, x, w, lanes):
+    shifts = s.shift.shape[1]
+    for b in range(s.counts[7]):
+        if x.heavy:
+            differentiate_lanes(
+                w.load[b], x.table[b], s.counts[4], 9 + shifts, s.drive, s.lane_shift[b],
+                w.variation, w.lanes[b, 0], lanes,
+            )  # fmt: skip
+        else:
+            differentiate_lanes(
+                w.load[b], x.table[b], s.counts[4], 6 + shifts, s.light_drive, s.light_shift[b],
+                w.variation, w.lanes[b, 0], lanes,
+            )  # fmt: skip
+
+
+@kernel
+def assemble_pieces(s, x, state, w, gradient, exact, lanes):
+    """Write force, tangent and parameter columns of every piece. False: singular somewhere."""
+    good = True
+    steps = s.counts[4]
+    shifts = s.shift.shape[1] if gradient else -1
+    assemble_elements(s, x, state, w, exact, lanes)
+    for r in range(s.counts[1]):
+        first = s.rod_node[r] - s.rod_piece[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            a = state.node[first + p]
+            b = state.node[first + p + 1]
+            if s.rod_macro[r] == 1:
+                batch = s.lane[p] // 8
+                lane = s.lane[p] % 8
+                relative_twist(a, b, w.h[p], w.closure[p])
+                y = w.lanes[batch, 0]
+                w.signs[p] = condense_piece(
+                    y, w.load[batch], x.table[batch, 2 * steps], lane, w.h[p], x.heavy, shifts,
+                    s.share[p], exact, w.scratch, w.closure[p], w.force[p], w.tangent[p],
+                    w.params[p],
+                )  # fmt: skip
+                end_forces(y, w.load[batch], lane, w.h[p], w.scratch[0:1, 0:6], w.raw[p])
+                good = good and w.signs[p] != 0
+            elif x.heavy:
+                _add_element_weight(x, a, b, x.length[r] * s.share[p], p, w)
+            if gradient and s.rod_macro[r] == 0:
+                _element_params(s, x, a, b, x.length[r], p, w)
+            if x.node_dead.shape[0] > 0:
+                # on the second end's rows: the first end's rows give back the wrench W0
+                node = first + p + 1
+                dead = x.node_dead[node]
+                follower = x.node_follower[node]
+                subtract_load(b, dead, follower, w.force[p, 6:], w.tangent[p, 6:, 6:])
+                subtract_load(b, dead, follower, w.raw[p, 6:], w.scratch[0:6, 0:6])
+    if s.tendon.shape[0] > 0:
+        add_tendons(s, x, state, w, lanes)
+    return good
+
+
+@merged_kernel
+def assemble_elements(s, x, state, w, exact, lanes):
+    """Write force, tangent, twist and strain operator of all two-node elements, without weight."""
+    full = 0
+    left = 0
+    for r in range(s.counts[1]):
+        if s.rod_macro[r] == 0:
+            left += s.rod_piece[r + 1] - s.rod_piece[r]
+    for r in range(s.counts[1]):
+        if s.rod_macro[r] == 1:
+            continue
+        first = s.rod_node[r] - s.rod_piece[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            fill_element(
+                state.node[first + p], state.node[first + p + 1], x.length[r] * s.share[p],
+                x.section[p, 0:6], x.section[p, 6:12], state.wrench[p, 0 : 0 if exact else 6],
+                full, w.eight.ends,
+            )  # fmt: skip
+            w.filled[full] = p
+            full += 1
+            left -= 1
+            # one place of call: the compiler merges it into this loop, which saves a third
+            if full == LANES or left == 0:
+                compute_elements(w.eight, w.scratch[0:5, 0:6], lanes)
+                take_elements(
+                    full, w.eight, w.filled, w.twist, w.closure, w.strain, w.tangent, w.force,
+                    w.raw,
+                )  # fmt: skip
+                full = 0
+
+
+@merged_kernel
+def _add_element_weight(x, a, b, length, p, w):
+    """Take half the weight of an element off the residual of each of its nodes."""
+    mass = 0.5 * x.section[p, 12] * length
+    for e in range(2):
+        g = a if e == 0 else b
+        o = 6 * e
+        f0, f1, f2 = _weight_in(g, mass, x.gravity)
+        _subtract_dead(f0, f1, f2, o, w.force[p], w.tangent[p])
+        w.raw[p, o] -= f0
+        w.raw[p, o + 1] -= f1
+        w.raw[p, o + 2] -= f2
+
+
+@kernel
+def _weight_in(g, mass, gravity):
+    """Return the weight of a mass in the axes of a frame."""
+    f0 = mass * (g[0, 0] * gravity[0] + g[1, 0] * gravity[1] + g[2, 0] * gravity[2])
+    f1 = mass * (g[0, 1] * gravity[0] + g[1, 1] * gravity[1] + g[2, 1] * gravity[2])
+    f2 = mass * (g[0, 2] * gravity[0] + g[1, 2] * gravity[1] + g[2, 2] * gravity[2])
+    return f0, f1, f2
+
+
+@merged_kernel
+def _element_params(s, x, a, b, rod_length, p, w):
+    """Write the derivatives of an element's force by the rod's length and rest strains."""
+    length = rod_length * s.share[p]
+    matrix = w.strain[p]
+    for k in range(12):
+        v = 0.0
+        for i in range(6):
+            v -= matrix[i, k] * w.twist[p, i] / x.section[p, 6 + i]
+        w.params[p, k, 0] = v * s.share[p] / (length * length)
+        for j in range(s.shift.shape[1]):
+            v = 0.0
+            for i in range(6):
+                v -= matrix[i, k] * s.shift[p, j, i] / x.section[p, 6 + i]
+            w.params[p, k, 1 + j] = v
+    if x.heavy:
+        mass = 0.5 * x.section[p, 12] * s.share[p]
+        for e in range(2):
+            o = 6 * e
+            f0, f1, f2 = _weight_in(a if e == 0 else b, mass, x.gravity)
+            w.params[p, o, 0] -= f0
+            w.params[p, o + 1, 0] -= f1
+            w.params[p, o + 2, 0] -= f2
+
+
+@kernel
+def _subtract_dead(f0, f1, f2, o, force, tangent):
+    """Take a force fixed in space, seen in the frame's axes, off the internal force."""
+    force[o] -= f0
+    force[o + 1] -= f1
+    force[o + 2] -= f2
+    # d(R' F) = (R' F) x theta
+    tangent[o, o + 4] += f2
+    tangent[o, o + 5] -= f1
+    tangent[o + 1, o + 3] -= f2
+    tangent[o + 1, o + 5] += f0
+    tangent[o + 2, o + 3] += f1
+    tangent[o + 2, o + 4] -= f0
+
+
+@kernel
+def subtract_load(g, dead, follower, force, tangent):
+    """Take a dead wrench (base axes) and a following one (own axes) off a frame's residual."""
+    f = dead[0:3]
+    m = dead[3:6]
+    for part in range(2):
+        v = f if part == 0 else m
+        o = 3 * part
+        a = g[0, 0] * v[0] + g[1, 0] * v[1] + g[2, 0] * v[2]
+        b = g[0, 1] * v[0] + g[1, 1] * v[1] + g[2, 1] * v[2]
+        c = g[0, 2] * v[0] + g[1, 2] * v[1] + g[2, 2] * v[2]
+        force[o] -= a
+        force[o + 1] -= b
+        force[o + 2] -= c
+        tangent[o, 4] += c
+        tangent[o, 5] -= b
+        tangent[o + 1, 3] -= c
+        tangent[o + 1, 5] += a
+        tangent[o + 2, 3] += b
+        tangent[o + 2, 4] -= a
+    for i in range(6):
+        force[i] -= follower[i]

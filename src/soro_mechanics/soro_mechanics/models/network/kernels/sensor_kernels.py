@@ -1,0 +1,230 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Flex sensors after an elimination with parameter columns: values, and what they follow.
+
+A sensor measures the turn between two nodes of a rod about an axis: a row vector on the motion of
+these two nodes. The row is carried back through the elimination (the adjoint of following every
+node), which costs one pass along the rod for each sensor.
+
+Of a rod that is clamped at both ends the elimination has all that its sensors feel of each other:
+with the blocks D of the inner nodes, K = (1 + L D^-1) D (1 + D^-1 U), and the row carried back is
+r (1 + D^-1 U)^-1. Rods with joints, which give way when their nodes push, are eliminated again.
+"""
+
+from soro_mechanics.models.network.kernels.elimination_kernels import KEPT
+from soro_mechanics.models.network.kernels.end_kernels import CLAMPED
+from soro_mechanics.models.network.kernels.response_kernels import (
+    inner_columns,
+    one_side_stiffness,
+)
+from soro_mechanics.numerics.dense_kernels import substitute_six
+from soro_mechanics.numerics.lie_kernels import (
+    kernel,
+    merged_kernel,
+    so3_left_jacobian_inverse,
+    so3_log,
+    so3_right_jacobian_inverse,
+)
+
+
+@kernel
+def _turn(ga, gb, axis, scratch, row_a, row_b):
+    """Write the derivatives of the turn about an axis by both frames' rotations; return it."""
+    for i in range(3):
+        for j in range(3):
+            scratch[i, j] = ga[0, i] * gb[0, j] + ga[1, i] * gb[1, j] + ga[2, i] * gb[2, j]
+    turn = scratch[3]
+    so3_log(scratch, turn)
+    so3_right_jacobian_inverse(turn, scratch)
+    for j in range(3):
+        row_b[j] = axis[0] * scratch[0, j] + axis[1] * scratch[1, j] + axis[2] * scratch[2, j]
+    so3_left_jacobian_inverse(turn, scratch)
+    for j in range(3):
+        row_a[j] = -(axis[0] * scratch[0, j] + axis[1] * scratch[1, j] + axis[2] * scratch[2, j])
+    return axis[0] * turn[0] + axis[1] * turn[1] + axis[2] * turn[2]
+
+
+@merged_kernel
+def _carry_loads(s, w, r, first, columns, solved):
+    """Replace loads on the inner nodes of rod r by D^-1 (1 + L D^-1)^-1 times them.
+
+    columns (nodes of the rod, 6, k): wrenches, zero before node `first`; solved (6, k) is scratch.
+    """
+    n0 = s.rod_node[r]
+    last = s.rod_node[r + 1] - 1
+    many = columns.shape[2]
+    for node in range(max(first, n0 + 1), last):
+        own = columns[node - n0]
+        d = w.factor[node]
+        if node > first and node > n0 + 1:
+            lower = w.tangent[s.rod_piece[r] + node - n0 - 1]
+            before = columns[node - n0 - 1]
+            for i in range(6):
+                for m in range(6):
+                    for j in range(many):
+                        own[i, j] -= lower[6 + i, m] * before[m, j]
+        for i in range(6):
+            row = int(d[i, 6])
+            for j in range(many):
+                solved[i, j] = own[row, j]
+        substitute_six(d, solved, 0, many)
+        for i in range(6):
+            for j in range(many):
+                own[i, j] = solved[i, j]
+
+
+@merged_kernel
+def _carry_back(s, w, r, first, second, row_a, row_b, params, at, z, solved, inner):
+    """Turn a row on the rotations of two nodes into one on what the rod follows: z (15 + params,).
+
+    z: body a (6), motor a, body b, motor b, one, parameters. at (3, 6) is scratch: rows on the
+    first node, the present node and the next one. solved (nodes of the rod, 6, k) comes from
+    `_carry_loads`: inner (k,) receives what these loads do to the row with the ends held.
+    """
+    n0 = s.rod_node[r]
+    last = s.rod_node[r + 1] - 1
+    for i in range(3):
+        for j in range(6):
+            at[i, j] = 0.0
+    for j in range(z.shape[0]):
+        z[j] = 0.0
+    start, here, ahead = at[0], at[1], at[2]
+    low = min(first, second)
+    for node in range(low, last):
+        if node == first:
+            for j in range(3):
+                here[3 + j] += row_a[j]
+        if node == second:
+            for j in range(3):
+                here[3 + j] += row_b[j]
+        if node == n0:
+            for j in range(6):
+                start[j] += here[j]
+                here[j] = 0.0
+            continue
+        for i in range(6):
+            for j in range(solved.shape[2]):
+                inner[j] += here[i] * solved[node - n0, i, j]
+        b = w.chain[node]
+        for j in range(6):
+            ahead[j] = 0.0
+        for i in range(6):
+            c = here[i]
+            for j in range(6):
+                start[j] -= c * b[i, j]
+                ahead[j] -= c * b[i, 6 + j]
+            for j in range(params):
+                z[15 + j] -= c * b[i, 13 + j]
+        for j in range(6):
+            here[j] = ahead[j]
+    for j in range(3):
+        if first == last:
+            here[3 + j] += row_a[j]
+        if second == last:
+            here[3 + j] += row_b[j]
+    _through_ends(s, w, r, start, here, z)
+
+
+@merged_kernel
+def _through_ends(s, w, r, start, end, z):
+    """Add rows on both end nodes to z: by their bodies and motors, and by the joints' angles."""
+    for e in range(2):
+        row = start if e == 0 else end
+        basis = w.basis[r, e]
+        for j in range(7):
+            for i in range(6):
+                z[KEPT * e + j] += row[i] * basis[i, j]
+        for k in range(s.joint_kind[r, e]):
+            index = k if e == 0 else s.joint_kind[r, 0] + k
+            c = 0.0
+            for i in range(6):
+                c += row[i] * basis[i, 7 + k]
+            for j in range(z.shape[0]):
+                z[j] -= c * w.joints[r, index, j]
+
+
+@merged_kernel
+def _spread(s, x, r, z, params, bodies, actuators):
+    """Add a row on what one rod follows to rows on all bodies and actuators."""
+    for e in range(2):
+        column = 6 * (s.rod_body[r, e] - 1)
+        if column >= 0:
+            for i in range(6):
+                bodies[column + i] += z[KEPT * e + i]
+    for k in range(s.counts[6]):
+        if s.map_index[k, 1] == r:
+            slot = s.map_index[k, 2]
+            column = 15 + slot if slot < params else (6 if slot == params else KEPT + 6)
+            actuators[s.map_index[k, 0]] += x.map_gain[k] * z[column]
+
+
+@kernel
+def sensor_response(
+    s, x, state, w, rod, nodes, axis, sides, columns, work, value, bodies, actuators, inner
+):
+    """Write values of all sensors and their derivatives, after `linearise`.
+
+    Parameters
+    ----------
+    rod : ndarray, shape (k,)
+        Rod of every sensor; sensors of one rod follow each other.
+    nodes : ndarray, shape (k, 2)
+        Its nodes, counted through the network.
+    axis : ndarray, shape (k, 3)
+    sides : ndarray, shape (2, nodes of a rod, 6, 6)
+        Scratch, and so are columns (nodes of a rod, 6, k) and work (6, 6 + k).
+    value : ndarray, shape (k,)
+        Out [rad].
+    bodies, actuators, inner : ndarray, shape (k, n), (k, m), (k, k)
+        Out: per motion of the bodies (own axes), per actuator, per generalised force of sensors.
+    """
+    params = 1 + s.counts[5]
+    row_a = w.scratch[40, 0:3]
+    row_b = w.scratch[41, 0:3]
+    turning = w.scratch[42:46, 0:3]
+    z = w.scratch[52, 0 : 15 + params]
+    count = rod.shape[0]
+    bodies[:] = 0.0
+    actuators[:] = 0.0
+    inner[:] = 0.0
+    i = 0
+    while i < count:
+        r = rod[i]
+        n0 = s.rod_node[r]
+        length = s.rod_node[r + 1] - n0
+        many = 0
+        while i + many < count and rod[i + many] == r:
+            many += 1
+        own = columns[0:length, :, 0:many]
+        own[:] = 0.0
+        lowest = n0 + length
+        for k in range(many):
+            a, b = nodes[i + k]
+            value[i + k] = _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
+            for j in range(3):
+                own[b - n0, 3 + j, k] += row_b[j]
+                own[a - n0, 3 + j, k] += row_a[j]
+            lowest = min(lowest, a, b)
+        clamped = s.joint_kind[r, 0] == CLAMPED and s.joint_kind[r, 1] == CLAMPED
+        if clamped:
+            _carry_loads(s, w, r, lowest, own, work)
+        else:
+            one_side_stiffness(s, w, r, 0, length, sides[0])
+            one_side_stiffness(s, w, r, 1, 1, sides[1])
+            inner_columns(s, w, r, sides[0], sides[1], own, work[:, 0 : 6 + many])
+        for k in range(many):
+            a, b = nodes[i + k]
+            _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
+            _carry_back(
+                s, w, r, a, b, row_a, row_b, params, w.scratch[53:56, 0:6], z,
+                own[:, :, 0 : many if clamped else 0], inner[i + k, i : i + many],
+            )  # fmt: skip
+            _spread(s, x, r, z, params, bodies[i + k], actuators[i + k])
+            if clamped:
+                continue
+            for m in range(many):
+                v = 0.0
+                for j in range(3):
+                    v += row_b[j] * own[b - n0, 3 + j, m] + row_a[j] * own[a - n0, 3 + j, m]
+                inner[i + k, i + m] = v
+        i += many

@@ -1,0 +1,400 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The whole network: residual, elimination onto the bodies, and the step of all unknowns."""
+
+from soro_mechanics.models.network.kernels.elimination_kernels import (
+    eliminate_chain,
+    eliminate_joints,
+    KEPT,
+)
+from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
+from soro_mechanics.models.network.kernels.rod_kernels import (
+    assemble_pieces,
+    integrate_pieces,
+    place_ends,
+    subtract_load,
+)
+from soro_mechanics.models.network.kernels.tendon_kernels import leave_tendons
+from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.lie_kernels import compose, kernel, merged_kernel, se3_exp, so3_exp
+
+SINGULAR = -1
+
+
+@kernel
+def subtract_weight(g, mass, centre, gravity, force, tangent):
+    """Take the weight of a body, at its centre of mass, off the body's residual."""
+    f0 = mass * (g[0, 0] * gravity[0] + g[1, 0] * gravity[1] + g[2, 0] * gravity[2])
+    f1 = mass * (g[0, 1] * gravity[0] + g[1, 1] * gravity[1] + g[2, 1] * gravity[2])
+    f2 = mass * (g[0, 2] * gravity[0] + g[1, 2] * gravity[1] + g[2, 2] * gravity[2])
+    c0 = centre[0]
+    c1 = centre[1]
+    c2 = centre[2]
+    force[0] -= f0
+    force[1] -= f1
+    force[2] -= f2
+    force[3] -= c1 * f2 - c2 * f1
+    force[4] -= c2 * f0 - c0 * f2
+    force[5] -= c0 * f1 - c1 * f0
+    # df = f x theta, dm = c x (f x theta) = f (c . theta) - theta (c . f)
+    tangent[0, 4] += f2
+    tangent[0, 5] -= f1
+    tangent[1, 3] -= f2
+    tangent[1, 5] += f0
+    tangent[2, 3] += f1
+    tangent[2, 4] -= f0
+    dot = c0 * f0 + c1 * f1 + c2 * f2
+    for j in range(3):
+        tangent[3, 3 + j] -= f0 * centre[j]
+        tangent[4, 3 + j] -= f1 * centre[j]
+        tangent[5, 3 + j] -= f2 * centre[j]
+        tangent[3 + j, 3 + j] += dot
+
+
+@kernel
+def residual(s, x, state, w):
+    """Return the largest scaled residual: nodes, joints, bodies that are solved for, closures.
+
+    w.balance (bodies, 6) is left with the internal minus the applied wrench on every body, in the
+    body's axes at its origin.
+    """
+    length = s.scale[0]
+    size = s.scale[1]
+    worst = 0.0
+    t = w.scratch[0:6, 0:6]
+    f = w.scratch[6, 0:6]
+    for b in range(s.counts[0]):
+        for i in range(6):
+            w.balance[b, i] = 0.0
+        subtract_load(state.body[b], x.dead[b], x.follower[b], w.balance[b], t)
+        subtract_weight(
+            state.body[b], s.body_mass[b], s.body_centre[b], x.gravity, w.balance[b], t
+        )
+    for r in range(s.counts[1]):
+        p0 = s.rod_piece[r]
+        last = s.rod_piece[r + 1] - 1
+        for p in range(p0, last + 1):
+            for i in range(3):
+                worst = max(worst, abs(w.closure[p, i]) / length, abs(w.closure[p, 3 + i]))
+            if p < last:
+                for i in range(6):
+                    f[i] = w.raw[p, 6 + i] + w.raw[p + 1, i]
+                for i in range(3):
+                    worst = max(worst, abs(f[i]) / size, abs(f[3 + i]) / (size * length))
+        for e in range(2):
+            b = s.rod_body[r, e]
+            p = p0 if e == 0 else last
+            for j in range(7 + s.joint_kind[r, e]):
+                v = 0.0
+                for i in range(6):
+                    v += w.basis[r, e, i, j] * w.raw[p, 6 * e + i]
+                if j < 6:
+                    w.balance[b, j] += v
+                elif j > 6:
+                    worst = max(worst, abs(v) / (size * length))
+    for b in range(s.counts[0]):
+        if x.unknown[b] == 1:
+            for i in range(3):
+                worst = max(
+                    worst, abs(w.balance[b, i]) / size, abs(w.balance[b, 3 + i]) / (size * length)
+                )
+    return worst
+
+
+@kernel
+def evaluate(s, x, state, w, gradient, exact, lanes):
+    """Place the ends, compute every piece, return the residual; huge where singular.
+
+    `exact` asks for exact tangents instead of those that Newton uses: of two-node elements, and
+    with `gradient` of the discrete steps of integrated pieces.
+    """
+    place_ends(s, x, state, w)
+    integrate_pieces(s, x, state, w, gradient, exact, w.no_path, lanes)
+    if not assemble_pieces(s, x, state, w, gradient, exact, lanes):
+        return 1e300
+    return residual(s, x, state, w)
+
+
+@merged_kernel
+def _scatter(s, x, w, r, params):
+    """Add a condensed rod to the matrix, vector and actuator columns of the bodies."""
+    m = w.rod[r]
+    first = 2 * KEPT
+    for e in range(2):
+        row0 = 6 * (s.rod_body[r, e] - 1)
+        if row0 < 0:
+            continue
+        for i in range(6):
+            row = m[KEPT * e + i]
+            w.vector[row0 + i] += row[first]
+            for f in range(2):
+                column0 = 6 * (s.rod_body[r, f] - 1)
+                if column0 < 0:
+                    continue
+                for j in range(6):
+                    w.matrix[row0 + i, column0 + j] += row[KEPT * f + j]
+    if params == 0:
+        return
+    for k in range(s.counts[6]):
+        if s.map_index[k, 1] != r:
+            continue
+        actuator = s.map_index[k, 0]
+        column = slot_column(s.map_index[k, 2], params)
+        for e in range(2):
+            row0 = 6 * (s.rod_body[r, e] - 1)
+            if row0 >= 0:
+                for i in range(6):
+                    w.columns[row0 + i, actuator] += x.map_gain[k] * m[KEPT * e + i, column]
+
+
+@kernel
+def motor_efforts(s, x, w):
+    """Write w.effort after an elimination with parameters: torque of every motor on the robot.
+
+    Row a: derivative by the bodies' motion (n), by every actuator (m), and the torque itself. Rows
+    of other actuators are zero.
+    """
+    n = w.matrix.shape[0]
+    params = 1 + s.counts[5]
+    for a in range(w.effort.shape[0]):
+        for j in range(w.effort.shape[1]):
+            w.effort[a, j] = 0.0
+    for k in range(s.counts[6]):
+        slot = s.map_index[k, 2]
+        if slot < params:
+            continue
+        a = s.map_index[k, 0]
+        r = s.map_index[k, 1]
+        row = w.rod[r, slot_column(slot, params)]
+        gain = x.map_gain[k]
+        w.effort[a, w.effort.shape[1] - 1] += gain * row[2 * KEPT]
+        for e in range(2):
+            column0 = 6 * (s.rod_body[r, e] - 1)
+            if column0 >= 0:
+                for j in range(6):
+                    w.effort[a, column0 + j] += gain * row[KEPT * e + j]
+        for i in range(s.counts[6]):
+            if s.map_index[i, 1] == r:
+                column = slot_column(s.map_index[i, 2], params)
+                w.effort[a, n + s.map_index[i, 0]] += gain * x.map_gain[i] * row[column]
+
+
+@kernel
+def slot_column(slot, params):
+    """Return the column of w.rod that belongs to a slot: length, rest strains, motors."""
+    if slot < params:
+        return 2 * KEPT + 1 + slot
+    return KEPT - 1 if slot == params else 2 * KEPT - 1
+
+
+@merged_kernel
+def _eliminate_rods(s, x, w, params, inspect):
+    """Condense every rod and add it to the bodies; negative pivots met, or SINGULAR."""
+    negative = 0
+    for r in range(s.counts[1]):
+        found = eliminate_chain(s, w, r, params, inspect, w.pivot.shape[1])
+        if found < 0:
+            return SINGULAR
+        negative += found
+        found = eliminate_joints(s, w, r, params, inspect)
+        if found < 0:
+            return SINGULAR
+        negative += found
+        _scatter(s, x, w, r, params)
+    return negative
+
+
+@kernel
+def condense(s, x, state, w, gradient, inspect):
+    """Eliminate all rods onto the bodies: w.matrix, w.vector, w.columns.
+
+    Returns the negative pivots met in the rods (when `inspect`), or SINGULAR.
+    """
+    n = 6 * (s.counts[0] - 1)
+    params = 1 + s.counts[5] if gradient else 0
+    for i in range(n):
+        w.vector[i] = 0.0
+        for j in range(n):
+            w.matrix[i, j] = 0.0
+        for j in range(w.columns.shape[1]):
+            w.columns[i, j] = 0.0
+    negative = _eliminate_rods(s, x, w, params, inspect)
+    if negative == SINGULAR:
+        return SINGULAR
+    for b in range(1, s.counts[0]):
+        o = 6 * (b - 1)
+        block = w.matrix[o : o + 6, o : o + 6]
+        force = w.vector[o : o + 6]
+        subtract_load(state.body[b], x.dead[b], x.follower[b], force, block)
+        subtract_weight(state.body[b], s.body_mass[b], s.body_centre[b], x.gravity, force, block)
+    return negative
+
+
+@kernel
+def solve_bodies(s, x, w):
+    """Write w.step_body with the actuators held; return the determinant's sign, 0 singular."""
+    n = 0
+    for b in range(1, s.counts[0]):
+        w.row[b] = n
+        n += 6 * x.unknown[b]
+    for b in range(s.counts[0]):
+        for i in range(6):
+            w.step_body[b, i] = 0.0
+    a = w.dense
+    for b in range(1, s.counts[0]):
+        if x.unknown[b] == 0:
+            continue
+        for i in range(6):
+            row = w.row[b] + i
+            for c in range(1, s.counts[0]):
+                if x.unknown[c] == 1:
+                    for j in range(6):
+                        a[row, w.row[c] + j] = w.matrix[6 * (b - 1) + i, 6 * (c - 1) + j]
+            a[row, n] = -w.vector[6 * (b - 1) + i]
+    sign = solve_in_place(a, n, a[:, n:], 1) if n > 0 else 1
+    for b in range(1, s.counts[0]):
+        if x.unknown[b] == 1:
+            for i in range(6):
+                w.step_body[b, i] = a[w.row[b] + i, n]
+    return sign
+
+
+@kernel
+def back_substitute(s, x, state, w, params, step_param, one):
+    """Follow the bodies' step (and parameters' change) through joints, nodes and wrenches.
+
+    Parameters
+    ----------
+    params : int
+        Parameter columns that the elimination carried.
+    step_param : ndarray, shape (rods, params + 2)
+        Change of every slot; motors last.
+    one : float
+        1: the Newton step; 0: the derivative along `step_body` and `step_param`.
+    """
+    for r in range(s.counts[1]):
+        z = w.scratch[0, 0 : 15 + params]
+        for e in range(2):
+            for i in range(6):
+                z[KEPT * e + i] = w.step_body[s.rod_body[r, e], i]
+            z[KEPT * e + 6] = step_param[r, params + e]
+        z[2 * KEPT] = one
+        for j in range(params):
+            z[2 * KEPT + 1 + j] = step_param[r, j]
+        first_joint = s.joint_kind[r, 0]
+        for e in range(2):
+            for i in range(3):
+                w.step_joint[r, e, i] = 0.0
+        for i in range(first_joint + s.joint_kind[r, 1]):
+            v = 0.0
+            for j in range(15 + params):
+                v -= w.joints[r, i, j] * z[j]
+            if i < first_joint:
+                w.step_joint[r, 0, i] = v
+            else:
+                w.step_joint[r, 1, i - first_joint] = v
+        n0 = s.rod_node[r]
+        last = s.rod_node[r + 1] - 1
+        for e in range(2):
+            node = n0 if e == 0 else last
+            for i in range(6):
+                v = w.basis[r, e, i, 6] * z[KEPT * e + 6]
+                for j in range(6):
+                    v += w.basis[r, e, i, j] * z[KEPT * e + j]
+                for j in range(s.joint_kind[r, e]):
+                    v += w.basis[r, e, i, 7 + j] * w.step_joint[r, e, j]
+                w.step_node[node, i] = v
+        _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param[r], one)
+
+
+@merged_kernel
+def _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param, one):
+    for node in range(last - 1, n0, -1):
+        b = w.chain[node]
+        for i in range(6):
+            v = b[i, 12] * one
+            for j in range(6):
+                v += b[i, j] * w.step_node[n0, j] + b[i, 6 + j] * w.step_node[node + 1, j]
+            for j in range(params):
+                v += b[i, 13 + j] * step_param[j]
+            w.step_node[node, i] = -v
+    if s.rod_macro[r] == 0:
+        _follow_stress(s, x, state, w, r, n0)
+        return
+    for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+        node = n0 + p - s.rod_piece[r]
+        for i in range(6):
+            # the condensed force on the first end is minus the new wrench
+            v = (w.force[p, i] - w.raw[p, i]) * one
+            for j in range(6):
+                v += w.tangent[p, i, j] * w.step_node[node, j]
+                v += w.tangent[p, i, 6 + j] * w.step_node[node + 1, j]
+            for j in range(params):
+                v += w.params[p, i, j] * step_param[j]
+            w.step_wrench[p, i] = -v
+        if w.pull.shape[0] > 0:
+            leave_tendons(w, p, node, params, step_param)
+
+
+@merged_kernel
+def _follow_stress(s, x, state, w, r, n0):
+    """Write the step of the stress of two-node elements by the linearised law."""
+    for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+        node = n0 + p - s.rod_piece[r]
+        length = x.length[r] * s.share[p]
+        for i in range(6):
+            v = w.twist[p, i]
+            for j in range(6):
+                v += w.strain[p, i, j] * w.step_node[node, j]
+                v += w.strain[p, i, 6 + j] * w.step_node[node + 1, j]
+            stress = (v / length - x.section[p, i]) / x.section[p, 6 + i]
+            w.step_wrench[p, i] = stress - state.wrench[p, i]
+
+
+@kernel
+def move(s, old, w, part, new):
+    """Write new = old moved by `part` of the step; end nodes follow in `place_ends`."""
+    twist = w.scratch[0, 0:6]
+    g = w.scratch[1:5, 0:4]
+    for b in range(1, s.counts[0]):
+        for i in range(6):
+            twist[i] = part * w.step_body[b, i]
+        se3_exp(twist, g)
+        compose(old.body[b], g, new.body[b])
+    for r in range(s.counts[1]):
+        for node in range(s.rod_node[r] + 1, s.rod_node[r + 1] - 1):
+            for i in range(6):
+                twist[i] = part * w.step_node[node, i]
+            se3_exp(twist, g)
+            compose(old.node[node], g, new.node[node])
+        for e in range(2):
+            for i in range(3):
+                new.joint[r, e, i] = old.joint[r, e, i] + part * w.step_joint[r, e, i]
+                twist[i] = part * w.step_joint[r, e, i]
+            if s.joint_kind[r, e] == SPHERICAL:
+                so3_exp(twist, g)
+                for i in range(3):
+                    for j in range(3):
+                        v = 0.0
+                        for k in range(3):
+                            v += old.spin[r, e, i, k] * g[k, j]
+                        new.spin[r, e, i, j] = v
+    for p in range(s.counts[3]):
+        for i in range(6):
+            new.wrench[p, i] = old.wrench[p, i] + part * w.step_wrench[p, i]
+
+
+@kernel
+def largest_step(s, w):
+    """Return the largest turn [rad] and the largest move [m] of a frame in the step."""
+    turn = 0.0
+    shift = 0.0
+    for k in range(s.counts[2]):
+        for i in range(3):
+            shift = max(shift, abs(w.step_node[k, i]))
+            turn = max(turn, abs(w.step_node[k, 3 + i]))
+    for b in range(1, s.counts[0]):
+        for i in range(3):
+            shift = max(shift, abs(w.step_body[b, i]))
+            turn = max(turn, abs(w.step_body[b, 3 + i]))
+    return turn, shift

@@ -1,0 +1,208 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Tendons along rods: force, tangent and path length of every piece that one runs through.
+
+A tendon keeps its place r = (x, y, 0) in the section. Where the strain of the rod is (v, u) its
+path advances by c = v + u x r per length of the rod, so a tension T without friction has the
+energy T |c| and adds to the wrench of the rod's own material
+
+    T P' t,   P = [1, -hat(r)],   t = c / |c|,   P' t = (t, r x t)
+
+which is Rucker and Webster 2011 (IEEE T-RO 27(6)) for a path at constant offset. Between two
+nodes the strain is taken as constant, d = log(g_a^-1 g_b): the path is then |P d| long, a helix.
+That is a two-node element whose stress is T P' t, with the stiffness T P' (1 - t t') P / |P d|;
+its error is of second order in the length of a piece. Force and tangent derive from the energy,
+so the length of the path by the motion of the nodes is the force by the tension, to the last
+digit.
+"""
+
+import math
+
+import numpy as np
+
+from soro_mechanics.models.network.kernels.element_kernels import relative_twist
+from soro_mechanics.models.network.kernels.element_lane_kernels import (
+    compute_elements,
+    CORNER,
+    RIGHT,
+    RIGHT_CORNER,
+)
+from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.numerics.lie_kernels import fused_kernel, kernel, merged_kernel
+
+LIMP = 1e100  # flexibility of an element that has no stiffness of its own
+
+
+@fused_kernel
+def path_length(d, tendon, wrench):
+    """Return |P d| and write P' t (6,); d (6,): relative twist, tendon (3,): x, y, whether."""
+    x = tendon[0]
+    y = tendon[1]
+    c0 = d[0] - d[5] * y
+    c1 = d[1] + d[5] * x
+    c2 = d[2] + d[3] * y - d[4] * x
+    length = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+    wrench[0] = c0 / length
+    wrench[1] = c1 / length
+    wrench[2] = c2 / length
+    wrench[3] = y * wrench[2]
+    wrench[4] = -x * wrench[2]
+    wrench[5] = x * wrench[1] - y * wrench[0]
+    return length
+
+
+@fused_kernel
+def _add_law(tendon, size, wrench, law):
+    """Add size P' (1 - t t') P to law (6, 6)."""
+    x = tendon[0]
+    y = tendon[1]
+    for i in range(6):
+        for j in range(6):
+            law[i, j] -= size * wrench[i] * wrench[j]
+    for i in range(3):
+        law[i, i] += size
+    law[0, 5] -= size * y
+    law[5, 0] -= size * y
+    law[1, 5] += size * x
+    law[5, 1] += size * x
+    law[2, 3] += size * y
+    law[3, 2] += size * y
+    law[2, 4] -= size * x
+    law[4, 2] -= size * x
+    law[3, 3] += size * y * y
+    law[3, 4] -= size * x * y
+    law[4, 3] -= size * x * y
+    law[4, 4] += size * x * x
+    law[5, 5] += size * (x * x + y * y)
+
+
+@kernel
+def add_tendons(s, x, state, w, lanes):
+    """Add the tendons to force, raw force, tangent and parameter columns of every piece.
+
+    w.pull (pieces, 6, 12 + tensions) keeps what was added to the rows of the first end: the
+    wrench of an integrated piece follows from those rows without the tendons.
+    """
+    d = w.scratch[4, 0:6]
+    stress = w.scratch[5, 0:6]
+    wrench = w.scratch[6, 0:6]
+    rest = w.scratch[7, 0:6]
+    limp = w.scratch[8, 0:6]
+    for i in range(6):
+        rest[i] = 0.0
+        limp[i] = LIMP
+    full = 0
+    left = s.counts[3]
+    for r in range(s.counts[1]):
+        first = s.rod_node[r] - s.rod_piece[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            a = state.node[first + p]
+            b = state.node[first + p + 1]
+            relative_twist(a, b, w.scratch[0:4, 0:4], d)
+            for i in range(6):
+                stress[i] = 0.0
+            for k in range(s.tendon.shape[1]):
+                if s.tendon[p, k, 2] == 0.0:
+                    continue
+                path_length(d, s.tendon[p, k], wrench)
+                for i in range(6):
+                    stress[i] += (x.tension[p, k] + state.tension[p, k]) * wrench[i]
+            fill_element(a, b, 1.0, rest, limp, stress, full, w.eight.ends)
+            w.filled[full] = p
+            full += 1
+            left -= 1
+            if full == LANES or left == 0:
+                compute_elements(w.eight, w.scratch[10:15, 0:6], lanes)
+                for k in range(full):
+                    _take(s, x, state, w, k, w.filled[k])
+                full = 0
+
+
+@merged_kernel
+def _take(s, x, state, w, k, p):
+    """Add the k-th of eight computed elements to piece p."""
+    e = w.eight
+    strain = w.scratch[20:26, 0:12]
+    law = w.scratch[26:32, 0:6]
+    part = w.scratch[32:38, 0:12]
+    d = w.scratch[38, 0:6]
+    wrench = w.scratch[39, 0:6]
+    for i in range(3):
+        for j in range(3):
+            o = 8 * (3 * i + j) + k
+            strain[i, j] = e.half[o]
+            strain[3 + i, 3 + j] = e.half[o]
+            strain[i, 3 + j] = e.half[CORNER + o]
+            strain[i, 6 + j] = e.half[RIGHT + o]
+            strain[3 + i, 9 + j] = e.half[RIGHT + o]
+            strain[i, 9 + j] = e.half[RIGHT_CORNER + o]
+            strain[3 + i, j] = 0.0
+            strain[3 + i, 6 + j] = 0.0
+    for i in range(6):
+        d[i] = e.twist[8 * i + k]
+        for j in range(6):
+            law[i, j] = 0.0
+    tensions = s.tendon.shape[1]
+    first = 1 + s.shift.shape[1]
+    for m in range(tensions):
+        tendon = s.tendon[p, m]
+        if tendon[2] == 0.0:
+            continue
+        length = path_length(d, tendon, wrench)
+        _add_law(tendon, (x.tension[p, m] + state.tension[p, m]) / length, wrench, law)
+        for j in range(12):
+            v = 0.0
+            for i in range(6):
+                v += strain[i, j] * wrench[i]
+            w.params[p, j, first + m] = v
+            if j < 6:
+                w.pull[p, j, 12 + m] = v
+    for i in range(6):
+        for j in range(12):
+            v = 0.0
+            for m in range(6):
+                v += law[i, m] * strain[m, j]
+            part[i, j] = v
+    for i in range(12):
+        w.force[p, i] += e.force[8 * i + k]
+        w.raw[p, i] += e.force[8 * i + k]
+        for j in range(12):
+            v = e.tangent[96 * i + 8 * j + k]
+            for m in range(6):
+                v += strain[m, i] * part[m, j]
+            w.tangent[p, i, j] += v
+            if i < 6:
+                w.pull[p, i, j] = v
+
+
+@kernel
+def leave_tendons(w, p, node, params, step_param):
+    """Take the tendons' part out of the step of an integrated piece's own wrench."""
+    tensions = w.pull.shape[2] - 12
+    first = params - tensions
+    for i in range(6):
+        v = 0.0
+        for j in range(6):
+            v += w.pull[p, i, j] * w.step_node[node, j]
+            v += w.pull[p, i, 6 + j] * w.step_node[node + 1, j]
+        if params > 0:
+            for m in range(tensions):
+                v += w.pull[p, i, 12 + m] * step_param[first + m]
+        w.step_wrench[p, i] += v
+
+
+@kernel
+def path_lengths(s, state, out):
+    """Write the length (pieces, tensions) [m] of every tendon in every piece, zero elsewhere."""
+    h = np.empty((4, 4))
+    d = np.empty(6)
+    wrench = np.empty(6)
+    for r in range(s.counts[1]):
+        first = s.rod_node[r] - s.rod_piece[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            relative_twist(state.node[first + p], state.node[first + p + 1], h, d)
+            for k in range(s.tendon.shape[1]):
+                out[p, k] = 0.0
+                if s.tendon[p, k, 2] != 0.0:
+                    out[p, k] = path_length(d, s.tendon[p, k], wrench)

@@ -1,0 +1,261 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A network linearised at an equilibrium: stability, Jacobian, compliance between any places.
+
+Integrated pieces are cut into their steps first. The discrete solution is the same (its poses and
+wrenches at the steps are the state of the finer network), every cut becomes a node whose
+compliance can be asked for, and the inertia of the eliminated blocks then sees a rod that buckles
+between its ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+import math
+import threading
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import Inputs, State, Work
+from soro_mechanics.models.network.frequencies import modes_swing
+from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
+from soro_mechanics.models.network.kernels.linear_kernels import linearise
+from soro_mechanics.models.network.kernels.response_kernels import (
+    body_response,
+    inner_compliance,
+)
+from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response
+from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
+from soro_mechanics.models.network.kernels.trace_kernels import trace
+from soro_mechanics.models.network.rod_nodes import cut_pieces
+from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.models.network.taut_tendons import TautTendons
+from soro_mechanics.numerics.dense_kernels import negative_pivots
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Stations of all rods, one after the other."""
+
+    pose: Array  # (stations, 4, 4)
+    wrench: Array  # (stations, 6) of the section, own axes; zero for two-node elements
+    first: Array  # (rods + 1,) first station of each rod
+    fraction: Array  # (stations,) of the rod's length
+
+
+def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shape:
+    """Return poses and wrenches at every station."""
+    s = layout.structure
+    steps = int(s.counts[4])
+    first, fraction = layout.stations
+    pose = np.empty((len(fraction), 4, 4))
+    wrench = np.zeros((len(fraction), 6))
+    paths = np.empty((int(s.counts[7]), steps + 1, BASE * LANES))
+    trace(s, x, state, work, paths, pose, wrench, LANES)
+    pose[:, 3] = [0.0, 0.0, 0.0, 1.0]
+    return Shape(pose, wrench, first, fraction)
+
+
+def cut_spec(spec: NetworkSpec) -> NetworkSpec:
+    """Return the same discrete network with integrated pieces cut into their steps."""
+    if spec.steps == 1 or not any(r.macro for r in spec.rods):
+        return spec
+    return cut_pieces(spec, spec.steps)
+
+
+def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -> State:
+    """Return the state of the cut network that is the same solution."""
+    s = cut.structure
+    wrench = np.zeros((int(s.counts[3]), 6))
+    for r in range(int(s.counts[1])):
+        stations = shape.wrench[shape.first[r] : shape.first[r + 1] - 1]
+        pieces = slice(int(s.rod_piece[r]), int(s.rod_piece[r + 1]))
+        if layout.spec.rods[r].macro:
+            wrench[pieces] = stations
+        else:
+            old = layout.structure.rod_piece
+            wrench[pieces] = state.wrench[old[r] : old[r + 1]]
+    return state._replace(node=shape.pose.copy(), wrench=wrench)
+
+
+@dataclass(frozen=True)
+class SensorResponse:
+    """Flex sensors: value [rad], and derivatives with everything else held."""
+
+    value: Array  # (k,)
+    bodies: Array  # (k, n) per motion of the bodies, own axes
+    actuators: Array  # (k, m)
+    inner: Array  # (k, k) per generalised force of the sensors
+
+
+class Linearisation:
+    """What small changes of load and actuation do at one equilibrium, the actuators held."""
+
+    def __init__(self, cut: lay.Layout, x: Inputs, state: State, work: Work) -> None:
+        s = cut.structure
+        self.layout = cut
+        self.work = work
+        # a Configuration keeps one linearisation for all threads, and answers write its scratch
+        self.lock = threading.RLock()
+        self._x, self._state = x, state
+        error, negative = linearise(s, x, state, work, LANES)
+        self.error, self.negative = float(error), int(negative)
+        n = work.matrix.shape[0]
+        self.matrix = work.matrix.copy()
+        self.columns = work.columns.copy()
+        self.singular = self.negative == SINGULAR
+        self.effort = work.effort.copy()
+        self.taut: TautTendons | None = None
+        if not self.singular:
+            self.negative += int(negative_pivots(work.matrix, n, np.empty((n, n))))
+            if len(x.pull):
+                self.taut = TautTendons(self, x, state)
+                self.negative -= self.taut.negative
+
+    @cached_property
+    def free_inverse(self) -> Array:
+        """Inverse of the condensed tangent, (n, n); of tendons the tensions are held."""
+        return np.asarray(np.linalg.inv(self.matrix), dtype=float)
+
+    @property
+    def inverse(self) -> Array:
+        """Motion of the bodies per wrench on them (n, n), all actuators held."""
+        return self.free_inverse if self.taut is None else self.taut.inverse
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths of the rods (rods,) [m], driven ones as they are."""
+        return self._x.length
+
+    @property
+    def conservative(self) -> bool:
+        """Whether the loads have an energy: no moments, and no loads that follow the body."""
+        x = self._x
+        loads = (x.follower, x.node_follower, x.dead[:, 3:], x.node_dead[:, 3:])
+        return not any(np.count_nonzero(part) for part in loads)
+
+    @cached_property
+    def stable(self) -> bool:
+        """Whether every eigenvalue of the whole tangent's symmetric part is positive.
+
+        That is more than stability asks for where the loads have no energy. If all rods have mass,
+        it is enough there that every mode swings.
+        """
+        if self.negative == 0 or self.singular or self.conservative or not self._heavy:
+            return self.negative == 0
+        return modes_swing(self)
+
+    @property
+    def remark(self) -> str:
+        """What is not stable with the actuators held, in words; empty where all is."""
+        if self.stable:
+            return ''
+        if self.singular or self.conservative:
+            return f'{self.negative} unstable directions with the actuators held'
+        if self._heavy:
+            return 'a mode grows with the actuators held'
+        return (
+            'may be unstable with the actuators held: moments and loads that follow the body have '
+            'no energy, and only the masses of all rods (density) could tell'
+        )
+
+    @property
+    def _heavy(self) -> bool:
+        return bool(self.layout.sections[:, :, 12].all())
+
+    def smallest_eigenvalue(self) -> float:
+        """Return that of the condensed tangent, moments by the characteristic length."""
+        length, force = self.layout.structure.scale
+        unit = np.tile([length] * 3 + [1.0] * 3, self.matrix.shape[0] // 6)
+        if self.taut is not None:  # held lengths have no tangent, but a flexibility
+            if self.negative:
+                return math.nan
+            soft = self.inverse / unit[:, None] / unit * (force * length)
+            return 1.0 / float(np.linalg.eigvalsh(0.5 * (soft + soft.T))[-1])
+        scaled = self.matrix * unit[:, None] * unit / (force * length)
+        return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+
+    def axes(self, body: int) -> Array:
+        """Return (6, 6): twists in a body's own axes to axes of base_link."""
+        return turn6(self._state.body[body])
+
+    def body_compliance(self, a: int, b: int) -> Array:
+        """Return (6, 6): twist of body a per wrench on body b, base axes, at their origins."""
+        rows, columns = slice(6 * a - 6, 6 * a), slice(6 * b - 6, 6 * b)
+        return self.axes(a) @ self.inverse[rows, columns] @ self.axes(b).T
+
+    def jacobian(self, body: int) -> Array:
+        """Return (6, m): twist of a body per actuator, base axes, at its origin."""
+        rows = slice(6 * body - 6, 6 * body)
+        columns = self.columns if self.taut is None else self.taut.columns
+        return -self.axes(body) @ (self.free_inverse[rows] @ columns)
+
+    def node_response(self) -> Array:
+        """Return (nodes, 6, n): motion of every node per motion of the bodies, own axes."""
+        s = self.layout.structure
+        out = np.zeros((int(s.counts[2]), 6, self.matrix.shape[0]))
+        with self.lock:
+            body_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
+        return out
+
+    def node_compliance(self) -> Array:
+        """Return (nodes, 6, 6): twist of every node per wrench on it, base axes."""
+        s = self.layout.structure
+        inner = np.zeros((int(s.counts[2]), 6, 6))
+        sides = np.zeros((2, self.layout.most_nodes, 6, 6))
+        with self.lock:
+            for r in range(int(s.counts[1])):
+                inner_compliance(s, self.work, r, sides[0], sides[1], inner)
+        response = self.node_response()
+        total = inner + response @ self.free_inverse @ response.transpose(0, 2, 1)
+        if self.taut is not None:
+            n, nodes = self.matrix.shape[0], len(total)
+            motion, lengths = self.taut.sides
+            by_wrench = lengths[:, n:].reshape(len(lengths), nodes, 6).transpose(1, 0, 2)
+            total -= motion[n:].reshape(nodes, 6, len(lengths)) @ by_wrench
+        axes = np.zeros((total.shape[0], 6, 6))
+        axes[:, :3, :3] = axes[:, 3:, 3:] = self._state.node[:, :3, :3]
+        return np.asarray(axes @ total @ axes.transpose(0, 2, 1))
+
+    @property
+    def torque(self) -> Array:
+        """Torque (m,) [N m] that each motor applies to the robot; zero for other actuators."""
+        return np.array(self.effort[:, -1])
+
+    def motor_stiffness(self) -> Array:
+        """Return (m, m): motor torque per motor angle with the bodies free."""
+        n, m = self.columns.shape
+        e = self.effort
+        return np.asarray(e[:, n : n + m] - e[:, :n] @ self.free_inverse @ self.columns)
+
+    def sensors(self) -> SensorResponse:
+        """Return values of the flex sensors and how they follow bodies, actuators and loads."""
+        s, places = self.layout.structure, self.layout.sensors
+        count, (n, m) = len(places.rod), self.columns.shape
+        longest = self.layout.most_nodes
+        found = SensorResponse(
+            np.empty(count), np.empty((count, n)), np.empty((count, m)), np.empty((count, count))
+        )
+        with self.lock:
+            sensor_response(
+                s, self._x, self._state, self.work, places.rod, places.nodes, places.axis,
+                np.empty((2, longest, 6, 6)), np.empty((longest, 6, count)),
+                np.empty((6, 6 + count)), found.value, found.bodies, found.actuators, found.inner,
+            )  # fmt: skip
+        if places.in_order:
+            return found
+        back = places.back
+        return SensorResponse(
+            found.value[back], found.bodies[back], found.actuators[back],
+            found.inner[back[:, None], back],
+        )  # fmt: skip
+
+
+def turn6(pose: Array) -> Array:
+    """Return blockdiag(R, R), shape (6, 6)."""
+    out = np.zeros((6, 6))
+    out[:3, :3] = out[3:, 3:] = pose[:3, :3]
+    return out

@@ -1,0 +1,96 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Through a snap: the robot sinks in a viscous fluid until it rests somewhere else.
+
+At a limit point the branch that a continuation follows ends, and a real robot jumps. Here every
+frame of the mesh is dragged by a fluid and implicit Euler follows the motion,
+
+    (K + mu D) eta = -r,
+
+with D = diag(EI/L^3, EI/L) of each frame and 1/mu the time step. mu grows until the matrix is
+positive definite, so that a step goes down in energy, and fades as the robot comes to rest: the
+last steps are Newton's. What it finds is an equilibrium like any other, checked by its residual.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Structure, Work
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into
+from soro_mechanics.models.network.kernels.system_kernels import (
+    back_substitute,
+    condense,
+    evaluate,
+    largest_step,
+    move,
+    SINGULAR,
+    solve_bodies,
+)
+
+MOST_STEPS = 200
+STEP = 0.1  # largest turn [rad] and move [characteristic lengths] of a frame in one step
+START = 1.0  # drag at the beginning
+FADED = 1e-3  # drag below which there is none
+THICKEST = 1e4  # drag that must be enough
+LOST = 1e6  # scaled residual from which nothing comes back
+
+
+def relax(
+    s: Structure, x: Inputs, start: State, scratch: tuple[Work, State], tolerance: float
+) -> tuple[bool, State, int, float]:
+    """Let the robot come to rest; return (converged, state, steps, scaled residual)."""
+    w, old = scratch
+    state = copy_state(start)
+    held = np.zeros((int(s.counts[1]), 2))
+    drag = np.tile(np.repeat([s.scale[1] / s.scale[0], s.scale[1] * s.scale[0]], 3), 2)
+    mu, error = START, np.inf
+    for step in range(MOST_STEPS):
+        error = float(evaluate(s, x, state, w, False, False, LANES))
+        if error <= tolerance:
+            return True, state, step, error
+        if not error < LOST:
+            return False, start, step, error
+        found = _drag_until_definite(s, x, state, w, drag, mu)
+        if found is None or solve_bodies(s, x, w) == 0:
+            return False, start, step, error
+        mu, tangent = found
+        # the drag holds the frames back; the rods' wrenches follow their own law
+        w.tangent[:] = tangent
+        back_substitute(s, x, state, w, 0, held, 1.0)
+        turn, shift = largest_step(s, w)
+        wanted = max(turn, shift / s.scale[0])
+        part = 1.0 if wanted <= STEP else STEP / wanted
+        copy_into(state, old)
+        move(s, old, w, part, state)
+        mu *= 0.5 if part == 1.0 else 2.0
+        if mu < FADED:
+            mu = 0.0
+    return False, start, MOST_STEPS, error
+
+
+def _drag_until_definite(
+    s: Structure, x: Inputs, state: State, w: Work, drag: np.ndarray, mu: float
+) -> tuple[float, np.ndarray] | None:
+    """Eliminate with enough drag; return it and the pieces' tangents without it."""
+    tangent = w.tangent.copy()
+    diagonal = np.arange(12)
+    while mu <= THICKEST:
+        w.tangent[:] = tangent
+        w.tangent[:, diagonal, diagonal] += mu * drag
+        negative = condense(s, x, state, w, False, True)
+        if negative == 0 and _definite(w.matrix):
+            return mu, tangent
+        if negative == SINGULAR and not np.isfinite(tangent).all():
+            return None
+        mu = max(4.0 * mu, FADED)
+    return None
+
+
+def _definite(matrix: np.ndarray) -> bool:
+    try:
+        np.linalg.cholesky(0.5 * (matrix + matrix.T))
+    except np.linalg.LinAlgError:
+        return False
+    return True

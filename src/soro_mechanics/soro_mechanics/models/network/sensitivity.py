@@ -1,0 +1,207 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How the tip follows what a network is made of: moduli, sizes, lengths, rest curvatures.
+
+The network is solved again with the parameter a little smaller and larger. From the solution in
+hand that takes a few Newton steps, which go on to the floor of double precision, so the central
+difference is good to about five digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import State
+from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.spec import RodSpec
+from soro_mechanics.numerics import lie
+
+if TYPE_CHECKING:
+    from soro_mechanics.models.network.model import Network
+
+STEP = 1e-3  # of a parameter, in parts of itself
+FLOOR = 1e-3  # of the usual tolerance, down to which Newton goes on
+MOST_STEPS = 8
+ALL = '*'  # in place of a rod's name: all rods together
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Derivatives by parameters.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+    value : ndarray, shape (k,)
+        Of each parameter [SI]; of the first rod where the parameter belongs to all.
+    tip : ndarray, shape (6, k)
+        Twist of the tip (linear first, at the tip, base axes) per unit of each parameter.
+    compliance : ndarray, shape (k, 6, 6), or None
+        Change of the tip's compliance per unit, base axes; None unless asked for.
+    """
+
+    parameters: tuple[str, ...]
+    value: Array
+    tip: Array
+    compliance: Array | None = None
+
+    @property
+    def relative(self) -> Array:
+        """Return (6, k): twist of the tip per whole change of each parameter."""
+        return self.tip * self.value
+
+
+def sensitivity(
+    model: Network, q: Configuration, parameters: Sequence[str], compliance: bool = False
+) -> Sensitivity:
+    """Return how tip (and compliance) follow parameters, the actuators held.
+
+    Parameters
+    ----------
+    parameters : sequence of str
+        ``rod.quantity``, or ``*.quantity`` for all rods together. Quantities: `length`,
+        `rest_curvature_x`, `_y`, `_z` (added everywhere), `density`; of shaped sections `young`,
+        `shear_modulus`, `radius`, `inner_radius`, `width`, `thickness`; of measured ones `axial`,
+        `shear`, `bending_x`, `bending_y`, `torsion`.
+    compliance : bool
+        Also differentiate the compliance.
+    """
+    if not q.status.converged:
+        raise InvalidInput('q', q.status.code.name, 'a converged configuration')
+    if isinstance(parameters, str) or not parameters:
+        raise InvalidInput('parameters', parameters, 'a list of names like rod.young')
+    study = _Study(model, q)
+    values, tips, changes = [], [], []
+    for name in parameters:
+        value, step = study.parameter(name)
+        values.append(value)
+        ends = [study.solved(name, sign * step) for sign in (-1.0, 1.0)]
+        tips.append(twist_between(ends[0][0], ends[1][0]) / (2.0 * step))
+        if compliance:
+            pair = [study.compliance(solver, state) for _, solver, state in ends]
+            changes.append((pair[1] - pair[0]) / (2.0 * step))
+    found = np.array(changes) if compliance else None
+    return Sensitivity(tuple(parameters), np.array(values), np.array(tips).T, found)
+
+
+class _Study:
+    def __init__(self, model: Network, q: Configuration) -> None:
+        self._model = model
+        self._solution = q.state
+        self._layout: lay.Layout = q.state.equilibrium.layout
+        self._names = list(self._layout.rods)
+
+    def parameter(self, name: str) -> tuple[float, float]:
+        """Return the value of a parameter and a step of it."""
+        rods = [self._layout.spec.rods[i] for i in self._rods(name)]
+        quantity = name.rpartition('.')[2]
+        value = [_read(r, quantity, name) for r in rods][0]
+        self._check_driven(name, quantity, self._rods(name))
+        # a rest curvature may be zero: a turn of the rod by STEP is its scale
+        return value, STEP * abs(value) if value else STEP / rods[0].length
+
+    def solved(self, name: str, change: float) -> tuple[Array, Equilibrium, State]:
+        """Return the tip (4, 4) with a parameter changed, and the solution."""
+        rods = list(self._layout.spec.rods)
+        for i in self._rods(name):
+            rods[i] = _changed(rods[i], name.rpartition('.')[2], change)
+        spec = replace(self._layout.spec, rods=tuple(rods))
+        solver = Equilibrium(lay.build_layout_raw(spec, self._layout.actuators))
+        enough = solver.tolerance
+        solver.tolerance = FLOOR * enough
+        x = solver.inputs(self._solution.problem)
+        outcome = solver.newton(x, self._solution.state, MOST_STEPS)
+        if not outcome.residual <= enough:
+            raise InvalidInput('q', 'singular', 'a configuration that is not at a limit point')
+        return outcome.state.body[self._layout.tip_body], solver, outcome.state
+
+    def _rods(self, name: str) -> list[int]:
+        rod, _, quantity = name.rpartition('.')
+        if rod != ALL and rod not in self._names:
+            raise UnknownName('parameters', name, [f'{r}.{quantity}' for r in self._names])
+        return [i for i, r in enumerate(self._names) if rod in (ALL, r)]
+
+    def _check_driven(self, name: str, quantity: str, chosen: list[int]) -> None:
+        driven = {d.rod for d in self._layout.spec.drives if d.kind == 'length'}
+        if quantity == 'length' and driven & set(chosen):
+            remedy = 'a rod whose length no actuator drives (its Jacobian says that)'
+            raise InvalidInput('parameters', name, remedy, Code.UNSUPPORTED)
+
+    def compliance(self, solver: Equilibrium, state: State) -> Array:
+        """Return the tip's compliance (6, 6) of a changed network."""
+        tip = self._layout.tip_body
+        linear = self._model.linearise_changed(solver, self._solution.problem, state)
+        return linear.body_compliance(tip, tip)
+
+
+def twist_between(a: Array, b: Array) -> Array:
+    """Return the small motion (6,) from pose a to pose b: linear first, base axes."""
+    return np.concatenate([b[:3, 3] - a[:3, 3], lie.so3_log(b[:3, :3] @ a[:3, :3].T)])
+
+
+MEASURED = {'axial': (2,), 'shear': (0, 1), 'bending_x': (3,), 'bending_y': (4,), 'torsion': (5,)}
+MATERIAL = {'young': 'young', 'shear_modulus': 'shear', 'density': 'density'}
+SIZES = {
+    'circle': ('radius',),
+    'tube': ('radius', 'inner_radius'),
+    'rectangle': ('width', 'thickness'),
+}
+CURVATURES = ('rest_curvature_x', 'rest_curvature_y', 'rest_curvature_z')
+
+
+def _read(rod: RodSpec, quantity: str, name: str) -> float:
+    """Return a parameter of a rod; refuse one that it does not have."""
+    section = rod.section
+    known: dict[str, Callable[[], float]] = {'length': lambda: rod.length}
+    for i, key in enumerate(CURVATURES):
+        known[key] = lambda i=i: float(rod.curvature[0, 1 + i])  # type: ignore[misc]
+    if isinstance(section, ShapedSection):
+        for key, attribute in MATERIAL.items():
+            known[key] = lambda a=attribute: float(getattr(section, a))  # type: ignore[misc]
+        for i, key in enumerate(SIZES[section.shape]):
+            known[key] = lambda i=i: float(section.size[i])  # type: ignore[misc]
+    else:
+        for key, rows in MEASURED.items():
+            known[key] = lambda k=rows[0]: float(section.stiffness[k])  # type: ignore[misc]
+    if quantity not in known:
+        raise UnknownName('parameters', name, [f'{rod.name}.{key}' for key in known])
+    return known[quantity]()
+
+
+def _changed(rod: RodSpec, quantity: str, change: float) -> RodSpec:
+    """Return a rod with one parameter changed; both ends of a taper change alike."""
+    if quantity == 'length':
+        return replace(rod, length=rod.length + change)
+    if quantity in CURVATURES:
+        curvature = rod.curvature.copy()
+        curvature[:, 1 + CURVATURES.index(quantity)] += change
+        return replace(rod, curvature=curvature)
+    section = rod.section
+    if isinstance(section, CrossSection):
+        stiffness = section.stiffness.copy()
+        stiffness[list(MEASURED[quantity])] += change
+        return replace(rod, section=replace(section, stiffness=stiffness))
+    other = rod.section_end
+    return replace(
+        rod,
+        section=_changed_shape(section, quantity, change),
+        section_end=None if other is None else _changed_shape(other, quantity, change),
+    )
+
+
+def _changed_shape(section: ShapedSection, quantity: str, change: float) -> ShapedSection:
+    if quantity in MATERIAL:
+        key = MATERIAL[quantity]
+        return replace(section, **{key: getattr(section, key) + change})
+    size = section.size.copy()
+    size[SIZES[section.shape].index(quantity)] += change
+    return replace(section, size=size)

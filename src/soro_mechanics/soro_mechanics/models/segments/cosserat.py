@@ -1,0 +1,47 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Cosserat rod models LCM and NCM (Shi 2023, (8)-(11), (24)-(26), (31)-(38))."""
+
+from __future__ import annotations
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.segments import cosserat_kernels as kernels
+from soro_mechanics.models.segments.grid import Grid
+from soro_mechanics.models.segments.model import SegmentModel
+
+# Scaled residual from which one linear correction of the whole solution leaves its square;
+# lower where variations by the parameters are wanted, which are as good as the residual.
+LINEAR_BELOW = 1e-5
+LINEAR_BELOW_WITH_VARIATIONS = 1e-8
+
+
+class NonlinearCosserat(SegmentModel):
+    """NCM: the section follows the stretch, increment by increment."""
+
+    name = 'ncm'
+
+    def _increments(
+        self,
+        grid: Grid,
+        actuation: Array,
+        gravity: Array,
+        parts: Array,
+        rule: int,
+        starts: Array,
+        warm: bool,
+        record: Array,
+        d_record: Array,
+    ) -> tuple[int, float]:
+        parameters = d_record.shape[3]
+        below = LINEAR_BELOW_WITH_VARIATIONS if parameters else LINEAR_BELOW
+        return kernels.cosserat_ramp(
+            grid.chain, self._push(actuation), self._push_variations(parameters), gravity, parts,
+            rule, self._units[1], below, starts, warm, record, d_record,
+        )  # fmt: skip
+
+
+class LinearCosserat(NonlinearCosserat):
+    """LCM: one increment, sections as unloaded."""
+
+    name = 'lcm'
+    linear = True

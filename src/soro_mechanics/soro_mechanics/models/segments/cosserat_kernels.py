@@ -1,0 +1,392 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Actuation stage of the Cosserat models: pressure and self-weight, ramped in increments.
+
+Body-frame equilibrium of a chain of segments per unloaded length x (Shi 2023, (8)-(9)), with
+gamma = R' g (gravity in the section's axes) and M the transmitted moment, m(x) the mass beyond x:
+
+    gamma' = -k x gamma,    M' = -k x M - lambda v x (m gamma),    k = lambda u.
+
+Nothing else is needed because the transmitted force is m gamma; M(0) is found by shooting with the
+variational columns integrated in the same RK4, M = 0 at the tip.
+
+A section's record `f` (12): stretch, N, M (3), u (3), Q (2), shear (2): stretch, total section
+force and moment (pressure included), curvature and shear strain per current length. `record`
+(elements, 3, 12) holds it at the start, the middle and the end of every element.
+"""
+
+import numpy as np
+
+from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.lie_kernels import kernel
+
+PUBLISHED = 0  # the increment is taken with the sections of the increment before it
+EXACT = 1  # exact along a straight path of the section wrench: the limit of many published ones
+
+RECORD = 12
+
+
+@kernel
+def law_factors(old, old_force, force, c_axial, rule):
+    """Return stretch, its derivatives, and the bending and shear factors with theirs.
+
+    stretch' by (old stretch, force, old force); bending factor and its derivatives by (old
+    stretch, stretch); shear factor likewise. NaN where the section stretches without bound.
+    """
+    if rule == EXACT:
+        # d lambda = lambda^2 dN / EA0 integrates to this; the integral of lambda^2 dM over a
+        # straight path in (N, M) is exactly (old lambda) (new lambda) (change of M).
+        room = 1.0 - force * c_axial
+        stretch = 1.0 / room if room > 0.0 else np.nan
+        slope = stretch * stretch * c_axial
+        return (stretch, 0.0, slope, 0.0, old * stretch, stretch, old,
+                0.5 * (old + stretch), 0.5, 0.5)  # fmt: skip
+    change = (force - old_force) * c_axial
+    stretch = old * (1.0 + old * change)
+    slope = old * old * c_axial
+    return (stretch, 1.0 + 2.0 * old * change, slope, slope, old * old, 2.0 * old, 0.0,
+            old, 1.0, 0.0)  # fmt: skip
+
+
+@kernel
+def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point, rule, stage, dy,
+               d_cols):  # fmt: skip
+    """Write d/dx of y = (gamma, M) and of its variations (6, count), both at [stage].
+
+    The last ``d_record.shape[3]`` columns are parameters, with the variations of the old record
+    and of the pressure wrench; the columns before them vary M(0) only. Arrays are indexed, not
+    sliced: a slice costs more here than the arithmetic.
+    """
+    i = chain[1][e]
+    c_axial = chain[2][i, 0]
+    c_bend = chain[2][i, 1]
+    c_twist = chain[2][i, 2]
+    c_shear = chain[2][i, 3]
+    mass = chain[3][e, point]
+    f0 = mass * y[0]
+    f1 = mass * y[1]
+    f2 = mass * y[2]
+    force = press[i, 0] + f2
+    s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
+        record[e, point, 0], record[e, point, 1], force, c_axial, rule
+    )
+    e0 = c_bend * (press[i, 1] + y[3] - record[e, point, 2])
+    e1 = c_bend * (press[i, 2] + y[4] - record[e, point, 3])
+    e2 = c_twist * (y[5] - record[e, point, 4])
+    h0 = c_shear * (f0 - record[e, point, 8])
+    h1 = c_shear * (f1 - record[e, point, 9])
+    u0 = record[e, point, 5] + b * e0
+    u1 = record[e, point, 6] + b * e1
+    u2 = record[e, point, 7] + b * e2
+    v0 = record[e, point, 10] + q * h0
+    v1 = record[e, point, 11] + q * h1
+    dy[stage, 0] = s * (y[1] * u2 - y[2] * u1)
+    dy[stage, 1] = s * (y[2] * u0 - y[0] * u2)
+    dy[stage, 2] = s * (y[0] * u1 - y[1] * u0)
+    r3 = y[4] * u2 - y[5] * u1 - (v1 * f2 - f1)
+    r4 = y[5] * u0 - y[3] * u2 - (f0 - v0 * f2)
+    r5 = y[3] * u1 - y[4] * u0 - (v0 * f1 - v1 * f0)
+    dy[stage, 3] = s * r3
+    dy[stage, 4] = s * r4
+    dy[stage, 5] = s * r5
+    parameters = d_record.shape[3]
+    first = count - parameters
+    for c in range(count):
+        g0 = cols[0, c]
+        g1 = cols[1, c]
+        g2 = cols[2, c]
+        m0 = cols[3, c]
+        m1 = cols[4, c]
+        m2 = cols[5, c]
+        ds = s_n * mass * g2
+        p0 = c_bend * m0
+        p1 = c_bend * m1
+        p2 = c_twist * m2
+        q0 = c_shear * mass * g0
+        q1 = c_shear * mass * g1
+        db = 0.0
+        dq = 0.0
+        du0 = 0.0
+        du1 = 0.0
+        du2 = 0.0
+        dv0 = 0.0
+        dv1 = 0.0
+        if c >= first:
+            k = c - first
+            ds += s_old * d_record[e, point, 0, k] + s_n * d_press[i, 0, k]
+            ds -= s_nold * d_record[e, point, 1, k]
+            db = b_old * d_record[e, point, 0, k]
+            dq = q_old * d_record[e, point, 0, k]
+            p0 += c_bend * (d_press[i, 1, k] - d_record[e, point, 2, k])
+            p1 += c_bend * (d_press[i, 2, k] - d_record[e, point, 3, k])
+            p2 -= c_twist * d_record[e, point, 4, k]
+            q0 -= c_shear * d_record[e, point, 8, k]
+            q1 -= c_shear * d_record[e, point, 9, k]
+            du0 = d_record[e, point, 5, k]
+            du1 = d_record[e, point, 6, k]
+            du2 = d_record[e, point, 7, k]
+            dv0 = d_record[e, point, 10, k]
+            dv1 = d_record[e, point, 11, k]
+        db += b_s * ds
+        dq += q_s * ds
+        du0 += db * e0 + b * p0
+        du1 += db * e1 + b * p1
+        du2 += db * e2 + b * p2
+        dv0 += dq * h0 + q * q0
+        dv1 += dq * h1 + q * q1
+        a0 = mass * g0
+        a1 = mass * g1
+        a2 = mass * g2
+        d_cols[stage, 0, c] = (ds * (y[1] * u2 - y[2] * u1)
+                        + s * (g1 * u2 - g2 * u1 + y[1] * du2 - y[2] * du1))  # fmt: skip
+        d_cols[stage, 1, c] = (ds * (y[2] * u0 - y[0] * u2)
+                        + s * (g2 * u0 - g0 * u2 + y[2] * du0 - y[0] * du2))  # fmt: skip
+        d_cols[stage, 2, c] = (ds * (y[0] * u1 - y[1] * u0)
+                        + s * (g0 * u1 - g1 * u0 + y[0] * du1 - y[1] * du0))  # fmt: skip
+        d_cols[stage, 3, c] = ds * r3 + s * (
+            m1 * u2 - m2 * u1 + y[4] * du2 - y[5] * du1 - (dv1 * f2 + v1 * a2 - a1)
+        )
+        d_cols[stage, 4, c] = ds * r4 + s * (
+            m2 * u0 - m0 * u2 + y[5] * du0 - y[3] * du2 - (a0 - dv0 * f2 - v0 * a2)
+        )
+        d_cols[stage, 5, c] = ds * r5 + s * (
+            m0 * u1 - m1 * u0 + y[3] * du1 - y[4] * du0 - (dv0 * f1 + v0 * a1 - dv1 * f0 - v1 * a0)
+        )
+
+
+@kernel
+def cross_link(y, cols, count, length, link_mass, mass_after):
+    """Carry (gamma, M) and its variations over a rigid link, its weight at the middle."""
+    arm = length * mass_after + 0.5 * length * link_mass
+    y[3] += arm * y[1]
+    y[4] -= arm * y[0]
+    for c in range(count):
+        cols[3, c] += arm * cols[1, c]
+        cols[4, c] -= arm * cols[0, c]
+
+
+@kernel
+def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
+    """Integrate all elements by RK4 from y, cols (overwritten with the tip's values).
+
+    `at` (elements, 3, 6) and `d_at` (elements, 3, 6, columns) receive the state at the start, the
+    middle (third-order dense output) and the end of every element.
+    """
+    lengths, _, _, masses, links, link_masses = chain
+    count = cols.shape[1]
+    k = np.empty((4, 6))
+    d_k = np.empty((4, 6, count))
+    z = np.empty(6)
+    d_z = np.empty((6, count))
+    for e in range(lengths.shape[0]):
+        h = lengths[e]
+        for stage in range(4):
+            point = (stage + 1) // 2
+            step = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
+            if stage == 0:
+                for r in range(6):
+                    z[r] = y[r]
+                    for c in range(count):
+                        d_z[r, c] = cols[r, c]
+            else:
+                for r in range(6):
+                    z[r] = y[r] + step * k[stage - 1, r]
+                    for c in range(count):
+                        d_z[r, c] = cols[r, c] + step * d_k[stage - 1, r, c]
+            ramp_rates(z, d_z, count, chain, record, d_record, press, d_press, e, point, rule,
+                       stage, k, d_k)  # fmt: skip
+        for r in range(6):
+            at[e, 0, r] = y[r]
+            at[e, 1, r] = y[r] + h / 24.0 * (5.0 * k[0, r] + 4.0 * (k[1, r] + k[2, r]) - k[3, r])
+            y[r] += h / 6.0 * (k[0, r] + 2.0 * (k[1, r] + k[2, r]) + k[3, r])
+            at[e, 2, r] = y[r]
+            for c in range(count):
+                d_at[e, 0, r, c] = cols[r, c]
+                d_at[e, 1, r, c] = cols[r, c] + h / 24.0 * (
+                    5.0 * d_k[0, r, c] + 4.0 * (d_k[1, r, c] + d_k[2, r, c]) - d_k[3, r, c]
+                )
+                cols[r, c] += (
+                    h / 6.0 * (d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
+                )
+                d_at[e, 2, r, c] = cols[r, c]
+        if links[e] > 0.0:
+            cross_link(y, cols, count, links[e], link_masses[e], masses[e + 1, 0])
+
+
+@kernel
+def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
+    """Replace the record (and its variations) by that of the states `at`, `d_at` (parameters)."""
+    lengths, segments, sections, masses, _, _ = chain
+    parameters = d_record.shape[3]
+    for e in range(lengths.shape[0]):
+        i = segments[e]
+        c_axial = sections[i, 0]
+        for point in range(3):
+            f = record[e, point]
+            d_f = d_record[e, point]
+            y = at[e, point]
+            mass = masses[e, point]
+            force = press[i, 0] + mass * y[2]
+            s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
+                f[0], f[1], force, c_axial, rule
+            )
+            for k in range(parameters):
+                d_y = d_at[e, point, :, k]
+                d_force = d_press[i, 0, k] + mass * d_y[2]
+                ds = s_old * d_f[0, k] + s_n * d_force - s_nold * d_f[1, k]
+                db = b_old * d_f[0, k] + b_s * ds
+                dq = q_old * d_f[0, k] + q_s * ds
+                for r in range(3):
+                    c = sections[i, 2] if r == 2 else sections[i, 1]
+                    push = press[i, 1 + r] if r < 2 else 0.0
+                    d_push = d_press[i, 1 + r, k] if r < 2 else 0.0
+                    d_moment = d_push + d_y[3 + r]
+                    d_f[5 + r, k] += c * (db * (push + y[3 + r] - f[2 + r])
+                                          + b * (d_moment - d_f[2 + r, k]))  # fmt: skip
+                    d_f[2 + r, k] = d_moment
+                for r in range(2):
+                    d_f[10 + r, k] += sections[i, 3] * (
+                        dq * (mass * y[r] - f[8 + r]) + q * (mass * d_y[r] - d_f[8 + r, k])
+                    )
+                    d_f[8 + r, k] = mass * d_y[r]
+                d_f[0, k] = ds
+                d_f[1, k] = d_force
+            for r in range(3):
+                c = sections[i, 2] if r == 2 else sections[i, 1]
+                moment = y[3 + r] + (press[i, 1 + r] if r < 2 else 0.0)
+                f[5 + r] += b * c * (moment - f[2 + r])
+                f[2 + r] = moment
+            for r in range(2):
+                f[10 + r] += q * sections[i, 3] * (mass * y[r] - f[8 + r])
+                f[8 + r] = mass * y[r]
+            f[0] = s
+            f[1] = force
+
+
+@kernel
+def solve_increment(chain, record, d_record, press, d_press, rule, gravity, scale, start,
+                    linear_below, at, d_at, parameter_at):  # fmt: skip
+    """Shoot for M(0) of one increment and apply the last Newton step to the whole solution.
+
+    `start` (3,) is the guess and receives M(0). Once the scaled residual is below `linear_below`
+    the correction is applied through the variational columns, which leaves an error of the order
+    of its square. Returns (passes, predicted residual); NaN where it failed.
+    """
+    parameters = d_record.shape[3]
+    count = 3 + parameters
+    y = np.empty(6)
+    cols = np.empty((6, count))
+    a = np.empty((3, 3))
+    b = np.empty((3, 1 + parameters))
+    best = np.inf
+    for iteration in range(40):
+        y[:3] = gravity
+        y[3:] = start
+        cols[:] = 0.0
+        for c in range(3):
+            cols[3 + c, c] = 1.0
+        ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at)
+        residual = np.sqrt(y[3] * y[3] + y[4] * y[4] + y[5] * y[5]) / scale
+        if not residual < np.inf:
+            return iteration + 1, np.nan
+        for r in range(3):
+            b[r, 0] = -y[3 + r]
+            for c in range(3):
+                a[r, c] = cols[3 + r, c]
+            for k in range(parameters):
+                b[r, 1 + k] = -cols[3 + r, 3 + k]
+        if solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:
+            return iteration + 1, np.nan
+        if residual < linear_below:
+            for c in range(3):
+                start[c] += b[c, 0]
+            _apply_last_step(at, d_at, b, parameter_at)
+            return iteration + 1, residual * residual
+        # A residual that grows means that the step was too long: go half as far.
+        damping = 1.0 if residual < best else 0.5
+        best = min(best, residual)
+        for c in range(3):
+            start[c] += damping * b[c, 0]
+    return 40, np.nan
+
+
+@kernel
+def _apply_last_step(at, d_at, b, parameter_at):
+    parameters = parameter_at.shape[3]
+    for e in range(at.shape[0]):
+        for point in range(3):
+            for r in range(6):
+                total = at[e, point, r]
+                for c in range(3):
+                    total += d_at[e, point, r, c] * b[c, 0]
+                at[e, point, r] = total
+                for k in range(parameters):
+                    total = d_at[e, point, r, 3 + k]
+                    for c in range(3):
+                        total += d_at[e, point, r, c] * b[c, 1 + k]
+                    parameter_at[e, point, r, k] = total
+
+
+@kernel
+def cosserat_ramp(chain, press, d_press, gravity, parts, rule, scale, linear_below, starts,
+                  warm, record, d_record):  # fmt: skip
+    """Ramp pressure and weight; write the final record and its variations by the parameters.
+
+    parts : fractions of the load at the end of every increment, the last one 1.
+    starts : (increments, 3), M(0) of every increment; a guess where `warm`, always written.
+    Returns (passes, largest predicted residual).
+    """
+    elements = chain[0].shape[0]
+    parameters = d_record.shape[3]
+    at = np.empty((elements, 3, 6))
+    d_at = np.empty((elements, 3, 6, 3 + parameters))
+    parameter_at = np.empty((elements, 3, 6, parameters))
+    record[:] = 0.0
+    record[:, :, 0] = 1.0
+    d_record[:] = 0.0
+    known = starts.copy()
+    if not warm:
+        known[:] = 0.0
+    passes = 0
+    worst = 0.0
+    for j in range(parts.shape[0]):
+        part = parts[j]
+        # Polynomial through the increments before and the unloaded rod; with a warm start it
+        # carries on the difference to the increments of the guess.
+        for r in range(3):
+            a = starts[j - 1, r] - known[j - 1, r] if j > 0 else 0.0
+            b = starts[j - 2, r] - known[j - 2, r] if j > 1 else 0.0
+            c = starts[j - 3, r] - known[j - 3, r] if j > 2 else 0.0
+            d = starts[j - 4, r] - known[j - 4, r] if j > 3 else 0.0
+            if j <= 1:
+                step = 2.0 * a
+            elif j == 2:
+                step = 3.0 * (a - b)
+            elif j == 3:
+                step = 4.0 * (a + c) - 6.0 * b
+            else:
+                last = starts[j - 5, r] - known[j - 5, r] if j > 4 else 0.0
+                step = 5.0 * (a - d) - 10.0 * (b - c) + last
+            starts[j, r] = known[j, r] + step
+        used, residual = solve_increment(
+            chain,
+            record,
+            d_record,
+            part * press,
+            part * d_press,
+            rule,
+            part * gravity,
+            scale,
+            starts[j],
+            linear_below,
+            at,
+            d_at,
+            parameter_at,
+        )
+        passes += used
+        if not residual < np.inf:
+            return passes, np.nan
+        worst = max(worst, residual)
+        update_record(chain, record, d_record, part * press, part * d_press, rule, at,
+                      parameter_at)  # fmt: skip
+    return passes, worst

@@ -1,0 +1,161 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The chain of segments cut into elements, with the loads on it, as arrays for the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.core.configuration import Array, Load, LoadAxes
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.models.segments.schema import SegmentChain
+
+SAME_STATION = 1e-9  # of the segment's length: two cuts closer than this are one
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Elements of a chain.
+
+    Attributes
+    ----------
+    chain : tuple of ndarray
+        Element lengths, segments, sections (1/EA, 1/EI, 1/GJ, 1/kGA), mass beyond the start,
+        middle and end of every element, link after every element, its mass.
+    densities : ndarray, shape (segments,) [kg/m]
+    stations : tuple of ndarray
+        Arc length of every node of every segment, unloaded [m].
+    slices : tuple of slice
+        Nodes of every segment among all nodes.
+    last_elements : tuple of int
+    cuts : tuple
+        Arc lengths where elements were cut for loads, per segment: identifies the grid.
+    """
+
+    chain: tuple[NDArray[Any], ...]
+    densities: Array
+    stations: tuple[Array, ...]
+    slices: tuple[slice, ...]
+    last_elements: tuple[int, ...]
+    cuts: tuple[tuple[float, ...], ...]
+
+
+def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> Grid:
+    """Cut every segment into equal elements and, further, where point loads act."""
+    lengths: list[float] = []
+    owner: list[int] = []
+    stations, slices, last = [], [], []
+    node = 0
+    for i, (segment, extra) in enumerate(zip(structure.segments, cuts, strict=True)):
+        places = np.linspace(0.0, segment.length, structure.elements + 1)
+        for cut in extra:
+            if np.abs(places - cut).min() > SAME_STATION * segment.length:
+                places = np.sort(np.append(places, cut))
+        lengths += list(np.diff(places))
+        owner += [i] * (len(places) - 1)
+        places.setflags(write=False)  # shared by every configuration
+        stations.append(places)
+        slices.append(slice(node, node + len(places)))
+        node += len(places)
+        last.append(len(lengths) - 1)
+    segments = structure.segments
+    sections = np.array([
+        [1.0 / s.axial_stiffness, 1.0 / s.bending_stiffness,
+         1.5 / s.bending_stiffness, 3.0 / (s.shear_factor * s.axial_stiffness)]
+        for s in segments
+    ])  # fmt: skip
+    links = np.zeros(len(lengths))
+    link_masses = np.zeros(len(lengths))
+    for segment, element in zip(segments, last, strict=True):
+        links[element] = segment.link
+        link_masses[element] = segment.link_mass
+    masses = np.empty((len(lengths), 3))
+    beyond = structure.tip_mass
+    for e in range(len(lengths) - 1, -1, -1):
+        own = segments[owner[e]].linear_density * lengths[e]
+        beyond += link_masses[e]
+        masses[e] = beyond + own, beyond + 0.5 * own, beyond
+        beyond += own
+    chain = (np.array(lengths), np.array(owner), sections, masses, links, link_masses)
+    densities = np.array([s.linear_density for s in segments])
+    return Grid(chain, densities, tuple(stations), tuple(slices), tuple(last), cuts)
+
+
+def load_cuts(structure: SegmentChain, loads: tuple[Load, ...]) -> tuple[tuple[float, ...], ...]:
+    """Return where loads cut elements, per segment; refuses loads on what does not exist.
+
+    Raises
+    ------
+    UnknownName, InvalidInput
+    """
+    names = [s.name for s in structure.segments]
+    links = [f'{s.name}_link' for s in structure.segments if s.link > 0.0]
+    found: list[list[float]] = [[] for _ in names]
+    for k, load in enumerate(loads):
+        if load.on == '' or load.on in links:
+            continue
+        if load.on not in names:
+            raise UnknownName(f'loads[{k}].on', load.on, (*names, *links))
+        i = names.index(load.on)
+        length = structure.segments[i].length
+        if not 0.0 <= load.arc_length <= length:
+            expected = f'between 0 and {length:g} m along {load.on}, unloaded'
+            raise InvalidInput(
+                f'loads[{k}].arc_length', load.arc_length, expected, Code.OUT_OF_RANGE
+            )
+        found[i].append(load.arc_length)
+    return tuple(tuple(x) for x in found)
+
+
+def load_arrays(
+    structure: SegmentChain, grid: Grid, wrench: Array, loads: tuple[Load, ...], gravity: Array
+) -> tuple[NDArray[Any], ...]:
+    """Return (element, offset, wrench, local, ramped) of every load: weights, tip, points.
+
+    The weights of tip and links belong to the actuation stage, so they are never ramped here.
+    """
+    rows: list[tuple[int, float, Array, bool, bool]] = []
+    segments = structure.segments
+    for segment, element in zip(segments, grid.last_elements, strict=True):
+        if segment.link_mass > 0.0:
+            rows.append(
+                (element, 0.5 * segment.link, _force(segment.link_mass * gravity), False, False)
+            )
+    tip = grid.last_elements[-1]
+    if structure.tip_mass > 0.0:
+        rows.append((tip, 0.0, _force(structure.tip_mass * gravity), False, False))
+    if np.any(wrench):
+        rows.append((tip, 0.0, wrench, False, True))
+    names = [s.name for s in segments]
+    for load in loads:
+        local = load.axes is LoadAxes.LOCAL
+        if load.on in names:
+            i = names.index(load.on)
+            node = int(np.abs(grid.stations[i] - load.arc_length).argmin())
+            if node == 0 and i == 0:
+                continue  # on the clamped base
+            element = grid.slices[i].start - i + node - 1
+            offset = segments[i - 1].link if node == 0 else 0.0
+            rows.append((element, offset, load.wrench, local, True))
+        elif load.on == '':
+            rows.append((tip, 0.0, load.wrench, local, True))
+        else:
+            i = [f'{n}_link' for n in names].index(load.on)
+            rows.append((grid.last_elements[i], 0.0, load.wrench, local, True))
+    rows.sort(key=lambda row: row[0])
+    return (
+        np.array([r[0] for r in rows], dtype=np.int64),
+        np.array([r[1] for r in rows], dtype=float),
+        np.array([r[2] for r in rows], dtype=float).reshape(-1, 6),
+        np.array([r[3] for r in rows], dtype=np.bool_),
+        np.array([r[4] for r in rows], dtype=np.bool_),
+    )
+
+
+def _force(force: Array) -> Array:
+    return np.concatenate([force, np.zeros(3)])

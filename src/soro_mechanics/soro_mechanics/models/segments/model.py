@@ -1,0 +1,396 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What Shi's four models share: actuation stage, then loads on the sections that it leaves.
+
+The actuation stage (`_ramp`, one per model) takes pressure and self-weight in increments; the
+external loads act on the final sections in one equilibrium, whose tangent is the compliance.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.model import Model
+from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.models.segments import rod_kernels as kernels
+from soro_mechanics.models.segments.cosserat_kernels import EXACT, PUBLISHED, RECORD
+from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
+from soro_mechanics.models.segments.schema import Compensation, SegmentChain
+from soro_mechanics.robot_file.reader import RobotDescription
+
+MOST_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
+TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Result of the actuation stage: section record, its variations, base moments."""
+
+    actuation: Array
+    gravity: Array
+    record: Array
+    d_record: Array
+    starts: Array
+    passes: int
+    residual: float
+    structure: SegmentChain  # whose sections these are
+
+
+@dataclass(frozen=True)
+class RodState:
+    """Solution kept for a warm start, Jacobian and compliance."""
+
+    grid: Grid
+    loads: tuple[NDArray[Any], ...]
+    ramp: Ramp
+    base_wrench: Array
+    nodes: Array
+    columns: Array
+    integral: Array
+
+
+class SegmentModel(Model):
+    """A chain of soft segments clamped at the base."""
+
+    linear = False
+
+    def __init__(self, description: RobotDescription) -> None:
+        super().__init__(description)
+        self.structure: SegmentChain = description.structure['segments']
+        segments = self.structure.segments
+        length = sum(s.length for s in segments)
+        stiffness = segments[0].bending_stiffness
+        self._units = np.array([stiffness / length**2, stiffness / length])
+        self._plain = make_grid(self.structure, tuple(() for _ in segments))
+        self._pushes = np.zeros((len(segments), 3, len(description.actuators)))
+        self._no_pushes = np.zeros((len(segments), 3, 0))
+        for i, segment in enumerate(segments):
+            for c in segment.chambers:
+                x, y = c.offset * math.cos(c.angle), c.offset * math.sin(c.angle)
+                self._pushes[i, :, c.actuator] += c.area * np.array([1.0, y, -x])
+
+    @property
+    def compensation(self) -> Compensation:
+        """How the actuation is taken; the linear models take one published increment."""
+        if self.linear:
+            return Compensation('published', 1, 0.0)
+        return self.structure.compensation
+
+    def parts(self, actuation: Array) -> Array:
+        """Return the fractions of the actuation at the end of every increment."""
+        compensation = self.compensation
+        if compensation.increments > 0:
+            return np.arange(1.0, compensation.increments + 1.0) / compensation.increments
+        growth = float(np.linalg.norm(actuation)) / compensation.threshold
+        if not growth <= MOST_INCREMENTS:
+            expected = f'at most {MOST_INCREMENTS} times the threshold of the increments'
+            raise InvalidInput('actuation', actuation.tolist(), expected)
+        whole = np.arange(1.0, math.ceil(growth))
+        return np.append(whole / growth, 1.0) if growth > 1.0 else np.ones(1)
+
+    def _ramp(
+        self, grid: Grid, actuation: Array, gravity: Array, parameters: int, guess: Ramp | None
+    ) -> Ramp:
+        """Run the actuation stage, with variations by all actuators (`parameters`) or none (0)."""
+        parts = self.parts(actuation)
+        compensation = self.compensation
+        rule = PUBLISHED if compensation.rule == 'published' else EXACT
+        double = compensation.rule == 'converged'
+        runs = (parts, _halves(parts)) if double else (parts,)
+        total = sum(len(p) for p in runs)
+        warm = guess is not None and guess.starts.shape == (total, 3)
+        starts = guess.starts.copy() if guess is not None and warm else np.zeros((total, 3))
+        passes, worst, results, first = 0, 0.0, [], 0
+        for steps in runs:
+            record = np.empty((grid.chain[0].size, 3, RECORD))
+            d_record = np.zeros((*record.shape, parameters))
+            used, residual = self._increments(
+                grid, actuation, gravity, steps, rule, starts[first : first + len(steps)], warm,
+                record, d_record,
+            )  # fmt: skip
+            first += len(steps)
+            passes += used
+            worst = max(worst, residual) if math.isfinite(residual) else math.inf
+            results.append((record, d_record))
+        record, d_record = results[-1]
+        if double:
+            # The increments are second order and symmetric: this combination is fourth order.
+            record = (4.0 * record - results[0][0]) / 3.0
+            d_record = (4.0 * d_record - results[0][1]) / 3.0
+        return Ramp(
+            actuation.copy(), gravity.copy(), record, d_record, starts, passes, worst,
+            self.structure,
+        )  # fmt: skip
+
+    @abstractmethod
+    def _increments(
+        self,
+        grid: Grid,
+        actuation: Array,
+        gravity: Array,
+        parts: Array,
+        rule: int,
+        starts: Array,
+        warm: bool,
+        record: Array,
+        d_record: Array,
+    ) -> tuple[int, float]:
+        """Take the increments; write records and base moments; return (passes, residual)."""
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve the equilibrium; a failed solve is reported by the status."""
+        began = time.perf_counter()
+        cuts = load_cuts(self.structure, loads)
+        grid = self._plain if not any(cuts) else make_grid(self.structure, cuts)
+        old: RodState | None = None
+        if guess is not None and guess.status.converged and guess.state.grid.cuts == grid.cuts:
+            old = guess.state
+        ramp = self._reuse(old, actuation, gravity)
+        if ramp is None:
+            ramp = self._ramp(grid, actuation, gravity, 0, old.ramp if old else None)
+            if old is not None and not math.isfinite(ramp.residual):  # led astray
+                ramp = self._ramp(grid, actuation, gravity, 0, None)
+        arrays = load_arrays(self.structure, grid, wrench, loads, gravity)
+        state, passes, residual = self._load(grid, arrays, ramp, gravity, old, guess, wrench)
+        status = self._status(state, passes, residual, began)
+        return self._configuration(state, actuation, wrench, loads, gravity, status)
+
+    def _reuse(self, old: RodState | None, actuation: Array, gravity: Array) -> Ramp | None:
+        if old is None or old.ramp.structure is not self.structure:
+            return None  # a guess from a robot of other numbers, if any
+        same = np.array_equal(old.ramp.actuation, actuation)
+        return old.ramp if same and np.array_equal(old.ramp.gravity, gravity) else None
+
+    def _load(
+        self,
+        grid: Grid,
+        loads: tuple[NDArray[Any], ...],
+        ramp: Ramp,
+        gravity: Array,
+        old: RodState | None,
+        guess: Configuration | None,
+        wrench: Array,
+    ) -> tuple[RodState, int, float]:
+        rest = np.concatenate([grid.chain[3][0, 0] * gravity, ramp.starts[-1]])
+        start = rest.copy()
+        if old is not None and guess is not None and np.any(loads[4]):
+            start += old.base_wrench - np.concatenate(
+                [grid.chain[3][0, 0] * guess.gravity, old.ramp.starts[-1]]
+            )
+        elif np.any(wrench):
+            start[:3] += wrench[:3]
+            start[3:] += wrench[3:]
+        count = grid.chain[0].size + len(grid.slices)
+        nodes = np.zeros((count, kernels.STATE))
+        columns = np.zeros((count, 12, 6))
+        integral = np.zeros((count, 6, 6))
+        held, d_held = self._held(ramp)
+        passes, residual = kernels.solve_loaded(
+            grid.chain, ramp.record, ramp.d_record, held, d_held,
+            self._push(ramp.actuation), self._no_pushes, gravity, grid.densities, loads,
+            self._units, TOLERANCE, rest, start, nodes, columns, integral,
+        )  # fmt: skip
+        if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
+            # No solution: nothing that could be taken for one.
+            for array in (nodes, columns, integral):
+                array[:] = np.nan
+        return RodState(grid, loads, ramp, start, nodes, columns, integral), passes, residual
+
+    def _held(self, ramp: Ramp) -> tuple[Array, Array]:
+        """Return the stretch of the sections and its variations (one layout: one compilation)."""
+        stretch = np.ascontiguousarray(ramp.record[:, :, 0])
+        d_stretch = np.ascontiguousarray(ramp.d_record[:, :, 0, :])
+        if self.linear:
+            return np.ones_like(stretch), np.zeros_like(d_stretch)
+        return stretch, d_stretch
+
+    def _push_variations(self, parameters: int) -> Array:
+        return self._pushes if parameters else self._no_pushes
+
+    def _push(self, actuation: Array) -> Array:
+        return np.ascontiguousarray(self._pushes @ actuation)
+
+    def _status(self, state: RodState, passes: int, residual: float, began: float) -> SolverStatus:
+        ramp = state.ramp
+        failed = not (residual <= TOLERANCE and math.isfinite(ramp.residual))
+        stability, smallest = Stability.UNKNOWN, math.nan
+        code, message = Code.NONE, ''
+        if failed:
+            code = Code.NOT_CONVERGED
+            message = (
+                'the loads found no equilibrium' if math.isfinite(ramp.residual)
+                else 'the actuation found no equilibrium: too much pressure or weight'
+            )  # fmt: skip
+            residual = math.inf
+        else:
+            stability, smallest = self._stability(state)
+            if stability is Stability.UNSTABLE:
+                code, message = Code.UNSTABLE, 'this equilibrium is unstable with valves held'
+        return SolverStatus(
+            code, message, ramp.passes + passes, residual, TOLERANCE,
+            time.perf_counter() - began, stability, smallest,
+        )  # fmt: skip
+
+    def _stability(self, state: RodState) -> tuple[Stability, float]:
+        """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
+        inner = kernels.without_conjugate_point(state.columns, state.integral)
+        compliance = self._tip_form(state, state.columns[-1, :6, :] @ np.linalg.inv(
+            state.columns[-1, 6:, :]))  # fmt: skip
+        length = self._units[1] / self._units[0]
+        scale = np.repeat([1.0, length], 3) / math.sqrt(self._units[1] * length)
+        scaled = compliance / np.outer(scale, scale)
+        values = np.linalg.eigvalsh(0.5 * (scaled + scaled.T))
+        positive = values[0] > 0.0
+        smallest = 1.0 / values[-1] if positive else 1.0 / values[0]
+        return (Stability.STABLE if inner and positive else Stability.UNSTABLE), float(smallest)
+
+    def _tip_form(self, state: RodState, compliance: Array) -> Array:
+        return at_point(compliance, state.nodes[-1, :3])
+
+    def _configuration(
+        self,
+        state: RodState,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        status: SolverStatus,
+    ) -> Configuration:
+        poses = node_poses(state.nodes)
+        if not status.converged:
+            poses[:, :3, :3] = np.eye(3)  # of no meaning, but a rotation: positions say NaN
+        segments = self.structure.segments
+        bodies = {}
+        for segment, part in zip(segments, state.grid.slices, strict=True):
+            if segment.link > 0.0:
+                bodies[f'{segment.name}_link'] = poses[part.stop - 1].copy()
+        return Configuration(
+            model=self.name, actuation=actuation.copy(), wrench=wrench.copy(), loads=loads,
+            gravity=gravity.copy(), tip=poses[-1].copy(),
+            backbones=tuple(poses[part] for part in state.grid.slices),
+            backbone_names=tuple(s.name for s in segments),
+            arc_lengths=state.grid.stations,
+            radii=tuple(
+                np.full(len(x), s.radius)
+                for s, x in zip(segments, state.grid.stations, strict=True)
+            ),
+            status=status, bodies=bodies, state=state,
+        )  # fmt: skip
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return the exact derivative, through every increment and the loaded equilibrium."""
+        state: RodState = q.state
+        parameters = len(self.description.actuators)
+        ramp = self._ramp(state.grid, q.actuation, q.gravity, parameters, state.ramp)
+        held, d_held = self._held(ramp)
+        count = state.nodes.shape[0]
+        nodes = np.zeros((count, kernels.STATE))
+        columns = np.zeros((count, 12, 6 + parameters))
+        integral = np.zeros((count, 6, 6))
+        start = state.base_wrench.copy()
+        kernels.solve_loaded(
+            state.grid.chain, ramp.record, ramp.d_record, held, d_held, self._push(q.actuation),
+            self._pushes, q.gravity, state.grid.densities, state.loads, self._units,
+            TOLERANCE, start, start.copy(), nodes, columns, integral,
+        )  # fmt: skip
+        tip = columns[-1]
+        base = -np.linalg.solve(tip[6:, :6], tip[6:, 6:])
+        twist = tip[:6, 6:] + tip[:6, :6] @ base
+        return twist_at_point(nodes[-1, :3]) @ twist
+
+    def compliance(self, q: Configuration, method: str) -> Array:
+        """Return the compliance at the tip, which the solve has left with the configuration."""
+        state: RodState = q.state
+        if method == 'integral':
+            return self._tip_form(state, self._integral(state)[-1])
+        last = state.columns[-1]
+        return self._tip_form(state, np.linalg.solve(last[6:].T, last[:6].T).T)
+
+    def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
+        """Return the compliance at every station, the load being put on at the station itself."""
+        state: RodState = q.state
+        spatial = self._integral(state) if method == 'integral' else self._tangent(q)
+        local = np.array([at_point(c, y[:3]) for c, y in zip(spatial, state.nodes, strict=True)])
+        return tuple(local[part] for part in state.grid.slices)
+
+    def _integral(self, state: RodState) -> Array:
+        return state.integral
+
+    def _tangent(self, q: Configuration) -> Array:
+        """Return C_o of every node; the piece beyond it answers with its own stiffness."""
+        state: RodState = q.state
+        ramp = state.ramp
+        held, d_held = self._held(ramp)
+        count = state.nodes.shape[0]
+        columns = np.zeros((count, 12, 12))
+        kernels.fundamental_pass(
+            state.grid.chain, ramp.record, ramp.d_record, held, d_held,
+            self._push(ramp.actuation), self._no_pushes, q.gravity, state.grid.densities,
+            state.loads, state.base_wrench, columns,
+        )  # fmt: skip
+        # Beyond a node only solutions without a wrench behind the tip exist: dF = D eta.
+        tip = columns[-1]
+        along = columns @ np.concatenate([-np.linalg.solve(tip[6:, :6], tip[6:, 6:]), np.eye(6)])
+        eta, d_f = columns[:, :6, :6], columns[:, 6:, :6]
+        beyond = along[:, 6:] @ np.linalg.inv(along[:, :6])
+        wrench = d_f - beyond @ eta
+        return np.transpose(
+            np.linalg.solve(np.transpose(wrench, (0, 2, 1)), np.transpose(eta, (0, 2, 1))),
+            (0, 2, 1),
+        )
+
+
+def _halves(parts: Array) -> Array:
+    """Return the parts with every increment cut in two."""
+    before = np.concatenate([[0.0], parts[:-1]])
+    return np.stack([0.5 * (before + parts), parts], axis=1).ravel()
+
+
+def twist_at_point(point: Array) -> Array:
+    """Return the (6, 6) that takes a spatial twist to the twist at a point, same axes."""
+    x, y, z = point
+    out = np.eye(6)
+    out[:3, 3:] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
+    return out
+
+
+def at_point(compliance: Array, point: Array) -> Array:
+    """Take a compliance about the base origin to a point, same axes."""
+    move = twist_at_point(point)
+    return move @ compliance @ move.T
+
+
+def node_poses(nodes: Array) -> Array:
+    """Return (k, 4, 4) poses of the nodes, the truncation of RK4 taken off the rotations.
+
+    One step of Newton's iteration for the polar factor squares the distance from SO(3), which
+    RK4 leaves at 1e-9 to 1e-6 (Shi 2023, (52)).
+    """
+    poses = np.zeros((len(nodes), 4, 4))
+    poses[:, :3, 3] = nodes[:, :3]
+    raw = nodes[:, 3:12].reshape(-1, 3, 3)
+    poses[:, :3, :3] = raw @ (1.5 * np.eye(3) - 0.5 * raw.transpose(0, 2, 1) @ raw)
+    poses[:, 3, 3] = 1.0
+    return poses
+
+
+def with_compensation(description: RobotDescription, choice: Compensation) -> RobotDescription:
+    """Return a description whose nonlinear models take their increments another way."""
+    chain = replace(description.structure['segments'], compensation=choice)
+    return replace(description, structure={**description.structure, 'segments': chain})

@@ -1,0 +1,231 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Actuation stage of the constant-curvature models: one arc per segment and increment.
+
+Each segment has one stretch and one curvature vector (Shi 2023, (27)-(30)), driven by the mean of
+the section wrench over its unloaded length: the pressure's, and the mean of the weight's, which is
+the balance of virtual work for a constant strain. The states come from the same pass as the
+Cosserat ramp, with sections that do not give way.
+"""
+
+import numpy as np
+
+from soro_mechanics.models.segments.cosserat_kernels import law_factors, PUBLISHED, ramp_pass
+from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.lie_kernels import kernel
+
+
+@kernel
+def _place_strains(chain, x, record, d_record):
+    """Write the strains x (segments, 3) and their unit variations into the record."""
+    segments = chain[1]
+    record[:] = 0.0
+    d_record[:] = 0.0
+    for e in range(segments.shape[0]):
+        i = segments[e]
+        for point in range(3):
+            record[e, point, 0] = x[i, 0]
+            record[e, point, 5] = x[i, 1]
+            record[e, point, 6] = x[i, 2]
+            d_record[e, point, 0, 3 * i] = 1.0
+            d_record[e, point, 5, 3 * i + 1] = 1.0
+            d_record[e, point, 6, 3 * i + 2] = 1.0
+
+
+@kernel
+def _means(chain, at, d_at, mean, d_mean):
+    """Write the means of (N, Mx, My) of the weight over every segment, by Simpson's rule."""
+    lengths, segments, _, masses, _, _ = chain
+    whole = np.zeros(mean.shape[0])
+    mean[:] = 0.0
+    d_mean[:] = 0.0
+    for e in range(lengths.shape[0]):
+        i = segments[e]
+        whole[i] += lengths[e]
+        for point in range(3):
+            share = lengths[e] * (4.0 if point == 1 else 1.0) / 6.0
+            mass = share * masses[e, point]
+            mean[i, 0] += mass * at[e, point, 2]
+            mean[i, 1] += share * at[e, point, 3]
+            mean[i, 2] += share * at[e, point, 4]
+            for c in range(d_mean.shape[2]):
+                d_mean[i, 0, c] += mass * d_at[e, point, 2, c]
+                d_mean[i, 1, c] += share * d_at[e, point, 3, c]
+                d_mean[i, 2, c] += share * d_at[e, point, 4, c]
+    for i in range(mean.shape[0]):
+        mean[i] /= whole[i]
+        d_mean[i] /= whole[i]
+
+
+@kernel
+def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, tip, d_tip, a, b):
+    """Write Newton's matrix a and right sides b: residual first, then one per parameter.
+
+    Unknowns: M(0) (3), then (stretch, two curvatures) of every segment. old (segments, 6): N, Mx,
+    My, stretch, two curvatures of the increment before. Returns the largest residual of the law.
+    """
+    size = a.shape[0]
+    parameters = d_press.shape[2]
+    a[:] = 0.0
+    b[:] = 0.0
+    for r in range(3):
+        b[r, 0] = -tip[3 + r]
+        for c in range(size):
+            a[r, c] = d_tip[3 + r, c]
+    worst = 0.0
+    for i in range(x.shape[0]):
+        force = press[i, 0] + mean[i, 0]
+        s, s_old, s_n, s_nold, bend, b_old, b_s, _, _, _ = law_factors(
+            old[i, 3], old[i, 0], force, sections[i, 0], rule
+        )
+        row = 3 + 3 * i
+        b[row, 0] = s - x[i, 0]
+        worst = max(worst, abs(b[row, 0]))
+        for c in range(size):
+            a[row, c] = -s_n * d_mean[i, 0, c]
+        a[row, row] += 1.0
+        for k in range(parameters):
+            b[row, 1 + k] = (s_old * d_old[i, 3, k] + s_n * d_press[i, 0, k]
+                             - s_nold * d_old[i, 0, k])  # fmt: skip
+        for r in range(1, 3):
+            change = press[i, r] + mean[i, r] - old[i, r]
+            give = sections[i, 1]
+            b[row + r, 0] = old[i, 3 + r] + bend * give * change - x[i, r]
+            # curvature times its radius of gyration length: compared with the stretch
+            worst = max(worst, abs(b[row + r, 0]) * np.sqrt(sections[i, 0] / give))
+            for c in range(size):
+                a[row + r, c] = -bend * give * d_mean[i, r, c] - (
+                    give * change * b_s * s_n * d_mean[i, 0, c]
+                )
+            a[row + r, row + r] += 1.0
+            for k in range(parameters):
+                d_bend = b_old * d_old[i, 3, k] + b_s * b[row, 1 + k]
+                b[row + r, 1 + k] = d_old[i, 3 + r, k] + give * (
+                    d_bend * change + bend * (d_press[i, r, k] - d_old[i, r, k])
+                )
+    return worst
+
+
+@kernel
+def pcc_ramp(chain, press, d_press, gravity, parts, rule, scale, tolerance, starts, record,
+             d_record):  # fmt: skip
+    """Ramp pressure and weight; write the final record and its variations by the parameters.
+
+    starts : (increments, 3) receives M(0) of every increment. Returns (passes, residual).
+    """
+    lengths, segments, sections, masses, _, _ = chain
+    elements = lengths.shape[0]
+    pieces = sections.shape[0]
+    size = 3 + 3 * pieces
+    parameters = d_press.shape[2]
+    at = np.empty((elements, 3, 6))
+    d_at = np.empty((elements, 3, 6, size))
+    strain_record = np.empty((elements, 3, 12))
+    d_strain_record = np.empty((elements, 3, 12, 3 * pieces))
+    stiff = (lengths, segments, np.zeros((pieces, 4)), masses, chain[4], chain[5])
+    none = np.zeros((pieces, 3))
+    d_none = np.zeros((pieces, 3, 3 * pieces))
+    mean = np.empty((pieces, 3))
+    d_mean = np.empty((pieces, 3, size))
+    old = np.zeros((pieces, 6))
+    old[:, 3] = 1.0
+    d_old = np.zeros((pieces, 6, parameters))
+    x = np.zeros((pieces, 3))
+    x[:, 0] = 1.0
+    before = x.copy()
+    a = np.empty((size, size))
+    b = np.empty((size, 1 + parameters))
+    y = np.empty(6)
+    cols = np.empty((6, size))
+    passes = 0
+    residual = 0.0
+    for j in range(parts.shape[0]):
+        push = parts[j] * press
+        d_push = parts[j] * d_press
+        start = np.zeros(3) if j == 0 else starts[j - 1].copy()
+        for i in range(pieces):
+            for r in range(3):
+                guess = 2.0 * x[i, r] - before[i, r] if j > 0 else x[i, r]
+                before[i, r] = x[i, r]
+                x[i, r] = guess
+        settled = False
+        for _ in range(30):
+            _place_strains(chain, x, strain_record, d_strain_record)
+            y[:3] = parts[j] * gravity
+            y[3:] = start
+            cols[:] = 0.0
+            for c in range(3):
+                cols[3 + c, c] = 1.0
+            ramp_pass(stiff, strain_record, d_strain_record, none, d_none, PUBLISHED, y, cols,
+                      at, d_at)  # fmt: skip
+            passes += 1
+            _means(chain, at, d_at, mean, d_mean)
+            residual = _fill_system(sections, old, d_old, x, push, d_push, rule, mean, d_mean, y,
+                                    cols, a, b)  # fmt: skip
+            for r in range(3):
+                residual = max(residual, abs(y[3 + r]) / scale)
+            if not residual < np.inf or solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:
+                return passes, np.nan
+            if residual <= tolerance:
+                settled = True
+                break
+            for c in range(3):
+                start[c] += b[c, 0]
+            for i in range(pieces):
+                for r in range(3):
+                    x[i, r] += b[3 + 3 * i + r, 0]
+        if not settled:
+            return passes, np.nan
+        starts[j] = start
+        for i in range(pieces):
+            for r in range(3):
+                old[i, r] = push[i, r] + mean[i, r]
+                old[i, 3 + r] = x[i, r]
+                for k in range(parameters):
+                    d_old[i, r, k] = d_push[i, r, k]
+                    for c in range(size):
+                        d_old[i, r, k] += d_mean[i, r, c] * b[c, 1 + k]
+                    d_old[i, 3 + r, k] = b[3 + 3 * i + r, 1 + k]
+    _final_record(chain, press, d_press, x, at, d_at, b, record, d_record)
+    return passes, residual
+
+
+@kernel
+def _final_record(chain, press, d_press, x, at, d_at, b, record, d_record):
+    """Write the strains of the arcs with the local wrench that they stand under."""
+    _, segments, _, masses, _, _ = chain
+    parameters = d_record.shape[3]
+    size = d_at.shape[3]
+    record[:] = 0.0
+    d_record[:] = 0.0
+    d_y = np.empty(6)
+    for e in range(segments.shape[0]):
+        i = segments[e]
+        for point in range(3):
+            f = record[e, point]
+            y = at[e, point]
+            mass = masses[e, point]
+            f[0] = x[i, 0]
+            f[1] = press[i, 0] + mass * y[2]
+            f[2] = press[i, 1] + y[3]
+            f[3] = press[i, 2] + y[4]
+            f[4] = y[5]
+            f[5] = x[i, 1]
+            f[6] = x[i, 2]
+            f[8] = mass * y[0]
+            f[9] = mass * y[1]
+            for k in range(parameters):
+                for r in range(6):
+                    d_y[r] = 0.0
+                    for c in range(size):
+                        d_y[r] += d_at[e, point, r, c] * b[c, 1 + k]
+                d_f = d_record[e, point, :, k]
+                d_f[0] = b[3 + 3 * i, 1 + k]
+                d_f[1] = d_press[i, 0, k] + mass * d_y[2]
+                d_f[2] = d_press[i, 1, k] + d_y[3]
+                d_f[3] = d_press[i, 2, k] + d_y[4]
+                d_f[4] = d_y[5]
+                d_f[5] = b[4 + 3 * i, 1 + k]
+                d_f[6] = b[5 + 3 * i, 1 + k]
+                d_f[8] = mass * d_y[0]
+                d_f[9] = mass * d_y[1]

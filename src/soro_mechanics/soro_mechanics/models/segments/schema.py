@@ -1,0 +1,195 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The section ``segments`` of a robot file: a chain of soft segments driven by chambers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.section import Section
+
+RULES = ('converged', 'exact', 'published')
+
+
+@dataclass(frozen=True)
+class Chamber:
+    """Chambers that one actuator pressurises, as one eccentric axial force.
+
+    Attributes
+    ----------
+    actuator : int
+        Index of the actuator.
+    area : float
+        Of all chambers of this group together [m^2].
+    offset : float
+        Distance of the resultant from the axis [m].
+    angle : float
+        Of the resultant from local x about local z [rad]; the segment bends away from it.
+    """
+
+    actuator: int
+    area: float
+    offset: float
+    angle: float
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One soft segment; stiffness of the undeformed section, of incompressible material.
+
+    Attributes
+    ----------
+    name : str
+    length, radius : float
+        Effective (chamber) length and outer radius [m].
+    axial_stiffness, bending_stiffness : float
+        EA [N] and EI [N m^2].
+    shear_factor : float
+        k in GA = k EA / 3.
+    linear_density : float
+        [kg/m] of unloaded length.
+    chambers : tuple of Chamber
+    link, link_mass : float
+        Rigid piece after the segment [m], [kg].
+    """
+
+    name: str
+    length: float
+    radius: float
+    axial_stiffness: float
+    bending_stiffness: float
+    shear_factor: float
+    linear_density: float
+    chambers: tuple[Chamber, ...]
+    link: float
+    link_mass: float
+
+
+@dataclass(frozen=True)
+class Compensation:
+    """How the nonlinear models take the actuation in increments.
+
+    Attributes
+    ----------
+    rule : 'converged', 'exact' or 'published'
+        'published': with the sections of the increment before (Shi 2023, (24)). 'exact': exact
+        along straight paths of the section wrench, second order in the increments. 'converged':
+        exact, taken with the increments and with twice as many, and extrapolated.
+    increments : int
+        Number of equal increments; 0: as many as `threshold` gives.
+    threshold : float
+        Growth of the norm of the pressures per increment [Pa] (Shi 2023, (13), (26)).
+    """
+
+    rule: str = 'converged'
+    increments: int = 4
+    threshold: float = 0.0
+
+
+@dataclass(frozen=True)
+class SegmentChain:
+    """Everything the section ``segments`` says."""
+
+    segments: tuple[Segment, ...]
+    tip_mass: float
+    elements: int
+    compensation: Compensation
+
+
+def read_segments(root: Section, actuators: tuple[Actuator, ...]) -> SegmentChain:
+    """Read the section ``segments`` of a robot file."""
+    with root.section('segments') as section:
+        elements = section.count('elements', 50, minimum=2)
+        compensation = _read_compensation(section)
+        tip_mass = section.quantity('tip_mass', 'kg', 0.0, minimum=0.0)
+        segments: list[Segment] = []
+        for item in section.sections('chain'):
+            with item:
+                segments.append(_read_segment(item, actuators, [s.name for s in segments]))
+        if not segments:
+            raise section.error('chain', 'write at least one segment')
+        if segments[-1].link > 0.0:
+            raise section.error('chain', 'the last segment has a link with nothing behind it')
+        used = {c.actuator for s in segments for c in s.chambers}
+        for i, actuator in enumerate(actuators):
+            if i not in used:
+                remedy = f'no chamber is filled by the drive {actuator.name!r}; add one'
+                raise section.error('chain', remedy)
+    return SegmentChain(tuple(segments), tip_mass, elements, compensation)
+
+
+def _read_compensation(section: Section) -> Compensation:
+    if 'compensation' not in section:
+        return Compensation()
+    with section.section('compensation') as item:
+        rule = item.text('rule', Compensation.rule, choices=RULES)
+        threshold = item.quantity('threshold', 'Pa', 0.0, positive=True)
+        if threshold > 0.0 and 'increments' in item:
+            raise item.error('increments', 'give increments or threshold, not both')
+        default = 0 if threshold > 0.0 else Compensation.increments
+        increments = item.count('increments', default, minimum=0 if threshold > 0.0 else 1)
+    return Compensation(rule, increments, threshold)
+
+
+def _read_segment(item: Section, actuators: tuple[Actuator, ...], taken: list[str]) -> Segment:
+    name = item.text('name')
+    if not name.isidentifier():
+        raise item.error('name', 'write letters, digits and _ only, a letter first')
+    if name in taken:
+        raise item.error('name', 'two segments have this name')
+    chambers = []
+    for part in item.sections('chambers'):
+        with part:
+            chambers.append(_read_chamber(part, actuators))
+    if not chambers:
+        raise item.error('chambers', 'write at least one chamber')
+    link = item.quantity('link', 'm', 0.0, minimum=0.0)
+    link_mass = item.quantity('link_mass', 'kg', 0.0, minimum=0.0)
+    if link_mass > 0.0 and link <= 0.0:
+        raise item.error('link_mass', 'a mass without a link; write its length as link')
+    radius = item.quantity('radius', 'm', positive=True)
+    for i, chamber in enumerate(chambers):
+        if chamber.offset >= radius:
+            raise item.error('chambers', f'chamber {i} lies outside the radius {radius:g} m')
+    section, holes = math.pi * radius**2, sum(c.area for c in chambers)
+    if holes > section:
+        raise item.error(
+            'chambers',
+            f'their areas add up to {holes:g} m^2, more than the section of the radius has '
+            f'({section:g} m^2); write smaller areas, or a larger radius',
+        )
+    axial = item.quantity('axial_stiffness', 'N', positive=True)
+    bending = item.quantity('bending_stiffness', 'N m^2', positive=True)
+    if bending > axial * radius**2:
+        raise item.error(
+            'bending_stiffness',
+            f'no section within the radius {radius:g} m has that; with this axial_stiffness '
+            f'at most {axial * radius**2:g} N m^2',
+        )
+    return Segment(
+        name=name,
+        length=item.quantity('length', 'm', positive=True),
+        radius=radius,
+        axial_stiffness=axial,
+        bending_stiffness=bending,
+        shear_factor=item.number('shear_factor', positive=True),
+        linear_density=item.quantity('linear_density', 'kg/m', minimum=0.0),
+        chambers=tuple(chambers),
+        link=link,
+        link_mass=link_mass,
+    )
+
+
+def _read_chamber(part: Section, actuators: tuple[Actuator, ...]) -> Chamber:
+    names = tuple(a.name for a in actuators)
+    index = names.index(part.text('actuator', choices=names))
+    if actuators[index].quantity != 'pressure':
+        raise part.error('actuator', 'a chamber needs a drive whose quantity is pressure')
+    return Chamber(
+        actuator=index,
+        area=part.quantity('area', 'm^2', positive=True),
+        offset=part.quantity('offset', 'm', minimum=0.0),
+        angle=part.quantity('angle', 'rad', 0.0),
+    )

@@ -1,0 +1,44 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How evenly actuators move a tip, at a stated characteristic length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """Singular values of a Jacobian whose rotations were multiplied by a length.
+
+    Attributes
+    ----------
+    values : ndarray, shape (min(6, m),)
+        Largest first: metres of the tip per unit of the actuators.
+    directions : ndarray, shape (6, min(6, m))
+        The motion of the tip that belongs to each, rotations times `length`.
+    length : float
+        Characteristic length [m].
+    """
+
+    values: Array
+    directions: Array
+    length: float
+
+    @property
+    def condition(self) -> float:
+        """Largest over smallest singular value; infinite where a direction is lost."""
+        smallest = float(self.values[-1])
+        return float(self.values[0]) / smallest if smallest > 0.0 else math.inf
+
+
+def conditioning(jacobian: Array, length: float) -> Conditioning:
+    """Return the conditioning of a (6, m) Jacobian, linear first."""
+    scaled = jacobian * np.array([[1.0]] * 3 + [[length]] * 3)
+    directions, values, _ = np.linalg.svd(scaled, full_matrices=False)
+    return Conditioning(values, directions, length)

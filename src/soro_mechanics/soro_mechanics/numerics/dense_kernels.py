@@ -1,0 +1,156 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Small dense elimination: no allocation, in place."""
+
+from soro_mechanics.numerics.lie_kernels import fused_kernel, merged_kernel
+
+
+@fused_kernel
+def solve_in_place(a, n, b, columns):
+    """Replace the first columns of b (n, columns) by a^-1 b; a (n, n) is destroyed.
+
+    Gaussian elimination with row exchange. Returns the sign of the determinant, 0 where a is
+    singular.
+    """
+    sign = 1
+    for i in range(n):
+        p = i
+        best = abs(a[i, i])
+        for r in range(i + 1, n):
+            if abs(a[r, i]) > best:
+                best = abs(a[r, i])
+                p = r
+        if not best > 0.0:
+            return 0
+        if p != i:
+            sign = -sign
+            for j in range(i, n):
+                a[i, j], a[p, j] = a[p, j], a[i, j]
+            for j in range(columns):
+                b[i, j], b[p, j] = b[p, j], b[i, j]
+        if a[i, i] < 0.0:
+            sign = -sign
+        pivot = 1.0 / a[i, i]
+        for r in range(i + 1, n):
+            f = a[r, i] * pivot
+            if f != 0.0:
+                for j in range(i + 1, n):
+                    a[r, j] -= f * a[i, j]
+                for j in range(columns):
+                    b[r, j] -= f * b[i, j]
+    for i in range(n - 1, -1, -1):
+        pivot = 1.0 / a[i, i]
+        for j in range(columns):
+            b[i, j] *= pivot
+        for r in range(i):
+            f = a[r, i]
+            if f != 0.0:
+                for j in range(columns):
+                    b[r, j] -= f * b[i, j]
+    return sign
+
+
+@fused_kernel
+def negative_pivots(a, n, work):
+    """Count the negative eigenvalues of the symmetric part of a (n, n), by inertia (Sylvester).
+
+    A zero pivot counts as negative: it is a critical state.
+    """
+    for i in range(n):
+        for j in range(i + 1):
+            work[i, j] = 0.5 * (a[i, j] + a[j, i])
+    count = 0
+    for i in range(n):
+        d = work[i, i]
+        if not d > 0.0:
+            count += 1
+        if d == 0.0:
+            continue
+        for r in range(i + 1, n):
+            f = work[r, i] / d
+            for c in range(i + 1, r + 1):
+                work[r, c] -= f * work[c, i]
+    return count
+
+
+@fused_kernel
+def factorise_six(d, b):
+    """Replace d (6, 6 or more) by its factors L U, rows of b exchanged like those of d.
+
+    The diagonal is left as its reciprocal. Further columns of d are exchanged along: row numbers
+    there tell the order afterwards. Returns 0 where the (6, 6) part is singular.
+    """
+    for i in range(6):
+        p = i
+        best = abs(d[i, i])
+        for r in range(i + 1, 6):
+            if abs(d[r, i]) > best:
+                best = abs(d[r, i])
+                p = r
+        if not best > 0.0:
+            return 0
+        if p != i:
+            for j in range(d.shape[1]):
+                d[i, j], d[p, j] = d[p, j], d[i, j]
+            for j in range(b.shape[1]):
+                b[i, j], b[p, j] = b[p, j], b[i, j]
+        pivot = 1.0 / d[i, i]
+        d[i, i] = pivot
+        for r in range(i + 1, 6):
+            f = d[r, i] * pivot
+            d[r, i] = f
+            for j in range(i + 1, 6):
+                d[r, j] -= f * d[i, j]
+    return 1
+
+
+@merged_kernel
+def substitute_six(d, b, first, lanes):
+    """Replace so many columns of b, from `first`, by d^-1 of them, d as `factorise_six` left it.
+
+    One pass over the columns, so that they become lanes of vector instructions.
+    """
+    for j in range(lanes):
+        x0 = b[0, first + j]
+        x1 = b[1, first + j] - d[1, 0] * x0
+        x2 = b[2, first + j] - d[2, 0] * x0 - d[2, 1] * x1
+        x3 = b[3, first + j] - d[3, 0] * x0 - d[3, 1] * x1 - d[3, 2] * x2
+        x4 = b[4, first + j] - d[4, 0] * x0 - d[4, 1] * x1 - d[4, 2] * x2 - d[4, 3] * x3
+        x5 = (
+            b[5, first + j]
+            - d[5, 0] * x0
+            - d[5, 1] * x1
+            - d[5, 2] * x2
+            - d[5, 3] * x3
+            - d[5, 4] * x4
+        )
+        x5 *= d[5, 5]
+        x4 = (x4 - d[4, 5] * x5) * d[4, 4]
+        x3 = (x3 - d[3, 4] * x4 - d[3, 5] * x5) * d[3, 3]
+        x2 = (x2 - d[2, 3] * x3 - d[2, 4] * x4 - d[2, 5] * x5) * d[2, 2]
+        x1 = (x1 - d[1, 2] * x2 - d[1, 3] * x3 - d[1, 4] * x4 - d[1, 5] * x5) * d[1, 1]
+        x0 = (x0 - d[0, 1] * x1 - d[0, 2] * x2 - d[0, 3] * x3 - d[0, 4] * x4 - d[0, 5] * x5) * d[
+            0, 0
+        ]
+        b[0, first + j] = x0
+        b[1, first + j] = x1
+        b[2, first + j] = x2
+        b[3, first + j] = x3
+        b[4, first + j] = x4
+        b[5, first + j] = x5
+
+
+@merged_kernel
+def row_times(c, i, first, b, row):
+    """Write row i of c, from column `first`, times b (6, n) into row (n,)."""
+    c0 = c[i, first]
+    c1 = c[i, first + 1]
+    c2 = c[i, first + 2]
+    c3 = c[i, first + 3]
+    c4 = c[i, first + 4]
+    c5 = c[i, first + 5]
+    for j in range(b.shape[1]):
+        row[j] = (
+            c0 * b[0, j] + c1 * b[1, j] + c2 * b[2, j]
+            + c3 * b[3, j] + c4 * b[4, j] + c5 * b[5, j]
+        )  # fmt: skip

@@ -1,0 +1,375 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""SO(3) and SE(3) kernels: float64, no allocation, results written into `out`.
+
+Twists are linear first, angular second. `out` must not share memory with an argument. Nothing is
+checked here; `soro_mechanics.numerics.lie` holds the checked wrappers with the same names.
+
+Every coefficient is one of Stumpff's functions c_n(x) = sum_k (-x)^k / (2k + n)!, x = angle^2,
+which have no singularity at zero. se(3) is so(3) over the dual numbers, so the coupling block of
+an SE(3) Jacobian is the derivative of the SO(3) one along the linear part; with
+c_n' = (n c_(n+2) - c_(n+1)) / 2 it needs no further function.
+"""
+
+import math
+
+from numba import njit
+import numpy as np
+
+_OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
+kernel = njit(**_OPTIONS)
+# A product and the sum it goes into may be rounded once, by one instruction: for kernels that are
+# long sums of products and in which no difference of equal products has to vanish exactly.
+fused_kernel = njit(**_OPTIONS, fastmath={'contract'})
+# A call hands over every array of a structure on the stack, 4 kB and a microsecond for all of the
+# network's: merged into the loop that calls it, once for every rod or element.
+merged_kernel = njit(**_OPTIONS, fastmath={'contract'}, forceinline=True)
+# A literal True is a type of its own to Numba, and its callee is compiled once more for it; these
+# are values, for arguments that decide too little to be worth that.
+YES, NO = np.bool_(True), np.bool_(False)
+
+# Below this angle^2 the power series is used, where it needs 11 terms for full precision and the
+# closed forms lose no more than one digit.
+SERIES_BELOW = 4.0
+
+
+@kernel
+def stumpff(x):
+    """Return c_0 ... c_6 at x = angle^2 (c_0 = cos, c_1 = sin / angle)."""
+    if x < SERIES_BELOW:
+        c5 = 0.0
+        c6 = 0.0
+        for k in range(10, -1, -1):
+            n = 2.0 * k
+            c5 = 1.0 - x * c5 / ((n + 6.0) * (n + 7.0))
+            c6 = 1.0 - x * c6 / ((n + 7.0) * (n + 8.0))
+        c5 /= 120.0
+        c6 /= 720.0
+        c4 = 1.0 / 24.0 - x * c6
+        c3 = 1.0 / 6.0 - x * c5
+        c2 = 0.5 - x * c4
+        c1 = 1.0 - x * c3
+        c0 = 1.0 - x * c2
+        return c0, c1, c2, c3, c4, c5, c6
+    angle = math.sqrt(x)
+    c0 = math.cos(angle)
+    c1 = math.sin(angle) / angle
+    c2 = (1.0 - c0) / x
+    c3 = (1.0 - c1) / x
+    c4 = (0.5 - c2) / x
+    c5 = (1.0 / 6.0 - c3) / x
+    c6 = (1.0 / 24.0 - c4) / x
+    return c0, c1, c2, c3, c4, c5, c6
+
+
+@kernel
+def inverse_jacobian_coefficient(x):
+    """Return b and db/dx of J_l^-1 = 1 - W/2 + b W^2, x = angle^2 < (2 pi)^2."""
+    _, _, c2, c3, c4, c5, c6 = stumpff(x)
+    b = (c3 - 2.0 * c4) / (2.0 * c2)
+    numerator = 2.5 * c5 - 0.5 * c4 - 4.0 * c6
+    return b, (numerator - b * (2.0 * c4 - c3)) / (2.0 * c2)
+
+
+@kernel
+def hat3(w, out):
+    """Write the cross-product matrix of w."""
+    out[0, 0] = 0.0
+    out[0, 1] = -w[2]
+    out[0, 2] = w[1]
+    out[1, 0] = w[2]
+    out[1, 1] = 0.0
+    out[1, 2] = -w[0]
+    out[2, 0] = -w[1]
+    out[2, 1] = w[0]
+    out[2, 2] = 0.0
+
+
+@kernel
+def _quadratic(x, y, z, first, second, third, out):
+    """Write first * 1 + second * W + third * W^2 for W = hat(x, y, z)."""
+    xx = x * x
+    yy = y * y
+    zz = z * z
+    out[0, 0] = first - third * (yy + zz)
+    out[1, 1] = first - third * (xx + zz)
+    out[2, 2] = first - third * (xx + yy)
+    out[0, 1] = third * x * y - second * z
+    out[1, 0] = third * x * y + second * z
+    out[0, 2] = third * x * z + second * y
+    out[2, 0] = third * x * z - second * y
+    out[1, 2] = third * y * z - second * x
+    out[2, 1] = third * y * z + second * x
+
+
+@kernel
+def _coupling(v, w, sign, first, second, d_first, d_second, out):
+    """Write the derivative of first * W + second * W^2 along v into the upper right block.
+
+    d_first and d_second are the derivatives of the coefficients by angle^2; `sign` is that of w
+    and v, so that J_r(xi) = J_l(-xi) needs no copy.
+    """
+    dot = w[0] * v[0] + w[1] * v[1] + w[2] * v[2]
+    skew_v = sign * first
+    skew_w = sign * 2.0 * d_first * dot
+    square = 2.0 * d_second * dot
+    angle2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    diagonal = -2.0 * second * dot - square * angle2
+    for i in range(3):
+        for j in range(3):
+            out[i, 3 + j] = second * (v[i] * w[j] + w[i] * v[j]) + square * w[i] * w[j]
+        out[i, 3 + i] += diagonal
+    x = skew_v * v[0] + skew_w * w[0]
+    y = skew_v * v[1] + skew_w * w[1]
+    z = skew_v * v[2] + skew_w * w[2]
+    out[0, 4] -= z
+    out[1, 3] += z
+    out[0, 5] += y
+    out[2, 3] -= y
+    out[1, 5] -= x
+    out[2, 4] += x
+
+
+@kernel
+def _complete(out):
+    """Copy the upper left block to the lower right one and clear the lower left one."""
+    for i in range(3):
+        for j in range(3):
+            out[3 + i, 3 + j] = out[i, j]
+            out[3 + i, j] = 0.0
+
+
+@kernel
+def so3_exp(w, out):
+    """Write the rotation matrix of the rotation vector w (also into a (4, 4) or larger out)."""
+    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    _, c1, c2, _, _, _, _ = stumpff(x)
+    _quadratic(w[0], w[1], w[2], 1.0, c1, c2, out)
+
+
+@kernel
+def so3_log(r, out):
+    """Write the rotation vector of r, angle in [0, pi]; goes by the quaternion's largest part."""
+    trace = r[0, 0] + r[1, 1] + r[2, 2]
+    if trace >= r[0, 0] and trace >= r[1, 1] and trace >= r[2, 2]:
+        w = 1.0 + trace
+        x = r[2, 1] - r[1, 2]
+        y = r[0, 2] - r[2, 0]
+        z = r[1, 0] - r[0, 1]
+    elif r[0, 0] >= r[1, 1] and r[0, 0] >= r[2, 2]:
+        w = r[2, 1] - r[1, 2]
+        x = 1.0 + r[0, 0] - r[1, 1] - r[2, 2]
+        y = r[0, 1] + r[1, 0]
+        z = r[0, 2] + r[2, 0]
+    elif r[1, 1] >= r[2, 2]:
+        w = r[0, 2] - r[2, 0]
+        x = r[0, 1] + r[1, 0]
+        y = 1.0 - r[0, 0] + r[1, 1] - r[2, 2]
+        z = r[1, 2] + r[2, 1]
+    else:
+        w = r[1, 0] - r[0, 1]
+        x = r[0, 2] + r[2, 0]
+        y = r[1, 2] + r[2, 1]
+        z = 1.0 - r[0, 0] - r[1, 1] + r[2, 2]
+    if w < 0.0:
+        w = -w
+        x = -x
+        y = -y
+        z = -z
+    n = math.sqrt(x * x + y * y + z * z)
+    # atan2(n, w) / n keeps full precision down to the smallest n; only n = 0 needs its limit.
+    scale = 2.0 * math.atan2(n, w) / n if n > 0.0 else 2.0 / w
+    out[0] = scale * x
+    out[1] = scale * y
+    out[2] = scale * z
+
+
+@kernel
+def so3_left_jacobian(w, out):
+    """Write J_l: exp(w + dw) = exp(J_l dw) exp(w)."""
+    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    _, _, c2, c3, _, _, _ = stumpff(x)
+    _quadratic(w[0], w[1], w[2], 1.0, c2, c3, out)
+
+
+@kernel
+def so3_right_jacobian(w, out):
+    """Write J_r: exp(w + dw) = exp(w) exp(J_r dw)."""
+    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    _, _, c2, c3, _, _, _ = stumpff(x)
+    _quadratic(w[0], w[1], w[2], 1.0, -c2, c3, out)
+
+
+@kernel
+def so3_left_jacobian_inverse(w, out):
+    """Write J_l^-1 for an angle below 2 pi."""
+    b, _ = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    _quadratic(w[0], w[1], w[2], 1.0, -0.5, b, out)
+
+
+@kernel
+def so3_right_jacobian_inverse(w, out):
+    """Write J_r^-1 for an angle below 2 pi."""
+    b, _ = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    _quadratic(w[0], w[1], w[2], 1.0, 0.5, b, out)
+
+
+@kernel
+def se3_exp(xi, out):
+    """Write the pose (4, 4) of the twist xi."""
+    w0 = xi[3]
+    w1 = xi[4]
+    w2 = xi[5]
+    x = w0 * w0 + w1 * w1 + w2 * w2
+    _, c1, c2, c3, _, _, _ = stumpff(x)
+    _quadratic(w0, w1, w2, 1.0, c1, c2, out)
+    # position = J_l(w) v = v + c2 w x v + c3 w x (w x v)
+    a0 = w1 * xi[2] - w2 * xi[1]
+    a1 = w2 * xi[0] - w0 * xi[2]
+    a2 = w0 * xi[1] - w1 * xi[0]
+    out[0, 3] = xi[0] + c2 * a0 + c3 * (w1 * a2 - w2 * a1)
+    out[1, 3] = xi[1] + c2 * a1 + c3 * (w2 * a0 - w0 * a2)
+    out[2, 3] = xi[2] + c2 * a2 + c3 * (w0 * a1 - w1 * a0)
+    out[3, 0] = 0.0
+    out[3, 1] = 0.0
+    out[3, 2] = 0.0
+    out[3, 3] = 1.0
+
+
+@kernel
+def se3_log(g, out):
+    """Write the twist (6,) of the pose g, angle in [0, pi]."""
+    w = out[3:6]
+    so3_log(g, w)
+    b, _ = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    p0 = g[0, 3]
+    p1 = g[1, 3]
+    p2 = g[2, 3]
+    a0 = w[1] * p2 - w[2] * p1
+    a1 = w[2] * p0 - w[0] * p2
+    a2 = w[0] * p1 - w[1] * p0
+    out[0] = p0 - 0.5 * a0 + b * (w[1] * a2 - w[2] * a1)
+    out[1] = p1 - 0.5 * a1 + b * (w[2] * a0 - w[0] * a2)
+    out[2] = p2 - 0.5 * a2 + b * (w[0] * a1 - w[1] * a0)
+
+
+@kernel
+def adjoint(g, out):
+    """Write Ad_g = [[R, p^ R], [0, R]]."""
+    p0 = g[0, 3]
+    p1 = g[1, 3]
+    p2 = g[2, 3]
+    for j in range(3):
+        r0 = g[0, j]
+        r1 = g[1, j]
+        r2 = g[2, j]
+        out[0, j] = r0
+        out[1, j] = r1
+        out[2, j] = r2
+        out[3, j] = 0.0
+        out[4, j] = 0.0
+        out[5, j] = 0.0
+        out[0, 3 + j] = p1 * r2 - p2 * r1
+        out[1, 3 + j] = p2 * r0 - p0 * r2
+        out[2, 3 + j] = p0 * r1 - p1 * r0
+        out[3, 3 + j] = r0
+        out[4, 3 + j] = r1
+        out[5, 3 + j] = r2
+
+
+@kernel
+def adjoint_inverse(g, out):
+    """Write Ad_g^-1 = [[R', -R' p^], [0, R']]."""
+    p0 = g[0, 3]
+    p1 = g[1, 3]
+    p2 = g[2, 3]
+    for i in range(3):
+        r0 = g[0, i]
+        r1 = g[1, i]
+        r2 = g[2, i]
+        out[i, 0] = r0
+        out[i, 1] = r1
+        out[i, 2] = r2
+        out[3 + i, 0] = 0.0
+        out[3 + i, 1] = 0.0
+        out[3 + i, 2] = 0.0
+        # row i of -R' p^ is (p x column i of R)'
+        out[i, 3] = p1 * r2 - p2 * r1
+        out[i, 4] = p2 * r0 - p0 * r2
+        out[i, 5] = p0 * r1 - p1 * r0
+        out[3 + i, 3] = r0
+        out[3 + i, 4] = r1
+        out[3 + i, 5] = r2
+
+
+@kernel
+def small_adjoint(xi, out):
+    """Write ad_xi = [[w^, v^], [0, w^]]."""
+    hat3(xi[3:6], out)
+    _complete(out)
+    hat3(xi[0:3], out[0:3, 3:6])
+
+
+@kernel
+def se3_left_jacobian(xi, out):
+    """Write J_l (6, 6): exp(xi + dxi) = exp(J_l dxi) exp(xi)."""
+    _se3_jacobian(xi, 1.0, out)
+
+
+@kernel
+def se3_right_jacobian(xi, out):
+    """Write J_r (6, 6): exp(xi + dxi) = exp(xi) exp(J_r dxi)."""
+    _se3_jacobian(xi, -1.0, out)
+
+
+@kernel
+def _se3_jacobian(xi, sign, out):
+    w = xi[3:6]
+    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    _, _, c2, c3, c4, c5, _ = stumpff(x)
+    _quadratic(w[0], w[1], w[2], 1.0, sign * c2, c3, out)
+    _complete(out)
+    _coupling(xi[0:3], w, sign, c2, c3, c4 - 0.5 * c3, 0.5 * (3.0 * c5 - c4), out)
+
+
+@kernel
+def se3_left_jacobian_inverse(xi, out):
+    """Write J_l^-1 (6, 6) for an angle below 2 pi."""
+    _se3_jacobian_inverse(xi, 1.0, out)
+
+
+@kernel
+def se3_right_jacobian_inverse(xi, out):
+    """Write J_r^-1 (6, 6) for an angle below 2 pi."""
+    _se3_jacobian_inverse(xi, -1.0, out)
+
+
+@kernel
+def _se3_jacobian_inverse(xi, sign, out):
+    w = xi[3:6]
+    b, d_b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    _quadratic(w[0], w[1], w[2], 1.0, -0.5 * sign, b, out)
+    _complete(out)
+    _coupling(xi[0:3], w, sign, -0.5, b, 0.0, d_b, out)
+
+
+@kernel
+def compose(a, b, out):
+    """Write the pose a b."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
+        out[i, 3] = a[i, 0] * b[0, 3] + a[i, 1] * b[1, 3] + a[i, 2] * b[2, 3] + a[i, 3]
+        out[3, i] = 0.0
+    out[3, 3] = 1.0
+
+
+@kernel
+def inverse(g, out):
+    """Write the inverse of the pose g."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = g[j, i]
+        out[i, 3] = -(g[0, i] * g[0, 3] + g[1, i] * g[1, 3] + g[2, i] * g[2, 3])
+        out[3, i] = 0.0
+    out[3, 3] = 1.0

@@ -1,0 +1,281 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The robot file: reading and checking the YAML that describes a robot.
+
+Sections common to every robot are read here; each family of models reads its own section
+(see `registry`). ``driver``, ``emulator`` and ``viewer`` belong to other packages, which read
+them with the same `Section` reader; here they are only kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+import re
+from typing import Any
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+import yaml
+
+from soro_mechanics.core.actuators import (
+    Actuator,
+    CoupledLimit,
+    read_actuators,
+    read_coupled_limits,
+)
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file import registry
+from soro_mechanics.robot_file.section import Provenance, Section
+
+SCHEMA = 2
+OLD_SCHEMA = 1  # read for one release
+LARGEST = 10**6  # bytes of a robot file
+MOST_ENTRIES = 20_000  # of a robot file, aliases written out
+FOREIGN_SECTIONS = ('driver', 'emulator')
+HEAD = ('schema', 'name', 'title', 'reference', 'gravity')
+_NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
+_OLD_NUMBER = re.compile(r'[-+]?0[0-7_]+|.*:.*')
+
+
+class OldSchema(FutureWarning):
+    """A robot file of schema 1 was read."""
+
+
+@dataclass(frozen=True)
+class RobotDescription:
+    """Everything a robot file says, checked and in SI.
+
+    Attributes
+    ----------
+    name, title, reference : str
+        Identifier, one line for people, and the publication it follows.
+    file : str
+        Path the description was read from.
+    gravity : ndarray, shape (3,) [m/s^2]
+        In base_link: the mounting. A runtime parameter of every robot.
+    actuators, coupled_limits
+        Order of `actuators` is the order of every actuation vector.
+    models : tuple of str
+        Names of the models this robot has, the default first.
+    structure : dict
+        Parsed family sections (for example ``segments``), by section name.
+    foreign : dict
+        Sections of other packages as YAML has them.
+    origins : tuple of Provenance
+        Where each number comes from.
+    paths : dict of str to str
+        Parts of the family sections -> where the file states them; empty for schema 1.
+    """
+
+    name: str
+    title: str
+    reference: str
+    file: str
+    gravity: NDArray[np.float64]
+    actuators: tuple[Actuator, ...]
+    coupled_limits: tuple[CoupledLimit, ...]
+    models: tuple[str, ...]
+    structure: dict[str, Any]
+    foreign: dict[str, Any]
+    origins: tuple[Provenance, ...]
+    paths: dict[str, str] = field(default_factory=dict)
+
+    def written_path(self, path: str) -> str:
+        """Return where in the file a part of a family section stands."""
+        return written_path(self.paths, path)
+
+    def foreign_section(self, name: str) -> Section | None:
+        """Return a section that another package reads, or None where the file has none."""
+        if name not in self.foreign:
+            return None
+        return Section(self.foreign[name], name, self.file)
+
+
+def read_robot_file(path: Path | str) -> RobotDescription:
+    """Read and check a robot file.
+
+    Raises
+    ------
+    RobotFileError
+        With the path to the field, the value found and the remedy.
+    """
+    return describe_robot(read_yaml(Path(path)), str(path))
+
+
+def describe_robot(data: Any, file: str) -> RobotDescription:
+    """Check what a robot file holds; `data` is its parsed YAML, `file` where it came from.
+
+    Raises
+    ------
+    RobotFileError
+        As `read_robot_file`.
+    """
+    root = Section(data, '', file)
+    schema = root.integer('schema')
+    if schema not in (OLD_SCHEMA, SCHEMA):
+        raise root.error('schema', f'this version reads schema {SCHEMA}')
+    if schema == OLD_SCHEMA and 'body' in root and 'drives' in root:
+        raise root.error('schema', f'a file with a body is of schema {SCHEMA}; write that')
+    if schema == OLD_SCHEMA:
+        warnings.warn(
+            f'{file} is of schema 1, which the next release does not read; '
+            f'run: soro doctor --upgrade {file}', OldSchema, stacklevel=3,
+        )  # fmt: skip
+        return _describe(root, root, file, {})
+    from soro_mechanics.robot_file.schema2.check import check_table
+    from soro_mechanics.robot_file.schema2.derive import derive
+    from soro_mechanics.robot_file.schema2.tables import TOP
+
+    check_table(root, TOP)
+    made = derive(root, data)
+    tree = {**{k: root.raw(k) for k in HEAD if k in root}, **made.tree}
+    tree |= {'models': list(made.models)} | {k: data[k] for k in FOREIGN_SECTIONS if k in data}
+    try:
+        return _describe(Section(tree, '', file), root, file, made.paths)
+    except RobotFileError as error:
+        path, value = _found(made.written, written_path(made.paths, error.path), error.value)
+        remedy = error.remedy
+        if remedy.startswith('unknown key'):  # the tables know it
+            remedy = 'is not used beside the other keys that stand here; remove it, or them'
+        raise RobotFileError(path, value, remedy, file) from None
+
+
+def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) -> RobotDescription:
+    """Build the description from the tree that the parsers read; `root` is the file itself."""
+    with tree:
+        tree.integer('schema')
+        name = tree.text('name')
+        if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
+            raise tree.error('name', 'write lower-case letters, digits and _, a letter first')
+        title = tree.text('title')
+        reference = tree.text('reference', '')
+        gravity = tree.vector('gravity', 'm/s^2', 3)
+        gravity.setflags(write=False)
+        actuators = read_actuators(tree)
+        limits = read_coupled_limits(tree, actuators)
+        structure = {}
+        for key, reader in registry.PARSERS.items():
+            if key in tree:
+                structure[key] = registry.resolve(reader)(tree, actuators)
+        models = tree.texts('models')
+        _check_models(tree, models, structure)
+        foreign = {key: tree.raw(key) for key in FOREIGN_SECTIONS if key in tree}
+    return RobotDescription(
+        name, title, reference, file, gravity, actuators, limits, models, structure, foreign,
+        tuple(dict.fromkeys(root.origins)), paths,
+    )  # fmt: skip
+
+
+def written_path(paths: dict[str, str], path: str) -> str:
+    """Return where a part of the derived sections is written; the longest known start counts."""
+    fits = [key for key in paths if path == key or path.startswith((f'{key}.', f'{key}['))]
+    if not fits:
+        return path
+    longest = max(fits, key=len)
+    found = paths[longest] + path[len(longest) :]
+    return written_path(paths, found) if found.startswith('body') and found != path else found
+
+
+def _found(data: Any, path: str, value: Any) -> tuple[str, Any]:
+    """Return the part of a path that stands in the file, and the value that stands there.
+
+    A key that is missing (no `value`) is named; of what was derived, where it was derived from.
+    """
+    node, known = data, 0
+    for match in re.finditer(r'[^.\[\]]+', path):
+        key: Any = match[0]
+        if isinstance(node, list) and key.isdigit():
+            key = int(key)
+        try:
+            node, known = node[key], match.end() + path.startswith(']', match.end())
+        except (KeyError, IndexError, TypeError):
+            return (path, None) if value is None else (path[:known], node)
+    return path, node
+
+
+def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, Any]) -> None:
+    if not models:
+        raise root.error('models', 'name at least one model')
+    for i, model in enumerate(models):
+        if model not in registry.MODELS:
+            known = ', '.join(registry.MODELS)
+            raise RobotFileError(f'models[{i}]', model, f'expected one of {known}', root.file)
+        needs = registry.MODELS[model][0]
+        if needs not in structure:
+            remedy = f'this model is built from the section {needs!r}, which is missing'
+            raise RobotFileError(f'models[{i}]', model, remedy, root.file)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """SafeLoader that refuses merge keys, and a key that stands twice in one mapping.
+
+    Octal and sexagesimal numbers of YAML 1.1, 050 and 1:30, are texts.
+    """
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        tag = super().resolve(kind, value, implicit)
+        old = tag in _NUMBERS and _OLD_NUMBER.fullmatch(value)
+        return self.DEFAULT_SCALAR_TAG if old else tag
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            if key_node.tag == 'tag:yaml.org,2002:merge':
+                line = key_node.start_mark.line + 1
+                remedy = 'merge keys are not taken; write the merged keys out'
+                raise RobotFileError('<<', f'line {line}', remedy)
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable) and key in seen:
+                line = key_node.start_mark.line + 1
+                raise RobotFileError(str(key), f'line {line}', 'this key stands twice; keep one')
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _entries(node: yaml.Node, known: dict[int, int]) -> int:
+    """Count what a file holds once every alias is written out; raises yaml.YAMLError."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in known:
+        if not known[id(node)]:
+            raise yaml.YAMLError('an alias stands inside of what it names')
+        return known[id(node)]
+    known[id(node)] = 0
+    parts = node.value
+    if isinstance(node, yaml.MappingNode):
+        parts = [part for pair in node.value for part in pair]
+    known[id(node)] = 1 + sum(_entries(part, known) for part in parts)
+    return known[id(node)]
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file as this library takes them: of bounded size, no key twice.
+
+    Raises
+    ------
+    RobotFileError
+        It cannot be read, or is not such a file.
+    """
+    file = str(path)
+    try:
+        with path.open('rb') as opened:
+            data = opened.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise ValueError(f'longer than {LARGEST} bytes')
+        text = data.decode('utf-8')
+    except (OSError, ValueError) as error:
+        raise RobotFileError('file', file, f'cannot be read: {error}', file) from None
+    try:
+        loader = _StrictLoader(text)
+        node = loader.get_single_node()
+        if node is not None and _entries(node, {}) > MOST_ENTRIES:
+            raise yaml.YAMLError(f'written out, its aliases make more than {MOST_ENTRIES} entries')
+        return None if node is None else loader.construct_document(node)
+    except RobotFileError as error:
+        raise RobotFileError(error.path, error.value, error.remedy, file) from None
+    except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
+        message = ' '.join(str(error).split())
+        raise RobotFileError('file', file, f'is not valid YAML: {message}', file) from None

@@ -1,0 +1,77 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which section of a robot file is read by which parser, and which model is which class.
+
+Modules are named by text and imported when used, so that a driver that only needs limits does
+not load scipy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Section of the robot file -> function(Section, tuple[Actuator, ...]) -> frozen dataclass.
+PARSERS: dict[str, str] = {
+    'segments': 'models.segments.schema:read_segments',
+    'constant_curvature': 'models.constant_curvature.schema:read_constant_curvature',
+    'ancf': 'models.ancf.schema:read_ancf',
+    'kirchhoff': 'models.kirchhoff.schema:read_kirchhoff',
+    'network': 'models.network.schema:read_network',
+    'haptic': 'haptics.schema:read_haptic',
+}
+
+# Model name -> (section it is built from, class, one line for people).
+MODELS: dict[str, tuple[str, str, str]] = {
+    'ncm': (
+        'segments',
+        'models.segments.cosserat:NonlinearCosserat',
+        'nonlinear Cosserat rod (Shi 2023)',
+    ),
+    'lcm': (
+        'segments',
+        'models.segments.cosserat:LinearCosserat',
+        'linear Cosserat rod (Shi 2023)',
+    ),
+    'npcc': (
+        'segments',
+        'models.segments.pcc:NonlinearPcc',
+        'nonlinear piecewise constant curvature (Shi 2023)',
+    ),
+    'lpcc': (
+        'segments',
+        'models.segments.pcc:LinearPcc',
+        'linear piecewise constant curvature (Shi 2023)',
+    ),
+    'constant_curvature': (
+        'constant_curvature',
+        'models.constant_curvature.model:ConstantCurvature',
+        'one arc of constant curvature, closed form (Akbari 2021)',
+    ),
+    'ancf': (
+        'ancf',
+        'models.ancf.model:Ancf',
+        'absolute nodal coordinates, published formulation (Huang 2022)',
+    ),
+    'kirchhoff': (
+        'kirchhoff',
+        'models.kirchhoff.model:Kirchhoff',
+        'backbone of least energy in quaternions (Chen 2022)',
+    ),
+    'kirchhoff_published': (
+        'kirchhoff',
+        'models.kirchhoff.model:KirchhoffPublished',
+        'the same with the moduli as printed (Chen 2022)',
+    ),
+    'network': (
+        'network',
+        'models.network.model:Network',
+        'beam network: geometrically exact rods between rigid bodies',
+    ),
+}
+
+
+def resolve(reference: str) -> Any:
+    """Import ``module:attribute``, the module within soro_mechanics."""
+    module, _, attribute = reference.partition(':')
+    return getattr(import_module(f'soro_mechanics.{module}'), attribute)

@@ -1,0 +1,133 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A backbone with three muscles per module, as the model kirchhoff takes it and as a network."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TYPE_CHECKING
+
+from soro_mechanics.core.errors import closest
+
+if TYPE_CHECKING:
+    from soro_mechanics.robot_file.schema2.derive import Derived
+
+# Key of the section kirchhoff -> key of the body.
+NAMES = {
+    'modules': 'modules', 'length': 'backbone.length', 'rod_diameter': 'backbone.diameter',
+    'mass': 'backbone.mass', 'material': 'backbone.material',
+    'muscle_radius': 'muscles.distance', 'muscle_diameter': 'muscles.diameter',
+}  # fmt: skip
+UNIVERSAL = {'joint': 'universal', 'axis': '1 0 0', 'second_axis': '0 1 0'}
+
+
+def derive(made: Derived) -> None:
+    """Fill ``kirchhoff`` and ``network``, as the models need them."""
+    backbone = made.data['body']['backbone']
+    if 'damping' in backbone:
+        made.refuse('body.backbone.damping', backbone['damping'], ('*',), 'remove it')
+    if backbone['material'] not in backbone['materials']:
+        remedy = f'expected {closest(backbone["material"], tuple(backbone["materials"]))}'
+        raise made.wrong('body.backbone.material', backbone['material'], remedy)
+    for section in made.families:
+        {'kirchhoff': _kirchhoff, 'network': _network}[section](made)
+
+
+def _kirchhoff(made: Derived) -> None:
+    body, tree = made.data['body'], made.numerics('kirchhoff')
+    for name, path in NAMES.items():
+        made.paths[f'kirchhoff.{name}'] = f'body.{path}'
+        part: Any = body
+        for key in path.split('.'):
+            part = part[key]
+        tree[name] = part
+    tree['materials'] = {
+        name: {'young': item['young'], 'shear': item['shear_modulus']}
+        for name, item in body['backbone']['materials'].items()
+    }
+    made.paths['kirchhoff.materials'] = 'body.backbone.materials'
+    made.tree['kirchhoff'] = tree
+
+
+def _sections(made: Derived) -> dict[str, Any]:
+    backbone, muscles = made.data['body']['backbone'], made.data['body']['muscles']
+    material = backbone['materials'][backbone['material']]
+    young = made.si('', material['young'], 'Pa')
+    shear = made.si('', material['shear_modulus'], 'Pa')
+    d = made.si('', backbone['diameter'], 'm')
+    factor = made.si('', backbone.get('shear_factor'), '1', 1.0)
+    area, second = math.pi * d**2 / 4.0, math.pi * d**4 / 64.0
+    length = made.positive('body.backbone.length', backbone['length'], 'm')
+    mass = made.si('', backbone['mass'], 'kg') / length
+    tube = {}
+    for key, unit in {'axial': 'N', 'shear': 'N', 'bending': 'N m^2', 'torsion': 'N m^2'}.items():
+        path = f'{key}_stiffness'
+        if path not in muscles:
+            raise made.wrong(f'body.muscles.{path}', None, f'model network needs it, in {unit}')
+        tube['bending_x' if key == 'bending' else key] = muscles[path]
+    return {
+        'backbone': {
+            'stiffness': {
+                'axial': f'{young * area!r} N', 'shear': f'{factor * shear * area!r} N',
+                'bending_x': f'{young * second!r} N m^2',
+                'torsion': f'{2.0 * shear * second!r} N m^2',
+            },
+            'mass_per_length': f'{mass!r} kg/m',
+            'radius': f'{0.5 * d!r} m',
+        },
+        'muscle': {
+            'stiffness': tube, 'mass_per_length': '0 kg/m',
+            'radius': f'{0.5 * made.si("", muscles["diameter"], "m")!r} m',
+        },
+    }  # fmt: skip
+
+
+def _network(made: Derived) -> None:
+    body, drives, tree = made.data['body'], made.data['drives'], made.numerics('network')
+    modules = int(body['modules'])
+    if modules < 1 or len(drives) != 3 * modules:
+        remedy = f'must be a third of the drives, which are {len(drives)}: three of each module'
+        raise made.wrong('body.modules', modules, remedy)
+    guess, over = tree.pop('guess', {}), tree.pop('rods', {})
+    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
+    piece = made.si('', body['backbone']['length'], 'm') / modules
+    rods: list[dict[str, Any]] = []
+    actuation: list[dict[str, Any]] = []
+    bodies: dict[str, Any] = {}
+    for t in range(1, modules + 1):
+        below, disk = f'disk_{t - 1}' if t > 1 else 'ground', f'disk_{t}'
+        bodies[disk] = {'position': f'0 0 {piece * t!r} m', **guess.get(disk, {})}
+        rods.append({'name': f'backbone_{t}', 'section': 'backbone', 'from': {'body': below},
+                     'to': {'body': disk}})  # fmt: skip
+        for i in range(3):
+            angle = 120 * i + 60 * (t % 2)
+            polar = {'radius': body['muscles']['distance'], 'angle': f'{angle} deg'}
+            tube = f'tube_{t}_{i + 1}'
+            rods.append({
+                'name': tube, 'section': 'muscle',
+                'from': {'body': below, 'polar': polar, **UNIVERSAL},
+                'to': {'body': disk, 'polar': polar, 'joint': 'spherical'},
+            })  # fmt: skip
+            made.paths[f'network.actuation[{len(actuation)}]'] = f'drives[{len(actuation)}]'
+            actuation.append({'actuator': drives[len(actuation)]['name'], 'drives': 'length',
+                              'rods': [tube]})  # fmt: skip
+    for rod in rods:
+        rod |= {'length': f'{piece!r} m', **shared, **over.get(rod['name'], {})}
+    tree |= {'sections': _sections(made), 'bodies': bodies, 'rods': rods,
+             'actuation': actuation, 'tip': {'body': f'disk_{modules}'}}  # fmt: skip
+    made.tree['network'] = tree
+    made.paths |= {
+        'network.rods': 'body.muscles', 'network.bodies': 'body.backbone',
+        'network.sections.backbone': 'body.backbone', 'network.sections.muscle': 'body.muscles',
+        'network.sections.backbone.mass_per_length': 'body.backbone.mass',
+        'network.sections.backbone.radius': 'body.backbone.diameter',
+        'network.sections.muscle.radius': 'body.muscles.diameter',
+        'network.sections.backbone.stiffness.shear': 'body.backbone.shear_factor',
+        'network.sections.backbone.stiffness.bending_x':
+            f'body.backbone.materials.{body["backbone"]["material"]}.young',
+        'network.sections.backbone.stiffness.torsion':
+            f'body.backbone.materials.{body["backbone"]["material"]}.shear_modulus',
+        **{f'network.sections.muscle.stiffness.{key}':
+           f'body.muscles.{key.removesuffix("_x")}_stiffness'
+           for key in ('axial', 'shear', 'bending_x', 'torsion')},
+    }  # fmt: skip

@@ -1,0 +1,134 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Edit a robot file by program: comments, origins, order and quotes stay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from io import StringIO
+import os
+from pathlib import Path
+import re
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.atomic_write import write_whole
+from soro_mechanics.robot_file.reader import describe_robot, read_yaml, RobotDescription
+
+COMMENT = re.compile(r'(?:^|\s)#\s?(.*)$')
+WIDTH = 10**6  # no line is broken anew
+
+
+def _yaml() -> YAML:
+    yaml = YAML(typ='rt')
+    yaml.preserve_quotes = True
+    yaml.width = WIDTH
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml
+
+
+class RoundTrip:
+    """A robot file whose values may be replaced.
+
+    Raises
+    ------
+    RobotFileError
+        It is no valid YAML.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        read_yaml(self.path)  # the same bounds and errors as every reader
+        self.text = self.path.read_text(encoding='utf-8')
+        self.tree: Any = _yaml().load(self.text)
+
+    def put(self, path: str, value: Any) -> None:
+        """Replace one value; no comment is lost, and a plain value keeps its origin.
+
+        Raises
+        ------
+        RobotFileError
+            The path leads nowhere.
+        """
+        *parents, last = [
+            int(key) if key.isdigit() else key
+            for key in re.sub(r'\[(\d+)\]', r'.\1', path).split('.')
+        ]
+        node = self.tree
+        for key in (*parents, last):
+            try:
+                node, parent = node[key], node
+            except (KeyError, IndexError, TypeError):
+                raise RobotFileError(
+                    path, '', f'there is no {key!r} in this robot file', str(self.path)
+                ) from None
+        if isinstance(node, CommentedMap) and 'value' in node and not isinstance(value, dict):
+            parent, last = node, 'value'  # its origin stays
+        before = comments(self.written())
+        parent[last] = styled(value)
+        self._keep(before, parents[0] if parents else last)
+
+    def _keep(self, before: list[str], first: Any) -> None:
+        """Put comments that a replaced value took along in front of what follows."""
+        lost = Counter(before) - Counter(comments(self.written()))
+        keys = list(self.tree)
+        place = keys.index(first) + 1
+        if lost:
+            text = '\n'.join(line for line in dict.fromkeys(before) if line in lost)
+            key = keys[place] if place < len(keys) else first
+            self.tree.yaml_set_comment_before_after_key(key, before=text)
+
+    def written(self) -> str:
+        """Return the text of the file."""
+        out = StringIO()
+        _yaml().dump(self.tree, out)
+        return out.getvalue()
+
+    def save(self, target: str | os.PathLike[str]) -> RobotDescription:
+        """Write the file whole or not at all, after it has been read back.
+
+        Raises
+        ------
+        RobotFileError
+            The changed robot is impossible; nothing is written then.
+        """
+        path = Path(target).resolve()  # what a link leads to is replaced, not the link
+        text = self.written()
+        fresh = path.with_name(f'.{path.stem}.new.yaml')
+        try:
+            fresh.write_text(text, encoding='utf-8')
+            description = describe_robot(read_yaml(fresh), str(target))
+        finally:
+            fresh.unlink(missing_ok=True)
+        write_whole(path, lambda file: file.write(text.encode()))
+        return description
+
+
+def styled(value: Any, flow: bool = True) -> Any:
+    """Return plain data as nodes in flow style, as the robot files write them."""
+    if isinstance(value, CommentedMap | CommentedSeq):
+        return value
+    made: Any
+    if isinstance(value, dict):
+        made = CommentedMap({key: styled(child) for key, child in value.items()})
+    elif isinstance(value, list | tuple):
+        made = CommentedSeq([styled(child) for child in value])
+    else:
+        return value
+    if flow:
+        made.fa.set_flow_style()
+    return made
+
+
+def comments(text: str) -> list[str]:
+    """Return the comment of every line that has one."""
+    found = []
+    for line in text.splitlines():
+        bare = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"", '', line)
+        match = COMMENT.search(bare)
+        if match and match.group(1).strip():
+            found.append(match.group(1).strip())
+    return found
