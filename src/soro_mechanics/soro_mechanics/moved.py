@@ -114,7 +114,8 @@ def _moved() -> dict[str, str]:
         for word in words.split():
             old, _, new = word.partition('=')
             found[f'soro_mechanics.{old}'] = f'soro_mechanics.{folder}.{new or old}'
-    return found
+    # What a package is called like now answers for itself, see `old_attribute`.
+    return {old: new for old, new in found.items() if not new.startswith(f'{old}.')}
 
 
 MOVED: dict[str, str] = _moved()
