@@ -134,6 +134,7 @@ MANIFEST = """<?xml version="1.0"?>
 <package format="3">
   <name>soro_a</name><version>0.1.0</version><description>d</description>
   <maintainer email="a@example.org">a</maintainer><license>Apache-2.0</license>
+  <url type="website">https://soro.example.org</url>
   <exec_depend>python3-numpy</exec_depend><exec_depend>rclpy</exec_depend>
 </package>
 """
