@@ -142,8 +142,11 @@ def test_tip_target_brings_its_own_task_and_knows_of_stops(one):
     message.stops = 0
     one.tip_topic.publish(message)
     wait_until(lambda: one.held())
-    away = one.robot.forward(one.driver.value).tip[:3, 3] - tip[:3, 3]
-    wait_until(lambda: np.linalg.norm(away) < 1e-4)
+
+    def away() -> float:
+        return np.linalg.norm(one.robot.forward(one.driver.value).tip[:3, 3] - tip[:3, 3])
+
+    wait_until(lambda: away() < 1e-4)
     message.velocity.linear.x = 0.1
     one.tip_topic.publish(message)
     wait_until(lambda: one.target_status()[0] == 'refused: UNSUPPORTED')
