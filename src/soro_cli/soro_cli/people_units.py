@@ -24,6 +24,7 @@ SHOWN: dict[str, tuple[str, float]] = {
     '1': ('', 1.0),
     '1/m': ('1/m', 1.0),
     'N': ('N', 1.0),
+    'N m': ('N m', 1.0),
     's': ('ms', 1e-3),
 }
 ROUND_OFF = 1e-9  # of the unit shown: what a solver leaves of a zero
@@ -66,11 +67,10 @@ def _is_zero(text: str) -> bool:
 
 
 def _word(name: str, value: float, si_unit: str) -> str:
-    """Return a quantity as one word of a command line; the space before '1/m' must stay."""
+    """Return a quantity as one word of a command line; spaces of '0.5 1/m', '1 N m' must stay."""
     text = shown(value, si_unit)
-    return (
-        shlex.quote(f'{name}={text}') if si_unit[0] == '1' else f'{name}={text.replace(" ", "")}'
-    )
+    spaced = si_unit[0] == '1' or ' ' in si_unit
+    return shlex.quote(f'{name}={text}') if spaced else f'{name}={text.replace(" ", "")}'
 
 
 def actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float]:
