@@ -16,6 +16,7 @@ from typing import Any
 
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import describe_robot, RobotDescription
 from soro_mechanics.robot_file.section import Section
 import yaml
@@ -88,25 +89,18 @@ def changed_data(robot: RobotDescription, body: BodyProperties) -> Any:
 
 
 def _change(data: Any, path: str, factor: float | None, value: Any, file: str) -> None:
-    *parents, last = re.sub(r'\[(\d+)\]', r'.\1', path).split('.')  # chain[0] is chain.0
-    node = data
-    for key in parents:
-        node = _child(node, key, path, file)
-    here = _child(node, last, path, file)
+    node, here, last = None, data, ''
+    for key in path_keys(path):
+        try:
+            node, last = here, key_in(here, key)
+        except LookupError:
+            raise RobotFileError(
+                'emulator.body.changes', path, f'there is no {key!r} in this robot file', file
+            ) from None
+        here = node[last]
     if isinstance(here, dict) and 'value' in here:
         node, last, here = here, 'value', here['value']
-    new = value if factor is None else _scaled(here, factor, path, file)
-    node[int(last) if isinstance(node, list) else last] = new
-
-
-def _child(node: Any, key: str, path: str, file: str) -> Any:
-    if isinstance(node, dict) and key in node:
-        return node[key]
-    if isinstance(node, list) and key.isdigit() and int(key) < len(node):
-        return node[int(key)]
-    raise RobotFileError(
-        'emulator.body.changes', path, f'there is no {key!r} in this robot file', file
-    )
+    node[last] = value if factor is None else _scaled(here, factor, path, file)
 
 
 def _scaled(value: Any, factor: float, path: str, file: str) -> Any:

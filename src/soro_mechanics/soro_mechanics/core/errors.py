@@ -86,6 +86,10 @@ class RobotFileError(SoroError, ValueError):
         self.file = file
 
 
+class UnknownKey(RobotFileError):
+    """A key of a robot file that nobody reads."""
+
+
 def shown(value: object) -> str:
     """Return a value as a message shows it; whatever it is, short enough for one."""
     try:

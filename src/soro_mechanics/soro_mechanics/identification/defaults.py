@@ -32,16 +32,38 @@ def default_parameters(robot: Robot) -> list[FitParameter]:
     return defaults[section](robot, tree)
 
 
-def _of_chain(robot: Robot, tree: Any) -> list[FitParameter]:
+def _of_segments(segments: Any, start: str, drive: str) -> list[FitParameter]:
     chambers: dict[str, list[str]] = {}
-    for i, segment in enumerate(tree['body']['segments']):
+    for i, segment in enumerate(segments):
         for j, chamber in enumerate(segment['chambers']):
-            path = f'body.segments.{i}.chambers.{j}.area'
-            chambers.setdefault(chamber['drive'], []).append(path)
+            path = f'{start}.{i}.chambers.{j}.area'
+            chambers.setdefault(chamber[drive], []).append(path)
     return [
         *(FitParameter(f'area_{name}', tuple(paths)) for name, paths in chambers.items()),
-        FitParameter('bending_stiffness', ('body.segments.*.bending_stiffness',)),
+        FitParameter('bending_stiffness', (f'{start}.*.bending_stiffness',)),
     ]
+
+
+def _of_sections(part: Any, start: str) -> list[FitParameter]:
+    """Return the stiffness of all sections and the rest curvature of rods."""
+    found = []
+    for name, section in part['sections'].items():
+        for key in ('young', 'stiffness.bending_x'):
+            if leads(section, key):
+                path = f'{start}.sections.{name}.{key}'
+                found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
+    curved = []
+    for i, rod in enumerate(part['rods']):
+        if 'rest_curvature' in rod:  # one vector, or a list of them along the rod
+            along = '.*.curvature' if isinstance(rod['rest_curvature'], list) else ''
+            curved.append(f'{start}.rods.{i}.rest_curvature{along}')
+    if curved:
+        found.append(FitParameter('rest_curvature', tuple(curved)))
+    return found
+
+
+def _of_chain(robot: Robot, tree: Any) -> list[FitParameter]:
+    return _of_segments(tree['body']['segments'], 'body.segments', 'drive')
 
 
 def _of_stretch(robot: Robot, tree: Any) -> list[FitParameter]:
@@ -57,19 +79,8 @@ def _of_stretch(robot: Robot, tree: Any) -> list[FitParameter]:
 
 
 def _of_rods(robot: Robot, tree: Any) -> list[FitParameter]:
-    body, found = tree['body'], []
-    for name, section in body['sections'].items():
-        for key in ('young', 'stiffness.bending_x'):
-            if leads(section, key):
-                path = f'body.sections.{name}.{key}'
-                found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
-    curved = []
-    for i, rod in enumerate(body['rods']):
-        if 'rest_curvature' in rod:  # one vector, or a list of them along the rod
-            along = '.*.curvature' if isinstance(rod['rest_curvature'], list) else ''
-            curved.append(f'body.rods.{i}.rest_curvature{along}')
-    if curved:
-        found.append(FitParameter('rest_curvature', tuple(curved)))
+    body = tree['body']
+    found = _of_sections(body, 'body')
     for name in body.get('chambers', {}):
         found.append(FitParameter(f'area_{name}', (f'body.chambers.{name}.parts.*.area',)))
     return found
@@ -104,15 +115,7 @@ _DEFAULTS = {
 
 
 def _old_segments(robot: Robot, tree: Any) -> list[FitParameter]:
-    chambers: dict[str, list[str]] = {}
-    for i, segment in enumerate(tree['segments']['chain']):
-        for j, chamber in enumerate(segment['chambers']):
-            path = f'segments.chain.{i}.chambers.{j}.area'
-            chambers.setdefault(chamber['actuator'], []).append(path)
-    return [
-        *(FitParameter(f'area_{name}', tuple(paths)) for name, paths in chambers.items()),
-        FitParameter('bending_stiffness', ('segments.chain.*.bending_stiffness',)),
-    ]
+    return _of_segments(tree['segments']['chain'], 'segments.chain', 'actuator')
 
 
 def _old_legs(robot: Robot, tree: Any) -> list[FitParameter]:
@@ -127,19 +130,7 @@ def _old_legs(robot: Robot, tree: Any) -> list[FitParameter]:
 
 
 def _old_network(robot: Robot, tree: Any) -> list[FitParameter]:
-    found = []
-    for name, section in tree['network']['sections'].items():
-        for key in ('young', 'stiffness.bending_x'):
-            path = f'network.sections.{name}.{key}'
-            if leads(section, key):
-                found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
-    curved = []
-    for i, rod in enumerate(tree['network']['rods']):
-        if 'rest_curvature' in rod:  # one vector, or a list of them along the rod
-            along = '.*.curvature' if isinstance(rod['rest_curvature'], list) else ''
-            curved.append(f'network.rods.{i}.rest_curvature{along}')
-    if curved:
-        found.append(FitParameter('rest_curvature', tuple(curved)))
+    found = _of_sections(tree['network'], 'network')
     for i, drive in enumerate(tree['network'].get('actuation', [])):
         start = f'network.actuation.{i}'
         if 'chambers' in drive:

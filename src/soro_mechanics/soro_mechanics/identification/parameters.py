@@ -22,6 +22,7 @@ import yaml
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import describe_robot, read_yaml, RobotDescription
+from soro_mechanics.robot_file.schema2.round_trip import write_robot_file
 
 Place = tuple[str | int, ...]
 Span = tuple[int, int]  # first character of a value in the text, and the one after it
@@ -123,15 +124,7 @@ class ParameterSpace:
         text = self._text
         for (start, end), new in sorted(self._edits(factors).items(), reverse=True):
             text = text[:start] + new + text[end:]
-        target = path.resolve()  # what a link leads to is replaced, not the link
-        fresh = target.with_name(f'.{target.stem}.new.yaml')
-        try:
-            fresh.write_text(text, encoding='utf-8')
-            written = describe_robot(read_yaml(fresh), str(path))
-            fresh.replace(target)
-        finally:
-            fresh.unlink(missing_ok=True)
-        return written
+        return write_robot_file(text, path)
 
     def _lines(self, factors: Sequence[float]) -> dict[Place, Line]:
         """Return what becomes of every number that changes, all its parameters together."""

@@ -26,7 +26,7 @@ from soro_mechanics.core.actuators import (
     read_actuators,
     read_coupled_limits,
 )
-from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.core.errors import RobotFileError, UnknownKey
 from soro_mechanics.robot_file import registry
 from soro_mechanics.robot_file.section import Provenance, Section
 
@@ -138,7 +138,7 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     except RobotFileError as error:
         path, value = _found(made.written, written_path(made.paths, error.path), error.value)
         remedy = error.remedy
-        if remedy.startswith('unknown key'):  # the tables know it
+        if isinstance(error, UnknownKey):  # the tables know it
             remedy = 'is not used beside the other keys that stand here; remove it, or them'
         raise RobotFileError(path, value, remedy, file) from None
 

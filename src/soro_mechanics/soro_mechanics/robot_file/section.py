@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.errors import closest, RobotFileError, shown
+from soro_mechanics.core.errors import closest, RobotFileError, shown, UnknownKey
 from soro_mechanics.robot_file import quantity
 
 SOURCES = ('published', 'fitted', 'assumed', 'measured')
@@ -84,7 +84,8 @@ class Section:
         for key in self._data:
             if key not in self._asked:
                 valid = tuple(dict.fromkeys(self._asked))
-                raise self.error(key, f'unknown key; expected {closest(key, valid)}')
+                remedy = f'unknown key; expected {closest(key, valid)}'
+                raise UnknownKey(self._at(key), self._data[key], remedy, self.file)
 
     def error(self, key: str, remedy: str) -> RobotFileError:
         """Make the error for one key: path, value, remedy."""
@@ -250,7 +251,7 @@ class Section:
         if extra:
             name = min(extra, key=shown)
             path = f'{self._at(key)}.{name if isinstance(name, str) else shown(name)}'
-            raise RobotFileError(
+            raise UnknownKey(
                 path, value[name], 'unknown key; expected value, source, note', self.file
             )
         source = value.get('source', 'unstated')

@@ -29,6 +29,8 @@ KINDS = {
     'chain': derive_chain.derive, 'legs': derive_legs.derive,
     'muscles': derive_muscles.derive, 'rods': derive_rods.derive,
 }  # fmt: skip
+PLACES = ({'position', 'polar'}, {'rotation', 'direction'})  # two ways of writing one
+OF_RODS = ('mesh', 'formulation')  # numerics that stand under the model, for all or for one
 LATER_SENSORS = ('pressure', 'marker', 'force')
 LATER_LOADS = ('spring', 'field', 'contact')
 
@@ -67,6 +69,32 @@ class Derived:
         """Return what stands under the models of a family; one of them has it."""
         return dict(self.data['models'][self.paths[section].partition('.')[2]])
 
+    def put_network(
+        self, bodies: dict[str, Any], rods: list[dict[str, Any]], **parts: Any
+    ) -> None:
+        """Fill ``network``: bodies and rods with what the model states of them, other parts."""
+        home = self.paths['network']
+        tree = self.numerics('network')
+        guess, own = tree.pop('guess', {}), tree.pop('rods', {})
+        shared = {key: tree.pop(key) for key in OF_RODS if key in tree}
+        names = [rod['name'] for rod in rods]
+        for key, stated, known in (('rods', own, names), ('guess', guess, list(bodies))):
+            for name, item in stated.items():
+                if name not in known:
+                    remedy = f'expected {closest(name, tuple(known))}'
+                    raise self.wrong(f'{home}.{key}.{name}', item, remedy)
+        for i, name in enumerate(names):
+            for key in OF_RODS:
+                where = f'.rods.{name}' if key in own.get(name, {}) else ''
+                self.paths[f'network.rods[{i}].{key}'] = f'{home}{where}.{key}'
+        for name, pose in guess.items():
+            found = {f'network.bodies.{name}.{key}': f'{home}.guess.{name}.{key}' for key in pose}
+            self.paths |= found
+        self.tree['network'] = tree | parts | {
+            'bodies': {name: _sought(body, guess.get(name, {})) for name, body in bodies.items()},
+            'rods': [{**rod, **shared, **own.get(rod['name'], {})} for rod in rods],
+        }  # fmt: skip
+
     def si(self, path: str, value: Any, unit: str, default: float = 0.0) -> float:
         """Return one number in SI; it was checked before."""
         return default if value is None else quantity.parse(value, unit)[0]
@@ -91,6 +119,12 @@ class Derived:
         return RobotFileError(path, value, remedy, self.file)
 
 
+def _sought(body: dict[str, Any], guess: dict[str, Any]) -> dict[str, Any]:
+    """Return a body where it is sought first: a guessed place or turn replaces its own."""
+    gone = {key for pair in PLACES if guess.keys() & pair for key in pair}
+    return {**{key: value for key, value in body.items() if key not in gone}, **guess}
+
+
 def derive(root: Section, data: dict[str, Any]) -> Derived:
     """Derive the trees of a checked file.
 
@@ -112,8 +146,6 @@ def derive(root: Section, data: dict[str, Any]) -> Derived:
     _check_shared(made)
     _drives(made, kind)
     KINDS[kind](made)
-    if 'network' in made.tree:
-        _network_numerics(made)
     _loads(made)
     _sensors(made)
     return made
@@ -133,25 +165,6 @@ def _check_shared(made: Derived) -> None:
             )  # fmt: skip
         if own:
             made.paths[section] = f'models.{(stated or own)[0]}'
-
-
-def _network_numerics(made: Derived) -> None:
-    """Refuse numerics of rods and bodies that are not there; note where the others stand."""
-    paths, tree = made.paths, made.tree['network']
-    home = paths['network']
-    stated = made.data['models'][home.partition('.')[2]]
-    rods = [rod['name'] for rod in tree['rods']]
-    for key, known in (('rods', rods), ('guess', list(tree['bodies']))):
-        for name, item in stated.get(key, {}).items():
-            if name not in known:
-                remedy = f'expected {closest(name, tuple(known))}'
-                raise made.wrong(f'{home}.{key}.{name}', item, remedy)
-    for i, name in enumerate(rods):
-        for key in ('mesh', 'formulation'):
-            own = f'.rods.{name}' if key in stated.get('rods', {}).get(name, {}) else ''
-            paths[f'network.rods[{i}].{key}'] = f'{home}{own}.{key}'
-    for name, pose in stated.get('guess', {}).items():
-        paths |= {f'network.bodies.{name}.{key}': f'{home}.guess.{name}.{key}' for key in pose}
 
 
 def _drives(made: Derived, kind: str) -> None:

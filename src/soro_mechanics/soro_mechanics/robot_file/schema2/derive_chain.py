@@ -12,7 +12,6 @@ from soro_mechanics.robot_file.schema2.material import with_stiffness
 if TYPE_CHECKING:
     from soro_mechanics.robot_file.schema2.derive import Derived
 
-ELASTIC = ('axial_stiffness', 'bending_stiffness', 'shear_factor', 'linear_density')
 OF_ARC = ('shortest_length', 'longest_length', 'elongation')
 OF_NETWORK = ('torsion_stiffness', 'strain_limit')
 UNITS = {'axial_stiffness': 'N', 'bending_stiffness': 'N m^2', 'torsion_stiffness': 'N m^2',
@@ -134,10 +133,7 @@ def _angles(made: Derived, chambers: list[dict[str, Any]]) -> str:
 
 
 def _network(made: Derived) -> None:
-    body, tree = made.data['body'], made.numerics('network')
-    guess = tree.pop('guess', {})
-    over = tree.pop('rods', {})
-    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
+    body = made.data['body']
     tip = body.get('tip', {})
     name = tip.get('name', 'tip')
     bodies: dict[str, Any] = {}
@@ -150,11 +146,11 @@ def _network(made: Derived) -> None:
         sections[segment['name']] = _section(made, home, segment)
         rods.append({
             'name': segment['name'], 'section': segment['name'], 'length': segment['length'],
-            'from': before, 'to': {'body': end}, **shared, **over.get(segment['name'], {}),
+            'from': before, 'to': {'body': end},
         })  # fmt: skip
         link = made.si(home, segment.get('link'), 'm')
         mass = tip.get('mass', '0 kg') if last else segment.get('link_mass', '0 kg')
-        bodies[end] = {'mass': mass, **guess.get(end, {})}
+        bodies[end] = {'mass': mass}
         if link > 0.0:
             bodies[end]['centre'] = f'0 0 {0.5 * link!r} m'
         before = {'body': end, 'position': f'0 0 {link!r} m'}
@@ -168,12 +164,11 @@ def _network(made: Derived) -> None:
             f'{stiffness}.bending_x': f'{home}.bending_stiffness',
             f'{stiffness}.torsion': f'{home}.torsion_stiffness',
         }  # fmt: skip
-    tree |= {'sections': sections, 'bodies': bodies, 'rods': rods,
-             'actuation': _pressures(made), 'tip': {'body': name}}  # fmt: skip
-    if 'offset' in tip:
-        tree['tip']['position'] = tip['offset']
-    made.tree['network'] = tree
     made.paths |= {'network.rods': 'body.segments', 'network.tip': 'body.tip'}
+    place = {'position': tip['offset']} if 'offset' in tip else {}
+    made.put_network(
+        bodies, rods, sections=sections, actuation=_pressures(made), tip={'body': name, **place}
+    )
 
 
 def _section(made: Derived, home: str, segment: dict[str, Any]) -> dict[str, Any]:

@@ -74,10 +74,9 @@ def _ancf(made: Derived) -> None:
 
 
 def _network(made: Derived) -> None:
-    body, tree = made.data['body'], made.numerics('network')
-    platform, guess, over = body['platform'], tree.pop('guess', {}), tree.pop('rods', {})
+    body = made.data['body']
+    platform = body['platform']
     name = platform.get('name', 'platform')
-    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     length = made.positive('body.length', body['length'], 'm')
     radius = (
         made.si('', body['spacing_ratio'], '1')
@@ -98,7 +97,6 @@ def _network(made: Derived) -> None:
         rods.append({
             'name': leg['name'], 'section': 'leg', 'length': body['length'],
             'from': {'body': 'ground', 'polar': base}, 'to': {'body': name, 'polar': top},
-            **shared, **over.get(leg['name'], {}),
         })  # fmt: skip
         acts: dict[str, Any] = {'actuator': drive['name'], 'drives': 'stretch',
                                 'rods': [leg['name']]}  # fmt: skip
@@ -107,18 +105,19 @@ def _network(made: Derived) -> None:
         actuation.append(acts)
         made.paths |= {f'network.rods[{i}]': f'body.legs[{i}]',
                        f'network.actuation[{i}]': f'drives[{i}]'}  # fmt: skip
-    plate = {k: platform[k] for k in ('mass', 'centre') if k in platform} | guess.get(name, {})
-    tree |= {'sections': {'leg': section}, 'bodies': {name: plate}, 'rods': rods,
-             'actuation': actuation, 'tip': {'body': name}}  # fmt: skip
-    if 'offset' in body.get('tip', {}):
-        tree['tip']['position'] = body['tip']['offset']
-    made.tree['network'] = tree
     made.paths |= {'network.sections.leg': 'body', f'network.bodies.{name}': 'body.platform',
                    'network.rods': 'body.legs', 'network.tip': 'body.tip',
                    'network.sections.leg.stiffness.axial': 'body.axial_stiffness',
                    'network.sections.leg.stiffness.bending_x': 'body.bending_stiffness',
                    'network.sections.leg.stiffness.torsion': 'body.torsion_stiffness',
                    'network.sections.leg.mass_per_length': 'body.mass'}  # fmt: skip
+    plate = {k: platform[k] for k in ('mass', 'centre') if k in platform}
+    tip = body.get('tip', {})
+    place = {'position': tip['offset']} if 'offset' in tip else {}
+    made.put_network(
+        {name: plate}, rods, sections={'leg': section}, actuation=actuation,
+        tip={'body': name, **place},
+    )  # fmt: skip
 
 
 def _lengths(made: Derived, i: int, curve: dict[str, Any], length: float) -> list[dict[str, Any]]:

@@ -83,20 +83,18 @@ def _sections(made: Derived) -> dict[str, Any]:
 
 
 def _network(made: Derived) -> None:
-    body, drives, tree = made.data['body'], made.data['drives'], made.numerics('network')
+    body, drives = made.data['body'], made.data['drives']
     modules = int(body['modules'])
     if modules < 1 or len(drives) != 3 * modules:
         remedy = f'must be a third of the drives, which are {len(drives)}: three of each module'
         raise made.wrong('body.modules', modules, remedy)
-    guess, over = tree.pop('guess', {}), tree.pop('rods', {})
-    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
     piece = made.si('', body['backbone']['length'], 'm') / modules
     rods: list[dict[str, Any]] = []
     actuation: list[dict[str, Any]] = []
     bodies: dict[str, Any] = {}
     for t in range(1, modules + 1):
         below, disk = f'disk_{t - 1}' if t > 1 else 'ground', f'disk_{t}'
-        bodies[disk] = {'position': f'0 0 {piece * t!r} m', **guess.get(disk, {})}
+        bodies[disk] = {'position': f'0 0 {piece * t!r} m'}
         rods.append({'name': f'backbone_{t}', 'section': 'backbone', 'from': {'body': below},
                      'to': {'body': disk}})  # fmt: skip
         for i in range(3):
@@ -112,10 +110,8 @@ def _network(made: Derived) -> None:
             actuation.append({'actuator': drives[len(actuation)]['name'], 'drives': 'length',
                               'rods': [tube]})  # fmt: skip
     for rod in rods:
-        rod |= {'length': f'{piece!r} m', **shared, **over.get(rod['name'], {})}
-    tree |= {'sections': _sections(made), 'bodies': bodies, 'rods': rods,
-             'actuation': actuation, 'tip': {'body': f'disk_{modules}'}}  # fmt: skip
-    made.tree['network'] = tree
+        rod['length'] = f'{piece!r} m'
+    sections = _sections(made)
     made.paths |= {
         'network.rods': 'body.muscles', 'network.bodies': 'body.backbone',
         'network.sections.backbone': 'body.backbone', 'network.sections.muscle': 'body.muscles',
@@ -131,3 +127,6 @@ def _network(made: Derived) -> None:
            f'body.muscles.{key.removesuffix("_x")}_stiffness'
            for key in ('axial', 'shear', 'bending_x', 'torsion')},
     }  # fmt: skip
+    made.put_network(
+        bodies, rods, sections=sections, actuation=actuation, tip={'body': f'disk_{modules}'}
+    )

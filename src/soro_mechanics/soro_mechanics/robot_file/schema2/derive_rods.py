@@ -12,33 +12,18 @@ from soro_mechanics.robot_file.schema2.tables import LATER_ACTS
 if TYPE_CHECKING:
     from soro_mechanics.robot_file.schema2.derive import Derived
 
-PLACES = ({'position', 'polar'}, {'rotation', 'direction'})  # two ways of writing one
-
 
 def derive(made: Derived) -> None:
     """Fill ``network``."""
-    body, tree = made.data['body'], made.numerics('network')
+    body = made.data['body']
     _refuse_later(made)
-    over = tree.pop('rods', {})
-    guess = tree.pop('guess', {})
-    shared: dict[str, Any] = {k: tree.pop(k) for k in ('formulation', 'mesh') if k in tree}
-    tree |= {
-        'sections': body['sections'],
-        'bodies': {k: _sought(item, guess.get(k, {})) for k, item in body['bodies'].items()},
-        'rods': [{**rod, **shared, **over.get(rod['name'], {})} for rod in body['rods']],
-        'tip': body['tip'],
-    }
     for key in ('sections', 'bodies', 'rods', 'tip'):
         made.paths[f'network.{key}'] = f'body.{key}'
     made.paths['network.actuation'] = 'drives'
-    tree['actuation'] = _actuation(made)
-    made.tree['network'] = tree
-
-
-def _sought(body: dict[str, Any], guess: dict[str, Any]) -> dict[str, Any]:
-    """Return a body where it is sought first: a guessed place or turn replaces its own."""
-    gone = {key for pair in PLACES if guess.keys() & pair for key in pair}
-    return {**{key: value for key, value in body.items() if key not in gone}, **guess}
+    made.put_network(
+        body['bodies'], body['rods'], sections=body['sections'], tip=body['tip'],
+        actuation=_actuation(made),
+    )  # fmt: skip
 
 
 def _refuse_later(made: Derived) -> None:

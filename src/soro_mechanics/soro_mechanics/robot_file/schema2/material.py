@@ -35,13 +35,12 @@ def with_stiffness(
         Chambers: area, offset.
     """
     material = item.get('material')
-    wanted = (*STIFFNESS[:2], mass)
     if material is None:
         if 'inner_radius' in item:
             remedy = 'of sections by their material; remove it, or write material'
             raise made.wrong(f'{path}.inner_radius', item['inner_radius'], remedy)
         return item
-    for key in (*wanted, *STIFFNESS[2:]):
+    for key in (*STIFFNESS, mass):
         if key in item:
             remedy = f'{path}.material says this already; keep one of the two'
             raise made.wrong(f'{path}.{key}', item[key], remedy)

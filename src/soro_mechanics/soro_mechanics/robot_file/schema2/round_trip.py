@@ -16,6 +16,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.atomic_write import write_whole
+from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import describe_robot, read_yaml, RobotDescription
 
 COMMENT = re.compile(r'(?:^|\s)#\s?(.*)$')
@@ -53,23 +54,21 @@ class RoundTrip:
         RobotFileError
             The path leads nowhere.
         """
-        *parents, last = [
-            int(key) if key.isdigit() else key
-            for key in re.sub(r'\[(\d+)\]', r'.\1', path).split('.')
-        ]
-        node = self.tree
-        for key in (*parents, last):
+        keys = path_keys(path)
+        node, last = self.tree, ''
+        for key in keys:
             try:
-                node, parent = node[key], node
-            except (KeyError, IndexError, TypeError):
+                last, parent = key_in(node, key), node
+            except LookupError:
                 raise RobotFileError(
                     path, '', f'there is no {key!r} in this robot file', str(self.path)
                 ) from None
+            node = node[last]
         if isinstance(node, CommentedMap) and 'value' in node and not isinstance(value, dict):
             parent, last = node, 'value'  # its origin stays
         before = comments(self.written())
         parent[last] = styled(value)
-        self._keep(before, parents[0] if parents else last)
+        self._keep(before, keys[0])
 
     def _keep(self, before: list[str], first: Any) -> None:
         """Put comments that a replaced value took along in front of what follows."""
@@ -95,16 +94,34 @@ class RoundTrip:
         RobotFileError
             The changed robot is impossible; nothing is written then.
         """
-        path = Path(target).resolve()  # what a link leads to is replaced, not the link
-        text = self.written()
-        fresh = path.with_name(f'.{path.stem}.new.yaml')
-        try:
-            fresh.write_text(text, encoding='utf-8')
-            description = describe_robot(read_yaml(fresh), str(target))
-        finally:
-            fresh.unlink(missing_ok=True)
-        write_whole(path, lambda file: file.write(text.encode()))
-        return description
+        return write_robot_file(self.written(), target)
+
+
+def write_robot_file(text: str, target: str | os.PathLike[str]) -> RobotDescription:
+    """Write a robot file whole or not at all, after it has been read back.
+
+    Raises
+    ------
+    RobotFileError
+        It describes no possible robot; nothing is written then.
+    """
+    path = Path(target).resolve()  # what a link leads to is replaced, not the link
+    fresh = path.with_name(f'.{path.stem}.new.yaml')
+    try:
+        fresh.write_text(text, encoding='utf-8')
+        description = describe_robot(read_yaml(fresh), str(target))
+    finally:
+        fresh.unlink(missing_ok=True)
+    write_whole(path, lambda file: file.write(text.encode()))
+    return description
+
+
+def move(source: Any, key: Any, target: CommentedMap, name: str) -> None:
+    """Move a value with its comments, where there is one."""
+    if key in source:
+        target[name] = source[key]
+        if key in source.ca.items:
+            target.ca.items[name] = source.ca.items.pop(key)
 
 
 def styled(value: Any, flow: bool = True) -> Any:

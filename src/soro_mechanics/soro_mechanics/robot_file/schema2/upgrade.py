@@ -16,6 +16,7 @@ import numpy as np
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import (
     describe_robot,
     OLD_SCHEMA,
@@ -25,7 +26,7 @@ from soro_mechanics.robot_file.reader import (
 )
 from soro_mechanics.robot_file.schema2.check import plain
 from soro_mechanics.robot_file.schema2.families import family
-from soro_mechanics.robot_file.schema2.round_trip import comments, RoundTrip, styled
+from soro_mechanics.robot_file.schema2.round_trip import comments, move, RoundTrip, styled
 from soro_mechanics.robot_file.schema2.upgrade_bodies import BODIES
 
 ROUNDED = 1e-3  # relative: two descriptions differ by no more than their printed digits
@@ -88,14 +89,6 @@ def plain_tree(node: Any) -> Any:
         if isinstance(node, kind):
             return kind(node)
     return node
-
-
-def move(source: Any, key: Any, target: CommentedMap, name: str) -> None:
-    """Move a value with its comments, where there is one."""
-    if key in source:
-        target[name] = source[key]
-        if key in source.ca.items:
-            target.ca.items[name] = source.ca.items.pop(key)
 
 
 def _kind(old: Any, file: str) -> str:
@@ -240,7 +233,7 @@ def _changes(
     seen: dict[str, Any] = {}
     for item in list(changes):
         path = re.sub(r'\.(\d+)(?=\.|$)', r'[\1]', plain(plain_tree(item['path'])))
-        fresh = re.sub(r'\[(\d+)\]', r'.\1', after.written_path(path))
+        fresh = '.'.join(path_keys(after.written_path(path)))
         if path == fresh or not _leads(plain_tree(new), fresh):
             remedy = 'this change cannot be translated; remove it, then upgrade'
             raise RobotFileError('emulator.body.changes', item['path'], remedy, file)
@@ -258,15 +251,11 @@ def _changes(
 
 
 def _leads(data: Any, path: str) -> bool:
-    for key in re.sub(r'\[(\d+)\]', r'.\1', path).split('.'):
-        if isinstance(data, list):
-            if not key.isdigit() or int(key) >= len(data):
-                return False
-            data = data[int(key)]
-        elif isinstance(data, dict) and key in data:
-            data = data[key]
-        else:
-            return False
+    try:
+        for key in path_keys(path):
+            data = data[key_in(data, key)]
+    except LookupError:
+        return False
     return True
 
 

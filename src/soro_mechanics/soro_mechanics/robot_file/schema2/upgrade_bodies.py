@@ -12,14 +12,7 @@ from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.schema2 import derive_legs, derive_muscles
 from soro_mechanics.robot_file.schema2.check import plain
-from soro_mechanics.robot_file.schema2.round_trip import styled
-
-
-def _move(source: Any, key: str, target: CommentedMap, name: str) -> None:
-    if key in source:
-        target[name] = source[key]
-        if key in source.ca.items:
-            target.ca.items[name] = source.ca.items.pop(key)
+from soro_mechanics.robot_file.schema2.round_trip import move, styled
 
 
 def _value(node: Any, unit: str) -> float:
@@ -41,22 +34,22 @@ def _chain(old: Any, before: RobotDescription, file: str) -> CommentedMap:
     if 'constant_curvature' in old:
         arc = old['constant_curvature']
         for key in ('shortest_length', 'longest_length'):
-            _move(arc, key, segments[0], key)
-        _move(arc, 'pressure_map', segments[0], 'elongation')
+            move(arc, key, segments[0], key)
+        move(arc, 'pressure_map', segments[0], 'elongation')
     tip = CommentedMap()
     network = old.get('network')
     if network:
         tip['name'] = network['tip']['body']
         last = network['bodies'][tip['name']]
-        _move(last, 'mass', tip, 'mass')
-        _move(network['tip'], 'position', tip, 'offset')
+        move(last, 'mass', tip, 'mass')
+        move(network['tip'], 'position', tip, 'offset')
         for segment, rod in zip(segments, network['rods'], strict=False):
             section = network['sections'][rod['section']]
-            _move(section.get('stiffness', CommentedMap()), 'torsion', segment,
+            move(section.get('stiffness', CommentedMap()), 'torsion', segment,
                   'torsion_stiffness')  # fmt: skip
-            _move(section, 'strain_limit', segment, 'strain_limit')
+            move(section, 'strain_limit', segment, 'strain_limit')
     if 'segments' in old:
-        _move(old['segments'], 'tip_mass', tip, 'mass')
+        move(old['segments'], 'tip_mass', tip, 'mass')
     if tip:
         body['tip'] = tip
     for segment in segments:
@@ -77,8 +70,8 @@ def _segments(old: Any) -> Any:
 def _arc_alone(old: Any) -> CommentedSeq:
     """Return one segment of a robot that has the arc as its only model."""
     arc, segment = old['constant_curvature'], CommentedMap({'name': 'arm'})
-    _move(arc, 'rest_length', segment, 'length')
-    _move(arc, 'radius', segment, 'radius')
+    move(arc, 'rest_length', segment, 'length')
+    move(arc, 'radius', segment, 'radius')
     length = _value(segment['length'], 'm')
     if 'axial_stiffness' in arc:
         k = _value(arc['axial_stiffness'], 'N/m')
@@ -112,7 +105,7 @@ def _legs(old: Any, before: RobotDescription, file: str) -> CommentedMap:
             home, _, key = path.rpartition('.')
             target = body if not home else platform if home == 'platform' else \
                 body.setdefault(home, CommentedMap())  # fmt: skip
-            _move(ancf, name, target, key)
+            move(ancf, name, target, key)
     body['platform'] = platform
     body['legs'] = legs = CommentedSeq()
     for leg, drive in zip(ancf['legs'], old['actuators'], strict=True):
@@ -125,11 +118,11 @@ def _muscles(old: Any, before: RobotDescription, file: str) -> CommentedMap:
     backbone, muscles = CommentedMap(), CommentedMap()
     for name, path in derive_muscles.NAMES.items():
         home, _, key = path.rpartition('.')
-        _move(kirchhoff, name, {'backbone': backbone, 'muscles': muscles}.get(home, body), key)
+        move(kirchhoff, name, {'backbone': backbone, 'muscles': muscles}.get(home, body), key)
     for item in kirchhoff['materials'].values():
-        _move(item, 'shear', item, 'shear_modulus')
+        move(item, 'shear', item, 'shear_modulus')
         del item['shear']
-    _move(kirchhoff, 'materials', backbone, 'materials')
+    move(kirchhoff, 'materials', backbone, 'materials')
     network = old.get('network')
     if network:
         stiffness = network['sections']['backbone']['stiffness']
@@ -144,7 +137,7 @@ def _muscles(old: Any, before: RobotDescription, file: str) -> CommentedMap:
             )
         tube = network['sections']['muscle']['stiffness']
         for key in ('axial', 'shear', 'bending_x', 'torsion'):
-            _move(tube, key, muscles, f'{key.removesuffix("_x")}_stiffness')
+            move(tube, key, muscles, f'{key.removesuffix("_x")}_stiffness')
     body['backbone'], body['muscles'] = backbone, muscles
     return body
 
@@ -152,7 +145,7 @@ def _muscles(old: Any, before: RobotDescription, file: str) -> CommentedMap:
 def _rods(old: Any, before: RobotDescription, file: str) -> CommentedMap:
     network, body = old['network'], CommentedMap()
     for key in ('sections', 'bodies', 'rods', 'tip'):
-        _move(network, key, body, key)
+        move(network, key, body, key)
     return body
 
 
