@@ -121,6 +121,8 @@ class Prover:
         span = np.array([a.maximum - a.rest for a in actuators])
         self._range = np.array([a.maximum - a.minimum for a in actuators])
         share = np.where(np.arange(len(actuators)) % 3 == 0, REACH, 0.25 * REACH)
+        if device == 'stm32':  # the mean length of a module's muscles is nobody's to choose
+            share = 2.0 * (share - np.repeat(share.reshape(-1, 3).mean(axis=1), 3))
         self._goal = (self._rest + share * span).tolist()
         other = (self._rest + 0.6 * share * span).tolist()
         self.senders = Senders(robot, [self._goal, other], self._haptic)
