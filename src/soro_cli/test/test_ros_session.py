@@ -37,7 +37,15 @@ def test_a_parameter_of_any_type_is_read_as_text(monkeypatch):
                 session.set_parameter('/left/device', 'rate', 'fast')
 
 
-def test_an_interrupt_cuts_no_callback_and_the_session_goes_on_hearing():
+@pytest.fixture
+def interruptible():
+    """Take Ctrl-C as on a terminal, also where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_cuts_no_callback_and_the_session_goes_on_hearing(interruptible):
     with Session() as session:
         whole = []
 
