@@ -9,7 +9,7 @@ from pathlib import Path
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
 
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
@@ -45,7 +45,8 @@ def describe(
             path = folder / 'robot.yaml'
             with writing(path):
                 path.write_text(texts[0], encoding='utf-8')
-            return read_robot_file(path), ''
+            with any_schema():
+                return read_robot_file(path), ''
         description = read_robot_file(find_robot_file(namespace.strip('/')))
     except SoroError as error:
         raise CliError(

@@ -11,7 +11,7 @@ import tempfile
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.rigid_parts import read_urdf, RigidParts
@@ -73,6 +73,7 @@ def _description(reader: BagReader, namespace: str, robot: str) -> RobotDescript
         with (
             writing(Path(tempfile.gettempdir())),
             tempfile.NamedTemporaryFile('w', suffix='.yaml') as file,
+            any_schema(),
         ):
             file.write(text)
             file.flush()

@@ -9,7 +9,8 @@ them with the same `Section` reader; here they are only kept.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 import re
@@ -42,6 +43,14 @@ _OLD_NUMBER = re.compile(r'[-+]?0[0-7_]+|.*:.*')
 
 class OldSchema(FutureWarning):
     """A robot file of schema 1 was read."""
+
+
+@contextmanager
+def any_schema() -> Iterator[None]:
+    """Read files that nobody is to upgrade, of recordings for example, without the note."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', OldSchema)
+        yield
 
 
 @dataclass(frozen=True)

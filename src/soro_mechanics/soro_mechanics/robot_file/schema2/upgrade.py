@@ -10,7 +10,6 @@ import math
 from pathlib import Path
 import re
 from typing import Any
-import warnings
 
 import numpy as np
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -18,9 +17,9 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import (
+    any_schema,
     describe_robot,
     OLD_SCHEMA,
-    OldSchema,
     RobotDescription,
     SCHEMA,
 )
@@ -56,8 +55,7 @@ def upgrade(path: Path | str) -> Upgrade:
     if not isinstance(old, CommentedMap) or old.get('schema') != OLD_SCHEMA:
         found = old.get('schema') if isinstance(old, CommentedMap) else old
         raise RobotFileError('schema', found, f'only schema {OLD_SCHEMA} is upgraded', file)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', OldSchema)
+    with any_schema():
         before = describe_robot(plain_tree(old), file)
     kind = _kind(old, file)
     notes = [f'schema 1 -> 2: one body of kind {kind}']
