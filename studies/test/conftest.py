@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope='module')
-def plant():
-    return HapticDevice(load_robot('haptic_5dof'))
+def plant(robot):
+    return HapticDevice(robot)
 
 
 @pytest.fixture(scope='session')

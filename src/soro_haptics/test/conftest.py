@@ -29,8 +29,13 @@ def ros(kernels):
 
 
 @pytest.fixture(scope='module')
-def plant():
-    return HapticDevice(load_robot('haptic_5dof'))
+def plant(robot):
+    return HapticDevice(robot)
+
+
+@pytest.fixture(scope='session')
+def robot():
+    return load_robot('haptic_5dof')
 
 
 @pytest.fixture(autouse=True)
