@@ -105,6 +105,8 @@ class Build:
         venv = self.workspace.venv
         result['VIRTUAL_ENV'] = str(venv)
         result['PATH'] = f'{venv / "bin"}{os.pathsep}{result.get("PATH", "")}'
+        # Else colcon starts one compiler only while the load is that of the number of cores.
+        result['MAKEFLAGS'] = f'-j{os.cpu_count() or 1}'
         if not self.workspace.installed:
             # Libraries or modules of another environment must not leak in.
             for name in ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH'):
