@@ -18,6 +18,7 @@ import time
 from typing import Any
 
 import numpy as np
+
 from soro_cli.page_driver import find_browser, Page
 from soro_cli.robot_process import RobotProcess
 from soro_visualization.page_client import PageClient

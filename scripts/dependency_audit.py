@@ -37,17 +37,25 @@ TOOLS = {
 }  # fmt: skip
 # Licence texts as packages state them -> SPDX. What is not here has to be looked at by a person.
 SPDX = {
-    'Apache Software License': 'Apache-2.0', 'Apache 2.0': 'Apache-2.0', 'MIT License': 'MIT',
-    'BSD License': 'BSD', '3-Clause BSD License': 'BSD-3-Clause', 'BSD': 'BSD',
+    'Apache Software License': 'Apache-2.0',
+    'Apache 2.0': 'Apache-2.0',
+    'MIT License': 'MIT',
+    'BSD License': 'BSD',
+    '3-Clause BSD License': 'BSD-3-Clause',
+    'BSD': 'BSD',
     'Python Software Foundation License': 'PSF-2.0',
-    'Mozilla Public License 2.0 (MPL 2.0)': 'MPL-2.0', 'DFSG approved AND MIT License': 'MIT',
-    'Apache License 2.0': 'Apache-2.0', 'Apache License, Version 2.0': 'Apache-2.0',
-}  # fmt: skip
+    'Mozilla Public License 2.0 (MPL 2.0)': 'MPL-2.0',
+    'DFSG approved AND MIT License': 'MIT',
+    'Apache License 2.0': 'Apache-2.0',
+    'Apache License, Version 2.0': 'Apache-2.0',
+}
 # Where a package states none, or several for parts of it: read from the files it brings.
 BY_HAND = {
-    'setuptools': 'MIT', 'xacro': 'BSD-3-Clause', 'apsw': 'any-OSI',
+    'setuptools': 'MIT',
+    'xacro': 'BSD-3-Clause',
+    'apsw': 'any-OSI',
     'docutils': 'public domain, BSD-2-Clause; one tool GPL-3.0, not used here',
-}  # fmt: skip
+}
 # Licences this workspace may stand on as it is used: imported or run, never copied or changed.
 ACCEPTED = {
     'MIT', 'MIT-0', 'MIT-CMU', 'BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'PSF-2.0',
@@ -135,9 +143,10 @@ def _direct(files: list[Path]) -> set[str]:
 
 
 def _unused(
-    files: list[Path], locked: dict[str, tuple[str, str]],
+    files: list[Path],
+    locked: dict[str, tuple[str, str]],
     installed: dict[str, metadata.Distribution],
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     """Yield locked packages that no source, no tool and nothing that these need leads to."""
     waiting = [n for n in _direct(files) if n in installed]
     reached = set(waiting)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.analysis.stiffness import eigenscrews
 
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.stiffness import eigenscrews
 
 LEVELS = np.linspace(0.0, 1e5, 13)  # Pa in every pair of chambers
 PLANES = (('x', 'y'), ('y', 'z'), ('z', 'x'))
@@ -36,9 +36,14 @@ def draw_eigenstiffness(file: Path) -> None:
             axes = figure.add_subplot(2, 4, 4 * row + column + 2)
             a, b = ('xyz'.index(axis) for axis in plane)
             cells = axes.hexbin(
-                tips[:, a], tips[:, b], C=values, reduce_C_function=pick, gridsize=CELLS,
-                vmin=values.min(), vmax=values.max(),
-            )  # fmt: skip
+                tips[:, a],
+                tips[:, b],
+                C=values,
+                reduce_C_function=pick,
+                gridsize=CELLS,
+                vmin=values.min(),
+                vmax=values.max(),
+            )
             axes.set(xlabel=f'{plane[0]} [cm]', ylabel=f'{plane[1]} [cm]', aspect='equal')
         figure.colorbar(cells, ax=axes, label=f'{name} [N]')
     figure.suptitle(

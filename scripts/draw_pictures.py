@@ -69,10 +69,13 @@ def draw_stiff_flop(file: Path) -> None:
     axes.set_aspect('equal')
     axes.view_init(elev=14, azim=-80)
     figure.text(
-        0.5, 0.93, f'{robot.description.title}: one chamber pair, model {robot.model}; '
+        0.5,
+        0.93,
+        f'{robot.description.title}: one chamber pair, model {robot.model}; '
         f'wire frames: where the middle and the tip go under {FORCE:g} N',
-        ha='center', fontsize=9,
-    )  # fmt: skip
+        ha='center',
+        fontsize=9,
+    )
     figure.savefig(file, dpi=130)
 
 
@@ -84,9 +87,14 @@ def draw_viewer(file: Path) -> None:
 
 
 ROBOTS = (
-    'stiff_flop', 'stiff_flop_two_segment', 'soft_parallel', 'spatial_cc', 'pam_continuum',
-    'haptic_5dof', 'stewart_gough',
-)  # fmt: skip
+    'stiff_flop',
+    'stiff_flop_two_segment',
+    'soft_parallel',
+    'spatial_cc',
+    'pam_continuum',
+    'haptic_5dof',
+    'stewart_gough',
+)
 PICTURES = {
     'stiff_flop.png': draw_stiff_flop,
     'stiff_flop_eigenstiffness.png': draw_eigenstiffness,

@@ -13,9 +13,9 @@ from typing import Any
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 import numpy as np
-from soro_studies.mechanics.ancf_studies import boundary, payload_curve, redesigned, stiffness_map
 
 from soro_mechanics import load_robot
+from soro_studies.mechanics.ancf_studies import boundary, payload_curve, redesigned, stiffness_map
 
 RATIOS = (0.5, 0.75, 1.0, 1.25, 1.5)  # phi
 FORCES = np.linspace(0.0, 0.2, 9)  # N

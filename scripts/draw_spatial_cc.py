@@ -8,9 +8,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_studies.mechanics.constant_curvature_workspace import length_workspace
 
 from soro_mechanics import load_robot
+from soro_studies.mechanics.constant_curvature_workspace import length_workspace
 
 REST_LENGTH = 0.2  # m, that of the published study
 SAMPLES = 20000

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_studies.validation.stewart_gough import pose_of, POSES
 
 from soro_mechanics import load_robot
+from soro_studies.validation.stewart_gough import pose_of, POSES
 
 FILE = Path(__file__).resolve().parents[1] / 'docs' / 'img' / 'stewart_gough.png'
 SHOWN = {'elongated': 'at 0.49 m', 'translated': 'translated', 'bent': 'bent'}

@@ -13,6 +13,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 import numpy as np
+
+from soro_mechanics import load_robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_studies.emulation.muscle_tracking import MuscleTracking
@@ -26,8 +28,6 @@ from soro_studies.system.soft_parallel_tracking import (
 )
 from soro_studies.system.virtual_soft_parallel import VirtualRobot
 from soro_studies.validation.pam_continuum import LOADS, PAPER
-
-from soro_mechanics import load_robot
 
 SPEED = 0.02  # m/s
 MILLIMETRES = 1e3

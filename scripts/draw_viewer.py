@@ -27,6 +27,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from robot_alone import without_driver
+
 from soro_cli.page_driver import find_browser, Page
 from soro_cli.robot_process import RobotProcess
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
@@ -67,9 +68,10 @@ def shown(robot: str) -> Iterator[Visualization]:
     use_kernel_cache()
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = Visualization(
-        namespace=robot, parameter_overrides=[Parameter('robot', value=robot)],
+        namespace=robot,
+        parameter_overrides=[Parameter('robot', value=robot)],
         start_parameter_services=False,
-    )  # fmt: skip
+    )
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)

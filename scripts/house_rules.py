@@ -34,10 +34,15 @@ IN_TESTS = {
 }
 LINK = re.compile(r'\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)')
 INTERFACES = ('.msg', '.srv', '.action')
+OWN_LAYOUT = re.compile(r'# fmt: ?(skip|off)$', re.MULTILINE)
+MAX_OWN_LAYOUTS = (
+    100  # statements of the whole tree, tables mostly, that the formatter leaves alone
+)
 
 
 def check(files: list[Path]) -> Iterator[str]:
     """Yield what breaks a rule."""
+    own_layouts = 0
     for file in files:
         where = file.relative_to(ROOT).as_posix()
         try:
@@ -48,6 +53,7 @@ def check(files: list[Path]) -> Iterator[str]:
             if REGISTRIES.search(line):
                 yield f'{where}:{number}: address or option of a package registry'
         if file.suffix == '.py':
+            own_layouts += len(OWN_LAYOUT.findall(text))
             yield from (f'{where}{found}' for found in _check_python(file, text))
             if 'test' not in file.relative_to(ROOT).parts:  # they run the examples of the pages
                 yield from (f'{where}{found}' for found in unsafe_calls.check(text))
@@ -55,6 +61,8 @@ def check(files: list[Path]) -> Iterator[str]:
             yield from (f'{where}{text}' for text in _check_links(file, text))
         elif file.suffix in INTERFACES and file.is_relative_to(ROOT / 'src'):
             yield from (f'{where}{text}' for text in _check_interface(text))
+    if own_layouts > MAX_OWN_LAYOUTS:
+        yield f'{own_layouts} statements with "fmt: skip", {MAX_OWN_LAYOUTS} at most'
 
 
 def _check_python(file: Path, text: str) -> Iterator[str]:

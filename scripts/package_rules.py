@@ -54,9 +54,18 @@ KEYS = {
 }
 # No key of rosdep brings these; whoever needs one says where it comes from.
 PIP_ONLY = {
-    'elastica', 'exudyn', 'lz4', 'mcap', 'msgspec', 'nidaqmx', 'session_pb2', 'trimesh', 'viser',
-    'websockets', 'zstandard',
-}  # fmt: skip
+    'elastica',
+    'exudyn',
+    'lz4',
+    'mcap',
+    'msgspec',
+    'nidaqmx',
+    'session_pb2',
+    'trimesh',
+    'viser',
+    'websockets',
+    'zstandard',
+}
 # ROS packages that soro may depend on; released in Jazzy and newer.
 ROS_PACKAGES = {
     'action_msgs',

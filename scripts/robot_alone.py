@@ -12,9 +12,9 @@ import sys
 import threading
 
 import rclpy
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-
 from soro_msgs.msg import ActuatorState
 
 NODES = (('soro_kinematics', 'KinematicsSolver'), ('soro_compliance', 'Compliance'))
@@ -38,12 +38,20 @@ def without_driver(robot: str, shares: dict[int, float]) -> Iterator[None]:
     ]
     processes = [
         subprocess.Popen(
-            [sys.executable, '-c', f'from {package}.node import main; main()', '--ros-args', '-r',
-             f'__ns:=/{robot}', '-p', f'robot:={robot}'],
+            [
+                sys.executable,
+                '-c',
+                f'from {package}.node import main; main()',
+                '--ros-args',
+                '-r',
+                f'__ns:=/{robot}',
+                '-p',
+                f'robot:={robot}',
+            ],
             env=os.environ,
         )
         for package, _ in NODES
-    ]  # fmt: skip
+    ]
     node = rclpy.create_node('actuation', namespace=robot)
     publisher = node.create_publisher(ActuatorState, 'actuator_state', 5)
     ended = threading.Event()
@@ -53,9 +61,12 @@ def without_driver(robot: str, shares: dict[int, float]) -> Iterator[None]:
             message = ActuatorState(
                 name=[a.name for a in description.actuators],
                 quantity=[a.quantity_code for a in description.actuators],
-                commanded=values, applied=values, measured=values, flags=[0] * len(values),
+                commanded=values,
+                applied=values,
+                measured=values,
+                flags=[0] * len(values),
                 device_state=ActuatorState.INACTIVE,
-            )  # fmt: skip
+            )
             message.header.stamp = node.get_clock().now().to_msg()
             publisher.publish(message)
 

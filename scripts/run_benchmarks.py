@@ -19,8 +19,9 @@ import sys
 import tempfile
 
 import benchmark_check
-from soro_studies.mechanics.benchmark_rows import MISSED, ROWS_FILE
 import targets_page
+
+from soro_studies.mechanics.benchmark_rows import MISSED, ROWS_FILE
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / 'docs' / 'performance.md'
@@ -81,13 +82,18 @@ def run(file: Path) -> tuple[int, str, dict[str, float]]:
     with tempfile.TemporaryDirectory(prefix='soro_bench_') as folder:
         rows = Path(folder, 'rows.json')
         environment = {
-            **os.environ, **dict.fromkeys(THREADS, '1'), 'PYTHONUNBUFFERED': '1',
+            **os.environ,
+            **dict.fromkeys(THREADS, '1'),
+            'PYTHONUNBUFFERED': '1',
             ROWS_FILE: str(rows),
-        }  # fmt: skip
+        }
         with subprocess.Popen(
-            [sys.executable, str(file)], cwd=ROOT, env=environment, stdout=subprocess.PIPE,
+            [sys.executable, str(file)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
             text=True,
-        ) as process:  # fmt: skip
+        ) as process:
             for line in process.stdout or ():
                 print(line, end='', flush=True)
                 lines.append(line.rstrip())

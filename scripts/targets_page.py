@@ -23,17 +23,21 @@ from typing import Any, TypeVar
 
 import house_rules
 from measured_numbers import date, measured, NUMBER, Place, Quantity
-from soro_studies.validation.page_tables import NotOnPage, section
 import yaml
+
+from soro_studies.validation.page_tables import NotOnPage, section
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ROOT / 'scripts' / 'targets.yaml'
 PAGE = ROOT / 'docs' / 'targets.md'
 T = TypeVar('T')
 RELATIONS = {
-    'at most': operator.le, 'below': operator.lt, 'at least': operator.ge, 'above': operator.gt,
+    'at most': operator.le,
+    'below': operator.lt,
+    'at least': operator.ge,
+    'above': operator.gt,
     'exactly': operator.eq,
-}  # fmt: skip
+}
 LIMIT = re.compile(
     rf'(?:({"|".join(RELATIONS)}) ({NUMBER})|({NUMBER}) \+- ({NUMBER})|stated in)(?: (\S+))?'
 )

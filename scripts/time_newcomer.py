@@ -47,9 +47,13 @@ class Stages:
 def machine() -> str:
     """Return processor, cores and memory in one line."""
     cpu = next(
-        (line.partition(':')[2].strip() for line in Path('/proc/cpuinfo').read_text().splitlines()
-         if line.startswith('model name')), 'unknown processor',
-    )  # fmt: skip
+        (
+            line.partition(':')[2].strip()
+            for line in Path('/proc/cpuinfo').read_text().splitlines()
+            if line.startswith('model name')
+        ),
+        'unknown processor',
+    )
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30
     return f'{cpu}, {os.cpu_count()} cores, {memory:.0f} GiB'
 
@@ -57,9 +61,16 @@ def machine() -> str:
 def clean_environment(folder: Path) -> dict[str, str]:
     """Return an environment that knows nothing of this workspace, with empty caches."""
     foreign = (
-        'AMENT_', 'CMAKE_PREFIX', 'COLCON_', 'LD_LIBRARY', 'NUMBA_', 'PYTHON', 'SORO_',
-        'VIRTUAL_ENV', '_ROS_',
-    )  # fmt: skip
+        'AMENT_',
+        'CMAKE_PREFIX',
+        'COLCON_',
+        'LD_LIBRARY',
+        'NUMBA_',
+        'PYTHON',
+        'SORO_',
+        'VIRTUAL_ENV',
+        '_ROS_',
+    )
     kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
     inside = str(ROOT) + os.sep
     entries = [p for p in kept['PATH'].split(os.pathsep) if not p.startswith(inside)]
@@ -83,9 +94,14 @@ def measure(folder: Path) -> float:
     subprocess.run(['git', 'clone', '--quiet', str(ROOT), str(clone)], check=True)
     stages.reached('cloned')
     run = subprocess.Popen(
-        ['make', 'run', f'ROBOT={ROBOT}'], cwd=clone, env=environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
+        ['make', 'run', f'ROBOT={ROBOT}'],
+        cwd=clone,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
     ready = threading.Event()
     terminal = threading.Thread(target=follow, args=(run, ready), daemon=True)
     terminal.start()

@@ -14,19 +14,22 @@ import time
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
+
 from soro_cli.bag_reader import BagReader
+from soro_msgs.msg import ActuatorCommand, ActuatorState, Backbone, Configuration
 from soro_node.testing import own_domain, RosSession, wait_until
 from soro_studies.mechanics.benchmark_rows import MISSED
-
-from soro_msgs.msg import ActuatorCommand, ActuatorState, Backbone, Configuration
 
 RATE, SECONDS = 500, float(os.environ.get('SORO_BENCH_SECONDS', '20'))
 EVERY = 16  # configurations come at 30 Hz
 NAMES = [f'motor_{i}' for i in range(6)]
 KINDS = {
-    'actuator_state': ActuatorState, 'actuator_command': ActuatorCommand, 'tip_pose': PoseStamped,
-    'configuration': Configuration, 'emulator/configuration': Configuration,
-}  # fmt: skip
+    'actuator_state': ActuatorState,
+    'actuator_command': ActuatorCommand,
+    'tip_pose': PoseStamped,
+    'configuration': Configuration,
+    'emulator/configuration': Configuration,
+}
 
 
 def message(kind: type, number: int) -> object:
@@ -72,9 +75,11 @@ def main() -> None:
         bag = Path(folder) / 'bag'
         with subprocess.Popen(
             [sys.executable, '-m', 'soro_cli.main', 'record', '--everything', '-o', str(bag)],
-            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ) as recorder:  # fmt: skip
+            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as recorder:
             sent = {name: 0 for name in KINDS}
             publishers = {n: ros.client.create_publisher(k, n, 10) for n, k in KINDS.items()}
             wait_until(lambda: all(p.get_subscription_count() for p in publishers.values()), 60.0)

@@ -18,14 +18,14 @@ import numpy as np
 import rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
+from soro_msgs.srv import SolveInverse
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware
 from soro_node.testing import wait_until
-
-from soro_mechanics import load_robot
-from soro_msgs.srv import SolveInverse
 
 OPEN = (1, 2, 4, 8, 16, 32, 48, 64)
 DURATION = 4.0  # s of each row

@@ -25,17 +25,17 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
+from soro_msgs.msg import ActuatorState
+from soro_msgs.srv import SolveForward, SolveInverse
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware
 from soro_node.single_executor import SingleExecutor
 from soro_node.testing import own_domain, wait_for, wait_until
-
-from soro_mechanics import load_robot
-from soro_msgs.msg import ActuatorState
-from soro_msgs.srv import SolveForward, SolveInverse
 
 ROBOT, NAMESPACE = 'stiff_flop', '/bench'
 ACTUATION = np.array([0.5e5, 0.2e5, 0.1e5])
@@ -71,9 +71,14 @@ class FakeStream:
         values = swinging(self.sent).tolist()
         count = len(values)
         message = ActuatorState(
-            name=self._names, quantity=[1] * count, commanded=values, applied=values,
-            measured=values, flags=[0] * count, device_state=ActuatorState.ACTIVE,
-        )  # fmt: skip
+            name=self._names,
+            quantity=[1] * count,
+            commanded=values,
+            applied=values,
+            measured=values,
+            flags=[0] * count,
+            device_state=ActuatorState.ACTIVE,
+        )
         message.header.stamp = stamp = self._node.get_clock().now().to_msg()
         self._times[stamp.sec, stamp.nanosec] = time.perf_counter()
         self._publisher.publish(message)

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-from soro_studies.mechanics import ancf_studies
-from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot
+from soro_studies.mechanics import ancf_studies
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 
 def tracking_rows(robot):
@@ -51,14 +51,24 @@ def main():
     robot = load_robot('soft_parallel', model='ancf')
     rows = tracking_rows(robot)
     rows.append(measure('ANCF: sweep 0-180 kPa', lambda k: sweep(robot), 100, 1.5e-3))
-    rows.append(measure('ANCF: workspace of 5000 samples, one thread',
-                        lambda k: workspace(robot, k), 3, 2.0, warm_up=1))  # fmt: skip
+    rows.append(
+        measure(
+            'ANCF: workspace of 5000 samples, one thread',
+            lambda k: workspace(robot, k),
+            3,
+            2.0,
+            warm_up=1,
+        )
+    )
     samples = ancf_studies.random_actuations(robot, 5000)
     with ThreadPoolExecutor(2) as pool:
         row = measure(
             'ANCF: Robot.workspace of 5000 samples, two threads',
-            lambda k: robot.workspace(samples, pool), 3, 2.0, warm_up=1,
-        )  # fmt: skip
+            lambda k: robot.workspace(samples, pool),
+            3,
+            2.0,
+            warm_up=1,
+        )
         rows.append(replace(row, processor=row.median))  # other threads do the work
     report(rows)
 

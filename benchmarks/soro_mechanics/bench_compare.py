@@ -17,6 +17,7 @@ import sys
 import time
 
 import numpy as np
+
 from soro_mechanics.models.network.cross_section import ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -34,9 +35,11 @@ IN_SPACE = np.array([0.4, -0.3, -0.2, 0.02, 0.01, 0.03])
 CASES = {'straight': ((0.0, 0.0, 0.0), ACROSS), 'precurved': ((1.0, 2.0, 0.5), IN_SPACE)}
 # A library looks the same in every panel, whichever others are in it.
 LOOK = {
-    'soro macro': ('C0', 'o'), 'soro elements': ('C1', 's'), 'exudyn': ('C2', '^'),
+    'soro macro': ('C0', 'o'),
+    'soro elements': ('C1', 's'),
+    'exudyn': ('C2', '^'),
     'pyelastica': ('C3', 'D'),
-}  # fmt: skip
+}
 MACRO, ELEMENTS = (4, 8, 16, 32, 64), (4, 8, 16, 32, 64, 128, 256)
 LONGEST = 300.0  # s that the peers may take
 REPEAT = 5
@@ -86,11 +89,17 @@ def peers(case, best):
     """Return the rows of the libraries that are installed; says which are not."""
     curvature, wrench = CASES[case]
     problem = {
-        'length': LENGTH, 'radius': RADIUS, 'young': YOUNG, 'shear_modulus': YOUNG / 3.0,
-        'bending': BENDING, 'torsion': BENDING * 2.0 / 3.0, 'axial': YOUNG * np.pi * RADIUS**2,
-        'shear': YOUNG / 3.0 * np.pi * RADIUS**2, 'wrench': wrench.tolist(),
+        'length': LENGTH,
+        'radius': RADIUS,
+        'young': YOUNG,
+        'shear_modulus': YOUNG / 3.0,
+        'bending': BENDING,
+        'torsion': BENDING * 2.0 / 3.0,
+        'axial': YOUNG * np.pi * RADIUS**2,
+        'shear': YOUNG / 3.0 * np.pi * RADIUS**2,
+        'wrench': wrench.tolist(),
         'curvature': list(curvature),
-    }  # fmt: skip
+    }
     python = os.environ.get('SORO_PEERS_PYTHON', sys.executable)
     clean = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
     command = [python, str(HERE.with_name('peer_rods.py')), json.dumps(problem)]
@@ -167,9 +176,13 @@ def draw(tables, costs):
             own = [r for r in rows if r[0] == name]
             colour, marker = LOOK[name]
             axes.loglog(
-                [r[3] * 1e3 for r in own], [r[2] / LENGTH for r in own], color=colour,
-                marker=marker, label=name, ms=4,
-            )  # fmt: skip
+                [r[3] * 1e3 for r in own],
+                [r[2] / LENGTH for r in own],
+                color=colour,
+                marker=marker,
+                label=name,
+                ms=4,
+            )
         axes.set_title(f'{case} cantilever, cold solve', fontsize=9)
         axes.set_xlim(0.1, 2e4)
         axes.set_xlabel('processor time [ms]')

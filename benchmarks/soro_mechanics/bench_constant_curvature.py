@@ -5,11 +5,11 @@
 from dataclasses import replace
 
 import numpy as np
+
+from soro_mechanics import load_robot
 from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.model import ConstantCurvature
 from soro_studies.mechanics.benchmark_rows import measure, report
-
-from soro_mechanics import load_robot
 
 SAMPLES = 20000
 LIMIT = 0.1e-6  # s

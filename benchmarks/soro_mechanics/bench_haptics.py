@@ -10,6 +10,8 @@ import sys
 import time
 
 import numpy as np
+
+from soro_mechanics import load_robot
 from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, symmetric_limits
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
@@ -23,8 +25,6 @@ from soro_mechanics.haptics.virtual_environment import (
 )
 from soro_mechanics.numerics.lie import so3_exp
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
-
-from soro_mechanics import load_robot
 
 ENCODER, SENSOR = 1.6e-4, 2e-6
 

@@ -10,6 +10,8 @@ registers, while the elimination follows each rod from one end to the other.
 
 from bench_network import handle, NO_WEIGHT
 import numpy as np
+
+from soro_mechanics import load_robot
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -23,8 +25,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.numerics.lie_kernels import kernel, NO
 from soro_studies.mechanics.benchmark_rows import measure, report
-
-from soro_mechanics import load_robot
 
 TIMES = 50  # of each part in one call
 
@@ -61,22 +61,32 @@ def rows_of(name, solver, x, state):
     s, rods = solver.layout.structure, len(solver.layout.spec.rods)
     held = np.zeros((rods, 2))
     return [
-        measure(f'{name}: assembly, {TIMES} times',
-                lambda _: assemble(TIMES, s, x, state, work, LANES), 100),
-        measure(f'{name}: assembly and elimination, {TIMES} times',
-                lambda _: assemble_and_eliminate(TIMES, s, x, state, work, LANES), 100),
-        measure(f'{name}: whole step, {TIMES} times',
-                lambda _: whole_step(TIMES, s, x, state, there, work, held, LANES), 100),
-    ]  # fmt: skip
+        measure(
+            f'{name}: assembly, {TIMES} times',
+            lambda _: assemble(TIMES, s, x, state, work, LANES),
+            100,
+        ),
+        measure(
+            f'{name}: assembly and elimination, {TIMES} times',
+            lambda _: assemble_and_eliminate(TIMES, s, x, state, work, LANES),
+            100,
+        ),
+        measure(
+            f'{name}: whole step, {TIMES} times',
+            lambda _: whole_step(TIMES, s, x, state, there, work, held, LANES),
+            100,
+        ),
+    ]
 
 
 def shares(rows):
     """Print what part of a step each stage takes."""
     assembly, eliminated, step = (r.processor / TIMES for r in rows)
     parts = {
-        'assembly': assembly, 'elimination': eliminated - assembly,
+        'assembly': assembly,
+        'elimination': eliminated - assembly,
         'bodies, nodes, motion': step - eliminated,
-    }  # fmt: skip
+    }
     for name, seconds in parts.items():
         print(f'  {name:24s} {1e6 * seconds:7.2f} us {100 * seconds / step:5.1f} %')
 

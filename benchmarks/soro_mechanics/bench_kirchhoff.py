@@ -3,9 +3,9 @@
 """Time the Kirchhoff model with 200 elements on one core, public interface included, warm."""
 
 import numpy as np
-from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 
 def circle(points):

@@ -13,6 +13,8 @@ import math
 import time
 
 import numpy as np
+
+from soro_mechanics import load_robot
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.cross_section import CrossSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -33,8 +35,6 @@ from soro_mechanics.models.network.spec import (
 )
 from soro_mechanics.numerics.lie_kernels import kernel, NO
 from soro_studies.mechanics.benchmark_rows import measure, report
-
-from soro_mechanics import load_robot
 
 PATH = 1e-3 * np.array([*range(1, 101), *range(99, -1, -1)])
 NO_WEIGHT = np.zeros(3)
@@ -124,11 +124,18 @@ def handle(elements, legs=6):
         )
         top = np.eye(4)
         top[:3, :3], top[:3, 3] = tilt, [0.0, 0.0, height]
-        rods.append(RodSpec(
-            f'leg_{i}', 0.2, soft, None, np.array([[0.0, 0.0, -7.0, 0.0]]),
-            (clamp('ground', base), clamp('handle', top)), False,
-            np.linspace(0.0, 1.0, elements + 1),
-        ))  # fmt: skip
+        rods.append(
+            RodSpec(
+                f'leg_{i}',
+                0.2,
+                soft,
+                None,
+                np.array([[0.0, 0.0, -7.0, 0.0]]),
+                (clamp('ground', base), clamp('handle', top)),
+                False,
+                np.linspace(0.0, 1.0, elements + 1),
+            )
+        )
         drives.append(DriveSpec(i, i, 'angle'))
         axis = np.array([0.0, 1.0, 0.0])
         sensors.append(SensorSpec(f'flex_{i}', i, 2.0 / elements, 9.0 / elements, axis))
@@ -194,10 +201,14 @@ def workspace_rows():
     with ThreadPoolExecutor(2) as pool:
         name = 'soft_parallel, network: workspace of 5000 samples, two threads'
         rows = [
-            measure(f'{name}, first', lambda k: workspace(pool, robot.with_model('network')), 3,
-                    warm_up=1),
+            measure(
+                f'{name}, first',
+                lambda k: workspace(pool, robot.with_model('network')),
+                3,
+                warm_up=1,
+            ),
             measure(name, lambda k: workspace(pool, robot), 5, warm_up=1),
-        ]  # fmt: skip
+        ]
     return [replace(row, processor=row.median, target=1.0) for row in rows]
 
 
@@ -211,10 +222,15 @@ def cost_rows():
     )
     for count in (100, 1000, 10000):
         rod = RodSpec(
-            'rod', 0.4, of, None, np.zeros((1, 4)),
-            (clamp('ground', np.eye(4)), clamp('tip', np.eye(4))), False,
+            'rod',
+            0.4,
+            of,
+            None,
+            np.zeros((1, 4)),
+            (clamp('ground', np.eye(4)), clamp('tip', np.eye(4))),
+            False,
             np.linspace(0.0, 1.0, count + 1),
-        )  # fmt: skip
+        )
         spec = NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4), 1)
         solver = Equilibrium(build_layout(spec, 0))
         load = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])

@@ -16,12 +16,12 @@ from bench_compare import cantilever
 from bench_hot_loops import TIMES, whole_step
 from bench_network import handle, NO_WEIGHT
 import numpy as np
+
+from soro_mechanics import load_robot
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.layout import build_layout
 from soro_studies.mechanics.benchmark_rows import measure
-
-from soro_mechanics import load_robot
 
 HERE = Path(__file__).resolve()
 PICTURE = next(p for p in HERE.parents if (p / 'colcon.meta').is_file()) / 'docs' / 'img'
@@ -110,17 +110,26 @@ def main():
     """Measure, print, draw."""
     straight = (0.0, 0.0, 0.0)
     elements = show(
-        'one step of a cantilever', 'elements', ELEMENTS,
-        [step_time(cantilever(straight, False, n), 0) for n in ELEMENTS], 'per element',
-    )  # fmt: skip
+        'one step of a cantilever',
+        'elements',
+        ELEMENTS,
+        [step_time(cantilever(straight, False, n), 0) for n in ELEMENTS],
+        'per element',
+    )
     legs = show(
-        f'one step of a handle on legs of {PER_LEG} elements', 'legs', LEGS,
-        [step_time(handle(PER_LEG, n), n) for n in LEGS], 'per leg',
-    )  # fmt: skip
+        f'one step of a handle on legs of {PER_LEG} elements',
+        'legs',
+        LEGS,
+        [step_time(handle(PER_LEG, n), n) for n in LEGS],
+        'per leg',
+    )
     samples = show(
-        'workspace of soft_parallel (network) on one core', 'samples', SAMPLES,
-        [workspace_time(n, 1) for n in SAMPLES], 'per sample',
-    )  # fmt: skip
+        'workspace of soft_parallel (network) on one core',
+        'samples',
+        SAMPLES,
+        [workspace_time(n, 1) for n in SAMPLES],
+        'per sample',
+    )
     cores = list(range(1, (os.cpu_count() or 1) + 1))
     times = [workspace_time(MOST, n) for n in cores]
     print(f'workspace of {MOST} samples')
@@ -128,12 +137,14 @@ def main():
         print(
             f'  {count:6d} cores     {1e3 * time:10.1f} ms   {times[0] / time:8.2f} times one core'
         )
-    draw([
-        ('one step, cantilever', 'elements', elements),
-        (f'one step, legs of {PER_LEG} elements', 'legs', legs),
-        ('workspace, one core', 'samples', samples),
-        (f'workspace of {MOST} samples', 'cores', (np.array(cores), np.array(times))),
-    ])  # fmt: skip
+    draw(
+        [
+            ('one step, cantilever', 'elements', elements),
+            (f'one step, legs of {PER_LEG} elements', 'legs', legs),
+            ('workspace, one core', 'samples', samples),
+            (f'workspace of {MOST} samples', 'cores', (np.array(cores), np.array(times))),
+        ]
+    )
     print('Picture: docs/img/performance_scaling.png')
 
 

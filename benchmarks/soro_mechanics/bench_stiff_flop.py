@@ -3,10 +3,10 @@
 """Time the STIFF-FLOP models on one core, public interface included, warm."""
 
 import numpy as np
-from soro_mechanics.analysis.workspace import sample_actuations
-from soro_studies.mechanics.benchmark_rows import measure, report
 
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.workspace import sample_actuations
+from soro_studies.mechanics.benchmark_rows import measure, report
 
 SAMPLES = 300
 
@@ -52,11 +52,16 @@ def inverse_rows(name, model, target):
     near = [robot.forward(0.97 * x) for x in samples]
     title = f'{name} {model}'
     return [
-        measure(f'{title}: inverse, from rest', lambda k: robot.inverse(tips[k]), len(tips),
-                target),
-        measure(f'{title}: inverse, tracking (3 % away)',
-                lambda k: robot.inverse(tips[k], guess=near[k]), len(tips), target),
-    ]  # fmt: skip
+        measure(
+            f'{title}: inverse, from rest', lambda k: robot.inverse(tips[k]), len(tips), target
+        ),
+        measure(
+            f'{title}: inverse, tracking (3 % away)',
+            lambda k: robot.inverse(tips[k], guess=near[k]),
+            len(tips),
+            target,
+        ),
+    ]
 
 
 def main():

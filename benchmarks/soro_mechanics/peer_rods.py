@@ -124,10 +124,18 @@ def elastica_tip(problem, count):
     points, directors = rest_shape(problem, count)
     density = 1000.0  # statics does not ask for it
     rod = ea.CosseratRod.straight_rod(
-        count, np.zeros(3), np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0]), length, radius,
-        density, youngs_modulus=young, shear_modulus=problem['shear_modulus'], position=points,
+        count,
+        np.zeros(3),
+        np.array([0.0, 0.0, 1.0]),
+        np.array([1.0, 0.0, 0.0]),
+        length,
+        radius,
+        density,
+        youngs_modulus=young,
+        shear_modulus=problem['shear_modulus'],
+        position=points,
         directors=directors,
-    )  # fmt: skip
+    )
     rod.rest_kappa[:] = rod.kappa  # curved, and at rest like that
     rod.shear_matrix[:2] *= 28.0 / 27.0  # ours has no shear factor
     wave = np.sqrt(young / density)

@@ -19,6 +19,7 @@ from pathlib import Path
 import tempfile
 
 import numpy as np
+
 from soro_node.testing import own_domain
 from soro_studies.mechanics.benchmark_rows import BenchmarkRow, report
 from soro_studies.system.launched_robot import launched_robot
@@ -31,9 +32,14 @@ NOTES = {
     'haptic_5dof': 'haptic renderer, no planner',
 }
 ROBOTS = (
-    'stiff_flop', 'stiff_flop_two_segment', 'spatial_cc', 'soft_parallel', 'stewart_gough',
-    'haptic_5dof', 'pam_continuum',
-)  # fmt: skip
+    'stiff_flop',
+    'stiff_flop_two_segment',
+    'spatial_cc',
+    'soft_parallel',
+    'stewart_gough',
+    'haptic_5dof',
+    'pam_continuum',
+)
 # run_benchmarks holds libraries to one thread; a robot that a person launches has no such limit.
 ONE_THREAD = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
@@ -57,10 +63,16 @@ def bench(robot: str, starts: int) -> BenchmarkRow:
         print(f'{robot}: {"first" if i == 0 else i}: {times[-1][0]:.2f} s', flush=True)
     wall, work = np.array(times[1:]).T
     return BenchmarkRow(
-        f'soro launch {robot}: ready', float(np.median(wall)), float(np.percentile(wall, 99)),
-        float(wall.min()), float(np.median(work)), starts, TARGETS.get(robot, float('inf')),
-        NOTES.get(robot, ''), by_wall=True,
-    )  # fmt: skip
+        f'soro launch {robot}: ready',
+        float(np.median(wall)),
+        float(np.percentile(wall, 99)),
+        float(wall.min()),
+        float(np.median(work)),
+        starts,
+        TARGETS.get(robot, float('inf')),
+        NOTES.get(robot, ''),
+        by_wall=True,
+    )
 
 
 def main() -> None:

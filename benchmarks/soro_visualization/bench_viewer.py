@@ -22,15 +22,15 @@ import time
 import numpy as np
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from visualization_msgs.msg import MarkerArray
+
+from soro_mechanics import load_robot
+from soro_msgs.msg import ActuatorState, Configuration
 from soro_node.conversions import configuration_to_message
 from soro_node.middleware import set_middleware
 from soro_node.testing import own_domain, wait_until
 from soro_studies.mechanics.benchmark_rows import MISSED
 from soro_visualization.page_client import PageClient
-from visualization_msgs.msg import MarkerArray
-
-from soro_mechanics import load_robot
-from soro_msgs.msg import ActuatorState, Configuration
 
 ROBOTS = {'stiff_flop': 0.01, 'haptic_5dof': 0.002}  # name: period of its driver [s]
 RATE = 30.0
@@ -59,10 +59,14 @@ class Robot:
         self._state = node.create_publisher(ActuatorState, 'actuator_state', 10)
         names, count = [a.name for a in self.robot.actuators], len(rest)
         self._message = ActuatorState(
-            name=names, quantity=[a.quantity_code for a in self.robot.actuators],
-            commanded=rest.tolist(), applied=rest.tolist(), measured=rest.tolist(),
-            flags=[0] * count, device_state=2,
-        )  # fmt: skip
+            name=names,
+            quantity=[a.quantity_code for a in self.robot.actuators],
+            commanded=rest.tolist(),
+            applied=rest.tolist(),
+            measured=rest.tolist(),
+            flags=[0] * count,
+            device_state=2,
+        )
         node.create_timer(1.0 / RATE, self._on_shape)
         node.create_timer(ROBOTS[name], lambda: self._state.publish(self._message))
 
@@ -98,9 +102,11 @@ def bench(name: str, domain: int) -> bool:
     begin = time.monotonic()
     with tempfile.NamedTemporaryFile('w+', suffix='.txt') as log:
         process = subprocess.Popen(
-            [sys.executable, '-c', NODE, *words], stdout=log, stderr=subprocess.STDOUT,
+            [sys.executable, '-c', NODE, *words],
+            stdout=log,
+            stderr=subprocess.STDOUT,
             env={**os.environ, 'ROS_DOMAIN_ID': str(domain)},
-        )  # fmt: skip
+        )
         try:
             output = Path(log.name)
             found = wait_until(

@@ -41,5 +41,6 @@ def test_storing_keeps_what_was_not_run(tmp_path, monkeypatch):
     benchmark_check.store({'bench_a': {'forward': 1.23456}})
     benchmark_check.store({'bench_b': {'inverse': 2.0}})
     assert benchmark_check.read_baseline() == {
-        'bench_a': {'forward': 1.23}, 'bench_b': {'inverse': 2.0},
-    }  # fmt: skip
+        'bench_a': {'forward': 1.23},
+        'bench_b': {'inverse': 2.0},
+    }

@@ -37,7 +37,11 @@ def test_a_program_started_by_a_test_inherits_no_ignored_signal():
 def test_neither_does_one_of_tests_that_run_in_the_background(number):
     name = f'{Path(__file__)}::test_a_program_started_by_a_test_inherits_no_ignored_signal'
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', name], cwd=ROOT,
-        capture_output=True, text=True, preexec_fn=ignored(number), check=False,
-    )  # fmt: skip
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', name],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        preexec_fn=ignored(number),
+        check=False,
+    )
     assert done.returncode == 0, done.stdout

@@ -25,7 +25,7 @@ SHARED = [
         'soro_node/soro_node/replies.py',
         'soro_kinematics/soro_kinematics/services.py',
         'soro_compliance/soro_compliance/services.py',
-    )  # fmt: skip
+    )
 ]
 FIELD = re.compile(r'^[A-Za-z][\w/]*(?:\[\d*\])?\s+(?P<name>\w+)(?P<constant>\s*=)?', re.M)
 

@@ -161,9 +161,10 @@ def test_bringup_names_every_package_that_a_launch_file_starts(tree):
     launch = '<launch><node pkg="soro_a" exec="x"/><node pkg="soro_cli" exec="y"/></launch>'
     bringup = MANIFEST.replace('soro_a', 'soro_bringup')
     files = {
-        'soro_a__package_DOT_xml': MANIFEST, 'soro_bringup__package_DOT_xml': bringup,
+        'soro_a__package_DOT_xml': MANIFEST,
+        'soro_bringup__package_DOT_xml': bringup,
         'soro_cli__package_DOT_xml': MANIFEST.replace('soro_a', 'soro_cli'),
         'a_DOT_launch_DOT_xml': launch,
-    }  # fmt: skip
+    }
     (complaint,) = package_rules.check(tree(**files))
     assert 'soro_a is started by a launch file and no exec_depend' in complaint

@@ -8,9 +8,10 @@ import re
 import house_rules
 from measured_numbers import date, measured, Place, Quantity
 import pytest
-from soro_studies.validation.page_tables import NotOnPage, section
 import targets_page
 from targets_page import TargetError
+
+from soro_studies.validation.page_tables import NotOnPage, section
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = """# Speed
@@ -121,9 +122,15 @@ def test_what_is_not_there_is_an_error(heading, place, why):
 
 @pytest.mark.parametrize(
     'place',
-    [{}, {'table': 'a'}, {'pattern': 'x', 'column': 'y'}, {'pattern': 'x', 'take': 'mean'},
-     {'benchmark': 'a', 'table': 'b', 'column': 'c'}, {'benchmark': 'a', 'column': 'mean'}],
-)  # fmt: skip
+    [
+        {},
+        {'table': 'a'},
+        {'pattern': 'x', 'column': 'y'},
+        {'pattern': 'x', 'take': 'mean'},
+        {'benchmark': 'a', 'table': 'b', 'column': 'c'},
+        {'benchmark': 'a', 'column': 'mean'},
+    ],
+)
 def test_places_that_say_too_little_or_too_much(place):
     with pytest.raises(ValueError):
         Place(**place)
@@ -146,12 +153,16 @@ def test_dates_are_those_of_measurements():
 @pytest.mark.parametrize(
     ('target', 'text', 'holds'),
     [
-        ('at most 1 ms', '1000 us', True), ('below 1 ms', '1000 us', False),
-        ('at least 30 min', '2.2 min', False), ('above 1e-3', '0.01', True),
-        ('exactly 0', '0', True), ('72.9 +- 0.5', '73.5', False), ('110 +- 0.5', '109.6', True),
+        ('at most 1 ms', '1000 us', True),
+        ('below 1 ms', '1000 us', False),
+        ('at least 30 min', '2.2 min', False),
+        ('above 1e-3', '0.01', True),
+        ('exactly 0', '0', True),
+        ('72.9 +- 0.5', '73.5', False),
+        ('110 +- 0.5', '109.6', True),
         ('stated in /s', '280', True),
     ],
-)  # fmt: skip
+)
 def test_verdicts(target, text, holds):
     source = targets_page.Source('docs/speed.md', 'make loop')
     made = targets_page.Target('it', target, source, Place(pattern='x'))

@@ -191,11 +191,30 @@ def test_what_was_copied_or_never_finished_is_made_anew(workspace, no_tools, cha
     assert not workspace.venv.exists()
 
 
-@pytest.mark.parametrize('name', [
-    'with blank', 'tab\there', 'caf\u00e9', '\u673a\u5668\u4eba', "it's", 'a"b', 'cash$HOME',
-    'a;b', 'a&b', 'a(b)', 'a:b', 'a#b', 'a*b', 'a%b', 'a\\b', 'a`b`', '{a,b}', 'new\nline',
-    'bytes\udcff',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'name',
+    [
+        'with blank',
+        'tab\there',
+        'caf\u00e9',
+        '\u673a\u5668\u4eba',
+        "it's",
+        'a"b',
+        'cash$HOME',
+        'a;b',
+        'a&b',
+        'a(b)',
+        'a:b',
+        'a#b',
+        'a*b',
+        'a%b',
+        'a\\b',
+        'a`b`',
+        '{a,b}',
+        'new\nline',
+        'bytes\udcff',
+    ],
+)
 def test_a_path_that_tools_cannot_bear_is_refused_before_anything_is_made(tmp_path, name):
     scripts = tmp_path / name / 'scripts'
     scripts.mkdir(parents=True)
@@ -204,9 +223,13 @@ def test_a_path_that_tools_cannot_bear_is_refused_before_anything_is_made(tmp_pa
             shutil.copy(file, scripts)
     shutil.copy(ROOT / 'Makefile', tmp_path / name)
     done = subprocess.run(
-        ['make', '--no-print-directory', 'run', 'ROBOT=stiff_flop'], cwd=tmp_path / name,
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        ['make', '--no-print-directory', 'run', 'ROBOT=stiff_flop'],
+        cwd=tmp_path / name,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 2
     assert 'set-up failed: the path of the workspace is' in done.stdout
     assert 'Traceback' not in done.stderr and 'move it to a path of letters' in done.stdout
@@ -250,8 +273,11 @@ def test_the_workspace_that_was_sourced_last_comes_first(tmp_path, shell):
     variables = {'PATH': '/bin:/usr/bin'}
     done = subprocess.run(
         [shell, '-c', script + 'printf "%s\\n" "$PATH" "$AMENT_PREFIX_PATH"'],
-        env=variables, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     path, prefixes = (line.split(':') for line in done.stdout.splitlines())
     assert path[:2] == [f'{tmp_path}/a/scripts/bin', f'{tmp_path}/a/install/soro_cli/lib/soro_cli']
     assert prefixes[0] == f'{tmp_path}/a/install/soro_cli'

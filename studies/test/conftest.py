@@ -6,10 +6,10 @@ from pathlib import Path
 import sys
 
 import pytest
-from soro_mechanics.haptics.device import HapticDevice
-from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
 
 from soro_mechanics import load_robot
+from soro_mechanics.haptics.device import HapticDevice
+from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_studies.mechanics import ancf_studies as studies
 
 from soro_mechanics import InvalidInput, load_robot
+from soro_studies.mechanics import ancf_studies as studies
 
 
 @pytest.fixture(scope='module')

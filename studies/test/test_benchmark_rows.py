@@ -6,15 +6,20 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_studies.mechanics.benchmark_rows import BenchmarkRow, measure, table
 
 
 @pytest.mark.parametrize(
     ('median', 'processor', 'by_wall', 'met'),
-    [(3.0, 1.0, False, True), (1.0, 3.0, False, False),
-     (3.0, 1.0, True, False), (1.0, 3.0, True, True)],
-)  # fmt: skip
+    [
+        (3.0, 1.0, False, True),
+        (1.0, 3.0, False, False),
+        (3.0, 1.0, True, False),
+        (1.0, 3.0, True, True),
+    ],
+)
 def test_a_row_is_judged_by_processor_time_unless_it_waits(median, processor, by_wall, met):
     row = BenchmarkRow('start', median, 4.0, 1.0, processor, 5, 2.0, by_wall=by_wall)
     assert row.met is met
@@ -30,9 +35,14 @@ def test_calls_are_counted_with_their_numbers_after_the_warm_up():
 
 
 @pytest.mark.parametrize(
-    ('code', 'solved'), [(Code.NONE, True), (Code.UNSTABLE, True), (Code.NOT_CONVERGED, False),
-                         (Code.UNREACHABLE, False)],
-)  # fmt: skip
+    ('code', 'solved'),
+    [
+        (Code.NONE, True),
+        (Code.UNSTABLE, True),
+        (Code.NOT_CONVERGED, False),
+        (Code.UNREACHABLE, False),
+    ],
+)
 def test_what_does_not_solve_is_no_row(code, solved):
     answer = SimpleNamespace(status=SolverStatus(code))
     with nullcontext() if solved else pytest.raises(SystemExit, match='solves: call 0'):

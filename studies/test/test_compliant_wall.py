@@ -5,6 +5,7 @@
 import math
 
 import pytest
+
 from soro_mechanics.haptics.hand_impedance import LIGHT_GRIP
 from soro_studies.haptics.compliant_wall import (
     compliant_wall,

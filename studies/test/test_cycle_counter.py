@@ -5,6 +5,7 @@
 import time
 
 import pytest
+
 from soro_studies.mechanics.cycle_counter import CycleCounter, TASK_CLOCK
 
 

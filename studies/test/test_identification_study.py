@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from soro_cli.errors import CliError
 from soro_cli.recording.identify_postures import held, postures, SETTLING, WINDOW
 from soro_studies.mechanics.identification_study import space_of

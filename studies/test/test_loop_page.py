@@ -16,9 +16,11 @@ from soro_studies.haptics.loop_study import LoopResult
 from soro_studies.haptics.stall_meter import StallMeter, stalls_in_words
 
 TIMING = {
-    'compute_p50_ms': '0.34', 'compute_p99_ms': '0.8', 'compute_p99.9_ms': '1.2',
+    'compute_p50_ms': '0.34',
+    'compute_p99_ms': '0.8',
+    'compute_p99.9_ms': '1.2',
     'compute_max_ms': '3.0',
-}  # fmt: skip
+}
 
 
 def result(missed=0, note='', **timing):
@@ -40,8 +42,9 @@ def test_a_run_replaces_its_own_result_only(tmp_path):
     assert '300 slots missed (1.000%): NOT as asked: not below 0.1%' in text
     assert 'over topics' not in text
     assert [p.name for p in tmp_path.iterdir()] in (
-        ['arm_loop.md', 'arm_loop.json'], ['arm_loop.json', 'arm_loop.md'],
-    )  # fmt: skip
+        ['arm_loop.md', 'arm_loop.json'],
+        ['arm_loop.json', 'arm_loop.md'],
+    )
 
 
 def test_what_is_too_slow_or_failed_is_said(tmp_path):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_studies.emulation.muscle_tracking import BEGIN, END, MuscleTracking, table, write_table

@@ -7,9 +7,11 @@ from __future__ import annotations
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from rclpy.serialization import serialize_message
+
 from soro_cli.bag_reader import BagReader
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.message_definitions import full_definition
+from soro_msgs.msg import ActuatorState
 from soro_studies.system.measured_section import replace_section
 from soro_studies.system.recording_load import (
     BOUNDARY,
@@ -23,8 +25,6 @@ from soro_studies.system.recording_load import (
     STATE,
     Ticks,
 )
-
-from soro_msgs.msg import ActuatorState
 
 PERIOD = 2_000_000  # ns
 SECOND = 10**9
@@ -116,10 +116,19 @@ def test_a_rate_counts_from_the_first_message_to_the_last(tmp_path):
 def load_of(**changes):
     ticks = Ticks(300000, 12, changes.pop('recorded', 300004), 600.0, 500.0)
     values = {
-        'seconds': 598.0, 'work': 59.8, 'start_work': 1.5, 'counts': {STATE: 300100, REPORTS: 900},
-        'rates': {STATE: 499.94, REPORTS: 1.5}, 'size': 10**8, 'lost': 0, 'dropped': 0,
-        'ticks': ticks, 'haptics': 'off', 'priority': '0', **changes,
-    }  # fmt: skip
+        'seconds': 598.0,
+        'work': 59.8,
+        'start_work': 1.5,
+        'counts': {STATE: 300100, REPORTS: 900},
+        'rates': {STATE: 499.94, REPORTS: 1.5},
+        'size': 10**8,
+        'lost': 0,
+        'dropped': 0,
+        'ticks': ticks,
+        'haptics': 'off',
+        'priority': '0',
+        **changes,
+    }
     return Load(**values)
 
 

@@ -10,6 +10,7 @@ import threading
 import uuid
 
 import pytest
+
 from soro_studies.system.fault_matrix import covered_cells
 from soro_studies.system.injections import DEVICES, INJECTIONS
 from soro_studies.system.process_figures import (
@@ -44,10 +45,19 @@ def test_the_soak_breaks_every_device():
 
 def evidence(outcome, **values):
     return {
-        'test': 'test_a.py::test_b[can]', 'cells': [['can', 2]], 'outcome': outcome, 'at': 0.0,
-        'injected': ['silent'], 'log': ['+0.2 s state state=SAFE'], 'safe': 0.2, 'level': 2,
-        'diagnostics': 'device lost', 'noticed': 0.3, 'state': 'UNCONFIGURED', **values,
-    }  # fmt: skip
+        'test': 'test_a.py::test_b[can]',
+        'cells': [['can', 2]],
+        'outcome': outcome,
+        'at': 0.0,
+        'injected': ['silent'],
+        'log': ['+0.2 s state state=SAFE'],
+        'safe': 0.2,
+        'level': 2,
+        'diagnostics': 'device lost',
+        'noticed': 0.3,
+        'state': 'UNCONFIGURED',
+        **values,
+    }
 
 
 def test_the_last_attempt_counts_and_the_others_are_told():
@@ -62,9 +72,7 @@ def test_the_last_attempt_counts_and_the_others_are_told():
 
 def run_of(memory, files):
     """Return samples of one process, every two seconds for ten minutes."""
-    return [
-        (2.0 * k, {'driver': [int(memory(k)), 20, int(files(k))]}) for k in range(300)
-    ]  # fmt: skip
+    return [(2.0 * k, {'driver': [int(memory(k)), 20, int(files(k))]}) for k in range(300)]
 
 
 @pytest.mark.parametrize(

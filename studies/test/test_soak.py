@@ -8,6 +8,7 @@ import json
 
 import pytest
 from soak_samples import raw_of
+
 from soro_studies.system import soak, soak_page
 from soro_studies.system.soak_results import stored
 
@@ -102,8 +103,10 @@ def test_what_ran_before_an_interruption_is_kept(run, tmp_path):
     code, text = run(words, lasted, interrupted_at='spatial_cc')
     assert code == 1
     assert {name: r['seed'] for name, r in stored().items()} == {
-        'pam_continuum': 2, 'spatial_cc': 1, 'stiff_flop': 1
-    }  # fmt: skip
+        'pam_continuum': 2,
+        'spatial_cc': 1,
+        'stiff_flop': 1,
+    }
     assert '(soak/pam_continuum.json) | 2026-11-20 | 16.0 of 30 min | 2 | 2 |' in text
     assert 'left no figures' not in text
     whole = json.loads((tmp_path / 'out/soak/soak.json').read_text())

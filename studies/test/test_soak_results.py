@@ -9,6 +9,7 @@ import random
 
 import pytest
 from soak_samples import MEBI, PROCESSES, raw_of, samples_of
+
 from soro_studies.system.reliability_page import HEAD, matrix_section, sections_of, write_section
 from soro_studies.system.soak_growth import grown, growth, verdict
 from soro_studies.system.soak_page import soak_section

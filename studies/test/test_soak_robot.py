@@ -9,6 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+
 from soro_driver.device import DeviceState
 from soro_studies.system.soak_faults import STALL
 from soro_studies.system.soak_robot import RobotSoak

@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+
 from soro_node.testing import wait_until
 from soro_studies.system import soak_stalls
 from soro_studies.system.soak_stalls import Stalls, stolen

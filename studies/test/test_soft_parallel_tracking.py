@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_studies.system.soft_parallel_tracking import (
     best_lag,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.hand_impedance import FINGERTIP, LIGHT_GRIP
@@ -17,8 +18,11 @@ from soro_studies.haptics.virtual_bench import BenchSetup, SPEED
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 HANDS = {'fingertip': FINGERTIP, 'light_grip': LIGHT_GRIP}
-REACH = {'hold': (0.008, 0.0, 0.008, 0.1, 0.0), 'wall': (-0.02, 0.0, 0.0, 0.0, 0.0),
-         'angle': (0.0, 0.0, 0.0, 0.35, 0.0)}  # fmt: skip
+REACH = {
+    'hold': (0.008, 0.0, 0.008, 0.1, 0.0),
+    'wall': (-0.02, 0.0, 0.0, 0.0, 0.0),
+    'angle': (0.0, 0.0, 0.0, 0.35, 0.0),
+}
 ASIDE = (0.02, 0.0, 0.02, 0.0, 0.0)
 QUIET = 1e-3  # m, peak to peak
 DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
@@ -58,13 +62,16 @@ def test_no_preset_rings_on_a_hand_with_mass(swing, preset, hand):
     assert swing(preset, hand, OLD_ENERGY) < QUIET  # nor is it the monitor that keeps it quiet
 
 
-@pytest.mark.parametrize(('preset', 'changes'), [
-    ('wall', {'stiffness': 300.0, 'damping': 40.0}),
-    ('hold', {'stiffness': 1e3, 'damping': 40.0}),
-    ('box', {'stiffness': 1e9, 'damping': 5.0}),
-    ('line', {'stiffness': 300.0, 'damping': 0.1}),
-    ('circle', {'stiffness': 5e3, 'damping': 40.0, 'control': Control.HYBRID}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('preset', 'changes'),
+    [
+        ('wall', {'stiffness': 300.0, 'damping': 40.0}),
+        ('hold', {'stiffness': 1e3, 'damping': 40.0}),
+        ('box', {'stiffness': 1e9, 'damping': 5.0}),
+        ('line', {'stiffness': 300.0, 'damping': 0.1}),
+        ('circle', {'stiffness': 5e3, 'damping': 40.0, 'control': Control.HYBRID}),
+    ],
+)
 def test_nothing_that_is_asked_for_rings_on_a_fingertip(swing, preset, changes):
     assert swing(preset, 'fingertip', OLD_ENERGY, **changes) < QUIET
 

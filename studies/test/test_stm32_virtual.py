@@ -8,6 +8,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 from soro_driver.device import Fault
 from soro_driver.serial_frame import SerialState
 from soro_emulation.event_log import EventLog, read_events
@@ -171,12 +172,15 @@ def test_a_missing_sensor_is_flagged(tmp_path):
 @pytest.mark.parametrize(
     'damage',
     [
-        {'loss': 0.1}, {'corruption': 0.1}, {'repetition': 1.0}, {'reordering': 0.3},
+        {'loss': 0.1},
+        {'corruption': 0.1},
+        {'repetition': 1.0},
+        {'reordering': 0.3},
         {'direction': 'to_host', 'loss': 0.5},
         {'loss': 0.1, 'repetition': 0.3, 'reordering': 0.2, 'corruption': 0.05},
     ],
     ids=['lost', 'damaged', 'repeated', 'reordered', 'answers lost', 'everything'],
-)  # fmt: skip
+)
 def test_a_bad_link_costs_no_accuracy(damage, tmp_path):
     robot = Robot(tmp_path)
     robot.damage(**damage)

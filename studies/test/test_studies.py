@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_mechanics.haptics.virtual_environment import Control
 from soro_studies.haptics.as_built import as_built, PlantErrors, Play
 from soro_studies.haptics.as_built_section import sense_as_built
@@ -138,11 +139,15 @@ def test_a_built_device_differs_in_shape_zeros_and_strips_by_what_is_said(robot)
     errors = PlantErrors(seed=3)
     built, zero = as_built(robot, errors)
     was, made = (r.description.structure for r in (robot, built))
-    bends = [m.curvature[1, 2] / w.curvature[1, 2] - 1.0
-             for w, m in zip(was['network'].rods, made['network'].rods, strict=True)]  # fmt: skip
+    bends = [
+        m.curvature[1, 2] / w.curvature[1, 2] - 1.0
+        for w, m in zip(was['network'].rods, made['network'].rods, strict=True)
+    ]
     assert 0.3 * errors.curvature < np.std(bends) < 3.0 * errors.curvature
-    moved = [m.ends[1].attach[:3, 3] - w.ends[1].attach[:3, 3]
-             for w, m in zip(was['network'].rods, made['network'].rods, strict=True)]  # fmt: skip
+    moved = [
+        m.ends[1].attach[:3, 3] - w.ends[1].attach[:3, 3]
+        for w, m in zip(was['network'].rods, made['network'].rods, strict=True)
+    ]
     assert 0.5 * errors.attachment < np.std(moved) < 2.0 * errors.attachment
     assert 0.3 * errors.zero < np.std(zero) < 3.0 * errors.zero
     for strip, rod in zip(made['haptic'].strips, made['network'].rods, strict=True):

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from soro_mechanics import InvalidInput, load_robot, UnknownName
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 from soro_studies.mechanics import stiff_flop_studies as studies
@@ -28,8 +30,6 @@ from soro_studies.validation import (
 from soro_studies.validation.model_checks import check_model
 from soro_studies.validation.registry import ROBOTS
 from soro_studies.validation.report import rows_of, write_report
-
-from soro_mechanics import InvalidInput, load_robot, UnknownName
 
 
 def test_a_number_is_met_near_or_not():
@@ -109,8 +109,12 @@ def test_the_turning_point_is_judged_by_its_number():
 
 def test_every_printed_error_of_the_four_models_has_a_row():
     rows = {r.quantity: r for r in rows_of('stiff_flop')}
-    for name, paper in (('ncm', '1.21 - 0.28'), ('npcc', '1.21 - 0.47'), ('lcm', '1.21 - 0.05'),
-                        ('lpcc', '1.21 - 0.42')):  # fmt: skip
+    for name, paper in (
+        ('ncm', '1.21 - 0.28'),
+        ('npcc', '1.21 - 0.47'),
+        ('lcm', '1.21 - 0.05'),
+        ('lpcc', '1.21 - 0.42'),
+    ):
         row = rows[f'x stiffness of {name} at full bend, by its printed error']
         assert row.paper == f'{paper} N/cm' and row.kind is Kind.PREDICTED
     for bar, error in (('one pair at 1.5 bar', '0.08'), ('two pairs at 1.2 bar', '0.16')):

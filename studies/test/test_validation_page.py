@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_studies.validation import measured_page, provenance, Verdict
 from soro_studies.validation.__main__ import default_target
 from soro_studies.validation.measured_page import (

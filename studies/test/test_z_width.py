@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import eigh
+
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.hand_impedance import FINGERTIP, FIRM_GRIP, hand, LIGHT_GRIP, NO_HAND
 from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
@@ -33,9 +34,11 @@ def make(robot, signals, report):
 
     def bench(held_by, stiffness=None, damping_ratio=0.05, **setup):
         turns = 1.26  # N m/rad: about what the legs have
-        spring = [] if stiffness is None else [
-            VirtualObject('s', Shape.HOLD, stiffness=stiffness, rotational_stiffness=turns)
-        ]  # fmt: skip
+        spring = (
+            []
+            if stiffness is None
+            else [VirtualObject('s', Shape.HOLD, stiffness=stiffness, rotational_stiffness=turns)]
+        )
         made = BenchSetup(energy=NO_MONITOR, **setup)
         return MovingBench(robot, calibration, signals, spring, made, held_by, damping_ratio)
 
@@ -57,11 +60,15 @@ def test_condensed_handle_rings_as_the_whole_network_does(robot):
 def test_every_mode_is_damped_alike(robot):
     device = HapticDevice(robot)
     mass, stiffness = handle_mass(device), natural_stiffness(device.ports)
-    flow = np.block([
-        [np.zeros((5, 5)), np.eye(5)],
-        [-np.linalg.solve(mass, stiffness),
-         -np.linalg.solve(mass, modal_damping(mass, stiffness, 0.05))],
-    ])  # fmt: skip
+    flow = np.block(
+        [
+            [np.zeros((5, 5)), np.eye(5)],
+            [
+                -np.linalg.solve(mass, stiffness),
+                -np.linalg.solve(mass, modal_damping(mass, stiffness, 0.05)),
+            ],
+        ]
+    )
     poles = np.linalg.eigvals(flow)
     np.testing.assert_allclose(-poles.real / np.abs(poles), 0.05, rtol=1e-6)
 
@@ -132,8 +139,9 @@ def test_linear_loop_with_nothing_to_render_is_the_damped_handle():
 
 def test_stiff_springs_need_a_hand_that_damps():
     def device(h):
-        return OneDirection(0.04 + h.mass[0], 0.3 + h.damping[0], 240.0, h.stiffness[0], 5.5e-3,
-                            6e-3)  # fmt: skip
+        return OneDirection(
+            0.04 + h.mass[0], 0.3 + h.damping[0], 240.0, h.stiffness[0], 5.5e-3, 6e-3
+        )
 
     limits = [admittance_limit(device(h), 2e-3, 1) for h in (NO_HAND, FINGERTIP, LIGHT_GRIP)]
     assert 240.0 < limits[0] < 300.0
@@ -167,9 +175,13 @@ def test_who_slides_along_an_admittance_does_not_ring(rate, least):
 
 def test_a_fingertip_on_a_line_comes_to_rest_on_the_full_model(robot, signals, report):
     line = VirtualObject(
-        'l', Shape.LINE, Control.ADMITTANCE, stiffness=200.0, rotational_stiffness=1.26,
+        'l',
+        Shape.LINE,
+        Control.ADMITTANCE,
+        stiffness=200.0,
+        rotational_stiffness=1.26,
         damping=2.0,
-    )  # fmt: skip
+    )
     setup = BenchSetup(energy=NO_MONITOR)
     bench = MovingBench(robot, report.calibration(), signals, [line], setup, FINGERTIP)
     assert comes_to_rest(bench)

@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 import time
 
-from soro_driver.device import DeviceLost
-from soro_driver.exclusive import ExclusiveUse, is_loopback
-
 from soro_can_driver.frame import Frame, ProtocolError
 from soro_can_driver.protocol import unpack
 from soro_can_driver.python_can_link import PythonCanLink
 from soro_can_driver.socketcand_link import SocketcandLink
 from soro_can_driver.wiring import CanWiring, SERVER_PORT
+from soro_driver.device import DeviceLost
+from soro_driver.exclusive import ExclusiveUse, is_loopback
 
 POLL = 2e-4  # s between looks at the bus while a reply is awaited
 

@@ -186,9 +186,14 @@ class FeedbackFd(Frame):
     def pack(self) -> bytes:
         """Return the data bytes."""
         return self._pack(
-            self.seq, self.status, self.temperature, *self.angles, *self.speeds, *self.samples,
+            self.seq,
+            self.status,
+            self.temperature,
+            *self.angles,
+            *self.speeds,
+            *self.samples,
             self.time,
-        )  # fmt: skip
+        )
 
     @classmethod
     def unpack(cls, can_id: int, data: bytes) -> FeedbackFd:
@@ -196,6 +201,11 @@ class FeedbackFd(Frame):
         seq, status, temperature, *rest = cls.layout.unpack(data)
         state_of(status)
         return cls(
-            seq, status, temperature, tuple(rest[:6]), tuple(rest[6:12]), tuple(rest[12:18]),
+            seq,
+            status,
+            temperature,
+            tuple(rest[:6]),
+            tuple(rest[6:12]),
+            tuple(rest[12:18]),
             rest[18],
-        )  # fmt: skip
+        )

@@ -9,6 +9,10 @@ import time
 from typing import ClassVar
 
 import numpy as np
+
+from soro_can_driver.board import BoardState, EmergencyCode, Status
+from soro_can_driver.transport import CanTransport
+from soro_can_driver.wiring import CanWiring, read_wiring
 from soro_driver.device import (
     Array,
     DEVICE_FAULT_SHIFT,
@@ -22,10 +26,6 @@ from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
-from soro_can_driver.board import BoardState, EmergencyCode, Status
-from soro_can_driver.transport import CanTransport
-from soro_can_driver.wiring import CanWiring, read_wiring
 
 UNARMED = (BoardState.BOOT, BoardState.SAFE, BoardState.HOLDING)
 FAULT_WORDS = {
@@ -87,9 +87,16 @@ class CanDevice(SessionDevice):
         t.poll(time.monotonic())
         flags = np.where(t.saturated, int(Flag.RATE_LIMITED), 0).astype(np.uint16)
         return Reading(
-            t.time, t.angles.copy(), t.applied.copy(), flags, self._faults(), self._tripped(),
-            self._sensors(), t.sampled, self._reason(),
-        )  # fmt: skip
+            t.time,
+            t.angles.copy(),
+            t.applied.copy(),
+            flags,
+            self._faults(),
+            self._tripped(),
+            self._sensors(),
+            t.sampled,
+            self._reason(),
+        )
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points [rad]."""
@@ -115,8 +122,9 @@ class CanDevice(SessionDevice):
         for code in t.emergencies:
             # Of a flex sensor the flags beside its samples say it, and the rest goes on.
             if code in FAULT_WORDS and code not in (
-                EmergencyCode.COMMAND_LOST, EmergencyCode.FLEX,
-            ):  # fmt: skip
+                EmergencyCode.COMMAND_LOST,
+                EmergencyCode.FLEX,
+            ):
                 faults |= 1 << (DEVICE_FAULT_SHIFT + code)
         return int(faults)
 

@@ -83,9 +83,13 @@ class BoardHeartbeat(Frame):
     def pack(self) -> bytes:
         """Return the data bytes."""
         return self._pack(
-            self.state, self.boot_id, self.transmit_errors, self.receive_errors, *self.firmware,
+            self.state,
+            self.boot_id,
+            self.transmit_errors,
+            self.receive_errors,
+            *self.firmware,
             self.protocol,
-        )  # fmt: skip
+        )
 
     @classmethod
     def unpack(cls, can_id: int, data: bytes) -> BoardHeartbeat:

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 import errno
 from typing import Any
 
+from soro_can_driver.wiring import CanWiring
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_mechanics.core.missing_package import how_to_install
-
-from soro_can_driver.wiring import CanWiring
 
 INSTALL = how_to_install('python-can==4.6.1')
 MOST_PENDING = 4096  # frames taken at once: a babbling bus must not hold the loop
@@ -48,9 +47,11 @@ class PythonCanLink:
         options = {'data_bitrate': wiring.data_bitrate, 'fd': True} if fd else {}
         try:
             self._bus = can.Bus(
-                interface=wiring.interface, channel=wiring.channel, bitrate=wiring.bitrate,
+                interface=wiring.interface,
+                channel=wiring.channel,
+                bitrate=wiring.bitrate,
                 **options,
-            )  # fmt: skip
+            )
         except (ValueError, NotImplementedError) as error:  # of an unknown interface both
             raise DeviceError(f'{self.place}: {_line(error)}') from None
         except (can.CanError, OSError, TimeoutError) as error:
@@ -70,11 +71,15 @@ class PythonCanLink:
                 long = len(data) > 8
                 self._bus.send(
                     self._can.Message(
-                        arbitration_id=identifier, data=data, is_extended_id=False, is_fd=long,
-                        bitrate_switch=long, dlc=len(data),
+                        arbitration_id=identifier,
+                        data=data,
+                        is_extended_id=False,
+                        is_fd=long,
+                        bitrate_switch=long,
+                        dlc=len(data),
                     ),
                     timeout=self._timeout,
-                )  # fmt: skip
+                )
         except TimeoutError as error:
             raise DeviceTimeout(f'{self.place}: sending: {_line(error)}') from None
         except (self._can.CanError, OSError) as error:

@@ -14,9 +14,8 @@ import socket
 import struct
 import time
 
-from soro_driver.device import DeviceLost
-
 from soro_can_driver.wiring import CanWiring
+from soro_driver.device import DeviceLost
 
 BATCH = 65536  # bytes taken at once: a babbling bus must not hold the loop
 STANDARD = 3  # digits of an identifier; extended ones have eight and belong to others

@@ -10,7 +10,6 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
 
 from soro_can_driver.answers import Answers
 from soro_can_driver.board import (
@@ -45,6 +44,7 @@ from soro_can_driver.protocol import (
     ParameterFrame,
 )
 from soro_can_driver.wiring import CanWiring
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
 
 Array = NDArray[np.float64]
 
@@ -191,8 +191,9 @@ class CanTransport:
             a, b, c, d, e, f = whole
             self.bus.send(
                 Command(0, seq, control, (a, b, c)),
-                Command(1, seq, control, (d, e, f)), self._sync(),
-            )  # fmt: skip
+                Command(1, seq, control, (d, e, f)),
+                self._sync(),
+            )
         self._asked = True
 
     def arm(self) -> None:

@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
+from soro_can_driver.board import MOTORS
 from soro_driver.channels import read_channels
 from soro_driver.settings import LONGEST_STEP, read_rate
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
-from soro_can_driver.board import MOTORS
 
 SERVER_PORT = 29536  # where a socketcand server listens unless it is told otherwise
 FRAMINGS = ('classic', 'fd')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from soro_can_driver.board import Access, BoardState, MOTORS, Parameter, PROTOCOL_MAJOR
 from soro_can_driver.cyclic_frames import Flex, Position, Sync
 from soro_can_driver.protocol import ParameterFrame, unpack

@@ -7,6 +7,7 @@ from __future__ import annotations
 from board_on_a_link import wiring
 import numpy as np
 import pytest
+
 from soro_can_driver.board import BoardState, MOTORS
 from soro_can_driver.device import CanDevice
 from soro_driver.command_gate import CommandGate
@@ -24,10 +25,17 @@ def loop(board):
     names = wiring().motors
     gate = CommandGate(tuple(Actuator(n, 'angle', -1.0, 1.0, 20.0, 0.0) for n in names), ())
     settings = DriverSettings(
-        device='can', rate=500.0, command_timeout=5.0, feedback_timeout=5.0, ttl=5.0,
-        engage_band=0.1, safe_action=RELEASE, safe_rate=np.ones(MOTORS),
-        plausibility=PlausibilityLimits(), section=Section({}, 'driver.can'),
-    )  # fmt: skip
+        device='can',
+        rate=500.0,
+        command_timeout=5.0,
+        feedback_timeout=5.0,
+        ttl=5.0,
+        engage_band=0.1,
+        safe_action=RELEASE,
+        safe_rate=np.ones(MOTORS),
+        plausibility=PlausibilityLimits(),
+        section=Section({}, 'driver.can'),
+    )
     made = ControlLoop(CanDevice(wiring()), CommandInlet(gate, 5.0), gate, settings)
     made.open()
     yield made

@@ -8,6 +8,7 @@ import time
 
 from board_on_a_link import wiring
 import pytest
+
 from soro_can_driver.board import Parameter
 from soro_can_driver.device import CanDevice
 from soro_driver.device import DeviceTimeout

@@ -10,10 +10,10 @@ import cantools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
-from soro_can_driver.board import Access, BoardState, CanId, Mode
-from soro_can_driver.frame import Control, ProtocolError, ttl_code
 
 from soro_can_driver import board, protocol
+from soro_can_driver.board import Access, BoardState, CanId, Mode
+from soro_can_driver.frame import Control, ProtocolError, ttl_code
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from board_on_a_link import wiring
 import pytest
+
 from soro_can_driver.device import CanDevice
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 

@@ -10,6 +10,7 @@ import errno
 from board_on_a_link import wiring
 import can
 import pytest
+
 from soro_can_driver.python_can_link import PythonCanLink, remedy
 from soro_driver.device import DeviceLost
 

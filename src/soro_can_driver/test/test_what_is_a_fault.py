@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from board_on_a_link import wiring
 import pytest
+
 from soro_can_driver.board import EmergencyCode
 from soro_can_driver.device import CanDevice
 from soro_can_driver.python_can_link import PythonCanLink

@@ -74,9 +74,13 @@ class _Goal:
     """One goal, sent until its server answers."""
 
     def __init__(
-        self, session: RosSession, client: ActionClient, name: str, goal: Any,
+        self,
+        session: RosSession,
+        client: ActionClient,
+        name: str,
+        goal: Any,
         on_feedback: Callable[[Any], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._session, self._client, self._name = session, client, name
         self._goal, self._on_feedback = goal, on_feedback
         # Always the same: a server that had it and could not say so takes it once only.
@@ -142,9 +146,12 @@ def progress_bar(title: str) -> Iterator[Report]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn('{task.description}'), BarColumn(), TextColumn('{task.percentage:3.0f} %'),
-        TimeElapsedColumn(), TextColumn('{task.fields[text]}'),
-    )  # fmt: skip
+        TextColumn('{task.description}'),
+        BarColumn(),
+        TextColumn('{task.percentage:3.0f} %'),
+        TimeElapsedColumn(),
+        TextColumn('{task.fields[text]}'),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=1.0, text='')
         yield lambda share, text: bar.update(task, completed=share, text=text)

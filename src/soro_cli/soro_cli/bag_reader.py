@@ -22,11 +22,10 @@ import struct
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from soro_mechanics.core.missing_package import import_package
-
 from soro_cli.recording.bag_metadata import read_files
 from soro_cli.recording.mcap_format import BadRecord
 from soro_cli.recording.mcap_scan import ChunkPlace, messages, NotABag, Scan, scan
+from soro_mechanics.core.missing_package import import_package
 
 ROBOT_FILE = 'robot.yaml'  # name of the attachment, behind the robot's namespace
 MESSAGES = 'soro_msgs'  # name of the metadata that says which revision of them was recorded
@@ -118,12 +117,15 @@ class BagReader(AbstractContextManager['BagReader']):
         self.finished = whole and not missing
         self.notes += [f'missing: {file}; what it held is not listed' for file in missing]
         if not whole:
-            self.notes.append('cut off: the recorder was killed, or records still; '
-                              'what is listed can be read')  # fmt: skip
+            self.notes.append(
+                'cut off: the recorder was killed, or records still; what is listed can be read'
+            )
         self.notes += [f'damaged: {text}' for one in self._scans for text in one.damage]
         if self.undescribed:
-            self.notes.append(f'{self.undescribed} messages cannot be read: the description of '
-                              'their topics or types is lost')  # fmt: skip
+            self.notes.append(
+                f'{self.undescribed} messages cannot be read: the description of '
+                'their topics or types is lost'
+            )
         self._types = _Types(self._scans)
 
     def __enter__(self) -> BagReader:
@@ -160,11 +162,12 @@ class BagReader(AbstractContextManager['BagReader']):
                 old = found.get(channel.topic)
                 schema = one.schemas.get(channel.schema)
                 found[channel.topic] = Topic(
-                    channel.topic, schema.name if schema else '',
+                    channel.topic,
+                    schema.name if schema else '',
                     counts.get(number, 0) + (old.count if old else 0),
                     channel.metadata.get('offered_qos_profiles', ''),
                     channel.metadata.get('topic_type_hash', ''),
-                )  # fmt: skip
+                )
         return dict(sorted(found.items()))
 
     @property
@@ -275,9 +278,13 @@ class BagReader(AbstractContextManager['BagReader']):
             yield from self._of_chunk(file, chunk, names, low, high)
 
     def _of_chunk(
-        self, file: BinaryIO, chunk: ChunkPlace, names: dict[int, tuple[str, str]],
-        low: int, high: int,
-    ) -> Iterator[Recorded]:  # fmt: skip
+        self,
+        file: BinaryIO,
+        chunk: ChunkPlace,
+        names: dict[int, tuple[str, str]],
+        low: int,
+        high: int,
+    ) -> Iterator[Recorded]:
         # The whole chunk at once: another iteration over the same file may move its position.
         for raw in sorted(messages(file, chunk), key=lambda m: m.time):
             if raw.channel in names and low <= raw.time < high:
@@ -306,8 +313,13 @@ class _Types:
             # them, where it has reserved room to align numbers that an empty array has not.
             return read(data[4:], 0, known.cls, self._store)[0]
         except (
-            SerdeError, struct.error, ValueError, IndexError, AssertionError, RecursionError,
-        ) as error:  # fmt: skip
+            SerdeError,
+            struct.error,
+            ValueError,
+            IndexError,
+            AssertionError,
+            RecursionError,
+        ) as error:
             raise BadRecord(f'a message is no {kind}: {error}') from None
 
     def learn(self, kind: str) -> None:
@@ -322,8 +334,10 @@ class _Types:
             self._store = get_typestore(Stores.EMPTY)
         schema = self._schemas[kind]
         text = _text(schema.data, kind)
-        readers = {'ros2msg': lambda: get_types_from_msg(text, kind),
-                   'ros2idl': lambda: get_types_from_idl(text)}  # fmt: skip
+        readers = {
+            'ros2msg': lambda: get_types_from_msg(text, kind),
+            'ros2idl': lambda: get_types_from_idl(text),
+        }
         if schema.encoding not in readers:
             raise NotABag(f'{kind} is described as {schema.encoding!r}; known: ros2msg, ros2idl')
         try:

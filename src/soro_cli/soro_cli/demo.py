@@ -12,8 +12,6 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file
 
 from soro_cli.demo_pattern import BAR, Stretch, stretches
 from soro_cli.demo_recording import RATE, Recorder, Recording
@@ -23,6 +21,8 @@ from soro_cli.motion import MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand
 
 ROBOT, NAMESPACE = 'stiff_flop', 'demo'
@@ -107,9 +107,11 @@ class Player:
         actuators = self._robot.description.actuators
         node = self._robot.session.node
         message = ActuatorCommand(
-            source=node.get_fully_qualified_name(), name=[a.name for a in actuators],
-            quantity=[a.quantity_code for a in actuators], value=[float(p) for p in pressures],
-        )  # fmt: skip
+            source=node.get_fully_qualified_name(),
+            name=[a.name for a in actuators],
+            quantity=[a.quantity_code for a in actuators],
+            value=[float(p) for p in pressures],
+        )
         message.header.stamp = node.get_clock().now().to_msg()
         self._publisher.publish(message)
 
@@ -188,7 +190,11 @@ def _evaluate(stretch: Stretch, part: Recording) -> StretchResult:
         )
     apart = np.linalg.norm(part.model[:, :3] - part.plant[:, :3], axis=1)
     return StretchResult(
-        stretch.label, float(part.model[:, 3].max()), float(part.plant[:, 3].max()),
-        float(part.model[:, 4].max()), float(part.plant[:, 4].max()),
-        float(np.sqrt(np.mean(apart**2))), follow,
-    )  # fmt: skip
+        stretch.label,
+        float(part.model[:, 3].max()),
+        float(part.plant[:, 3].max()),
+        float(part.model[:, 4].max()),
+        float(part.plant[:, 4].max()),
+        float(np.sqrt(np.mean(apart**2))),
+        follow,
+    )

@@ -8,13 +8,12 @@ from collections.abc import Callable
 import time
 from typing import Any
 
-from soro_mechanics.core.status import Code
-
 from soro_cli.demo_journal import Say, Tour
 from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_cli.motion import MotionWatch
 from soro_cli.people_units import shown, shown_position
+from soro_mechanics.core.status import Code
 
 COMPILING = 240.0  # s a model is waited for whose kernels are compiled for the first time
 AGAIN = 2.0  # s between two questions to somebody who is busy
@@ -60,9 +59,10 @@ class Patience:
             self._mechanics.spin(AGAIN)
         if said:
             self._tour.add(
-                self._say, f'waited for {name}',
+                self._say,
+                f'waited for {name}',
                 f'{begin - first:.0f} s: kernels are compiled once, the first time',
-            )  # fmt: skip
+            )
         if answer.error_code != Code.NONE:
             raise CliError(f'{name}: {answer.error_message}', answer.error_code)
         return answer, now - begin
@@ -89,16 +89,21 @@ def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, sa
     patience.ask('compute_compliance', compliance)
     _, seconds = patience.ask('solve_inverse', inverse)
     tour.add(
-        say, 'inverse kinematics', f'of {shown_position(tip)}: {1e3 * seconds:.1f} ms',
+        say,
+        'inverse kinematics',
+        f'of {shown_position(tip)}: {1e3 * seconds:.1f} ms',
         inverse_seconds=seconds,
-    )  # fmt: skip
+    )
     answer, seconds = patience.ask('compute_compliance', compliance)
     values = [float(c) for c in answer.points[0].principal_compliance]
     text = ' / '.join(f'{1e3 * c:.3g}' for c in values)
     tour.add(
-        say, 'compliance there', f'{text} mm/N, {1e3 * seconds:.1f} ms',
-        compliance_seconds=seconds, principal_compliance=values,
-    )  # fmt: skip
+        say,
+        'compliance there',
+        f'{text} mm/N, {1e3 * seconds:.1f} ms',
+        compliance_seconds=seconds,
+        principal_compliance=values,
+    )
     if len(tour.robot.models) > 1:
         _compare(tour, patience, lambda: mechanics.compare(there, [0.0] * 6, []), say)
 
@@ -114,7 +119,8 @@ def _compare(tour: Tour, patience: Patience, question: Callable[[], Any], say: S
         return
     solved = [c.model for c in answer.configurations]
     tour.add(
-        say, f'models {", ".join(solved)}',
+        say,
+        f'models {", ".join(solved)}',
         f'tips apart by up to {shown(answer.position_spread, "m")}',
         model_spread=float(answer.position_spread),
-    )  # fmt: skip
+    )

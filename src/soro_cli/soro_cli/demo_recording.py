@@ -46,9 +46,13 @@ class Recording:
         """Return the samples between two times [s]."""
         keep = (self.time >= start) & (self.time < end)
         return Recording(
-            self.names, self.time[keep], self.commanded[keep], self.measured[keep],
-            self.model[keep], self.plant[keep],
-        )  # fmt: skip
+            self.names,
+            self.time[keep],
+            self.commanded[keep],
+            self.measured[keep],
+            self.model[keep],
+            self.plant[keep],
+        )
 
     def write_csv(self, path: Path) -> None:
         """Write every sample, SI units in the column names."""

@@ -81,9 +81,12 @@ def write_report(tour: Tour, folder: Path, figures: Sequence[Path], links: Seque
     path = folder / 'report.html'
     path.write_text(
         PAGE.format(
-            title=escape(tour.robot.title), reference=escape(tour.robot.reference), rows=rows,
-            files=files, figures=pictures,
+            title=escape(tour.robot.title),
+            reference=escape(tour.robot.reference),
+            rows=rows,
+            files=files,
+            figures=pictures,
         ),
         encoding='utf-8',
-    )  # fmt: skip
+    )
     return path

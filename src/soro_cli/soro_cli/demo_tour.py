@@ -18,9 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.core.status import Code
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action
@@ -38,6 +35,9 @@ from soro_cli.recording.bag_metadata import METADATA, PART
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess, serves
 from soro_cli.ros_session import RosSession
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_msgs.action import TrackTrajectory
 
 Array = NDArray[np.float64]
@@ -93,10 +93,12 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
         raise CliError(f'the robot ended with exit code {code}; see {log}')
     with BagReader(bag) as recorded:
         tour.add(
-            say, 'recorded',
+            say,
+            'recorded',
             f'{recorded.count} messages in {recorded.duration:.0f} s, '
-            f'{recorded.size / 1e6:.1f} MB', messages=recorded.count,
-        )  # fmt: skip
+            f'{recorded.size / 1e6:.1f} MB',
+            messages=recorded.count,
+        )
     browser = find_browser()
     if tour.view is None and browser is not None:
         _look_at_recording(tour, browser, output / VIEW, say)
@@ -220,7 +222,7 @@ def _visit(tour: Tour, robot: RunningRobot, say: Say) -> None:
 
 def _ask(
     tour: Tour, robot: RunningRobot, mechanics: OnlineMechanics, watch: MotionWatch, say: Say
-) -> None:  # fmt: skip
+) -> None:
     """Ask where the robot is; once more where the device has just been lost."""
     for left in reversed(range(SENDS)):
         _armed(tour, robot, watch, say)
@@ -260,7 +262,7 @@ def _posture(robot: RobotDescription, share: float, lopsided: bool) -> Array:
 
 def _go(
     tour: Tour, robot: RunningRobot, player: Player, watch: MotionWatch, target: Array, say: Say
-) -> None:  # fmt: skip
+) -> None:
     for _ in range(SENDS):
         _armed(tour, robot, watch, say)
         player.send(target)
@@ -334,10 +336,13 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
 
     def run(size: float, plane: tuple[float, ...], plan_only: bool) -> Any:
         goal = TrackTrajectory.Goal(
-            curve='circle', curve_pose=pose_message(centre, plane), size=size,
-            plan_only=plan_only, speed=size,  # a turn takes two pi seconds
+            curve='circle',
+            curve_pose=pose_message(centre, plane),
+            size=size,
+            plan_only=plan_only,
+            speed=size,  # a turn takes two pi seconds
             spacing=0.1 * size,
-        )  # fmt: skip
+        )
         return run_action(robot.session, TrackTrajectory, action, goal, lambda _: None)
 
     why = ''
@@ -354,14 +359,16 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
                 if result.error_code != 0:
                     raise CliError(f'track_trajectory: {result.error_message}', result.error_code)
                 tour.add(
-                    say, f'circle of {shown(size, "m")}',
+                    say,
+                    f'circle of {shown(size, "m")}',
                     f'RMSE at each moment {shown(result.rms_error, "m")}, '
                     f'peak {shown(result.peak_error, "m")}, '
                     f'{result.relative_error:.2%} of the workspace{judged}',
-                    size=size, rms_error=float(result.rms_error),
+                    size=size,
+                    rms_error=float(result.rms_error),
                     peak_error=float(result.peak_error),
                     relative_error=float(result.relative_error),
-                )  # fmt: skip
+                )
                 return True
             why = plan.error_message
     raise CliError(f'no circle around {shown_position(centre)} can be followed: {why}')

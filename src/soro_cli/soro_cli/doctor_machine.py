@@ -14,11 +14,10 @@ import subprocess
 import sys
 import sysconfig
 
+from soro_cli.findings import fail, Finding, ok, warn
 from soro_mechanics.core.missing_package import how_to_install
 from soro_node.middleware import Reach, reach
 from soro_node.process_sockets import dds_ports, sockets_of_processes
-
-from soro_cli.findings import fail, Finding, ok, warn
 
 OLDEST_PYTHON = (3, 10)
 SHARED_MEMORY = 64 * 2**20  # bytes; FastDDS keeps its segments there, a robot needs about 20 MB
@@ -30,11 +29,18 @@ SERIAL = ('ttyUSB*', 'ttyACM*', 'rfcomm*')
 def check_machine(environment: Mapping[str, str]) -> list[Finding]:
     """Run every check."""
     checks: Iterable[Iterator[Finding]] = (
-        python(), compiler(environment), ros(environment), workspace(environment),
-        domain(environment), open_sockets(environment), shared_memory(Path('/dev/shm')),
-        kernel_cache(), serial_devices(Path('/dev')), can_devices(Path('/sys/class/net')),
+        python(),
+        compiler(environment),
+        ros(environment),
+        workspace(environment),
+        domain(environment),
+        open_sockets(environment),
+        shared_memory(Path('/dev/shm')),
+        kernel_cache(),
+        serial_devices(Path('/dev')),
+        can_devices(Path('/sys/class/net')),
         ni_driver(),
-    )  # fmt: skip
+    )
     return [finding for check in checks for finding in check]
 
 
@@ -55,9 +61,10 @@ def python() -> Iterator[Finding]:
 def compiler(environment: Mapping[str, str]) -> Iterator[Finding]:
     """C and C++ compiler and cmake, which building the messages needs."""
     for name, variable, package in (
-        ('cc', 'CC', 'build-essential'), ('c++', 'CXX', 'build-essential'),
+        ('cc', 'CC', 'build-essential'),
+        ('c++', 'CXX', 'build-essential'),
         ('cmake', '', 'cmake (or pip install cmake)'),
-    ):  # fmt: skip
+    ):
         path = shutil.which(environment.get(variable) or name, path=environment.get('PATH'))
         if path:
             yield ok(name, path)
@@ -82,14 +89,16 @@ def ros(environment: Mapping[str, str]) -> Iterator[Finding]:
         name = environment.get('ROS_DISTRO', 'of unknown name')
         yield ok('ros', f'installation {name}, rclpy in {origin.parent}')
     others = [
-        p for p in environment.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+        p
+        for p in environment.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
         if p.startswith('/opt/ros/')
-    ]  # fmt: skip
+    ]
     if from_wheels and others:
         yield fail(
-            'ros', f'wheels and {others[0]} are mixed in one environment',
+            'ros',
+            f'wheels and {others[0]} are mixed in one environment',
             'open a new shell and source only one of them',
-        )  # fmt: skip
+        )
 
 
 def workspace(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -180,17 +189,15 @@ def serial_devices(folder: Path) -> Iterator[Finding]:
             yield ok('serial', f'{port} can be opened')
         else:
             yield warn(
-                'serial', f'{port} may not be opened by this user',
+                'serial',
+                f'{port} may not be opened by this user',
                 'sudo usermod -aG dialout $USER, then log in again',
-            )  # fmt: skip
+            )
 
 
 def can_devices(folder: Path) -> Iterator[Finding]:
     """CAN interfaces and whether they are up."""
-    found = [
-        p for p in sorted(folder.glob('*'))
-        if _first_line(p / 'type') == CAN_HARDWARE_TYPE
-    ]  # fmt: skip
+    found = [p for p in sorted(folder.glob('*')) if _first_line(p / 'type') == CAN_HARDWARE_TYPE]
     if not found:
         yield ok('can', 'no interface present (none is needed with the emulator)')
     for interface in found:
@@ -199,9 +206,10 @@ def can_devices(folder: Path) -> Iterator[Finding]:
             yield ok('can', f'{interface.name} is up')
         else:
             yield warn(
-                'can', f'{interface.name} is {state}',
+                'can',
+                f'{interface.name} is {state}',
                 f'sudo ip link set {interface.name} up type can bitrate 1000000',
-            )  # fmt: skip
+            )
 
 
 def ni_driver() -> Iterator[Finding]:

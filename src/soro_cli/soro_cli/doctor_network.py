@@ -9,11 +9,11 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from soro_mechanics.core.errors import SoroError
-from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_cli.people_units import shown
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.reader import RobotDescription
 
 if TYPE_CHECKING:
     from soro_mechanics.core.configuration import Configuration

@@ -10,14 +10,14 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
-from soro_mechanics.core.status import Code
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_cli.people_units import shown
+from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 if TYPE_CHECKING:
     from soro_driver.settings import DriverSettings
@@ -102,9 +102,8 @@ def gravity(robot: RobotDescription) -> Iterator[Finding]:
 
 def hardware(robot: RobotDescription) -> Iterator[Finding]:
     """Sections that the driver and the emulator read; no device is touched."""
-    from soro_driver.settings import read_driver_settings, SIMULATED
-
     from soro_driver import devices  # imports no ROS
+    from soro_driver.settings import read_driver_settings, SIMULATED
 
     driver = robot.foreign_section('driver')
     try:
@@ -136,14 +135,16 @@ def unguarded(settings: DriverSettings) -> Iterator[Finding]:
     ):
         if time == 0.0:
             yield warn(
-                f'driver.supervision.{key}', f'0 s: {unnoticed} is not noticed',
+                f'driver.supervision.{key}',
+                f'0 s: {unnoticed} is not noticed',
                 f'write {proposed}; docs/hardware.md',
-            )  # fmt: skip
+            )
     if settings.device == 'nidaq' and 'heartbeat' not in settings.section:
         yield warn(
-            'driver.nidaq.heartbeat', 'none: nothing vents when the computer stops',
+            'driver.nidaq.heartbeat',
+            'none: nothing vents when the computer stops',
             'wire the relay; docs/hardware.md',
-        )  # fmt: skip
+        )
 
 
 def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:

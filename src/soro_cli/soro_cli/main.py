@@ -28,8 +28,13 @@ from soro_cli.interrupts import INTERRUPTED, Interrupts, no_more_interrupts
 GROUP = 'soro_cli.verb'
 # What an output fails with: nobody reads, no space, over a quota or limit, broken, closed.
 OUTPUT_LOST = (
-    errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF,
-)  # fmt: skip
+    errno.EPIPE,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EBADF,
+)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -110,9 +115,11 @@ def _command(words: list[str]) -> int:
 def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     verb = point.load()
     parser = _Parser(
-        prog=f'soro {name}', description=verb.SUMMARY, epilog=getattr(verb, 'EPILOG', None),
+        prog=f'soro {name}',
+        description=verb.SUMMARY,
+        epilog=getattr(verb, 'EPILOG', None),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     verb.add_arguments(parser)
     arguments = parser.parse_intermixed_args([_shielded(word) for word in words])
     as_json = getattr(arguments, 'json', False)

@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
-from soro_kinematics.comparison import compare
-from soro_mechanics.analysis import stiffness
-from soro_mechanics.core.actuators import Actuator
 
 from soro_cli.answers import (
     ComparisonAnswer,
@@ -25,7 +22,10 @@ from soro_cli.answers import (
 )
 from soro_cli.errors import CliError
 from soro_cli.tables import note
+from soro_kinematics.comparison import compare
 from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, Task
+from soro_mechanics.analysis import stiffness
+from soro_mechanics.core.actuators import Actuator
 
 
 class OfflineMechanics:
@@ -48,9 +48,13 @@ class OfflineMechanics:
         return ForwardAnswer(int(q.status.code), _message(q), _configuration(robot, q))
 
     def inverse(
-        self, position: list[float], quaternion: list[float] | None, task: int,
-        wrench: list[float], model: str,
-    ) -> InverseAnswer:  # fmt: skip
+        self,
+        position: list[float],
+        quaternion: list[float] | None,
+        task: int,
+        wrench: list[float],
+        model: str,
+    ) -> InverseAnswer:
         """Solve a target."""
         robot = self._model(model)
         target = np.eye(4)
@@ -60,10 +64,15 @@ class OfflineMechanics:
         s = robot.inverse(target, wrench, task=Task(task))
         message = s.status.message or ('' if s.status.code is Code.NONE else s.status.code.name)
         return InverseAnswer(
-            int(s.status.code), message, self._names(), [float(x) for x in s.actuation],
-            _configuration(robot, s.configuration), s.position_error, s.orientation_error,
+            int(s.status.code),
+            message,
+            self._names(),
+            [float(x) for x in s.actuation],
+            _configuration(robot, s.configuration),
+            s.position_error,
+            s.orientation_error,
             list(s.at_limit),
-        )  # fmt: skip
+        )
 
     def jacobian(
         self, actuation: list[float] | None, wrench: list[float], model: str
@@ -76,9 +85,13 @@ class OfflineMechanics:
         )
 
     def compliance(
-        self, actuation: list[float] | None, wrench: list[float], model: str, method: str,
+        self,
+        actuation: list[float] | None,
+        wrench: list[float],
+        model: str,
+        method: str,
         along: bool,
-    ) -> ComplianceAnswer:  # fmt: skip
+    ) -> ComplianceAnswer:
         """Linearise at the loaded equilibrium."""
         robot = self._model(model)
         q = self._solved(robot, self._needed(actuation), wrench)
@@ -110,10 +123,13 @@ class OfflineMechanics:
         result = compare(solved)
         failed = all(q.status.code is Code.NOT_CONVERGED for q in solved)
         return ComparisonAnswer(
-            int(Code.NOT_CONVERGED if failed else Code.NONE), '',
+            int(Code.NOT_CONVERGED if failed else Code.NONE),
+            '',
             [_configuration(r, q) for r, q in zip(robots, solved, strict=True)],
-            result.position_spread, result.orientation_spread, result.hint,
-        )  # fmt: skip
+            result.position_spread,
+            result.orientation_spread,
+            result.hint,
+        )
 
     def _solved(self, robot: Robot, actuation: list[float], wrench: list[float]) -> Configuration:
         q = robot.forward(actuation, wrench)
@@ -157,10 +173,16 @@ def _configuration(robot: Robot, q: Configuration) -> ConfigurationAnswer:
         for name, lengths, poses in zip(q.backbone_names, q.arc_lengths, q.backbones, strict=True)
     ]
     return ConfigurationAnswer(
-        q.model, [a.name for a in robot.actuators], q.actuation.tolist(), _pose(q.tip),
-        backbones, q.status.residual, q.status.iterations, q.status.solve_time,
+        q.model,
+        [a.name for a in robot.actuators],
+        q.actuation.tolist(),
+        _pose(q.tip),
+        backbones,
+        q.status.residual,
+        q.status.iterations,
+        q.status.solve_time,
         q.status.stability.name.lower(),
-    )  # fmt: skip
+    )
 
 
 def _point(backbone: str, arc_length: float, pose: Any, matrix: Any) -> CompliancePoint:
@@ -176,9 +198,15 @@ def _point(backbone: str, arc_length: float, pose: Any, matrix: Any) -> Complian
             positive = np.flatnonzero(screws.values > 0.0)[::-1]
             values, pitches = screws.values[positive], screws.pitches[positive]
     return CompliancePoint(
-        backbone, arc_length, _pose(pose), matrix.tolist(), softness.tolist(), axes.tolist(),
-        values.tolist(), pitches.tolist(),
-    )  # fmt: skip
+        backbone,
+        arc_length,
+        _pose(pose),
+        matrix.tolist(),
+        softness.tolist(),
+        axes.tolist(),
+        values.tolist(),
+        pitches.tolist(),
+    )
 
 
 def _tip_arc(q: Configuration) -> float:

@@ -8,7 +8,6 @@ from typing import Any
 
 from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, Wrench
 from geometry_msgs.msg import Pose as PoseMessage
-from soro_mechanics.core.actuators import Actuator
 
 from soro_cli.answers import (
     ComparisonAnswer,
@@ -21,6 +20,7 @@ from soro_cli.answers import (
     Pose,
 )
 from soro_cli.robot_choice import RunningRobot
+from soro_mechanics.core.actuators import Actuator
 from soro_msgs.srv import (
     CompareModels,
     ComputeCompliance,
@@ -55,18 +55,27 @@ class OnlineMechanics:
         )
 
     def inverse(
-        self, position: list[float], quaternion: list[float] | None, task: int,
-        wrench: list[float], model: str,
-    ) -> InverseAnswer:  # fmt: skip
+        self,
+        position: list[float],
+        quaternion: list[float] | None,
+        task: int,
+        wrench: list[float],
+        model: str,
+    ) -> InverseAnswer:
         """Call solve_inverse."""
         request = SolveInverse.Request(task=task, wrench=wrench_message(wrench), model=model)
         request.target = pose_message(position, quaternion)
         reply = self._call(SolveInverse, 'kinematics_solver/solve_inverse', request)
         return InverseAnswer(
-            reply.error_code, reply.error_message, list(reply.actuator_name),
-            list(reply.actuation), _configuration(reply.configuration), reply.position_error,
-            reply.orientation_error, list(reply.at_limit),
-        )  # fmt: skip
+            reply.error_code,
+            reply.error_message,
+            list(reply.actuator_name),
+            list(reply.actuation),
+            _configuration(reply.configuration),
+            reply.position_error,
+            reply.orientation_error,
+            list(reply.at_limit),
+        )
 
     def jacobian(
         self, actuation: list[float] | None, wrench: list[float], model: str
@@ -82,19 +91,30 @@ class OnlineMechanics:
         )
 
     def compliance(
-        self, actuation: list[float] | None, wrench: list[float], model: str, method: str,
+        self,
+        actuation: list[float] | None,
+        wrench: list[float],
+        model: str,
+        method: str,
         along: bool,
-    ) -> ComplianceAnswer:  # fmt: skip
+    ) -> ComplianceAnswer:
         """Call compute_compliance; no actuation: the present one."""
         request = ComputeCompliance.Request(
-            actuation=actuation or [], wrench=wrench_message(wrench), model=model,
-            method=METHODS[method], along_backbone=along,
-        )  # fmt: skip
+            actuation=actuation or [],
+            wrench=wrench_message(wrench),
+            model=model,
+            method=METHODS[method],
+            along_backbone=along,
+        )
         reply = self._call(ComputeCompliance, 'compliance/compute_compliance', request)
         return ComplianceAnswer(
-            reply.error_code, reply.error_message, reply.configuration.model, method,
-            [_point(c) for c in reply.compliance], _configuration(reply.configuration),
-        )  # fmt: skip
+            reply.error_code,
+            reply.error_message,
+            reply.configuration.model,
+            method,
+            [_point(c) for c in reply.compliance],
+            _configuration(reply.configuration),
+        )
 
     def compare(
         self, actuation: list[float], wrench: list[float], models: list[str]
@@ -105,10 +125,13 @@ class OnlineMechanics:
         )
         reply = self._call(CompareModels, 'kinematics_solver/compare_models', request)
         return ComparisonAnswer(
-            reply.error_code, reply.error_message,
-            [_configuration(c) for c in reply.configurations], reply.position_spread,
-            reply.orientation_spread, reply.hint,
-        )  # fmt: skip
+            reply.error_code,
+            reply.error_message,
+            [_configuration(c) for c in reply.configurations],
+            reply.position_spread,
+            reply.orientation_spread,
+            reply.hint,
+        )
 
     def spin(self, seconds: float) -> None:
         """Let time pass [s]."""
@@ -152,20 +175,29 @@ def _configuration(message: Any) -> ConfigurationAnswer:
     ]
     status = message.status
     return ConfigurationAnswer(
-        message.model, list(message.actuator_name), list(message.actuation), _pose(message.tip),
-        backbones, status.residual, status.iterations, status.solve_time,
+        message.model,
+        list(message.actuator_name),
+        list(message.actuation),
+        _pose(message.tip),
+        backbones,
+        status.residual,
+        status.iterations,
+        status.solve_time,
         STABILITY.get(status.stability, 'unknown'),
-    )  # fmt: skip
+    )
 
 
 def _point(message: Any) -> CompliancePoint:
     return CompliancePoint(
-        message.backbone, message.arc_length, _pose(message.pose), _rows(message.matrix, 6),
+        message.backbone,
+        message.arc_length,
+        _pose(message.pose),
+        _rows(message.matrix, 6),
         [float(x) for x in message.principal_compliance],
         [[v.x, v.y, v.z] for v in message.principal_axis],
         [float(x) for x in message.eigenstiffness],
         [float(x) for x in message.eigenscrew_pitch],
-    )  # fmt: skip
+    )
 
 
 def _rows(values: Any, width: int) -> list[list[float]]:

@@ -12,11 +12,11 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from soro_node.actuator_state_bits import STOPPED_BIT
-from soro_node.inbox import Inbox
 
 from soro_cli.robot_choice import RunningRobot
 from soro_msgs.msg import ActuatorState
+from soro_node.actuator_state_bits import STOPPED_BIT
+from soro_node.inbox import Inbox
 
 ACTIVE, ESTOP = ActuatorState.ACTIVE, ActuatorState.ESTOP
 STEADY = 0.3  # s within the tolerance before a robot counts as arrived

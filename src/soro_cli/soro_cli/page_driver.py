@@ -34,13 +34,23 @@ _prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 LOCAL = ('127.0.0.1', 'localhost', '')
 # Software rendering: the pictures look the same on every machine, with or without a GPU.
 FLAGS = (
-    '--headless=new', '--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-    '--ignore-gpu-blocklist', '--hide-scrollbars', '--mute-audio', '--no-first-run',
-    '--disable-background-networking', '--disable-component-update', '--disable-sync',
-    '--disable-default-apps', '--disable-extensions', '--disable-domain-reliability',
+    '--headless=new',
+    '--no-sandbox',
+    '--use-angle=swiftshader',
+    '--enable-unsafe-swiftshader',
+    '--ignore-gpu-blocklist',
+    '--hide-scrollbars',
+    '--mute-audio',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--disable-default-apps',
+    '--disable-extensions',
+    '--disable-domain-reliability',
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
     '--remote-debugging-port=0',
-)  # fmt: skip
+)
 
 
 def find_browser() -> str | None:
@@ -75,15 +85,25 @@ class Page:
 
     def __init__(
         self, browser: str, address: str, size: tuple[int, int] = (1280, 800), niceness: int = 0
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix='soro-page-', ignore_cleanup_errors=True)
         prepare = until_parent_dies()
         self._process = subprocess.Popen(
-            ['nice', '-n', str(niceness), browser, *FLAGS, f'--user-data-dir={self._folder.name}',
-             f'--window-size={size[0]},{size[1]}', 'about:blank'],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [
+                'nice',
+                '-n',
+                str(niceness),
+                browser,
+                *FLAGS,
+                f'--user-data-dir={self._folder.name}',
+                f'--window-size={size[0]},{size[1]}',
+                'about:blank',
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             preexec_fn=partial(_humble, prepare) if niceness > 0 else prepare,
-        )  # fmt: skip
+        )
         self._number = 0
         self.requests: list[str] = []
         self.problems: list[str] = []
@@ -106,9 +126,12 @@ class Page:
         for domain in ('Page', 'Runtime', 'Network', 'Log'):
             self.call(f'{domain}.enable')
         self.call(
-            'Emulation.setDeviceMetricsOverride', width=size[0], height=size[1],
-            deviceScaleFactor=1, mobile=False,
-        )  # fmt: skip
+            'Emulation.setDeviceMetricsOverride',
+            width=size[0],
+            height=size[1],
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self.call('Page.navigate', url=address)
 
     def close(self) -> None:
@@ -127,10 +150,11 @@ class Page:
     def strangers(self) -> list[str]:
         """Requests that would have left this machine."""
         return [
-            url for url in self.requests
+            url
+            for url in self.requests
             if urlsplit(url).scheme in ('http', 'https', 'ws', 'wss')
             and (urlsplit(url).hostname or '') not in LOCAL
-        ]  # fmt: skip
+        ]
 
     def call(self, method: str, **parameters: Any) -> Any:
         """Call a method of the protocol and return its result."""
@@ -185,10 +209,15 @@ class Page:
         """Send a mouse event: mouseMoved, mousePressed or mouseReleased."""
         button = 'left' if pressed or kind != 'mouseMoved' else 'none'
         self.call(
-            'Input.dispatchMouseEvent', type=kind, x=x, y=y, button=button,
-            buttons=1 if pressed else 0, clickCount=0 if kind == 'mouseMoved' else 1,
+            'Input.dispatchMouseEvent',
+            type=kind,
+            x=x,
+            y=y,
+            button=button,
+            buttons=1 if pressed else 0,
+            clickCount=0 if kind == 'mouseMoved' else 1,
             pointerType='mouse',
-        )  # fmt: skip
+        )
 
     def click(self, x: float, y: float) -> None:
         """Press and release at a point."""
@@ -211,8 +240,13 @@ class Page:
     def key(self, name: str, code: int) -> None:
         """Press and release a key."""
         for kind in ('rawKeyDown', 'keyUp'):
-            self.call('Input.dispatchKeyEvent', type=kind, key=name, code=name,
-                      windowsVirtualKeyCode=code)  # fmt: skip
+            self.call(
+                'Input.dispatchKeyEvent',
+                type=kind,
+                key=name,
+                code=name,
+                windowsVirtualKeyCode=code,
+            )
 
     def place_of(self, script: str) -> tuple[float, float]:
         """Return the middle of the element that a JavaScript expression gives."""

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 import math
 import shlex
 
+from soro_cli.errors import CliError
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.robot_file.quantity import parse, QuantityError
-
-from soro_cli.errors import CliError
 
 # SI unit -> (unit shown, its size in SI)
 SHOWN: dict[str, tuple[str, float]] = {

@@ -10,9 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from soro_node.parent_death import LAUNCHER
-
 from soro_cli.launch_runner.supervision import worst_exit_code
+from soro_node.parent_death import LAUNCHER
 
 _MODULES = ('launch', 'launch_xml', 'launch_ros')
 

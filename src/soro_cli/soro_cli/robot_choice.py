@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from soro_cli.errors import CliError
 
 if TYPE_CHECKING:
-    from soro_mechanics.robot_file.reader import RobotDescription
-
     from soro_cli.ros_session import RosSession
+    from soro_mechanics.robot_file.reader import RobotDescription
 
 UNKNOWN_NAME = 102  # ErrorCode
 
@@ -35,16 +34,19 @@ def add_robot_options(
     """Declare the options that choose the robot."""
     path = ', or with --offline the path of a robot file' if offline else ''
     parser.add_argument(
-        '-r', '--robot', metavar='ROBOT',
+        '-r',
+        '--robot',
+        metavar='ROBOT',
         help=f'name of the robot (also its namespace unless --namespace is given){path}; '
         f'default: {default}',
-    )  # fmt: skip
+    )
     parser.add_argument('-n', '--namespace', help='namespace the robot was launched under')
     if offline:
         parser.add_argument(
-            '--offline', action='store_true',
+            '--offline',
+            action='store_true',
             help='compute here from the robot file; no robot needs to run',
-        )  # fmt: skip
+        )
     parser.add_argument('--json', action='store_true', help='print JSON, SI units throughout')
 
 

@@ -14,7 +14,6 @@ import subprocess
 import sys
 from types import TracebackType
 
-from soro_node.parent_death import until_parent_dies
 from std_srvs.srv import Trigger
 
 from soro_cli.errors import CliError
@@ -22,12 +21,14 @@ from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.ros_session import RosSession
 from soro_msgs.srv import ComputeCompliance, ComputeJacobian, SolveForward, SolveInverse
+from soro_node.parent_death import until_parent_dies
 
 # How the own runner and ROS 2 launch say that a node has ended.
 ENDED = re.compile(
     r'^(?:\[launch\] \[\S+\] (?:ended with|was ended by|cannot be started)|'
-    r'\[ERROR\] \[\S+\]: process has died).*', re.MULTILINE,
-)  # fmt: skip
+    r'\[ERROR\] \[\S+\]: process has died).*',
+    re.MULTILINE,
+)
 STOP_PATIENCE = 30.0  # s: SIGINT, SIGTERM and SIGKILL of the slowest node, and then some
 
 
@@ -56,9 +57,12 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
         with self._output.open('wb') as file:
             self.process = subprocess.Popen(
                 [sys.executable, '-m', 'soro_cli.main', 'launch', *self._words],
-                env=self._environment, stdin=subprocess.DEVNULL, stdout=file,
-                stderr=subprocess.STDOUT, preexec_fn=until_parent_dies(own_group=True),
-            )  # fmt: skip
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                preexec_fn=until_parent_dies(own_group=True),
+            )
         return self
 
     def __exit__(
@@ -145,5 +149,6 @@ SERVICES = (
     ('kinematics_solver/solve_forward', SolveForward),
     ('kinematics_solver/solve_inverse', SolveInverse),
     ('kinematics_solver/compute_jacobian', ComputeJacobian),
-    ('compliance/compute_compliance', ComputeCompliance), ('driver/stop', Trigger),
-)  # fmt: skip
+    ('compliance/compute_compliance', ComputeCompliance),
+    ('driver/stop', Trigger),
+)

@@ -15,11 +15,11 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from soro_node.middleware import set_middleware
-from soro_node.single_executor import SingleExecutor
 
 from soro_cli.errors import CliError
 from soro_cli.signal_handlers import interrupts_held_back
+from soro_node.middleware import set_middleware
+from soro_node.single_executor import SingleExecutor
 
 SOLVER = 'kinematics_solver'
 DISCOVERY = 5.0  # s; on one machine every node is found within half a second, unless it is busy
@@ -39,9 +39,11 @@ class RosSession(AbstractContextManager['RosSession']):
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self.node: Node = rclpy.create_node(
-            f'{OWN_NODES}{os.getpid()}', context=self._context, start_parameter_services=False,
+            f'{OWN_NODES}{os.getpid()}',
+            context=self._context,
+            start_parameter_services=False,
             enable_rosout=False,
-        )  # fmt: skip
+        )
         self._executor = SingleExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}
@@ -116,8 +118,9 @@ class RosSession(AbstractContextManager['RosSession']):
             if now - start > LONGEST:
                 raise CliError(
                     f'nodes come and go since {LONGEST:g} s, so that which robots run is not '
-                    'certain; name one with --namespace', TIMED_OUT,
-                )  # fmt: skip
+                    'certain; name one with --namespace',
+                    TIMED_OUT,
+                )
             self.spin_until(lambda: False, SLICE)
         return sorted(found)
 

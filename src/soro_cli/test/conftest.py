@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from recorded_run import RecordedRun
+
 from soro_cli.bag_reader import _Types
 from soro_cli.main import main
 

@@ -11,6 +11,7 @@ from geometry_msgs.msg import PoseStamped, Vector3
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.serialization import serialize_message
+
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.message_definitions import full_definition
 from soro_mechanics.identification.defaults import default_parameters
@@ -18,9 +19,8 @@ from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.conversions import poses_to_messages
-
 from soro_msgs.msg import ActuatorState, Backbone, Configuration
+from soro_node.conversions import poses_to_messages
 
 PERIOD, HOLD = 100_000_000, 16  # ns, messages of one posture: held longer than it settles
 START = 1_700_000_000 * 10**9
@@ -103,25 +103,37 @@ class RecordedRun:
         values = actuation.tolist()
         names = [a.name for a in self.robot.actuators]
         # In another order than the robot's file, as any publisher may.
-        self._write('actuator_state', now, ActuatorState(
-            name=names[::-1], quantity=[1] * len(names), flags=[0] * len(names),
-            commanded=values[::-1], applied=values[::-1], measured=values[::-1],
-        ))  # fmt: skip
+        self._write(
+            'actuator_state',
+            now,
+            ActuatorState(
+                name=names[::-1],
+                quantity=[1] * len(names),
+                flags=[0] * len(names),
+                commanded=values[::-1],
+                applied=values[::-1],
+                measured=values[::-1],
+            ),
+        )
 
     def _shape(self, now: int, name: str, q: Any, tip: np.ndarray) -> None:
         backbones = [
             Backbone(
-                name='arm', arc_length=list(map(float, range(len(line)))),
-                poses=poses_to_messages(line), radius=radius.tolist(),
+                name='arm',
+                arc_length=list(map(float, range(len(line)))),
+                poses=poses_to_messages(line),
+                radius=radius.tolist(),
             )
             for line, radius in zip(q.backbones, q.radii, strict=True)
-        ]  # fmt: skip
+        ]
         message = Configuration(
-            model='constant_curvature', actuator_name=[a.name for a in self.robot.actuators],
-            actuation=q.actuation.tolist(), backbones=backbones,
+            model='constant_curvature',
+            actuator_name=[a.name for a in self.robot.actuators],
+            actuation=q.actuation.tolist(),
+            backbones=backbones,
             gravity=Vector3(x=q.gravity[0], y=q.gravity[1], z=q.gravity[2]),
             tip=poses_to_messages(tip[None])[0],
-        )  # fmt: skip
+        )
         message.status.solve_time = 1e-3
         self._write(name, now, message)
 

@@ -11,9 +11,9 @@ import sys
 
 import pytest
 from rclpy.action import ActionServer, CancelResponse
-from soro_node.testing import own_domain, RosSession, wait_until
 
 from soro_msgs.action import AnalyzeWorkspace
+from soro_node.testing import own_domain, RosSession, wait_until
 
 COMMAND = """
 from soro_cli.action_client import run_action
@@ -34,10 +34,15 @@ class Work:
         self.running = []
         self.cancelled = 0
         ros.do(
-            ros.client, ActionServer, ros.client, AnalyzeWorkspace, '/left/work', self._end,
+            ros.client,
+            ActionServer,
+            ros.client,
+            AnalyzeWorkspace,
+            '/left/work',
+            self._end,
             handle_accepted_callback=self.running.append,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
-        )  # fmt: skip
+        )
         ros.do(ros.client, ros.client.create_timer, 0.02, self._look)
 
     def _look(self) -> None:
@@ -53,9 +58,12 @@ class Work:
 
 def command(**options):
     return subprocess.Popen(
-        [sys.executable, '-c', COMMAND], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-        env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, **options,
-    )  # fmt: skip
+        [sys.executable, '-c', COMMAND],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())},
+        **options,
+    )
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -14,6 +14,7 @@ import sys
 
 from mcap.writer import CompressionType, Writer
 import pytest
+
 from soro_cli.bag_reader import BagReader, NotABag
 from soro_cli.main import main
 from soro_cli.recording import mcap_format as mcap
@@ -45,10 +46,10 @@ CIRCLES = {
     'sequence': 'A[] again',
     'pair': f'B b\n{SEPARATOR}\nMSG: a_msgs/B\nA a',
     'inner': f'B b\n{SEPARATOR}\nMSG: a_msgs/B\nB[<=3] b',
-    'deep': 'T0 t\n' + '\n'.join(
-        f'{SEPARATOR}\nMSG: a_msgs/T{i}\nT{i + 1} t' for i in range(200)
-    ) + f'\n{SEPARATOR}\nMSG: a_msgs/T200\nint32 x',
-}  # fmt: skip
+    'deep': 'T0 t\n'
+    + '\n'.join(f'{SEPARATOR}\nMSG: a_msgs/T{i}\nT{i + 1} t' for i in range(200))
+    + f'\n{SEPARATOR}\nMSG: a_msgs/T200\nint32 x',
+}
 
 
 @pytest.mark.parametrize('circle', CIRCLES)
@@ -140,10 +141,12 @@ def test_info_of_a_bomb_takes_little_memory(tmp_path):
     limit = 2**31  # bytes of addresses: Python with what a verb loads has half of that
 
     done = subprocess.run(
-        [sys.executable, '-m', 'soro_cli.main', 'info', str(file)], capture_output=True,
-        text=True, check=False,
+        [sys.executable, '-m', 'soro_cli.main', 'info', str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )  # fmt: skip
+    )
     assert done.returncode == 1
     assert 'would unpack to 13.4 GB' in done.stderr and len(done.stderr.splitlines()) == 1
 

@@ -13,6 +13,7 @@ from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 from mcap.writer import CompressionType, Writer
 import pytest
+
 from soro_cli.bag_reader import BagReader, NotABag
 from soro_cli.errors import CliError
 from soro_cli.recording import mcap_format as mcap
@@ -22,9 +23,12 @@ from soro_cli.recording.open_bag import open_bag
 
 EFFORT = int(os.environ.get('SORO_FUZZ', '0'))
 FUZZ = settings(
-    max_examples=100 * max(EFFORT, 1), deadline=None, derandomize=EFFORT == 0, database=None,
+    max_examples=100 * max(EFFORT, 1),
+    deadline=None,
+    derandomize=EFFORT == 0,
+    database=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 DEFINITION = b'uint8[] data\nstring name\n'
 MESSAGE = b'\0\1\0\0' + struct.pack('<I3sxI6s', 3, b'abc', 6, b'hello\0')
 
@@ -46,8 +50,11 @@ def written(compression: CompressionType = CompressionType.NONE, chunked: bool =
 
 
 FILES = [
-    written(), written(chunked=False), written(CompressionType.LZ4), written(CompressionType.ZSTD),
-]  # fmt: skip
+    written(),
+    written(chunked=False),
+    written(CompressionType.LZ4),
+    written(CompressionType.ZSTD),
+]
 NUMBERS = [0, 1, 2**16, 2**31, 2**32 - 1, 2**63, 2**64 - 1]
 
 
@@ -144,13 +151,16 @@ def test_a_chunk_never_unpacks_to_more_than_it_says(tmp_path, kind):
     zeros = bytes(2**24)
     name, told, silent = {
         CompressionType.LZ4: (
-            b'lz4', lz4.frame.compress(zeros), lz4.frame.compress(zeros, store_size=False)
+            b'lz4',
+            lz4.frame.compress(zeros),
+            lz4.frame.compress(zeros, store_size=False),
         ),
         CompressionType.ZSTD: (
-            b'zstd', zstandard.compress(zeros),
+            b'zstd',
+            zstandard.compress(zeros),
             zstandard.ZstdCompressor(write_content_size=False).compress(zeros),
         ),
-    }[kind]  # fmt: skip
+    }[kind]
     file = tmp_path / 'x.mcap'
     file.write_bytes(chunk(name, told, 500))
     (said,) = scan(file).damage  # before anything is unpacked
@@ -163,13 +173,23 @@ def test_a_chunk_never_unpacks_to_more_than_it_says(tmp_path, kind):
         assert len(_unpacked(opened.read(place.available), place)) == 500
 
 
-@given(text=st.one_of(
-    st.text(max_size=60),
-    st.sampled_from(['[', 'a: *b', 'rosbag2_bagfile_information: {relative_file_paths: 3}',
-                     'rosbag2_bagfile_information: {relative_file_paths: ["\\0", "x"]}',
-                     'rosbag2_bagfile_information: {relative_file_paths: [/dev/zero]}',
-                     '[' * 3000, '2026-99-99', '1: ' + '9' * 5000]),
-))  # fmt: skip
+@given(
+    text=st.one_of(
+        st.text(max_size=60),
+        st.sampled_from(
+            [
+                '[',
+                'a: *b',
+                'rosbag2_bagfile_information: {relative_file_paths: 3}',
+                'rosbag2_bagfile_information: {relative_file_paths: ["\\0", "x"]}',
+                'rosbag2_bagfile_information: {relative_file_paths: [/dev/zero]}',
+                '[' * 3000,
+                '2026-99-99',
+                '1: ' + '9' * 5000,
+            ]
+        ),
+    )
+)
 @FUZZ
 def test_any_metadata_is_read_or_refused(tmp_path, text):
     folder = tmp_path / 'bag'

@@ -16,13 +16,14 @@ from rclpy.serialization import serialize_message
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+import yaml
+
 from soro_cli.bag_reader import BagReader, NotABag
 from soro_cli.recording.bag_metadata import FOREVER, METADATA, qos_entry, ROOT, write_metadata
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.mcap_format import BadRecord
 from soro_cli.recording.message_definitions import full_definition, used_types
 from soro_node.testing import wait_until
-import yaml
 
 POINT = 'geometry_msgs/msg/PointStamped'
 TEXTS = {
@@ -32,10 +33,16 @@ TEXTS = {
     'geometry_msgs/msg/Point': 'float64 x\nfloat64 y\nfloat64 z 0.5\n',
 }
 QOS = {
-    'history': 'keep_last', 'depth': 10, 'reliability': 'reliable', 'durability': 'volatile',
-    'deadline': FOREVER, 'lifespan': FOREVER, 'liveliness': 'automatic',
-    'liveliness_lease_duration': FOREVER, 'avoid_ros_namespace_conventions': False,
-}  # fmt: skip
+    'history': 'keep_last',
+    'depth': 10,
+    'reliability': 'reliable',
+    'durability': 'volatile',
+    'deadline': FOREVER,
+    'lifespan': FOREVER,
+    'liveliness': 'automatic',
+    'liveliness_lease_duration': FOREVER,
+    'avoid_ros_namespace_conventions': False,
+}
 HASH = get_typestore(Stores.ROS2_JAZZY).hash_rihs01(POINT)
 
 
@@ -65,8 +72,9 @@ def test_rosbags_reads_the_bag_and_its_metadata(tmp_path):
         assert reader.message_count == 20
         assert reader.ros_distro == 'kilted'
         assert {c.topic: c.msgcount for c in reader.connections} == {
-            '/left/point': 10, '/right/point': 10,
-        }  # fmt: skip
+            '/left/point': 10,
+            '/right/point': 10,
+        }
         (left,) = (c for c in reader.connections if c.topic == '/left/point')
         assert left.digest == HASH
         assert [q.depth for q in left.ext.offered_qos_profiles] == [10, 10]
@@ -80,12 +88,15 @@ def test_messages_that_are_longer_than_what_is_in_them_are_read(tmp_path):
     # Fast DDS counts room for numbers that would follow an empty array.
     kind = 'rcl_interfaces/msg/ParameterEvent'
     sent = [
-        ParameterEvent(node=f'/node_{n}', changed_parameters=[
-            Parameter(name=f'p{i}', value=ParameterValue(type=2, integer_value=i))
-            for i in range(n)
-        ])
+        ParameterEvent(
+            node=f'/node_{n}',
+            changed_parameters=[
+                Parameter(name=f'p{i}', value=ParameterValue(type=2, integer_value=i))
+                for i in range(n)
+            ],
+        )
         for n in range(4)
-    ]  # fmt: skip
+    ]
     bag = BagWriter(tmp_path / 'run')
     number = bag.add_topic('/parameter_events', kind, full_definition(kind))
     for i, message in enumerate(sent):
@@ -234,9 +245,11 @@ def test_used_types_are_found_in_every_form_of_field():
         'std_msgs/Header header # Point in_a_comment\nLoad[<=3] loads\nstring text "a b"\n'
     )
     assert used_types('soro_msgs/msg/X', text) == [
-        'soro_msgs/msg/Pose', 'geometry_msgs/msg/Wrench', 'std_msgs/msg/Header',
+        'soro_msgs/msg/Pose',
+        'geometry_msgs/msg/Wrench',
+        'std_msgs/msg/Header',
         'soro_msgs/msg/Load',
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(

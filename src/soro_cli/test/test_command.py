@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_cli.main import GROUP
 from soro_cli.verbs.mechanics_options import solved
 from soro_mechanics.robot import load_robot
@@ -22,9 +23,14 @@ OFFLINE = ('--offline', '--robot', 'stiff_flop')
 def soro(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, 'ROS_DOMAIN_ID': '44', **variables}
     return subprocess.run(
-        [sys.executable, '-m', 'soro_cli.main', *words], capture_output=True, text=True,
-        timeout=60, env=environment, stdin=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
+        [sys.executable, '-m', 'soro_cli.main', *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 def test_every_verb_has_a_summary_and_explains_itself():
@@ -188,7 +194,7 @@ def test_an_unreachable_target_is_no_success():
         (('launch', 'stiff_flop', 'use_emulator:=maybe'), 'choose one of true, false'),
         (('launch', 'robot:=stiff_flop'), 'name what to launch'),
     ],
-)  # fmt: skip
+)
 def test_errors_are_one_line_with_the_remedy(words, said):
     done = soro(*words)
     assert done.returncode == 1

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
+
 from soro_cli.demo import compliance_text
 from soro_cli.demo_pattern import PAUSE, stretches, TRIANGLE
 from soro_mechanics.robot_file.catalogue import find_robot_file
@@ -14,9 +15,13 @@ def test_amplitudes_and_order_are_those_of_the_experiment():
         times = PAUSE + TRIANGLE * (np.arange(len(stretch.pairs)) + 0.5)
         peaks[stretch.label] = [(stretch.pressure(t) / 1e5).round(9).tolist() for t in times]
     assert list(peaks) == [
-        'one pair 0.9 bar', 'one pair 1.2 bar', 'one pair 1.5 bar',
-        'two pairs 0.6 bar', 'two pairs 0.9 bar', 'two pairs 1.2 bar',
-    ]  # fmt: skip
+        'one pair 0.9 bar',
+        'one pair 1.2 bar',
+        'one pair 1.5 bar',
+        'two pairs 0.6 bar',
+        'two pairs 0.9 bar',
+        'two pairs 1.2 bar',
+    ]
     # Section 5.2: P3P4, then P5P6, then P1P2; and P1-P4, then P3-P6, then P1P2P5P6.
     assert peaks['one pair 1.5 bar'] == [[0, 1.5, 0], [0, 0, 1.5], [1.5, 0, 0]]
     assert peaks['two pairs 1.2 bar'] == [[1.2, 1.2, 0], [0, 1.2, 1.2], [1.2, 0, 1.2]]

@@ -14,6 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rclpy.node import Node as RosNode
+from std_msgs.msg import String
+import viser
+
 from soro_cli.bag_reader import BagReader
 from soro_cli.demo_journal import Tour
 from soro_cli.demo_questions import AGAIN, Patience
@@ -45,8 +48,6 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.testing import own_domain
 from soro_node.testing import RosSession as Graph
 from soro_visualization.page_client import PageClient
-from std_msgs.msg import String
-import viser
 
 
 @pytest.mark.parametrize('name', sorted(robot_files()))
@@ -327,9 +328,10 @@ def test_the_bag_of_a_tour_that_was_interrupted_early_is_replaced_too(tmp_path, 
 
     monkeypatch.setattr('soro_cli.demo_tour._is_recorded', interrupted)
     with (
-        robot_to_record(monkeypatch) as session, pytest.raises(KeyboardInterrupt),
+        robot_to_record(monkeypatch) as session,
+        pytest.raises(KeyboardInterrupt),
         _recording(bag, session),
-    ):  # fmt: skip
+    ):
         pass
     assert bag.is_dir()
     make_room(bag)

@@ -7,15 +7,15 @@ import re
 import socket
 
 import pytest
+import yaml
+
+from soro_cli import doctor_machine, doctor_robot
 from soro_cli.findings import Level
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process_sockets import dds_ports
-import yaml
-
-from soro_cli import doctor_machine, doctor_robot
 
 PAGES = Path(__file__).resolve().parents[3] / 'docs'
 

@@ -1,6 +1,7 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
 import pytest
+
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import Level
 from soro_mechanics.robot_file.catalogue import find_robot_file

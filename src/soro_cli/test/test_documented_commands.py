@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 from documented_commands import commands, Documented, PAGES, ROOT
 import pytest
+
 from soro_cli.main import GROUP, main
 
 EVERYTHING = [c for page in PAGES for c in commands(page)]

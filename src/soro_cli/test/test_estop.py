@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import pytest
 from rclpy.node import Node
-from soro_cli.main import main
-from soro_driver.device import Fault
-from soro_node.qos import LATCHED, LOSSY
-from soro_node.testing import own_domain, RosSession
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_cli import service_round
+from soro_cli.main import main
+from soro_driver.device import Fault
 from soro_msgs.msg import ActuatorState
+from soro_node.qos import LATCHED, LOSSY
+from soro_node.testing import own_domain, RosSession
 
 
 class Driver(Node):

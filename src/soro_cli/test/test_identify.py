@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+
 from soro_cli.main import main
 from soro_mechanics.robot import load_robot
 

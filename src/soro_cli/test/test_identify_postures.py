@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+
 from soro_cli.errors import CliError
 from soro_cli.recording.identify_postures import postures, SETTLING, WINDOW
 from soro_cli.recording.identify_tip import Measured
@@ -107,10 +108,18 @@ def test_an_actuator_without_sensor_is_where_it_was_sent():
 def test_what_was_before_the_recording_does_not_count_as_rest():
     run = made(holds=1)
     late = EACH - int((SETTLING + WINDOW) * RATE) + 5  # too little of the hold is recorded
-    states = Actuation(('a', 'b', 'c'), *(
-        x[late:] for x in (run.states.time, run.states.commanded, run.states.applied,
-                           run.states.measured)
-    ))  # fmt: skip
+    states = Actuation(
+        ('a', 'b', 'c'),
+        *(
+            x[late:]
+            for x in (
+                run.states.time,
+                run.states.commanded,
+                run.states.applied,
+                run.states.measured,
+            )
+        ),
+    )
     tip = Measured('tracker', run.tip.time[late:], run.tip.poses[late:])
     run.states = states
     with pytest.raises(CliError, match='never rested'):

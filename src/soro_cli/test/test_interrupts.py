@@ -14,19 +14,26 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 SORO = ROOT / 'scripts/bin/soro'
 COMMANDS = (
-    ('list', '--running'), ('fk', '0', '0', '0', '--offline', '--robot', 'stiff_flop'),
-    ('move', '--rest'), ('stop',), ('doctor',),
-)  # fmt: skip
+    ('list', '--running'),
+    ('fk', '0', '0', '0', '--offline', '--robot', 'stiff_flop'),
+    ('move', '--rest'),
+    ('stop',),
+    ('doctor',),
+)
 ENVIRONMENT = {**os.environ, 'ROS_DOMAIN_ID': '96'}
 
 
 def interrupted(words, after):
     """Return exit code and errors of a command that gets a Ctrl-C after some seconds."""
     process = subprocess.Popen(
-        [SORO, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+        [SORO, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    )
     threading.Event().wait(after)  # what is tried is the moment
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
@@ -41,16 +48,26 @@ def test_an_interrupt_in_the_first_second_is_no_traceback(words):
         assert code in (130, -signal.SIGINT, 0, 1, 2), (moment, code, said)
 
 
-@pytest.mark.parametrize('words', [
-    ('list',), ('list', '--json'), ('--help',), ('list', '--help'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('list',),
+        ('list', '--json'),
+        ('--help',),
+        ('list', '--help'),
+    ],
+)
 @pytest.mark.parametrize('buffered', ['', '1'])
 def test_an_output_that_is_full_is_said(words, buffered):
     with open('/dev/full', 'w') as full:
         done = subprocess.run(
-            [sys.executable, '-m', 'soro_cli.main', *words], stdout=full, stderr=subprocess.PIPE,
-            text=True, check=False, env={**ENVIRONMENT, 'PYTHONUNBUFFERED': buffered},
-        )  # fmt: skip
+            [sys.executable, '-m', 'soro_cli.main', *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env={**ENVIRONMENT, 'PYTHONUNBUFFERED': buffered},
+        )
     assert done.returncode == 1
     assert done.stderr == 'soro: the output cannot be written: No space left on device\n'
 
@@ -61,8 +78,9 @@ def test_closed_and_broken_outputs_are_no_tracebacks():
         ['sh', '-c', '"$@" >&-', 'sh', *words], stderr=subprocess.PIPE, text=True, check=False
     )
     assert (closed.returncode, closed.stderr) == (0, '')
-    silent = subprocess.run(['sh', '-c', '"$@" 2>/dev/full', 'sh', *words[:-1], 'nonsense'],
-                            check=False)  # fmt: skip
+    silent = subprocess.run(
+        ['sh', '-c', '"$@" 2>/dev/full', 'sh', *words[:-1], 'nonsense'], check=False
+    )
     assert silent.returncode == 2
     broken = subprocess.run(
         ['sh', '-c', '"$@" | true', 'sh', *words], stderr=subprocess.PIPE, text=True, check=False

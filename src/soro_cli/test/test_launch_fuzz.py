@@ -14,6 +14,7 @@ from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 from launch_workbench import Workbench
 import pytest
+
 from soro_cli.launch_runner.errors import LaunchError
 from soro_cli.launch_runner.evaluation import plan_launch
 from soro_cli.launch_runner.run import describe_arguments
@@ -22,9 +23,12 @@ from soro_cli.launch_runner.xml_reader import ACTIONS, read_launch_file, RULES
 
 EFFORT = int(os.environ.get('SORO_FUZZ', '0'))
 FUZZ = settings(
-    max_examples=80 * max(EFFORT, 1), deadline=None, derandomize=EFFORT == 0, database=None,
+    max_examples=80 * max(EFFORT, 1),
+    deadline=None,
+    derandomize=EFFORT == 0,
+    database=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 LAUNCH_FILES = sorted((Path(__file__).resolve().parents[3] / 'launch').glob('**/*.launch.xml'))
 BODIES = [ElementTree.parse(f).getroot() for f in LAUNCH_FILES]
 # Commands are run when a file is planned: the only program that may be named here is `true`.
@@ -39,8 +43,9 @@ WORDS = [
     'x' * 5000, '$(' * 3000, '$(var ' * 3000, '(' * 100, '[' * 3000, '9' * 5000,
     'pkg', 'run', 'screen', 'both', 'shutdown', 'int', 'float', 'bool', 'str', 'list_of_int',
 ]  # fmt: skip
-words = st.one_of(st.sampled_from(WORDS), st.text(
-    st.characters(blacklist_categories=('Cs', 'Cc')), max_size=12))  # fmt: skip
+words = st.one_of(
+    st.sampled_from(WORDS), st.text(st.characters(blacklist_categories=('Cs', 'Cc')), max_size=12)
+)
 ATTRIBUTES = sorted({a for r in RULES.values() for a in (*r.required, *r.optional)})
 
 
@@ -70,15 +75,24 @@ def small_files(draw: st.DrawFn) -> str:
 
     def element(tag: str, depth: int) -> str:
         rule = RULES[tag]
-        names = [*rule.required, *draw(st.lists(
-            st.sampled_from(sorted(rule.optional)), max_size=2, unique=True
-        ) if rule.optional else st.just([]))]  # fmt: skip
+        names = [
+            *rule.required,
+            *draw(
+                st.lists(st.sampled_from(sorted(rule.optional)), max_size=2, unique=True)
+                if rule.optional
+                else st.just([])
+            ),
+        ]
         made = ElementTree.Element(tag, {name: draw(words) for name in names})
         text = ElementTree.tostring(made, encoding='unicode').removesuffix(' />')
-        inside = ''.join(
-            element(child, depth - 1)
-            for child in draw(st.lists(st.sampled_from(rule.children), max_size=2))
-        ) if rule.children and depth else ''  # fmt: skip
+        inside = (
+            ''.join(
+                element(child, depth - 1)
+                for child in draw(st.lists(st.sampled_from(rule.children), max_size=2))
+            )
+            if rule.children and depth
+            else ''
+        )
         return f'{text}>{inside}</{tag}>'
 
     tags = draw(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=4))
@@ -137,9 +151,11 @@ def test_any_text_is_parsed_or_refused(text):
 
 
 FILES = {
-    'billion laughs': '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "aaaaaaaaaa">' + ''.join(
+    'billion laughs': '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "aaaaaaaaaa">'
+    + ''.join(
         f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip('abcdefgh', 'bcdefghi', strict=True)
-    ) + ']><launch><log message="&i;"/></launch>',
+    )
+    + ']><launch><log message="&i;"/></launch>',
     'entity': '<!DOCTYPE l [<!ENTITY a "x">]><launch><log message="&a;"/></launch>',
     'file entity': '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]><launch>&a;</launch>',
     'deep groups': '<launch>' + '<group>' * 5000 + '</group>' * 5000 + '</launch>',
@@ -149,8 +165,7 @@ FILES = {
     'two roots': '<launch/><launch/>',
     'empty': '',
     'includes itself': '<launch><include file="$(dirname)/fuzz.launch.xml"/></launch>',
-    'endless retries':
-        '<launch><node pkg="pkg" exec="run" respawn_max_retries="inf"/></launch>',
+    'endless retries': '<launch><node pkg="pkg" exec="run" respawn_max_retries="inf"/></launch>',
     'endless delay': '<launch><node pkg="pkg" exec="run" respawn_delay="inf"/></launch>',
     'open quote': '<launch><node pkg="pkg" exec="run" launch-prefix="\'"/></launch>',
     'open quote in a command': '<launch><log message="$(command &quot;&apos;&quot;)"/></launch>',
@@ -159,10 +174,10 @@ FILES = {
     'broken parameter': '<launch><set_parameter name="a" value="["/></launch>',
     'long file name': f'<launch><include file="/{"x" * 5000}"/></launch>',
     'endless list': '<launch><node pkg="pkg" exec="run">'
-        f'<param name="a" type="list_of_int" value="{"[" * 3000}"/></node></launch>',
+    f'<param name="a" type="list_of_int" value="{"[" * 3000}"/></node></launch>',
     'many digits': '<launch><node pkg="pkg" exec="run">'
-        f'<param name="a" type="int" value="{"9" * 5000}"/></node></launch>',
-}  # fmt: skip
+    f'<param name="a" type="int" value="{"9" * 5000}"/></node></launch>',
+}
 
 
 @pytest.mark.parametrize('text', FILES.values(), ids=FILES)
@@ -181,9 +196,11 @@ def test_includes_that_double_at_every_level_are_refused(bench):
     bench.file('', 'level_40.launch.xml')
     with pytest.raises(LaunchError, match='includes'):
         plan_launch(
-            bench.folder / 'level_0.launch.xml', {}, bench.environment,
+            bench.folder / 'level_0.launch.xml',
+            {},
+            bench.environment,
             bench.folder / 'parameters',
-        )  # fmt: skip
+        )
     with pytest.raises(LaunchError, match='includes'):
         describe_arguments(bench.folder / 'level_0.launch.xml', bench.environment)
 

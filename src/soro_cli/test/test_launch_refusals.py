@@ -4,6 +4,7 @@
 
 from launch_workbench import Workbench
 import pytest
+
 from soro_cli.launch_runner.errors import LaunchError
 
 NODE = '<node pkg="pkg" exec="run" name="n"'
@@ -61,7 +62,7 @@ NODE = '<node pkg="pkg" exec="run" name="n"'
         ('<arg name="a" default="x"><choice value="y"/></arg>', 2, 'choose one of y'),
         ('<group forwarding="perhaps"/>', 2, 'forwarding'),
     ],
-)  # fmt: skip
+)
 def test_refused_with_file_and_line(tmp_path, body, line, reason):
     with pytest.raises(LaunchError, match=reason) as caught:
         Workbench(tmp_path).plan(body)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 import pytest
+
 from soro_cli.bag_reader import BagReader, NotABag
 from soro_cli.recording.mcap_format import CHANNEL
 from soro_cli.recording.mcap_writer import McapWriter
@@ -73,8 +74,9 @@ def test_the_official_reader_reads_what_is_written():
     assert summary.statistics.channel_count == 2
     assert summary.statistics.chunk_count == len(summary.chunk_indexes) == 10
     assert (summary.statistics.message_start_time, summary.statistics.message_end_time) == (
-        1000, 1000 + 10 * (COUNT - 1),
-    )  # fmt: skip
+        1000,
+        1000 + 10 * (COUNT - 1),
+    )
     found = list(reader.iter_messages())
     assert [m.data for _, _, m in found] == [payload(i) for i in range(COUNT)]
     assert {c.topic for _, c, _ in found} == {'/a', '/b'}
@@ -250,12 +252,14 @@ def test_a_flipped_bit_is_noticed_and_costs_its_chunk(tmp_path, capsys):
     place = WHOLE.index(payload(30)) + 3
     path.write_bytes(WHOLE[:place] + b'\xff' + WHOLE[place + 1 :])
     chunks = make_reader(io.BytesIO(WHOLE)).get_summary().chunk_indexes
-    (hit,) = (c for c in chunks if c.chunk_start_offset < place < c.chunk_start_offset
-              + c.chunk_length)  # fmt: skip
+    (hit,) = (
+        c for c in chunks if c.chunk_start_offset < place < c.chunk_start_offset + c.chunk_length
+    )
     left = [
-        payload(i) for i in range(COUNT)
+        payload(i)
+        for i in range(COUNT)
         if not hit.message_start_time <= 1000 + 10 * i <= hit.message_end_time
-    ]  # fmt: skip
+    ]
     with BagReader(path) as bag:
         assert [m.data for m in bag.messages()] == left
         assert bag.count == len(left) < COUNT

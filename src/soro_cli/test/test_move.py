@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pytest
 from rclpy.node import Node
-from soro_cli.main import main
-from soro_node.testing import own_domain, RosSession, wait_until
 
+from soro_cli.main import main
 from soro_msgs.msg import TipTarget
 from soro_msgs.srv import SolveInverse
+from soro_node.testing import own_domain, RosSession, wait_until
 
 MOVE = ('move', '--pose', '10mm', '0', '45mm', '--no-wait')
 

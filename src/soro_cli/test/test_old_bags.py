@@ -11,15 +11,21 @@ import json
 from pathlib import Path
 
 import pytest
+
 from soro_cli.bag_reader import BagReader
 from soro_cli.recording.view_session import shown_recording
 from soro_visualization.page_client import PageClient
 
 BAGS = sorted(Path(__file__).with_name('bags_of_revision_1').iterdir())
 ROBOTS = {
-    'haptic_5dof', 'pam_continuum', 'soft_parallel', 'spatial_cc', 'stewart_gough', 'stiff_flop',
+    'haptic_5dof',
+    'pam_continuum',
+    'soft_parallel',
+    'spatial_cc',
+    'stewart_gough',
+    'stiff_flop',
     'stiff_flop_two_segment',
-}  # fmt: skip
+}
 named = pytest.mark.parametrize('bag', BAGS, ids=lambda b: b.name)
 
 

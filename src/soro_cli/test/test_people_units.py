@@ -4,10 +4,10 @@ import math
 import shlex
 
 import pytest
-from soro_cli.errors import CliError
-from soro_mechanics.core.actuators import Actuator, QUANTITIES
 
 from soro_cli import people_units
+from soro_cli.errors import CliError
+from soro_mechanics.core.actuators import Actuator, QUANTITIES
 
 PAIRS = tuple(Actuator(f'pair_{i}', 'pressure', 0.0, 1.5e5, 2e5, 0.0) for i in (1, 2, 3))
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
 from soro_cli.recording.recorded_robot import describe
@@ -18,7 +19,6 @@ from soro_cli.recording.run_data import RunData
 from soro_cli.recording.run_figures import _along_the_way, _path, _tip, SHAPES_DRAWN
 from soro_cli.recording.run_player import _lines
 from soro_mechanics.identification.fit import Identification
-
 from soro_msgs.msg import ActuatorState, Configuration
 
 TRACKED = ('--tip', 'tracker/position')
@@ -87,11 +87,12 @@ def fake_run(commanded_at):
     there = commanded_at(time)
     ghost = SimpleNamespace(time=time[there], tip=pose[there])
     return SimpleNamespace(
-        description=SimpleNamespace(title='arm'), tip=lambda: (time, pose),
+        description=SimpleNamespace(title='arm'),
+        tip=lambda: (time, pose),
         actuation=lambda: SimpleNamespace(source='measured'),
         commanded_at=lambda time: np.isfinite(time),
         shapes=lambda topic: ghost if topic == 'commanded_configuration' else None,
-    )  # fmt: skip
+    )
 
 
 def test_time_without_a_command_is_no_error():
@@ -175,9 +176,9 @@ def test_an_applied_set_point_is_no_measurement(recorded, soro, alter, tmp_path)
 
 
 def test_what_is_not_commanded_yet_is_not_zero(recorded, soro, alter, tmp_path):
-    alter('ActuatorState', lambda m: (
-        changed(m, 'commanded', np.nan) if seconds(m) < 10.0 else None
-    ))  # fmt: skip
+    alter(
+        'ActuatorState', lambda m: changed(m, 'commanded', np.nan) if seconds(m) < 10.0 else None
+    )
     assert soro('plot', str(recorded.folder), '-o', 'figures').returncode == 0
     data = page_data(tmp_path / 'figures')
     before = np.array(data['time']) < 9.8
@@ -203,9 +204,7 @@ def test_identify_says_what_it_took_for_the_actuation(recorded, soro, alter):
 
 
 def test_a_silent_sensor_is_said(recorded, soro, alter):
-    alter('ActuatorState', lambda m: (
-        changed(m, 'measured', np.nan) if seconds(m) < 3.0 else None
-    ))  # fmt: skip
+    alter('ActuatorState', lambda m: changed(m, 'measured', np.nan) if seconds(m) < 3.0 else None)
     done = soro('identify', str(recorded.folder))
     assert done.returncode == 0, done.stderr
     assert re.search(r'measured; sensor silent, left out: actuator_1 7\.\d%', done.stderr)

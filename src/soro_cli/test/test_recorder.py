@@ -16,13 +16,13 @@ import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from rosbags.highlevel import AnyReader
+from std_msgs.msg import String
+
 from soro_cli.bag_reader import BagReader
 from soro_cli.recording.recorder_node import PARAMETERS, Recorder, SETTLED
 from soro_mechanics.core.errors import InvalidInput
-from soro_node.testing import own_domain, RosSession, undocumented, wait_until
-from std_msgs.msg import String
-
 from soro_msgs.msg import ActuatorState, Configuration
+from soro_node.testing import own_domain, RosSession, undocumented, wait_until
 
 DOCS = Path(__file__).resolve().parents[3] / 'docs'
 RATE = 500.0  # Hz, the fastest loop of any robot
@@ -88,14 +88,18 @@ def test_two_robots_with_latched_and_foreign_topics(tmp_path):
         right = publish(Configuration, '/right/configuration', 10)
         other = publish(String, '/other/text', 10)
         latched = publish(
-            String, '/right/robot_description',
+            String,
+            '/right/robot_description',
             QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
-        )  # fmt: skip
+        )
         latched.publish(String(data='<robot/>'))
         node = ros.node(
-            Recorder, '/left', output=str(tmp_path / 'run'), namespaces=['', '/right'],
+            Recorder,
+            '/left',
+            output=str(tmp_path / 'run'),
+            namespaces=['', '/right'],
             robot='stiff_flop',
-        )  # fmt: skip
+        )
         listening(left, right, latched, recorder=node)
         message = Configuration(model='ncm', actuation=[1.0, 2.0])
         message.tip.position.z = 0.04
@@ -126,9 +130,11 @@ def test_a_killed_recorder_leaves_everything_up_to_its_last_flush(tmp_path):
         publisher = ros.client.create_publisher(ActuatorState, 'actuator_state', 10)
         with subprocess.Popen(
             [sys.executable, '-m', 'soro_cli.main', 'record', '--everything', '-o', str(folder)],
-            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
+            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())},
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+        ) as process:
             try:
                 listening(publisher)
                 sent = 0
@@ -156,10 +162,12 @@ def test_who_sees_the_folder_may_end_the_recording_even_from_the_background(tmp_
     folder = tmp_path / 'bag'
     with subprocess.Popen(
         [sys.executable, '-m', 'soro_cli.main', 'record', '--everything', '-o', str(folder)],
-        env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())},
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
-    ) as process:  # fmt: skip
+    ) as process:
         try:
             wait_until(folder.is_dir, 60.0)
             process.send_signal(signal.SIGINT)
@@ -175,11 +183,25 @@ def test_the_duration_begins_when_the_topics_are_connected(tmp_path):
     with RosSession('/left') as ros:
         early = ros.client.create_publisher(String, 'early', 10)
         with subprocess.Popen(
-            [sys.executable, '-m', 'soro_cli.main', 'record', '--everything', '-o', str(folder),
-             '--duration', str(duration), '--topics', '/(early|late)$', '--json'],
-            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}, stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
+            [
+                sys.executable,
+                '-m',
+                'soro_cli.main',
+                'record',
+                '--everything',
+                '-o',
+                str(folder),
+                '--duration',
+                str(duration),
+                '--topics',
+                '/(early|late)$',
+                '--json',
+            ],
+            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())},
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        ) as process:
             try:
                 # From its first sight of a topic it waits for more, twice as long as this takes.
                 listening(early)
@@ -207,8 +229,11 @@ def test_a_recorder_is_connected_when_every_namespace_is_there(tmp_path):
     with RosSession() as ros:
         left = ros.client.create_publisher(String, '/left/text', 10)
         node = ros.node(
-            Recorder, '/left', output=str(tmp_path / 'run'), namespaces=['', '/right'],
-        )  # fmt: skip
+            Recorder,
+            '/left',
+            output=str(tmp_path / 'run'),
+            namespaces=['', '/right'],
+        )
         listening(left, recorder=node)
         Pause().until(time.monotonic() + 1.5 * SETTLED)
         assert not node.connected
@@ -227,8 +252,12 @@ def test_topics_are_chosen_by_expression(tmp_path):
         left_out = ros.client.create_publisher(String, 'kept_not', 10)
         foreign = ros.client.create_publisher(String, '/far/kept', 10)
         node = ros.node(
-            Recorder, '/left', output=str(tmp_path / 'run'), topics='kept', exclude='_not$',
-        )  # fmt: skip
+            Recorder,
+            '/left',
+            output=str(tmp_path / 'run'),
+            topics='kept',
+            exclude='_not$',
+        )
         listening(kept, foreign, recorder=node)
         assert left_out.get_subscription_count() == 0
         assert node.topics == ['/far/kept', '/left/kept']
@@ -239,8 +268,12 @@ def test_an_expression_chooses_from_the_robots_that_are_named(tmp_path):
         left = ros.client.create_publisher(String, '/left/kept', 10)
         right = ros.client.create_publisher(String, '/right/kept', 10)
         node = ros.node(
-            Recorder, '/any', output=str(tmp_path / 'run'), topics='kept', namespaces=['/left'],
-        )  # fmt: skip
+            Recorder,
+            '/any',
+            output=str(tmp_path / 'run'),
+            topics='kept',
+            namespaces=['/left'],
+        )
         wait_until(lambda: len(node.get_publishers_info_by_topic('/right/kept')) == 1)
         listening(left, recorder=node)
         assert not node.wanted('/right/kept') and node.topics == ['/left/kept']
@@ -260,9 +293,13 @@ def test_wrong_parameters_are_refused(tmp_path, monkeypatch, values, said):
 def test_record_needs_a_robot_and_info_a_bag(tmp_path):
     def soro(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, '-m', 'soro_cli.main', *words], capture_output=True, text=True,
-            env={**os.environ, 'ROS_DOMAIN_ID': '98'}, timeout=60, check=False,
-        )  # fmt: skip
+            [sys.executable, '-m', 'soro_cli.main', *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, 'ROS_DOMAIN_ID': '98'},
+            timeout=60,
+            check=False,
+        )
 
     done = soro('record', '-n', 'nobody')
     assert done.returncode == 1

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from soro_cli import ros_session
 from soro_cli.errors import CliError
 from soro_cli.main import main
 from soro_cli.ros_session import LONGEST, RosSession, SETTLED, SLICE, SOLVER
 from soro_node.testing import own_domain
 from soro_node.testing import RosSession as Nodes
-from std_srvs.srv import Trigger
-
-from soro_cli import ros_session
 
 
 class Scripted(RosSession):
@@ -32,8 +32,9 @@ class Scripted(RosSession):
         self.now += timeout_sec
 
     def _seen(self):
-        return [(name, space) for begin, end, space, name in self._story
-                if begin <= self.now < end]  # fmt: skip
+        return [
+            (name, space) for begin, end, space, name in self._story if begin <= self.now < end
+        ]
 
 
 EVER = 1e9
@@ -41,9 +42,11 @@ EVER = 1e9
 
 def test_a_robot_that_comes_while_nodes_are_still_found_is_seen(monkeypatch):
     session = Scripted(
-        monkeypatch, (0.1, EVER, '/left', SOLVER), (0.9, EVER, '/right', 'emulator'),
+        monkeypatch,
+        (0.1, EVER, '/left', SOLVER),
+        (0.9, EVER, '/right', 'emulator'),
         (1.7, EVER, '/right', SOLVER),
-    )  # fmt: skip
+    )
     assert session.running_robots() == ['/left', '/right']
     assert session.now == pytest.approx(1.7 + SETTLED, abs=3 * SLICE)
 
@@ -92,18 +95,31 @@ def late(ros, monkeypatch):
         seen = original(session)
         if ('/left', SOLVER) in seen and not begun:
             begun.append(True)
-            ros.do(ros.client, ros.client.create_service, Trigger, '/right/driver/stop',
-                   lambda request, response: response)  # fmt: skip
+            ros.do(
+                ros.client,
+                ros.client.create_service,
+                Trigger,
+                '/right/driver/stop',
+                lambda request, response: response,
+            )
         return seen
 
     monkeypatch.setattr(RosSession, '_nodes', nodes)
     return begun
 
 
-@pytest.mark.parametrize('words', [
-    ('fk', '0', '0', '0'), ('move', '--rest'), ('haptics', 'wall'), ('calibrate',),
-    ('workspace',), ('jacobian',),
-], ids=lambda w: w[0])  # fmt: skip
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('fk', '0', '0', '0'),
+        ('move', '--rest'),
+        ('haptics', 'wall'),
+        ('calibrate',),
+        ('workspace',),
+        ('jacobian',),
+    ],
+    ids=lambda w: w[0],
+)
 def test_of_two_robots_none_is_chosen_silently(late, capsys, words):
     assert main(words) == 1
     assert late

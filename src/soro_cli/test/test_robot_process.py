@@ -6,13 +6,13 @@ from pathlib import Path
 import subprocess
 
 import pytest
+
 from soro_cli.errors import CliError
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
-from soro_node.testing import own_domain
-
 from soro_mechanics import load_robot
+from soro_node.testing import own_domain
 
 RUNS = '[launch] [driver] started, pid 7\n[driver] [ERROR] [driver]: not this line'
 

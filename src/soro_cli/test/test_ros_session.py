@@ -10,6 +10,7 @@ import threading
 
 import pytest
 from rclpy.node import Node
+
 from soro_cli.errors import CliError
 from soro_cli.ros_session import RosSession as Session
 from soro_node.testing import own_domain, RosSession

@@ -18,6 +18,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from recorded_run import HOLD, MOUNTED, PERIOD, RecordedRun
+
 from soro_cli.bag_reader import _Types, BagReader, Recorded
 from soro_cli.errors import CliError
 from soro_cli.recording.identify_report import save_figure
@@ -38,9 +39,14 @@ def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, so
     names = {Path(f).name for f in answer['files']}
     assert names == {PLAYER, *(f'{name}.png' for name in FIGURES)}
     assert names == {
-        'actuation.png', 'tip.png', 'shape.png', 'path.png', 'stiffness.png', 'timing.png',
+        'actuation.png',
+        'tip.png',
+        'shape.png',
+        'path.png',
+        'stiffness.png',
+        'timing.png',
         'player.html',
-    }  # fmt: skip
+    }
     for name in names - {'player.html'}:
         with Image.open(tmp_path / 'figures' / name) as image:
             assert min(image.size) > 400
@@ -226,9 +232,9 @@ def test_stiffness_of_a_run_is_that_of_its_mounting(recorded, soro, monkeypatch)
         solved.append(robot.gravity)
         return Robot.forward(robot, *values, **options)
 
-    monkeypatch.setattr('soro_cli.recording.run_figures.Robot', type(
-        'Watched', (Robot,), {'forward': forward}
-    ))  # fmt: skip
+    monkeypatch.setattr(
+        'soro_cli.recording.run_figures.Robot', type('Watched', (Robot,), {'forward': forward})
+    )
     assert soro('plot', str(recorded.folder)).returncode == 0
     np.testing.assert_array_equal(solved, [MOUNTED] * len(solved))
     assert solved
@@ -262,14 +268,21 @@ def test_gravity_that_changed_has_to_be_named(recorded, soro, monkeypatch):
 
 
 def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
-    twice = ['--parameter', 'a=body.segments.0.chambers.*.offset',
-             '--parameter', 'b=body.segments.0.chambers.*.offset']  # fmt: skip
+    twice = [
+        '--parameter',
+        'a=body.segments.0.chambers.*.offset',
+        '--parameter',
+        'b=body.segments.0.chambers.*.offset',
+    ]
     done = soro('identify', str(recorded.folder), *twice, '--write', 'n.yaml')
     assert done.returncode == 1
     assert 'the data cannot tell: a and b apart' in done.stderr
     done = soro(
-        'identify', str(recorded.folder), '--parameter', 'k=body.segments.0.axial_stiffness',
-    )  # fmt: skip
+        'identify',
+        str(recorded.folder),
+        '--parameter',
+        'k=body.segments.0.axial_stiffness',
+    )
     assert done.returncode == 1
     assert 'the data cannot tell: k (without effect)' in done.stderr
     assert not (tmp_path / 'n.yaml').exists()

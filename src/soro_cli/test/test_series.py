@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_cli.recording.series import at, broken, clock_fault, near, without_jitter
 
 TIME = np.array([0.0, 0.1, 0.2, 3.0, 3.1])

@@ -7,11 +7,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from soro_cli.main import main
-from soro_node.testing import own_domain, RosSession
 from std_srvs.srv import Trigger
 
 from soro_cli import service_round
+from soro_cli.main import main
+from soro_node.testing import own_domain, RosSession
 
 
 @pytest.fixture
@@ -80,9 +80,7 @@ def test_clear_needs_a_name_where_several_run(drivers, capsys):
     assert drivers.asked == ['/left/driver/clear_fault']
 
 
-def test_one_that_does_not_answer_or_refuses_holds_nobody_up(
-    ros, drivers, monkeypatch, capsys
-):  # fmt: skip
+def test_one_that_does_not_answer_or_refuses_holds_nobody_up(ros, drivers, monkeypatch, capsys):
     from rclpy.node import Node
 
     monkeypatch.setattr(service_round, 'ANSWER', 0.5)

@@ -1,6 +1,7 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
 import pytest
+
 from soro_cli.launch_runner.substitution_text import (
     Call,
     parse_text,
@@ -16,21 +17,28 @@ from soro_cli.launch_runner.substitution_text import (
         ('$(var a)', (Call('var', (('a',),)),)),
         ('x$(var a)y', ('x', Call('var', (('a',),)), 'y')),
         ('$(dirname)', (Call('dirname', ()),)),
-        ('$(and true $(not $(var b)))', (
-            Call('and', (('true',), (Call('not', ((Call('var', (('b',),)),),)),))),
-        )),
-        ("$(command 'echo $(var a) b')", (
-            Call('command', (('echo ', Call('var', (('a',),)), ' b'),)),
-        )),
-        ("$(equals '' \"\")", (Call('equals', (('',), ('',))),)),
+        (
+            '$(and true $(not $(var b)))',
+            (Call('and', (('true',), (Call('not', ((Call('var', (('b',),)),),)),))),),
+        ),
+        (
+            "$(command 'echo $(var a) b')",
+            (Call('command', (('echo ', Call('var', (('a',),)), ' b'),)),),
+        ),
+        ('$(equals \'\' "")', (Call('equals', (('',), ('',))),)),
         (r'\$(var a)', ('$(var a)',)),
         (r'$(var a\)b)', (Call('var', (('a)b',),)),)),
         ('a "quoted" text', ('a "quoted" text',)),
-        ('$(env HOME)/$(var a b)', (
-            Call('env', (('HOME',),)), '/', Call('var', (('a',), ('b',))),
-        )),
+        (
+            '$(env HOME)/$(var a b)',
+            (
+                Call('env', (('HOME',),)),
+                '/',
+                Call('var', (('a',), ('b',))),
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_texts_are_split(text, pieces):
     assert parse_text(text) == pieces
 

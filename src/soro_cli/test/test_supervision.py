@@ -18,6 +18,7 @@ import threading
 
 from launch_workbench import Workbench
 import pytest
+
 from soro_cli.launch_runner import run
 from soro_cli.launch_runner.output import LaunchOutput
 from soro_cli.launch_runner.supervision import Supervisor
@@ -69,14 +70,21 @@ class Launched:
 def launched(bench: Workbench, body: str):
     file = bench.file(body)
     environment = {
-        **os.environ, **bench.environment, 'ROS_LOG_DIR': str(bench.folder / 'log'),
+        **os.environ,
+        **bench.environment,
+        'ROS_LOG_DIR': str(bench.folder / 'log'),
         'PYTHONPATH': os.pathsep.join(sys.path),
-    }  # fmt: skip
+    }
     process = subprocess.Popen(
-        [sys.executable, '-c', RUN, str(file)], env=environment, text=True, bufsize=1,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        [sys.executable, '-c', RUN, str(file)],
+        env=environment,
+        text=True,
+        bufsize=1,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
-    )  # fmt: skip
+    )
     try:
         yield Launched(process)
     finally:
@@ -139,9 +147,11 @@ def test_a_signal_stops_everything_in_order(bench, number):
 
 
 def test_a_second_interrupt_reaches_nobody(bench):
-    bench.add('slow', 'trap "echo got INT" INT\ntrap "exit 0" TERM\necho ready\n' + (
-        'while :; do sleep 0.05; done'
-    ))  # fmt: skip
+    bench.add(
+        'slow',
+        'trap "echo got INT" INT\ntrap "exit 0" TERM\necho ready\n'
+        + ('while :; do sleep 0.05; done'),
+    )
     with launched(bench, node('slow', 'sigterm_timeout="1.0"')) as run:
         run.wait_for('[slow] ready')
         run.process.send_signal(signal.SIGINT)
@@ -281,9 +291,11 @@ def test_an_error_while_stopping_ends_nothing_early(venting):
 
 
 def test_a_reader_that_fails_for_good_does_not_hold_the_order_up(bench, monkeypatch):
-    bench.add('patient', 'trap "" INT\ntrap "echo TERM > $0.seen; exit 0" TERM\necho ready\n' + (
-        'while :; do sleep 0.05; done'
-    ))  # fmt: skip
+    bench.add(
+        'patient',
+        'trap "" INT\ntrap "echo TERM > $0.seen; exit 0" TERM\necho ready\n'
+        + ('while :; do sleep 0.05; done'),
+    )
     plans = bench.plan(node('patient', 'sigterm_timeout="0.3"')).processes
 
     def fail(*_: object) -> None:
@@ -326,8 +338,10 @@ def test_a_screen_that_is_gone_is_told_in_the_log_once(tmp_path):
     output.line('node', 'two', on_screen=True)
     output.close()
     assert output.log_file.read_text().splitlines() == [
-        '[launch] one', '[launch] nothing more is shown on the screen: gone', '[node] two',
-    ]  # fmt: skip
+        '[launch] one',
+        '[launch] nothing more is shown on the screen: gone',
+        '[node] two',
+    ]
 
 
 def test_characters_that_a_screen_lacks_are_spelled_out(tmp_path):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from recorded_run import HOLD, PERIOD, RecordedRun
+
 from soro_cli.errors import CliError
 from soro_cli.recording.view_session import shown_recording
 from soro_visualization.page_client import PageClient

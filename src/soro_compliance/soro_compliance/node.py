@@ -8,6 +8,11 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import PointCloud2
+
+from soro_compliance.services import Services
+from soro_compliance.workspace_action import WorkspaceAction
+from soro_msgs.action import AnalyzeWorkspace
+from soro_msgs.srv import ComputeCompliance
 from soro_node.diagnostics import Level
 from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
@@ -20,11 +25,6 @@ from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_node.wrench_input import WrenchInput
 
-from soro_compliance.services import Services
-from soro_compliance.workspace_action import WorkspaceAction
-from soro_msgs.action import AnalyzeWorkspace
-from soro_msgs.srv import ComputeCompliance
-
 STOP_TIMEOUT = 0.8  # s
 REPORT_PERIOD = 0.2  # s
 
@@ -32,15 +32,22 @@ PARAMETERS = (
     autostart_parameter(),
     *ROBOT_PARAMETERS,
     Parameter(
-        'state_timeout', 0.5, 's',
+        'state_timeout',
+        0.5,
+        's',
         'an actuator_state older than this is not used, an external_wrench counts as zero',
-        minimum=0.01, read_only=True,
+        minimum=0.01,
+        read_only=True,
     ),
     Parameter(
-        'samples', 5000, '', 'samples of a workspace analysis whose goal names none',
-        minimum=1, maximum=1_000_000,
+        'samples',
+        5000,
+        '',
+        'samples of a workspace analysis whose goal names none',
+        minimum=1,
+        maximum=1_000_000,
     ),
-)  # fmt: skip
+)
 
 
 class Compliance(RobotNode):
@@ -63,9 +70,11 @@ class Compliance(RobotNode):
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
         self._wrench = WrenchInput(self, self._binding.frames, self.table.state_timeout)
         self._answers = Services(
-            self._binding, self._feedback, lambda: self.get_clock().now().to_msg(),
+            self._binding,
+            self._feedback,
+            lambda: self.get_clock().now().to_msg(),
             self._wrench.now,
-        )  # fmt: skip
+        )
         self.make_kernels_ready()
         self._analysis = WorkspaceAction(
             self, self._binding, lambda: self.table.samples, self._workspace.publish

@@ -23,9 +23,13 @@ def point_cloud(cloud: WorkspaceCloud, frame_id: str, stamp: Time) -> PointCloud
             names += ['min_eigenstiffness', 'max_eigenstiffness']
     data = np.ascontiguousarray(np.column_stack(columns), dtype='<f4')
     message = PointCloud2(
-        height=1, width=len(data), is_bigendian=False, is_dense=True,
-        point_step=4 * len(names), row_step=4 * len(names) * len(data),
-    )  # fmt: skip
+        height=1,
+        width=len(data),
+        is_bigendian=False,
+        is_dense=True,
+        point_step=4 * len(names),
+        row_step=4 * len(names) * len(data),
+    )
     message.header.frame_id = frame_id
     message.header.stamp = stamp
     message.fields = [

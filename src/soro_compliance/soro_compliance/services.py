@@ -8,10 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
+
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
+from soro_msgs.msg import Compliance
+from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import (
     compliance_to_message,
@@ -22,9 +25,6 @@ from soro_node.external_wrench import WrenchAt
 from soro_node.replies import fill_status
 from soro_node.requests import loaded_state, no_external, quick_start_of
 from soro_node.robot_binding import RobotBinding
-
-from soro_msgs.msg import Compliance
-from soro_msgs.msg import Configuration as ConfigurationMessage
 
 METHODS = {Compliance.TANGENT: 'tangent', Compliance.INTEGRAL: 'integral'}
 
@@ -91,8 +91,11 @@ def _points(robot: Robot, q: Configuration, method: str, along: bool) -> list[Co
     return [
         CompliancePoint(matrix, pose, name, s)
         for name, stations, poses, matrices in zip(
-            q.backbone_names, q.arc_lengths, q.backbones,
-            robot.compliance_along(q, method=method), strict=True,
+            q.backbone_names,
+            q.arc_lengths,
+            q.backbones,
+            robot.compliance_along(q, method=method),
+            strict=True,
         )
         for s, pose, matrix in zip(stations, poses, matrices, strict=True)
-    ]  # fmt: skip
+    ]

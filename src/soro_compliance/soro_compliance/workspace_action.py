@@ -18,17 +18,17 @@ from typing import Any
 from geometry_msgs.msg import Point
 import numpy as np
 from sensor_msgs.msg import PointCloud2
+
+from soro_compliance import workspace_analysis as analysis
+from soro_compliance.point_cloud import point_cloud
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
+from soro_msgs.action import AnalyzeWorkspace
 from soro_node.conversions import loads_from_messages, wrench_from_message
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding
-
-from soro_compliance import workspace_analysis as analysis
-from soro_compliance.point_cloud import point_cloud
-from soro_msgs.action import AnalyzeWorkspace
 
 FEEDBACK_PERIOD = 0.1  # s
 
@@ -112,9 +112,14 @@ class WorkspaceAction:
         actuations = self._samples(robot, goal, told_to_end)
         with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix='workspace') as pool:
             cloud = analysis.analyze(
-                robot, actuations, wrench, loads, goal.with_compliance, pool,
+                robot,
+                actuations,
+                wrench,
+                loads,
+                goal.with_compliance,
+                pool,
                 self._progress(handle, len(actuations), told_to_end),
-            )  # fmt: skip
+            )
         if path is not None:
             names = [a.name for a in robot.actuators]
             analysis.save(cloud, names, path, _origin(robot, goal, wrench, loads))
@@ -150,9 +155,11 @@ class WorkspaceAction:
             if now - last[0] >= FEEDBACK_PERIOD or done == total:
                 last[0] = now
                 message = AnalyzeWorkspace.Feedback(
-                    progress=done / total, step='solving samples', solved=done - failed,
+                    progress=done / total,
+                    step='solving samples',
+                    solved=done - failed,
                     failed=failed,
-                )  # fmt: skip
+                )
                 handle.publish_feedback(message)
             return not told_to_end()
 
@@ -167,13 +174,17 @@ def _origin(robot: Robot, goal: Any, wrench: Array, loads: tuple[Load, ...]) -> 
     except OSError:  # it has gone since it was read: no reason to lose the samples
         digest = ''
     return {
-        'robot': robot.description.name, 'robot_file': file, 'robot_file_sha256': digest,
-        'model': robot.model, 'gravity_in_base_link_m_s2': robot.gravity.tolist(),
-        'wrench_at_tip_N_Nm': wrench.tolist(), 'loads': [repr(load) for load in loads],
+        'robot': robot.description.name,
+        'robot_file': file,
+        'robot_file_sha256': digest,
+        'model': robot.model,
+        'gravity_in_base_link_m_s2': robot.gravity.tolist(),
+        'wrench_at_tip_N_Nm': wrench.tolist(),
+        'loads': [repr(load) for load in loads],
         'method': 'GRID' if grid else 'RANDOM',
         'seed': None if grid else int(goal.seed),
         'written': datetime.now(timezone.utc).isoformat(timespec='seconds'),
-    }  # fmt: skip
+    }
 
 
 def _describe(cloud: analysis.WorkspaceCloud, result: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.analysis.stiffness import eigenscrews, ellipsoids
 from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array, Configuration, Load
@@ -188,7 +189,7 @@ def analyze(
     futures = [
         executor.submit(
             _solve, robot, actuations[i : i + CHUNK], wrench, loads, with_compliance, batch
-        )  # fmt: skip
+        )
         for i in range(0, len(actuations), CHUNK)
     ]
     parts, done, failed = [], 0, 0
@@ -211,9 +212,13 @@ def analyze(
 
 
 def _solve(
-    robot: Robot, actuations: Array, wrench: Array, loads: tuple[Load, ...],
-    with_compliance: bool, batch: Batch | None,
-) -> tuple[Array, NDArray[np.int64], Array, Array]:  # fmt: skip
+    robot: Robot,
+    actuations: Array,
+    wrench: Array,
+    loads: tuple[Load, ...],
+    with_compliance: bool,
+    batch: Batch | None,
+) -> tuple[Array, NDArray[np.int64], Array, Array]:
     count = len(actuations)
     tips = np.full((count, 4, 4), np.nan)
     codes = np.full(count, int(Code.NONE), dtype=np.int64)
@@ -340,10 +345,15 @@ def _save_npz(
     cloud: WorkspaceCloud, names: list[str], origin: Mapping[str, Any], file: BinaryIO
 ) -> None:
     np.savez_compressed(
-        file, actuator_name=names, actuation=cloud.actuation, tip=cloud.tip, code=cloud.codes,
-        principal_compliance=cloud.compliance, eigenstiffness=cloud.eigenstiffness,
+        file,
+        actuator_name=names,
+        actuation=cloud.actuation,
+        tip=cloud.tip,
+        code=cloud.codes,
+        principal_compliance=cloud.compliance,
+        eigenstiffness=cloud.eigenstiffness,
         origin=json.dumps(dict(origin)),
-    )  # fmt: skip
+    )
 
 
 def _save_csv(

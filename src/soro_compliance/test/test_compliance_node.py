@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import PointCloud2
+
 from soro_compliance.node import Compliance
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
+from soro_msgs.action import AnalyzeWorkspace
+from soro_msgs.msg import ActuatorState
+from soro_msgs.srv import ComputeCompliance
 from soro_node.conversions import pose_from_message, wrench_from_message, wrench_to_message
 from soro_node.external_wrench import wrench_at_tip
 from soro_node.frames import frames_for
 from soro_node.testing import RosSession, wait_for, wait_until
-
-from soro_mechanics import load_robot
-from soro_msgs.action import AnalyzeWorkspace
-from soro_msgs.msg import ActuatorState
-from soro_msgs.srv import ComputeCompliance
 
 ROBOT = 'spatial_cc'
 ACTUATION = [0.5e5, 0.2e5, 0.1e5]
@@ -118,9 +118,14 @@ def speaking(ros, robot):
     states = ros.client.create_publisher(ActuatorState, 'actuator_state', 1)
     nan = [float('nan')] * 3
     state = ActuatorState(
-        name=[a.name for a in robot.actuators], quantity=[1] * 3, commanded=nan, measured=nan,
-        applied=ACTUATION, flags=[0] * 3, device_state=ActuatorState.ACTIVE,
-    )  # fmt: skip
+        name=[a.name for a in robot.actuators],
+        quantity=[1] * 3,
+        commanded=nan,
+        measured=nan,
+        applied=ACTUATION,
+        flags=[0] * 3,
+        device_state=ActuatorState.ACTIVE,
+    )
     timer = ros.client.create_timer(0.02, lambda: states.publish(state))
     wait_until(lambda: ros.compliance._feedback.fresh())
     yield

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
 import pytest
+
+from soro_compliance import workspace_analysis as analysis
 from soro_compliance.workspace_action import WorkspaceAction
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
+from soro_msgs.action import AnalyzeWorkspace
 from soro_node.lifecycle import NotActive
 from soro_node.robot_binding import RobotBinding
 from soro_node.testing import Place
-
-from soro_compliance import workspace_analysis as analysis
-from soro_mechanics import load_robot
-from soro_msgs.action import AnalyzeWorkspace
 
 GOAL = {'method': AnalyzeWorkspace.Goal.RANDOM, 'samples': 40}
 

@@ -9,13 +9,13 @@ import json
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
+
+from soro_compliance import workspace_analysis as analysis
 from soro_compliance.point_cloud import point_cloud
+from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import Load
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.numerics import lie
-
-from soro_compliance import workspace_analysis as analysis
-from soro_mechanics import load_robot
 
 ZERO = np.zeros(6)
 

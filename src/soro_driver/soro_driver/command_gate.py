@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import math
 
 import numpy as np
+
+from soro_driver.device import Array, Flag, Flags
 from soro_mechanics.core.actuators import Actuator, CoupledLimit
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
-
-from soro_driver.device import Array, Flag, Flags
 
 # A pressure regulator cannot suck: a clearly negative pressure is a mistake of the sender and is
 # refused; less than this part of the range is noise of a measured state that was sent back.
@@ -57,9 +57,10 @@ class CommandGate:
             at_rest = float(limit.coefficients @ self.rest)
             if at_rest > limit.maximum:
                 raise InvalidInput(
-                    f'coupled_limits {limit.name}', limit.maximum,
+                    f'coupled_limits {limit.name}',
+                    limit.maximum,
                     f'at least {at_rest:g}, its value with every actuator at rest',
-                )  # fmt: skip
+                )
 
     def check(
         self, names: Sequence[str], quantities: Sequence[int], values: Sequence[float]
@@ -105,10 +106,11 @@ class CommandGate:
             unit = self.actuators[worst].unit
             limit = band * self.span[worst]
             raise NotNear(
-                self.names[worst], float(values[worst]),
+                self.names[worst],
+                float(values[worst]),
                 f'a first command within {limit:g} {unit} of the measured '
                 f'{reference[worst]:g} {unit}',
-            )  # fmt: skip
+            )
 
     def shape(
         self, values: Array, previous: Array, dt: float, rate: Array | None = None

@@ -15,7 +15,6 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.core.status import Code
 
 from soro_driver.command_gate import CommandGate, NotNear
 from soro_driver.device import (
@@ -42,6 +41,7 @@ from soro_driver.set_point import SetPoint
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_driver.tick import Tick
 from soro_driver.watchdog import Watchdog
+from soro_mechanics.core.status import Code
 
 FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to reconnect
 READY_TIMEOUT, READY_POLL = 1.5, 0.02  # s, for helpers of a device that are still starting
@@ -384,9 +384,14 @@ class ControlLoop:
             self._commanded.copy(),
             nothing if reading is None else reading.applied,
             nothing if reading is None else reading.measured,
-            flags, safety.state, safety.present_faults, safety.reason, self._engaged, reading,
+            flags,
+            safety.state,
+            safety.present_faults,
+            safety.reason,
+            self._engaged,
+            reading,
             safety.latches.stops,
-        )  # fmt: skip
+        )
 
     # Transitions: outputs first, then the log, which may keep whoever writes waiting ----------
 

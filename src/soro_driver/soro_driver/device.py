@@ -12,15 +12,15 @@ from typing import ClassVar, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.actuator_state_bits import STOPPED_BIT
 
 if TYPE_CHECKING:
+    from soro_driver.endpoint import Endpoint
     from soro_mechanics.robot_file.reader import RobotDescription
     from soro_mechanics.robot_file.section import Section
-
-    from soro_driver.endpoint import Endpoint
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.uint16]

@@ -9,12 +9,12 @@ import os
 from pathlib import Path
 
 from rclpy.node import Node
-from soro_mechanics.core.errors import SoroError
-from soro_node.estop_input import EstopInput, UNKNOWN
-from soro_node.user_data import user_data_folder
 from std_srvs.srv import Trigger
 
 from soro_driver.latches import Latches
+from soro_mechanics.core.errors import SoroError
+from soro_node.estop_input import EstopInput, UNKNOWN
+from soro_node.user_data import user_data_folder
 
 
 def latch_file(namespace: str, robot: str, emulated: bool, node_name: str) -> Path:

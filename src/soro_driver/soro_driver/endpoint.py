@@ -76,6 +76,7 @@ def _check_private(folder: Path) -> None:
     wanted = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
     if not wanted or found.st_mode & 0o077:
         raise InvalidInput(
-            'endpoint', f'{stat.filemode(found.st_mode)} {folder} of user {found.st_uid}',
+            'endpoint',
+            f'{stat.filemode(found.st_mode)} {folder} of user {found.st_uid}',
             'a folder that only this user may enter (drwx------); remove that one',
-        )  # fmt: skip
+        )

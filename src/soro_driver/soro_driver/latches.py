@@ -15,9 +15,8 @@ from pathlib import Path
 import secrets
 import threading
 
-from soro_mechanics.core.status import Code
-
 from soro_driver.not_allowed import NotAllowed
+from soro_mechanics.core.status import Code
 
 COUNTS = 2**32 - 1  # of ActuatorState.stops, from 1 on: zero says nothing
 UNKNOWN = ''  # sender of a press, where the middleware does not name it

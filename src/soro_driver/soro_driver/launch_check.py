@@ -13,15 +13,15 @@ import os
 from pathlib import Path
 import sys
 
-from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
-from soro_mechanics.core.status import Code
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file
 import yaml
 
 from soro_driver import devices
 from soro_driver.endpoint import derive
 from soro_driver.settings import read_driver_settings
+from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 
 
 def check(arguments: Mapping[str, str]) -> None:

@@ -13,13 +13,13 @@ import threading
 import time
 
 import numpy as np
-from soro_mechanics.core.errors import InvalidInput, SoroError
-from soro_mechanics.core.status import Code
 
 from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, Reading
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.ownership import NotInControl, Ownership
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 
 CLOCK_STEP = 0.1  # s; NTP steps from 0.128 s on, and slews less than this between two commands
 STOP_REACH = 2.0  # command timeouts: who was heard since then has a stream that a stop ends

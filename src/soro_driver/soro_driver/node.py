@@ -15,19 +15,6 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time_source import USE_SIM_TIME_NAME
-from soro_mechanics.core.errors import InvalidInput, SoroError
-from soro_mechanics.core.status import Code
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_node.diagnostics import Diagnostics, Level
-from soro_node.inbox import Inbox
-from soro_node.lifecycle import GuardedLifecycleNode
-from soro_node.main import ending
-from soro_node.main import run as run_node
-from soro_node.measurement_clock import MeasurementClock
-from soro_node.parameters import ParameterTable
-from soro_node.parent_death import launcher_lives
-from soro_node.qos import COMMANDS
-from soro_node.robot_binding import read_description
 from std_srvs.srv import Trigger
 
 from soro_driver import devices
@@ -45,7 +32,20 @@ from soro_driver.law import CommandInlet, Law
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_driver.tick import Tick
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.inbox import Inbox
+from soro_node.lifecycle import GuardedLifecycleNode
+from soro_node.main import ending
+from soro_node.main import run as run_node
+from soro_node.measurement_clock import MeasurementClock
+from soro_node.parameters import ParameterTable
+from soro_node.parent_death import launcher_lives
+from soro_node.qos import COMMANDS
+from soro_node.robot_binding import read_description
 
 REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
 EACH = 10  # commands of one publisher in a period, of which any may be wrong; more are a flood
@@ -85,9 +85,11 @@ class DriverNode(GuardedLifecycleNode):
         self._unsafe: set[str] = set()  # devices, of all its loops
         self._ended = False
         values = self._table.values()
-        self._latches = Latches(latch_file(
-            self.get_namespace(), values['robot'], values['use_emulator'], self.node_name
-        ))  # fmt: skip
+        self._latches = Latches(
+            latch_file(
+                self.get_namespace(), values['robot'], values['use_emulator'], self.node_name
+            )
+        )
         self._wanted = False  # active by a person's or the launch's will; it may have fallen
         self._failure: BaseException | None = None
         self.refusal: SoroError | None = None  # of the last configuration or activation
@@ -143,10 +145,17 @@ class DriverNode(GuardedLifecycleNode):
         gate = CommandGate(robot.actuators, robot.coupled_limits)
         law = self.make_law(robot, gate, settings)
         loop = ControlLoop(
-            device, law, gate, settings, observer=self._publish, log=self.get_logger().info,
-            failed=self._on_failure, priority=values['priority'], unsafe=self._unsafe,
+            device,
+            law,
+            gate,
+            settings,
+            observer=self._publish,
+            log=self.get_logger().info,
+            failed=self._on_failure,
+            priority=values['priority'],
+            unsafe=self._unsafe,
             latches=self._latches,
-        )  # fmt: skip
+        )
         try:
             loop.open()
         except DeviceError:
@@ -313,9 +322,14 @@ class DriverNode(GuardedLifecycleNode):
                 continue
             try:
                 inlet.submit(
-                    message.name, message.quantity, message.value, message.source,
-                    stamp_nanoseconds(message), now - min(age, max(since, 0.0)), message.stops,
-                )  # fmt: skip
+                    message.name,
+                    message.quantity,
+                    message.value,
+                    message.source,
+                    stamp_nanoseconds(message),
+                    now - min(age, max(since, 0.0)),
+                    message.stops,
+                )
             except SoroError as error:
                 # Counted in the diagnostics; the log must not fill up at the rate of a stream.
                 self.get_logger().warning(f'command refused: {error}', throttle_duration_sec=2.0)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.robot_file.section import Section
 
 from soro_driver.device import Array, Fault, Flag, Flags, Reading
 from soro_driver.lasting import Lasting
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.section import Section
 
 ONSET = 0.25  # an error begins where it passes this part of the tolerance
 FALLING = 0.02  # of the range, below the lowest value so far: it is being vented

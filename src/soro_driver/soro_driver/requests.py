@@ -10,10 +10,9 @@ from concurrent.futures import TimeoutError as FutureTimeout
 import queue
 from typing import Any
 
+from soro_driver.not_allowed import NotAllowed
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-
-from soro_driver.not_allowed import NotAllowed
 
 TIMEOUT = 2.0  # s; only an attempt to reconnect makes a pass longer, with some devices
 

@@ -17,11 +17,10 @@ the next first command from where the robot is.
 
 from __future__ import annotations
 
-from soro_mechanics.core.status import Code
-
 from soro_driver.device import DeviceState, Fault
 from soro_driver.latches import Latches
 from soro_driver.not_allowed import NotAllowed
+from soro_mechanics.core.status import Code
 
 
 class SafetyState:

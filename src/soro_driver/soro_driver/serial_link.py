@@ -14,11 +14,10 @@ import threading
 import time
 from typing import Any
 
-from soro_mechanics.core.missing_package import how_to_install
-
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader
+from soro_mechanics.core.missing_package import how_to_install
 
 INSTALL = how_to_install('pyserial==3.5')
 IN_USE = (errno.EBUSY, errno.EAGAIN)  # opened exclusively (TIOCEXCL), locked (flock)
@@ -91,9 +90,12 @@ class SerialLink:
         use.acquire()
         try:
             port = serial.Serial(
-                self.port, self._baudrate, timeout=READ_TIMEOUT,
-                write_timeout=self._write_timeout, exclusive=True,
-            )  # fmt: skip
+                self.port,
+                self._baudrate,
+                timeout=READ_TIMEOUT,
+                write_timeout=self._write_timeout,
+                exclusive=True,
+            )
             _refuse_others(port, self.port)
             self._serial = port
         except BaseException as error:

@@ -125,9 +125,11 @@ class SerialSession:
         """Return what was received on this connection: frames, and what was none of ours."""
         reader = self.link.reader
         return {
-            'frames': reader.frames, 'crc_errors': reader.crc_errors,
-            'malformed': reader.malformed, 'strange': self.strange,
-        }  # fmt: skip
+            'frames': reader.frames,
+            'crc_errors': reader.crc_errors,
+            'malformed': reader.malformed,
+            'strange': self.strange,
+        }
 
     def close(self) -> None:
         """Close the port; never raises."""

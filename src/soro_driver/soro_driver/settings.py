@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from soro_driver.device import Array
+from soro_driver.plausibility import PlausibilityLimits, read_plausibility
 from soro_mechanics.core.actuators import QUANTITIES
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 from soro_node.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
-
-from soro_driver.device import Array
-from soro_driver.plausibility import PlausibilityLimits, read_plausibility
 
 RAMP, RELEASE = 'ramp', 'release'
 SIMULATED = 'simulated'
@@ -112,11 +112,13 @@ def _simulated(robot: RobotDescription) -> dict[str, Any]:
     """Return the section of a robot without hardware, patient as on a busy computer."""
     vents = all(a.quantity == 'pressure' for a in robot.actuators)
     return {
-        'device': SIMULATED, 'rate': '100 Hz',
+        'device': SIMULATED,
+        'rate': '100 Hz',
         'command_timeout': f'{SIMULATED_COMMAND_TIMEOUT} s',
-        'feedback_timeout': '400 ms', 'time_to_live': '400 ms',
+        'feedback_timeout': '400 ms',
+        'time_to_live': '400 ms',
         'on_command_loss': {'action': RAMP if vents else RELEASE},
-    }  # fmt: skip
+    }
 
 
 def _read_safe_action(root: Section, robot: RobotDescription) -> tuple[str, Array]:

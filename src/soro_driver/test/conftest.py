@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Device, DeviceError, Identity, Reading
@@ -141,16 +142,24 @@ class Rig:
         return last
 
     def send(
-        self, *values: float, source: str = '/robot/planner', stamp: int | None = None,
+        self,
+        *values: float,
+        source: str = '/robot/planner',
+        stamp: int | None = None,
         stops: int = 0,
-    ):  # fmt: skip
+    ):
         """Send a command by names."""
         self.stamp += 1_000_000
         quantities = [a.quantity_code for a in self.gate.actuators]
         self.inlet.submit(
-            self.gate.names, quantities, values, source, stamp or self.stamp, self.clock.now,
+            self.gate.names,
+            quantities,
+            values,
+            source,
+            stamp or self.stamp,
+            self.clock.now,
             stops,
-        )  # fmt: skip
+        )
 
     def stream(self, values, count: int, source: str = '/robot/planner'):
         """Send the same command every tick."""
@@ -198,11 +207,17 @@ def make_rig(actuators, coupled):
     def make(open_: bool = True, **changes) -> Rig:
         clock = FakeClock()
         settings = {
-            'device': 'fake', 'rate': 1.0 / PERIOD, 'command_timeout': 0.2,
-            'feedback_timeout': 0.1, 'ttl': 0.2, 'engage_band': 0.1, 'safe_action': RAMP,
-            'safe_rate': np.full(3, 1.0 * BAR), 'plausibility': PlausibilityLimits(),
+            'device': 'fake',
+            'rate': 1.0 / PERIOD,
+            'command_timeout': 0.2,
+            'feedback_timeout': 0.1,
+            'ttl': 0.2,
+            'engage_band': 0.1,
+            'safe_action': RAMP,
+            'safe_rate': np.full(3, 1.0 * BAR),
+            'plausibility': PlausibilityLimits(),
             'section': Section({}, 'driver.fake'),
-        }  # fmt: skip
+        }
         gate = changes.pop('gate', None) or CommandGate(actuators, coupled)
         settings |= changes
         device = FakeDevice(clock, 3)

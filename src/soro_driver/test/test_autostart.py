@@ -9,6 +9,10 @@ import os
 import pytest
 from rclpy.context import Context
 from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
+from test_driver_node import Driver, SteadyClock
+
+from soro_driver import autostart
 from soro_driver.autostart import CannotStart
 from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceState
 from soro_driver.safety import NotAllowed
@@ -16,10 +20,6 @@ from soro_mechanics.core.status import Code
 from soro_node.diagnostics import Level
 from soro_node.parent_death import LAUNCHER
 from soro_node.testing import own_domain, wait_until
-from std_srvs.srv import Trigger
-from test_driver_node import Driver, SteadyClock
-
-from soro_driver import autostart
 
 ABSENT = DeviceLost('CAN socketcan can0: there is none')
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
 from soro_driver.command_gate import CommandGate, NotNear
 from soro_driver.device import Flag
 from soro_mechanics.core.actuators import Actuator, CoupledLimit

@@ -11,6 +11,7 @@ import math
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
+
 from soro_driver.device import (
     DeviceError,
     DeviceLost,
@@ -25,7 +26,6 @@ from soro_driver.ownership import NotInControl, OutOfOrder
 from soro_driver.settings import RELEASE
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
-
 from soro_msgs.msg import ActuatorCommand
 
 BAR = 1e5

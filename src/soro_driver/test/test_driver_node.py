@@ -12,16 +12,16 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
 from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.node import DriverNode
+from soro_msgs.msg import ActuatorState
 from soro_node.diagnostics import Level
 from soro_node.qos import LATCHED
 from soro_node.single_executor import SingleExecutor
 from soro_node.testing import own_domain, wait_until
-from std_msgs.msg import Bool
-from std_srvs.srv import Trigger
-
-from soro_msgs.msg import ActuatorState
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
@@ -134,8 +134,9 @@ def test_an_end_with_safe_outputs_is_none(driver):
 
 @pytest.mark.parametrize(
     ('driver', 'word'),
-    [((), 'true'), ([Parameter('use_emulator', value=False)], 'false')], indirect=['driver'],
-)  # fmt: skip
+    [((), 'true'), ([Parameter('use_emulator', value=False)], 'false')],
+    indirect=['driver'],
+)
 def test_the_diagnostics_say_whether_the_device_is_an_emulated_one(driver, word):
     driver._on_change()
     values = {v.key: v.value for v in driver._diagnostics._statuses['device'].values}

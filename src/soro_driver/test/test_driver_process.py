@@ -9,9 +9,10 @@ import subprocess
 import sys
 
 import pytest
+import yaml
+
 from soro_driver.driver_parameters import PARAMETERS
 from soro_node.parameters import markdown_table
-import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ('scipy', 'numba', 'cvxpy', 'matplotlib', 'sympy', 'llvmlite')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+
 from soro_driver.device import DeviceLost, DeviceState, Fault
 from soro_driver.driver_report import device_status, Level, loop_status
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_driver.device import DeviceError
 from soro_driver.exclusive import ExclusiveUse, hold_inherited
 
@@ -28,9 +29,12 @@ sys.stdin.read()
 def holder(resource=RESOURCE, **environment):
     """Start a process that has it."""
     process = subprocess.Popen(
-        [sys.executable, '-c', HOLD, resource], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, env={**os.environ, **environment},
-    )  # fmt: skip
+        [sys.executable, '-c', HOLD, resource],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
     assert process.stdout.readline() == 'held\n'
     return process
 

@@ -5,6 +5,7 @@
 import json
 
 import pytest
+
 from soro_driver.latches import Latches, UNKNOWN
 from soro_driver.not_allowed import NotAllowed
 

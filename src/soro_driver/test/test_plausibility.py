@@ -6,15 +6,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from soro_driver.device import Fault, Flag, Reading
 from soro_driver.plausibility import Plausibility, PlausibilityLimits
 
 BAR = 1e5
 PERIOD = 0.01
 LIMITS = PlausibilityLimits(
-    over_limit_margin=0.1, over_limit_for=0.05, sensor_for=0.05, frozen_for=0.5,
-    follow_time_constant=0.1, follow_tolerance=0.15, follow_for=0.3,
-)  # fmt: skip
+    over_limit_margin=0.1,
+    over_limit_for=0.05,
+    sensor_for=0.05,
+    frozen_for=0.5,
+    follow_time_constant=0.1,
+    follow_tolerance=0.15,
+    follow_for=0.3,
+)
 
 
 class Bench:

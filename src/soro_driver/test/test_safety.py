@@ -9,6 +9,7 @@ import contextlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
+
 from soro_driver.device import DeviceState, Fault
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.safety import SafetyState

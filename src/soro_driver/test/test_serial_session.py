@@ -13,18 +13,29 @@ import time
 import tty
 
 import pytest
+
+from soro_driver import serial_frame as sf
+from soro_driver import serial_link
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.serial_link import SerialLink
 from soro_driver.serial_session import Refused, SerialSession
 
-from soro_driver import serial_frame as sf
-from soro_driver import serial_link
-
 IDENTITY = sf.HelloAck(
-    session=0, major=1, minor=0, kind=sf.DeviceKind.PRESSURE, state=sf.SerialState.SAFE,
-    serial=42, boot_id=7, firmware_major=1, firmware_minor=2, channels=3, shortest_ttl=20,
-    longest_ttl=200, minimum=0, maximum=40000,
-)  # fmt: skip
+    session=0,
+    major=1,
+    minor=0,
+    kind=sf.DeviceKind.PRESSURE,
+    state=sf.SerialState.SAFE,
+    serial=42,
+    boot_id=7,
+    firmware_major=1,
+    firmware_minor=2,
+    channels=3,
+    shortest_ttl=20,
+    longest_ttl=200,
+    minimum=0,
+    maximum=40000,
+)
 
 
 class Device:

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from soro_driver import devices
 from soro_driver.channels import read_channels
 from soro_driver.device import DeviceError, Fault, fault_names
 from soro_driver.endpoint import derive, FIRST_PORT, make_private, PORTS
@@ -20,8 +22,6 @@ from soro_driver.settings import RAMP, read_driver_settings, RELEASE
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.schema2 import tables
 from soro_mechanics.robot_file.section import Section
-
-from soro_driver import devices
 
 GOOD = {'device': 'fake', 'rate': '100 Hz', 'fake': {}}
 

@@ -12,12 +12,12 @@ import time
 
 import numpy as np
 import pytest
+
+from soro_driver import requests
 from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.loop_statistics import LoopStatistics
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.periodic import PeriodicThread
-
-from soro_driver import requests
 
 
 def test_slots_that_passed_are_counted_and_not_made_up():

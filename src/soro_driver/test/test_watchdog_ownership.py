@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+
 from soro_driver.ownership import NotInControl, OutOfOrder, Ownership
 from soro_driver.watchdog import Watchdog
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+
 from soro_driver.device import (
     Array,
     DEVICE_FAULT_SHIFT,
@@ -19,12 +20,11 @@ from soro_driver.device import (
 from soro_driver.endpoint import Endpoint
 from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_mechanics.robot_file.section import Section
-
 from soro_dspace_driver.protocol import DeviceFault
 from soro_dspace_driver.transport import DspaceTransport
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 FAULT_WORDS = {
     DeviceFault.OVER_PRESSURE: 'the device measured a pressure above its limit',

@@ -117,9 +117,14 @@ class Feedback(Body):
     def values(self) -> tuple[Any, ...]:
         """Return the fields in the order of `layout`."""
         return (
-            self.last_seq, self.time, *self.measured, *self.applied, self.state, self.age,
+            self.last_seq,
+            self.time,
+            *self.measured,
+            *self.applied,
+            self.state,
+            self.age,
             self.faults,
-        )  # fmt: skip
+        )
 
     @classmethod
     def unpack(cls, body: bytes) -> Feedback:

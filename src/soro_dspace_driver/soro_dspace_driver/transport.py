@@ -8,6 +8,7 @@ import math
 import time
 
 import numpy as np
+
 from soro_driver.device import Array, DeviceError, DeviceTimeout, Identity
 from soro_driver.serial_frame import (
     Arm,
@@ -24,7 +25,6 @@ from soro_driver.serial_frame import (
 )
 from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.serial_session import SerialSession
-
 from soro_dspace_driver.protocol import (
     CHANNELS,
     Command,

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_driver.channels import read_channels
+from soro_dspace_driver.protocol import CHANNELS, COUNT, FULL_SCALE, HIGHEST_RATE, LOWEST_RATE
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
-from soro_dspace_driver.protocol import CHANNELS, COUNT, FULL_SCALE, HIGHEST_RATE, LOWEST_RATE
 
 FEEDBACK_BITS = 30 * 10  # on the wire, start and stop bits included
 
@@ -74,6 +74,11 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
         path = robot.written_path(f'actuators[{actuators.index(slowest)}].rate')
         raise RobotFileError(path, f'{slowest.rate:g} Pa/s', remedy, section.file)
     return DspaceWiring(
-        port, baudrate, rate, serial, np.array(channels),
-        np.array([a.maximum for a in actuators]), np.array([a.rate for a in actuators]),
-    )  # fmt: skip
+        port,
+        baudrate,
+        rate,
+        serial,
+        np.array(channels),
+        np.array([a.maximum for a in actuators]),
+        np.array([a.rate for a in actuators]),
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+
 from soro_driver.serial_frame import (
     Ack,
     DeviceKind,
@@ -25,9 +26,14 @@ from soro_dspace_driver.wiring import DspaceWiring
 
 def wiring():
     return DspaceWiring(
-        'memory', 115200, 100.0, 0, np.arange(CHANNELS), np.full(CHANNELS, 1.8e5),
+        'memory',
+        115200,
+        100.0,
+        0,
+        np.arange(CHANNELS),
+        np.full(CHANNELS, 1.8e5),
         np.full(CHANNELS, 2e5),
-    )  # fmt: skip
+    )
 
 
 class ComputerLink:

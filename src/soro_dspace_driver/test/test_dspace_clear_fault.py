@@ -7,6 +7,7 @@ from __future__ import annotations
 from computer_on_a_link import ComputerLink, wiring
 import numpy as np
 import pytest
+
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceState, Fault
@@ -30,10 +31,17 @@ def loop(link):
     names = [f'p{i}' for i in range(CHANNELS)]
     gate = CommandGate(tuple(Actuator(n, 'pressure', 0.0, 1.8e5, 2e5, 0.0) for n in names), ())
     settings = DriverSettings(
-        device='dspace', rate=100.0, command_timeout=5.0, feedback_timeout=5.0, ttl=0.4,
-        engage_band=0.1, safe_action=RELEASE, safe_rate=np.full(CHANNELS, 1e5),
-        plausibility=PlausibilityLimits(), section=Section({}, 'driver.dspace'),
-    )  # fmt: skip
+        device='dspace',
+        rate=100.0,
+        command_timeout=5.0,
+        feedback_timeout=5.0,
+        ttl=0.4,
+        engage_band=0.1,
+        safe_action=RELEASE,
+        safe_rate=np.full(CHANNELS, 1e5),
+        plausibility=PlausibilityLimits(),
+        section=Section({}, 'driver.dspace'),
+    )
     device = DspaceDevice(wiring())
     device.transport.session.link = link
     made = ControlLoop(device, CommandInlet(gate, 5.0), gate, settings)

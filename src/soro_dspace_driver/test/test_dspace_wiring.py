@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from computer_on_a_link import ComputerLink
 import pytest
+
 from soro_dspace_driver.protocol import Limits
 from soro_dspace_driver.transport import DspaceTransport
 from soro_dspace_driver.wiring import read_wiring

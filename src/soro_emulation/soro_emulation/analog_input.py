@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]

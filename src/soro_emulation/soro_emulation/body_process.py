@@ -11,10 +11,10 @@ import os
 from typing import Any
 
 import numpy as np
-from soro_mechanics.core.configuration import Configuration
 
 from soro_emulation.asked_process import answer, AskedProcess
 from soro_emulation.device_emulator import Array
+from soro_mechanics.core.configuration import Configuration
 
 NICE = 5  # the device comes first on a busy computer
 
@@ -80,10 +80,9 @@ class BodyProcess(AskedProcess):
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the body, say so, and answer until the emulator is gone."""
     # Only here, in this process: scipy and numba.
-    from soro_mechanics.robot_file.reader import read_robot_file
-
     from soro_emulation.emulated_body import EmulatedBody
     from soro_emulation.emulator_settings import read_emulator_settings
+    from soro_mechanics.robot_file.reader import read_robot_file
 
     robot = read_robot_file(robot_file)
     body = EmulatedBody(robot, read_emulator_settings(robot, device).body)

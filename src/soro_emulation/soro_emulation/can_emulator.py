@@ -12,14 +12,11 @@ import time
 from typing import Any
 
 import numpy as np
+
 from soro_can_driver.board import CanId, EmergencyCode, MOTORS, PROTOCOL_MAJOR
 from soro_can_driver.bus import resource_of
 from soro_can_driver.transport import COUNT
 from soro_can_driver.wiring import CanWiring, read_wiring
-from soro_mechanics.core.errors import InvalidInput, UnknownName
-from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal
-from soro_mechanics.robot_file.section import Section
-
 from soro_emulation.bus_faults import BUS_FAULTS, BusFaults
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.haptic_plant import (
@@ -32,6 +29,9 @@ from soro_emulation.haptic_plant import (
 from soro_emulation.injected_fault import actuator_index, choice, finite, whole_number
 from soro_emulation.motor_board import MotorBoard
 from soro_emulation.socketcand_server import SocketcandServer
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal
+from soro_mechanics.robot_file.section import Section
 
 FAULTS = (
     'none', 'silent', 'unplug', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
@@ -118,9 +118,11 @@ class CanEmulator(DeviceEmulator):
             self._noted = now
             state = self._plant.state
             self._log.write(
-                'handle', now, place=state.place.round(7).tolist(),
+                'handle',
+                now,
+                place=state.place.round(7).tolist(),
                 wrench=state.wrench.round(5).tolist(),
-            )  # fmt: skip
+            )
 
     def actuation(self, now: float) -> Array:
         """Return the true angles of the outputs [rad]."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_driver.endpoint import Endpoint
+from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
-from soro_emulation.event_log import EventLog
 
 Array = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from soro_driver.lasting import Conditions, Lasting
 from soro_driver.serial_frame import (
     Ack,
@@ -45,7 +46,6 @@ from soro_dspace_driver.protocol import (
     Status,
     TTL_COUNT,
 )
-
 from soro_emulation.analog_input import Array
 from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import PneumaticBench
@@ -341,15 +341,30 @@ class DspaceBoard:
 
     def _identity(self, session: int) -> HelloAck:
         return HelloAck(
-            session, self.major, MINOR, DeviceKind.PRESSURE, int(self.state), self.serial,
-            self.boot_id, *FIRMWARE, self.channels, SHORTEST_TTL, LONGEST_TTL, 0, FULL_SCALE,
-        )  # fmt: skip
+            session,
+            self.major,
+            MINOR,
+            DeviceKind.PRESSURE,
+            int(self.state),
+            self.serial,
+            self.boot_id,
+            *FIRMWARE,
+            self.channels,
+            SHORTEST_TTL,
+            LONGEST_TTL,
+            0,
+            FULL_SCALE,
+        )
 
     def _status(self) -> Status:
         return Status(
-            self.boot_id, self.frames, self.crc_errors, self.malformed, self._refused,
+            self.boot_id,
+            self.frames,
+            self.crc_errors,
+            self.malformed,
+            self._refused,
             self._expired & 0xFFFF,
-        )  # fmt: skip
+        )
 
     def _feedback(self, now: float) -> Frame:
         if self.repeats and self._repeated is not None:
@@ -360,8 +375,13 @@ class DspaceBoard:
         a = [int(x) for x in np.rint(self.applied / COUNT)]
         age = int(min(255.0, 1e3 * max(0.0, min(1e3, now - self._command_at))))
         body = Feedback(
-            self._last or 0, int(now * 1e6) & 0xFFFFFFFF, (m[0], m[1], m[2]), (a[0], a[1], a[2]),
-            int(self.state), age, int(self.faults),
-        )  # fmt: skip
+            self._last or 0,
+            int(now * 1e6) & 0xFFFFFFFF,
+            (m[0], m[1], m[2]),
+            (a[0], a[1], a[2]),
+            int(self.state),
+            age,
+            int(self.faults),
+        )
         self._repeated = self._answer(body)
         return self._repeated

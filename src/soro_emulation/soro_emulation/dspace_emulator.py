@@ -9,12 +9,11 @@ import threading
 from typing import Any
 
 import numpy as np
+
 from soro_driver.serial_frame import Frame, SerialState
 from soro_driver.serial_link import resource
 from soro_dspace_driver.protocol import CHANNELS
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
-from soro_mechanics.core.errors import UnknownName
-
 from soro_emulation.analog_input import read_analog
 from soro_emulation.creep import Creep, read_creep
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
@@ -23,6 +22,7 @@ from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
 from soro_emulation.regulator import read_regulator
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
+from soro_mechanics.core.errors import UnknownName
 
 BOARD_FAULTS = ('supply', 'reboot', 'repeat', 'protocol', 'channels')
 FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)

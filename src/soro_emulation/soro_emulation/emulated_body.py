@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from soro_mechanics.core.configuration import Array, Configuration
-from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_emulation.hysteresis import Hysteresis
 from soro_emulation.perturbation import BodyProperties, perturbed_robot
+from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.reader import RobotDescription
 
 
 class EmulatedBody:

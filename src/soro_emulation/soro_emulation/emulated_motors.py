@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_can_driver.board import MOTORS
 
 Array = NDArray[np.float64]

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from soro_emulation.perturbation import BodyProperties, read_body
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
-from soro_emulation.perturbation import BodyProperties, read_body
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ import threading
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.robot_file.section import Section
 
 from soro_emulation.asked_process import answer, AskedProcess
+from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
 
@@ -105,12 +105,11 @@ class HapticPlant:
 
     def __init__(self, robot_file: str, device: str) -> None:
         # Only here, in the process of the plant: scipy and numba.
+        from soro_emulation.emulator_settings import read_emulator_settings
+        from soro_emulation.perturbation import perturbed_robot
         from soro_mechanics.haptics.device import HapticDevice
         from soro_mechanics.haptics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
         from soro_mechanics.robot_file.reader import read_robot_file
-
-        from soro_emulation.emulator_settings import read_emulator_settings
-        from soro_emulation.perturbation import perturbed_robot
 
         robot = read_robot_file(robot_file)
         settings = read_emulator_settings(robot, device)
@@ -146,9 +145,13 @@ class HapticPlant:
             past = 0.0 if self._last is None else min(now - self._last, LONGEST_STALL)
             self._last = now if self._last is None else max(now, self._last)
             load = self._load(
-                hand.place, hand.speed, hand.stiffness, hand.damping, hand.mass,
+                hand.place,
+                hand.speed,
+                hand.stiffness,
+                hand.damping,
+                hand.mass,
                 hand.force + outside,
-            )  # fmt: skip
+            )
             self.dynamics.advance(angle, load, past)
             if past > 0.0:
                 self.force = self.dynamics.hand_force

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_can_driver.board import (
     Abort,
     Access,
@@ -45,7 +46,6 @@ from soro_can_driver.protocol import (
     ParameterFrame,
     unpack,
 )
-
 from soro_emulation.emulated_motors import EmulatedMotors
 from soro_emulation.motor_limits import MotorLimits, MotorWatch
 

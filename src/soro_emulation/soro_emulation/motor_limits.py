@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_can_driver.board import EmergencyCode, MOTORS, Parameter
 from soro_driver.lasting import Lasting
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import heapq
 
 import numpy as np
+
+from soro_emulation.device_emulator import Array
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.muscle_estimate import without_mean
 from soro_stm32_driver.wiring import PER_MODULE
-
-from soro_emulation.device_emulator import Array
 
 INFLATE, DEFLATE = 0, 1
 LOW, HIGH = -50e3, 50e3  # Pa: completely deflated, completely inflated

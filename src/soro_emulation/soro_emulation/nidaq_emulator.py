@@ -9,11 +9,6 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.core.errors import InvalidInput, MissingPackage, UnknownName
-from soro_mechanics.core.missing_package import how_to_install
-from soro_nidaq_driver.device import supervised
-from soro_nidaq_driver.transport import resources
-from soro_nidaq_driver.wiring import read_wiring, Wiring
 
 from soro_emulation.analog_input import read_analog
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
@@ -22,6 +17,11 @@ from soro_emulation.nidaq_card import Cards
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
 from soro_emulation.regulator import read_regulator
 from soro_emulation.safety_relay import read_relay
+from soro_mechanics.core.errors import InvalidInput, MissingPackage, UnknownName
+from soro_mechanics.core.missing_package import how_to_install
+from soro_nidaq_driver.device import supervised
+from soro_nidaq_driver.transport import resources
+from soro_nidaq_driver.wiring import read_wiring, Wiring
 
 try:
     from soro_emulation.nidaq_server import NidaqServer, NidaqService
@@ -32,9 +32,17 @@ except ImportError as error:
     ) from None
 
 FAULTS = (
-    'none', 'leak', 'blocked', 'stuck_open', 'supply', 'sensor', 'sensor_frozen', 'error',
-    'silent', 'late',
-)  # fmt: skip
+    'none',
+    'leak',
+    'blocked',
+    'stuck_open',
+    'supply',
+    'sensor',
+    'sensor_frozen',
+    'error',
+    'silent',
+    'late',
+)
 
 
 class NidaqEmulator(DeviceEmulator):

@@ -18,9 +18,9 @@ import grpc
 from nidaqmx._stubs import nidaqmx_pb2 as pb
 from nidaqmx._stubs import nidaqmx_pb2_grpc
 from session_pb2 import Session
-from soro_mechanics.core.errors import InvalidInput
 
 from soro_emulation.nidaq_card import CardError, Cards, COUNTERS, INPUTS, LINES, MODEL
+from soro_mechanics.core.errors import InvalidInput
 
 # DAQmx attributes that the client asks for.
 VERSION = {0x1272: 25, 0x1923: 8, 0x2F22: 0}
@@ -247,9 +247,10 @@ class NidaqServer:
             bound = 0
         if not bound:
             raise InvalidInput(
-                'endpoint', self._address,
+                'endpoint',
+                self._address,
                 'a free port: is an emulator of the same namespace running? (parameter port)',
-            )  # fmt: skip
+            )
         self._server.start()
 
     def stop(self) -> None:

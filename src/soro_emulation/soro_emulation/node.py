@@ -13,11 +13,21 @@ from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from std_msgs.msg import String
+
+from soro_driver import devices
 from soro_driver.endpoint import derive
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import read_driver_settings
+from soro_emulation.body_process import BodyProcess
+from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
+from soro_emulation.emulator_parameters import PARAMETERS
+from soro_emulation.emulator_settings import read_emulator_settings
+from soro_emulation.event_log import EventLog
+from soro_emulation.injected_fault import parse_fault
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import SoroError
+from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.conversions import configuration_to_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.external_wrench import ExternalWrench
@@ -26,16 +36,6 @@ from soro_node.main import run
 from soro_node.parameters import ParameterTable
 from soro_node.qos import LOSSY
 from soro_node.robot_binding import read_description
-from std_msgs.msg import String
-
-from soro_driver import devices
-from soro_emulation.body_process import BodyProcess
-from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
-from soro_emulation.emulator_parameters import PARAMETERS
-from soro_emulation.emulator_settings import read_emulator_settings
-from soro_emulation.event_log import EventLog
-from soro_emulation.injected_fault import parse_fault
-from soro_msgs.msg import Configuration as ConfigurationMessage
 
 GROUP = 'soro_emulation.devices'
 FAREWELL = 3.0  # s, a driver has to end within 2 s

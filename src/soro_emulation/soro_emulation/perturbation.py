@@ -14,12 +14,13 @@ from pathlib import Path
 import re
 from typing import Any
 
+import yaml
+
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import describe_robot, RobotDescription
 from soro_mechanics.robot_file.section import Section
-import yaml
 
 _NUMBER = re.compile(r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?')
 

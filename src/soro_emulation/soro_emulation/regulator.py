@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]

@@ -8,9 +8,9 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-from soro_mechanics.core.errors import InvalidInput
 
 from soro_emulation.injected_fault import finite, whole_number
+from soro_mechanics.core.errors import InvalidInput
 
 BITS_PER_BYTE = 10  # start, eight, stop
 MOST_LOST = 10**6  # units of a burst
@@ -49,9 +49,12 @@ class SerialLine:
     def counters(self) -> dict[str, int]:
         """How many units injected faults could hit, and did hit; the same while there are none."""
         return {
-            'exposed': self.exposed, 'lost': self.lost, 'corrupted': self.corrupted,
-            'repeated': self.repeated, 'delayed': self.delayed,
-        }  # fmt: skip
+            'exposed': self.exposed,
+            'lost': self.lost,
+            'corrupted': self.corrupted,
+            'repeated': self.repeated,
+            'delayed': self.delayed,
+        }
 
     @property
     def damaged(self) -> bool:

@@ -14,14 +14,14 @@ import tty
 from typing import Any
 
 import numpy as np
+
 from soro_driver.device import DeviceError
 from soro_driver.endpoint import make_private
 from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Frame, FrameReader
-from soro_mechanics.core.errors import InvalidInput, UnknownName
-
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine
+from soro_mechanics.core.errors import InvalidInput, UnknownName
 
 STEP = 0.002  # s between two looks at the clock
 NICENESS = -10  # of the thread that stands for the device
@@ -98,9 +98,11 @@ class SerialPty:
         """What faults did to the units on the line, and what the device says about them."""
         return {
             **counters_of(self.to_device, self.to_host),
-            'garbage': self.garbage, 'unread': self.unread,
-            'crc_errors': self.reader.crc_errors, 'malformed': self.reader.malformed,
-        }  # fmt: skip
+            'garbage': self.garbage,
+            'unread': self.unread,
+            'crc_errors': self.reader.crc_errors,
+            'malformed': self.reader.malformed,
+        }
 
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Damage the link, or repair it ('none').

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.core.actuators import Actuator
 from soro_simulated_driver.protocol import EXPIRED, Kind, Packet, State
 

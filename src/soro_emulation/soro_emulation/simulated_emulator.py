@@ -14,14 +14,14 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_driver.endpoint import make_private
-from soro_mechanics.core.errors import InvalidInput, UnknownName
-from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
-from soro_simulated_driver.transport import resource
 
+from soro_driver.endpoint import make_private
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.simulated_bank import SimulatedBank
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
+from soro_simulated_driver.transport import resource
 
 TIME_CONSTANT = 0.05  # s, assumed: that of a brisk drive
 RATE = 250.0  # states per second

@@ -26,6 +26,12 @@ from soro_driver.serial_frame import (
     SerialState,
     SESSION_BODIES,
 )
+from soro_emulation.event_log import EventLog
+from soro_emulation.muscle_bank import INFLATE, MuscleBank
+from soro_emulation.stm32_properties import BoardProperties
+from soro_emulation.stm32_rules import refusal_of
+from soro_emulation.stm32_session import Session
+from soro_emulation.stm32_valves import Valves
 from soro_stm32_driver.protocol import (
     AbortAll,
     BODIES,
@@ -42,13 +48,6 @@ from soro_stm32_driver.protocol import (
     VentAll,
     WINDOW,
 )
-
-from soro_emulation.event_log import EventLog
-from soro_emulation.muscle_bank import INFLATE, MuscleBank
-from soro_emulation.stm32_properties import BoardProperties
-from soro_emulation.stm32_rules import refusal_of
-from soro_emulation.stm32_session import Session
-from soro_emulation.stm32_valves import Valves
 
 BOOTING = 0.3  # s
 STATUS_PERIOD = 100  # ms
@@ -73,9 +72,14 @@ class Stm32Board:
     """
 
     def __init__(
-        self, properties: BoardProperties, bank: MuscleBank, log: EventLog, now: float,
-        boot_id: int, sense: Callable[[], tuple[int, ...]] = tuple,
-    ) -> None:  # fmt: skip
+        self,
+        properties: BoardProperties,
+        bank: MuscleBank,
+        log: EventLog,
+        now: float,
+        boot_id: int,
+        sense: Callable[[], tuple[int, ...]] = tuple,
+    ) -> None:
         self.properties, self.bank, self._log = properties, bank, log
         self._sense = sense
         self.nominal_supply = bank.supply
@@ -290,10 +294,21 @@ class Stm32Board:
                 done |= 1 << behind
         flags = self.flags | (StatusFlag.VENTING if valves.venting else 0)
         status = Status(
-            self.time, self.boot_id & 0xFFFF, self.state, flags, valves.coils, valves.active,
-            min(valves.queued, 255), session.last_seq, done, valves.budget_left,
-            self.crc_errors & 0xFFFF, BATTERY, round(self.bank.supply / 100.0), self.faults,
-        )  # fmt: skip
+            self.time,
+            self.boot_id & 0xFFFF,
+            self.state,
+            flags,
+            valves.coils,
+            valves.active,
+            min(valves.queued, 255),
+            session.last_seq,
+            done,
+            valves.budget_left,
+            self.crc_errors & 0xFFFF,
+            BATTERY,
+            round(self.bank.supply / 100.0),
+            self.faults,
+        )
         bodies: list[Body] = [valves.times(self.time), status]
         if self.properties.sensors:
             bodies.insert(1, Lengths(self.time, self._sense()))

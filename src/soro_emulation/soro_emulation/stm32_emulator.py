@@ -9,13 +9,9 @@ import threading
 from typing import Any
 
 import numpy as np
+
 from soro_driver.serial_frame import Frame, MAJOR, SerialState
 from soro_driver.serial_link import resource
-from soro_mechanics.core.errors import InvalidInput, UnknownName
-from soro_mechanics.robot_file.section import Section
-from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
-from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
-
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.muscle_bank import MuscleBank, read_muscles
@@ -23,11 +19,24 @@ from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.stm32_board import Stm32Board
 from soro_emulation.stm32_properties import BoardProperties
 from soro_emulation.stm32_radio import RadioLine
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.robot_file.section import Section
+from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
+from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 
 FAULTS = (
-    'none', 'leak', 'blocked', 'stuck', 'supply', 'sensor', 'sensor_frozen', 'reboot', 'protocol',
-    'channels', *LINK_FAULTS,
-)  # fmt: skip
+    'none',
+    'leak',
+    'blocked',
+    'stuck',
+    'supply',
+    'sensor',
+    'sensor_frozen',
+    'reboot',
+    'protocol',
+    'channels',
+    *LINK_FAULTS,
+)
 SENSOR_UNIT = 1e-5  # m
 
 

@@ -8,10 +8,10 @@ import bisect
 from typing import Any
 
 import numpy as np
-from soro_mechanics.core.errors import InvalidInput
 
 from soro_emulation.injected_fault import finite
 from soro_emulation.serial_line import SerialLine
+from soro_mechanics.core.errors import InvalidInput
 
 
 class RadioLine(SerialLine):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from soro_driver.serial_frame import Reason, SerialState
+from soro_emulation.stm32_valves import DEEPEST_QUEUE
 from soro_stm32_driver.protocol import (
     Action,
     FARTHEST_DEADLINE,
@@ -19,8 +20,6 @@ from soro_stm32_driver.protocol import (
     ValveReason,
     WINDOW,
 )
-
-from soro_emulation.stm32_valves import DEEPEST_QUEUE
 
 if TYPE_CHECKING:
     from soro_emulation.stm32_board import Stm32Board

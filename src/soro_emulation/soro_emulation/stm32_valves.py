@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from soro_emulation.stm32_properties import BoardProperties
 from soro_stm32_driver.protocol import (
     Action,
     deflate_valve,
@@ -17,8 +18,6 @@ from soro_stm32_driver.protocol import (
     ValveTimes,
     Worked,
 )
-
-from soro_emulation.stm32_properties import BoardProperties
 
 STAGGER = 2  # ms between two relays that pull in
 DEFLATION_WEIGHT = 2  # deflating pays inflation back so much faster
@@ -64,9 +63,11 @@ class Valves:
     """
 
     def __init__(
-        self, properties: BoardProperties, switch: Callable[[int, int, bool], None],
+        self,
+        properties: BoardProperties,
+        switch: Callable[[int, int, bool], None],
         vented: Callable[[], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._properties = properties
         self._switch, self._vented = switch, vented
         self.muscles = [_Muscle() for _ in range(MUSCLES)]
@@ -169,10 +170,12 @@ class Valves:
                 worked[m.running - 1] += self._tick - m.began
             rows.append(
                 Worked(
-                    worked[0] & 0xFFFF, worked[1] & 0xFFFF, m.switched[0] & 0xFF,
+                    worked[0] & 0xFFFF,
+                    worked[1] & 0xFFFF,
+                    m.switched[0] & 0xFF,
                     m.switched[1] & 0xFF,
                 )
-            )  # fmt: skip
+            )
         return ValveTimes(time, tuple(rows))
 
     def _work(self, i: int, m: _Muscle, tick: int) -> None:

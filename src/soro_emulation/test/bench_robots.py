@@ -14,10 +14,11 @@ from can_robot import CanRobot
 from fault_counts import ZEROS
 import numpy as np
 from robot_processes import BAR, BENCH, NAMES, RobotProcesses
-from soro_driver.device import DeviceState
-from soro_mechanics.robot_file.reader import read_robot_file
 import valve_robot
 from valve_robot import quick_file, ValveRobot
+
+from soro_driver.device import DeviceState
+from soro_mechanics.robot_file.reader import read_robot_file
 
 DSPACE = Path(__file__).with_name('dspace_bench.yaml')
 # The wall clock that the driver compares stamps with is stepped by what a file says. The system's
@@ -128,8 +129,11 @@ def again(robot: RobotProcesses, drive: Callable[[], None]) -> None:
 def _bend(robot: ValveRobot) -> None:
     robot.bend(4e-3)
     robot.wait_for(
-        lambda: robot.state.device_state == DeviceState.ACTIVE
-        and robot.state.command_source == robot.source,
-        5.0, 'in control',
-    )  # fmt: skip
+        lambda: (
+            robot.state.device_state == DeviceState.ACTIVE
+            and robot.state.command_source == robot.source
+        ),
+        5.0,
+        'in control',
+    )
     robot.arrive()

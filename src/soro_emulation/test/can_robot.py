@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from robot_processes import RobotProcesses
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
 DRIVER = Path(__file__).with_name('can_bench_driver.yaml')

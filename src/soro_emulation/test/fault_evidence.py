@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from robot_processes import RobotProcesses
+
 from soro_driver.device import DeviceState
 
 MARK = 'injection(device, *numbers): cells of the fault matrix that the test covers'
@@ -107,9 +108,12 @@ def write(item: pytest.Item, report: pytest.TestReport) -> None:
         return
     found = [v for v in item.funcargs.values() if isinstance(v, RobotProcesses)]
     line = {
-        'test': item.nodeid, 'cells': cells, 'outcome': report.outcome,
-        'took': round(report.duration, 2), 'at': time.time(),
+        'test': item.nodeid,
+        'cells': cells,
+        'outcome': report.outcome,
+        'took': round(report.duration, 2),
+        'at': time.time(),
         **(evidence_of(found[0]) if found else {}),
-    }  # fmt: skip
+    }
     with Path(path).open('a', encoding='utf-8') as file:
         file.write(json.dumps(line) + '\n')

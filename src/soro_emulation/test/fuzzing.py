@@ -14,6 +14,7 @@ import time
 
 from hypothesis import HealthCheck, settings
 import pytest
+
 from soro_driver.endpoint import Endpoint
 from soro_driver.settings import read_driver_settings
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
@@ -30,9 +31,12 @@ LONG = pytest.mark.timeout(3600 if EFFORT else 300)
 def fuzz(examples: int) -> settings:
     """Return the settings of a test with so many examples."""
     return settings(
-        max_examples=examples * max(EFFORT, 1), deadline=None, derandomize=EFFORT == 0,
-        database=None, suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+        max_examples=examples * max(EFFORT, 1),
+        deadline=None,
+        derandomize=EFFORT == 0,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def free_port() -> int:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from fault_counts import check_late, check_parts, ENOUGH, rises, wait_rises
 import numpy as np
 import pytest
+from test_can_faults import BUSY, disarmed, robot_, stays_down, TTL  # noqa: F401 - a fixture
+
 from soro_can_driver.board import EmergencyCode
 from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceState, Fault
-from test_can_faults import BUSY, disarmed, robot_, stays_down, TTL  # noqa: F401 - a fixture
 
 PERIOD = 0.005  # s
 FRAMES = 3  # of a set-point: two halves, SYNC

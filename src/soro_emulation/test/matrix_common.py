@@ -15,9 +15,10 @@ from fault_counts import check_garbage, ENOUGH, fresh, rises, unreadable
 import numpy as np
 import pytest
 from robot_processes import CLEANUP, CONFIGURE, DEACTIVATE, end, start_node
-from soro_driver.device import DeviceState, Flag
 from test_faults_commands import press_and_check
 from test_faults_device import assert_lost
+
+from soro_driver.device import DeviceState, Flag
 
 BUSY = 1.5  # s that a busy computer may add
 NOISE = 200, 400, 801  # bytes or frames
@@ -161,8 +162,14 @@ def test_supply_lost(bench, robot):
     since = robot.inject('supply', pressure=1e4)
     robot.wait_state(DeviceState.FAULT, 8.0)
     device_safe(robot, since, 1.0)
-    robot.wait_for(lambda: 'supply' in robot.values('device').get('reason', '') + ' '.join(
-        h.message for h in robot.heard), 3.0, 'supply')  # fmt: skip
+    robot.wait_for(
+        lambda: (
+            'supply'
+            in robot.values('device').get('reason', '') + ' '.join(h.message for h in robot.heard)
+        ),
+        3.0,
+        'supply',
+    )
 
 
 # The computer --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import signal
 from matrix_common import on
 import pytest
 from robot_processes import check_refused, DEACTIVATE, end, start_node
+
 from soro_driver.device import DeviceState
 
 UNSAFE = 'outputs not made safe from here'

@@ -23,9 +23,10 @@ from robot_processes import (
     RobotProcesses,
     start_node,
 )
+from test_faults_device import assert_lost
+
 from soro_driver.device import DeviceState
 from soro_driver.endpoint import derive
-from test_faults_device import assert_lost
 
 pytestmark = pytest.mark.timeout(240)
 

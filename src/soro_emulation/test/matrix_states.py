@@ -13,8 +13,9 @@ from matrix_common import BUSY, device_safe, down, on
 import numpy as np
 import pytest
 from robot_processes import DEACTIVATE
-from soro_driver.device import DeviceState, Fault, Flag
 from valve_robot import quick_file, ValveRobot
+
+from soro_driver.device import DeviceState, Fault, Flag
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -122,10 +123,13 @@ def test_frozen_driver_moves_nothing_when_it_wakes_up(bench, robot):
 def sensed_(tmp_path_factory):
     folder = tmp_path_factory.mktemp('sensed')
     file = quick_file(
-        folder, ('length_sensors: false', 'length_sensors: true'),
-        ('supervision: {sensor_for: 500 ms}',
-         'supervision: {sensor_for: 500 ms, frozen_for: 2 s}'),
-    )  # fmt: skip
+        folder,
+        ('length_sensors: false', 'length_sensors: true'),
+        (
+            'supervision: {sensor_for: 500 ms}',
+            'supervision: {sensor_for: 500 ms, frozen_for: 2 s}',
+        ),
+    )
     made = ValveRobot(folder, file)
     try:
         yield made.start()
@@ -143,10 +147,13 @@ def bent(robot):
     """Bend the robot a little and keep streaming."""
     robot.bend(4e-3)
     robot.wait_for(
-        lambda: robot.state.device_state == DeviceState.ACTIVE
-        and robot.state.command_source == robot.source,
-        8.0, 'in control',
-    )  # fmt: skip
+        lambda: (
+            robot.state.device_state == DeviceState.ACTIVE
+            and robot.state.command_source == robot.source
+        ),
+        8.0,
+        'in control',
+    )
     robot.spin(1.0)
 
 

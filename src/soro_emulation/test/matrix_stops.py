@@ -18,9 +18,10 @@ import numpy as np
 from other_nodes import button, COMMANDS, flood, QUALITIES, RELEASES
 import pytest
 from robot_processes import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, end
+from std_srvs.srv import Trigger
+
 from soro_driver.device import DeviceState
 from soro_driver.law import CLOCK_STEP
-from std_srvs.srv import Trigger
 
 pytestmark = pytest.mark.timeout(240)
 EVERY = 'nidaq', 'dspace', 'stm32', 'can'
@@ -305,9 +306,12 @@ def test_a_restarted_driver_remembers_the_emergency_stop(bench, robot, number, g
 def soro(*words):
     """Run a verb as a person does."""
     return subprocess.run(
-        [sys.executable, '-m', 'soro_cli.main', *words], capture_output=True, text=True,
-        timeout=60.0, check=False,
-    )  # fmt: skip
+        [sys.executable, '-m', 'soro_cli.main', *words],
+        capture_output=True,
+        text=True,
+        timeout=60.0,
+        check=False,
+    )
 
 
 @on('nidaq', 'can', cells=[31])

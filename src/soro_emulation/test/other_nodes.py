@@ -113,9 +113,11 @@ def flood(
             made.append(
                 subprocess.Popen(
                     ['nice', '-n', '5', sys.executable, '-c', text],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
                 )
-            )  # fmt: skip
+            )
         for process in made:
             assert process.stdout.readline() == 'on\n'
 

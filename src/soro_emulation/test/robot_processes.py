@@ -23,16 +23,16 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Bool, String
+from std_srvs.srv import Trigger
+
 from soro_driver.device import DeviceState, Fault
 from soro_driver.settings import read_driver_settings
 from soro_emulation.event_log import read_events
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.process_table import ProcessTable
-from std_msgs.msg import Bool, String
-from std_srvs.srv import Trigger
-
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 from soro_msgs.msg import Configuration as ConfigurationMessage
+from soro_node.process_table import ProcessTable
 
 BAR = 1e5
 BENCH = Path(__file__).with_name('bench.yaml')
@@ -195,17 +195,24 @@ class RobotProcesses:
     def start_emulator(self) -> None:
         """Start the emulator."""
         self.emulator = start_node(
-            'soro_emulation.node', self.namespace, robot=self.robot, rate=self.rate,
+            'soro_emulation.node',
+            self.namespace,
+            robot=self.robot,
+            rate=self.rate,
             log_file=self.log_file,
-        )  # fmt: skip
+        )
 
     def start_driver(self, **parameters: Any) -> None:
         """Start the driver."""
         self.state = None
         self.driver = start_node(
-            'soro_driver.node', self.namespace, robot=self.robot, connect_timeout=60.0,
-            **self.driver_options, **parameters,
-        )  # fmt: skip
+            'soro_driver.node',
+            self.namespace,
+            robot=self.robot,
+            connect_timeout=60.0,
+            **self.driver_options,
+            **parameters,
+        )
 
     def start(self) -> RobotProcesses:
         """Start both and wait until the driver is active."""
@@ -340,9 +347,11 @@ class RobotProcesses:
     def send(self, values: Any, names: Any = NAMES, quantity: int = 1, source: str = '') -> None:
         """Publish one command."""
         message = ActuatorCommand(
-            name=list(names), quantity=[quantity] * len(names),
-            value=[float(x) for x in values], source=source or self.source,
-        )  # fmt: skip
+            name=list(names),
+            quantity=[quantity] * len(names),
+            value=[float(x) for x in values],
+            source=source or self.source,
+        )
         message.header.stamp = self.node.get_clock().now().to_msg()
         message.header.stamp.sec += self.wall_step
         self.commands.publish(message)

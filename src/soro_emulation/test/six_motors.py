@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+
 from soro_can_driver.wiring import CanWiring
 
 RATIO = 6.42

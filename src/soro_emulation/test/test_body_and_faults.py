@@ -10,18 +10,18 @@ import tempfile
 import numpy as np
 import pytest
 from robot_processes import BENCH
+import yaml
+
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.injected_fault import actuator_index, finite, parse_fault
 from soro_emulation.perturbation import BodyProperties, perturbed_robot
+from soro_mechanics import load_robot
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.parameters import markdown_table
-import yaml
-
-from soro_mechanics import load_robot
 
 ROOT = Path(__file__).resolve().parents[3]
 STIFF_FLOP = ['stiff_flop', 'stiff_flop_two_segment']

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from six_motors import RATIO, six_motors
+
 from soro_can_driver.board import BoardState, EmergencyCode
 from soro_can_driver.device import CanDevice
 from soro_driver.device import DeviceError, DeviceLost, Fault, Flag
@@ -29,11 +30,15 @@ class Rig:
         self.server.start()
         self.device = CanDevice(
             six_motors(
-                port=self.server.port, framing=framing, serial=serial, zero=np.full(6, 0.05),
-                direction=np.full(6, direction), step=np.full(6, step),
+                port=self.server.port,
+                framing=framing,
+                serial=serial,
+                zero=np.full(6, 0.05),
+                direction=np.full(6, direction),
+                step=np.full(6, step),
                 sensors=tuple(f'flex_{i}' for i in range(6)),
             )
-        )  # fmt: skip
+        )
 
     def receive(self, can_id, data):
         with self.lock:

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+
 from soro_can_driver.board import BoardState
 from soro_can_driver.device import CanDevice
 from soro_driver.device import Flag

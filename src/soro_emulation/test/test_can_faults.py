@@ -11,9 +11,10 @@ import signal
 
 from can_robot import CanRobot
 import pytest
+from test_faults_device import assert_lost
+
 from soro_can_driver.board import EmergencyCode
 from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceState, Fault
-from test_faults_device import assert_lost
 
 TTL = 0.2  # s
 BUSY = 1.0  # s that a busy computer may add

@@ -13,6 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from test_can_links import wiring
+
 from soro_can_driver.board import Access, BoardState, CanId, Mode, Parameter
 from soro_can_driver.cyclic_frames import Command, CommandFd, Position, Sync
 from soro_can_driver.frame import Control, ProtocolError
@@ -22,7 +24,6 @@ from soro_driver.device import DeviceLost
 from soro_emulation.motor_board import MotorBoard
 from soro_emulation.socketcand_server import LARGEST, SocketcandServer
 from soro_node.testing import wait_until
-from test_can_links import wiring
 
 pytestmark = LONG
 
@@ -45,9 +46,13 @@ def harmless(frame):
 
 
 requests = st.builds(
-    ParameterFrame, st.just(False), st.sampled_from(Access), parameters,
-    st.integers(0, 7) | bytes_, I32,
-).map(harmless)  # fmt: skip
+    ParameterFrame,
+    st.just(False),
+    st.sampled_from(Access),
+    parameters,
+    st.integers(0, 7) | bytes_,
+    I32,
+).map(harmless)
 frames = st.one_of(
     requests,
     st.builds(Command, st.integers(0, 1), bytes_, controls, triples),
@@ -61,7 +66,7 @@ raw = st.tuples(
         lambda i: i != CanId.PARAMETER_REQUEST
     ),
     st.binary(max_size=64) | st.binary(min_size=8, max_size=8),
-)  # fmt: skip
+)
 traffic = st.lists(st.tuples(frames | raw, st.sampled_from([0.0, 0.001, 0.02, 0.5])), max_size=40)
 
 
@@ -129,9 +134,11 @@ class Bus:
     def __init__(self, patience=5.0):
         self.board = make_board(time.monotonic())
         self.server = SocketcandServer(
-            0, lambda i, d: self.board.receive(i, d, time.monotonic()),
-            lambda: self.board.advance(time.monotonic()), patience,
-        )  # fmt: skip
+            0,
+            lambda i, d: self.board.receive(i, d, time.monotonic()),
+            lambda: self.board.advance(time.monotonic()),
+            patience,
+        )
         self.server.start()
 
     def connect(self):
@@ -252,11 +259,21 @@ class Peer:
 
 
 FRAME = b'< frame 181 1.5 0102030405060708 >'
-said = st.sampled_from([
-    FRAME, b'< frame', b'>', b'<', b'< error 004 2.0 >', b'< frame -5 1 00 >', b'\0',
-    b'< frame 1_8 1 0 >', b'< frame ' + b'F' * 5000 + b' 1 00 >', b'< frame 181 1 \xff\xff >',
-    b'< frame 181 1 0 >',
-])  # fmt: skip
+said = st.sampled_from(
+    [
+        FRAME,
+        b'< frame',
+        b'>',
+        b'<',
+        b'< error 004 2.0 >',
+        b'< frame -5 1 00 >',
+        b'\0',
+        b'< frame 1_8 1 0 >',
+        b'< frame ' + b'F' * 5000 + b' 1 00 >',
+        b'< frame 181 1 \xff\xff >',
+        b'< frame 181 1 0 >',
+    ]
+)
 
 
 @given(parts=st.lists(said | st.binary(max_size=60), max_size=12))

@@ -13,12 +13,12 @@ import time
 import numpy as np
 import pytest
 from six_motors import six_motors
+
+from soro_can_driver import bus
 from soro_can_driver.board import BoardState, CanId
 from soro_can_driver.device import CanDevice
 from soro_driver.device import DeviceLost
 from soro_emulation.motor_board import MotorBoard
-
-from soro_can_driver import bus
 
 PERIOD = 0.002  # s between ticks
 

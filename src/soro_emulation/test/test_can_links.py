@@ -11,6 +11,7 @@ import can
 import numpy as np
 import pytest
 from six_motors import RATIO, six_motors
+
 from soro_can_driver.board import CanId
 from soro_can_driver.cyclic_frames import Position, Sync
 from soro_can_driver.device import CanDevice
@@ -76,10 +77,12 @@ class VirtualBoard:
             for identifier, data in frames:
                 self.bus.send(
                     can.Message(
-                        arbitration_id=identifier, data=data, is_extended_id=False,
+                        arbitration_id=identifier,
+                        data=data,
+                        is_extended_id=False,
                         is_fd=len(data) > 8,
                     )
-                )  # fmt: skip
+                )
 
     def close(self):
         self.stopping.set()
@@ -188,9 +191,10 @@ def test_extended_and_remote_frames_of_python_can_are_those_of_others():
     link = PythonCanLink(wiring('virtual', channel), 0.05)
     try:
         for options in (
-            {'is_extended_id': True}, {'is_extended_id': False, 'is_remote_frame': True},
+            {'is_extended_id': True},
+            {'is_extended_id': False, 'is_remote_frame': True},
             {'is_extended_id': False},
-        ):  # fmt: skip
+        ):
             data = None if 'is_remote_frame' in options else bytes(8)
             other.send(can.Message(arbitration_id=0x181, data=data, dlc=8, **options))
         assert received(link, 1) == [(0x181, bytes(8))]

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from six_motors import six_motors
+
 from soro_can_driver.board import BoardState, EmergencyCode
 from soro_can_driver.cyclic_frames import Command, CommandFd, Position
 from soro_can_driver.device import CanDevice
@@ -69,9 +70,16 @@ class Bench:
         self.board = MotorBoard(1, 2, lambda now: np.full(6, 2000.0), time.monotonic())
         limit = np.full(6, 3.0)
         wiring = six_motors(
-            interface='none', framing=framing, ratio=1.0, minimum=-limit, maximum=limit,
-            speed=np.full(6, 100.0), step=np.full(6, 6.0), tracking=6.0, motors=(),
-        )  # fmt: skip
+            interface='none',
+            framing=framing,
+            ratio=1.0,
+            minimum=-limit,
+            maximum=limit,
+            speed=np.full(6, 100.0),
+            step=np.full(6, 6.0),
+            tracking=6.0,
+            motors=(),
+        )
         self.device = CanDevice(wiring)
         self.transport = self.device.transport
         self.wire = self.transport.bus = Wire(self.board)

@@ -4,6 +4,8 @@
 
 import numpy as np
 import pytest
+
+from soro_driver import serial_frame as sf
 from soro_driver.serial_frame import Frame, Reason, SerialState
 from soro_dspace_driver.protocol import (
     Command,
@@ -21,8 +23,6 @@ from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
 from soro_emulation.regulator import RegulatorProperties
 from soro_emulation.serial_line import SerialLine
-
-from soro_driver import serial_frame as sf
 
 STEP = 0.002  # s, as the thread of the pty
 KPA = 100  # counts
@@ -100,9 +100,10 @@ def reason(replies):
 
 def test_start_is_announced_and_outputs_are_dumped(host):
     assert host.heard == [
-        sf.HelloAck(0, 1, 0, sf.DeviceKind.PRESSURE, SerialState.SAFE, 5, 77, 1, 0, 3, 20, 500, 0,
-                    40000)
-    ]  # fmt: skip
+        sf.HelloAck(
+            0, 1, 0, sf.DeviceKind.PRESSURE, SerialState.SAFE, 5, 77, 1, 0, 3, 20, 500, 0, 40000
+        )
+    ]
     assert not host.bench.regulators.supplied
     assert host.board.tick(host.now + STEP) == []  # silent without a session
 

@@ -25,8 +25,9 @@ from robot_processes import (
     RobotProcesses,
     start_node,
 )
-from soro_driver.device import DeviceState, Fault, Flag
 from test_faults_device import assert_lost, SEARCHING
+
+from soro_driver.device import DeviceState, Fault, Flag
 
 ROBOT = Path(__file__).with_name('dspace_bench.yaml')
 TTL, RAMP = 0.4, 0.5  # s; the ramp from 1 bar
@@ -279,9 +280,10 @@ def test_frozen_driver_wakes_up_in_fault(robot):
     woken = time.monotonic()
     robot.driver.send_signal(signal.SIGCONT)
     robot.wait_for(
-        lambda: robot.state.device_state in (DeviceState.FAULT, DeviceState.UNCONFIGURED), 5.0,
+        lambda: robot.state.device_state in (DeviceState.FAULT, DeviceState.UNCONFIGURED),
+        5.0,
         'a state that is not driven',
-    )  # fmt: skip
+    )
     robot.spin(1.0)  # the stream goes on
     assert robot.raised_after(woken) == []
 

@@ -18,7 +18,6 @@ from fault_counts import (
 import numpy as np
 import pytest
 from robot_processes import BAR
-from soro_driver.device import DeviceState, Fault
 from test_dspace_faults import (
     at,
     BUSY,
@@ -29,6 +28,8 @@ from test_dspace_faults import (
     TTL,
     wait_down,
 )
+
+from soro_driver.device import DeviceState, Fault
 
 NOISE = 1000, 2000, 3001  # bytes
 SURVIVED = 9  # frames lost in a row

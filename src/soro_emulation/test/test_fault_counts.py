@@ -7,6 +7,7 @@ from __future__ import annotations
 from fault_counts import check_parts, rises
 import numpy as np
 import pytest
+
 from soro_emulation.serial_line import counters_of
 from soro_emulation.stm32_radio import RadioLine
 

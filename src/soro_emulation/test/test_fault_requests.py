@@ -11,6 +11,8 @@ import re
 
 import numpy as np
 import pytest
+
+from soro_driver import endpoint
 from soro_driver.settings import read_driver_settings
 from soro_emulation.bus_faults import BusFaults
 from soro_emulation.device_emulator import EmulatorContext
@@ -22,8 +24,6 @@ from soro_emulation.serial_pty import SerialPty
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-
-from soro_driver import endpoint
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs/nodes/emulator.md'
 SERIAL = ('serial_pty', 'serial_line')
@@ -102,10 +102,14 @@ def device_of(robot_name, make):
 
 
 WRONG = [
-    ('garbage', {'count': 'many'}), ('garbage', {'count': -1}), ('garbage', {'count': 1e300}),
-    ('link', {'direction': ['both']}), ('link', {'direction': 'up'}), ('link', {'loss': 2}),
+    ('garbage', {'count': 'many'}),
+    ('garbage', {'count': -1}),
+    ('garbage', {'count': 1e300}),
+    ('link', {'direction': ['both']}),
+    ('link', {'direction': 'up'}),
+    ('link', {'loss': 2}),
     ('link', {'burst': 1e300}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(('fault', 'values'), WRONG)

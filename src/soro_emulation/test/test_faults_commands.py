@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from robot_processes import ACTIVATE, BAR, CLEANUP, CONFIGURE, DEACTIVATE, NAMES
+
 from soro_driver.device import DeviceState, Flag
 
 RAMP = 2.0 * BAR  # bench.yaml: on_command_loss

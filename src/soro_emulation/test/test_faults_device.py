@@ -11,8 +11,9 @@ from fault_counts import rises
 import numpy as np
 import pytest
 from robot_processes import ACTIVATE, BAR
-from soro_driver.device import DeviceState, Fault, Flag
 from std_msgs.msg import String
+
+from soro_driver.device import DeviceState, Fault, Flag
 
 SEARCHING = 'looking for the device is no reason to keep a core busy'
 LOST_WITHIN = 0.6  # s: feedback timeout 0.2, one call 0.05, report; a busy test machine

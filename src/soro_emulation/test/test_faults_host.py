@@ -13,6 +13,7 @@ from fault_counts import rises
 import numpy as np
 import pytest
 from robot_processes import BAR, BENCH, children, end, RobotProcesses, start_node
+
 from soro_driver.device import DeviceState, Fault
 
 

@@ -23,10 +23,11 @@ from robot_processes import (
     RobotProcesses,
     start_node,
 )
+from test_faults_host import without_heartbeat  # noqa: F401 - a fixture
+
 from soro_driver.device import DeviceState
 from soro_nidaq_driver.device import NOT_WATCHED
 from soro_node.process_table import ProcessTable
-from test_faults_host import without_heartbeat  # noqa: F401 - a fixture
 
 BUSY = 1.5  # s that a busy computer may add
 

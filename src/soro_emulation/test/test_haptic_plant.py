@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+
 from soro_emulation.can_emulator import read_hand
 from soro_emulation.haptic_plant import GRIP_TIME, Hand, HapticPlant, LONGEST_STALL, RELEASED
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.robot_file.catalogue import find_robot_file
-import yaml
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 GRIP = [400.0, 400.0, 400.0, 1.5, 1.5]  # N/m, N m/rad

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_can_driver.board import Access, BoardState, CanId, EmergencyCode, Mode, Parameter, Status
 from soro_can_driver.cyclic_frames import Command, Sync
 from soro_can_driver.frame import Control

@@ -27,6 +27,7 @@ from nidaqmx._stubs import nidaqmx_pb2_grpc
 import numpy as np
 import pytest
 from session_pb2 import Session
+
 from soro_emulation.nidaq_card import Cards, MOST_CHANNELS, MOST_TASKS
 from soro_emulation.nidaq_emulator import NidaqEmulator
 from soro_emulation.nidaq_server import NidaqService
@@ -76,12 +77,15 @@ Context.__abstractmethods__ = frozenset()
 def value_of(field):
     """Return values of a field of a message of the protocol."""
     kinds = {
-        field.TYPE_STRING: texts, field.TYPE_DOUBLE: numbers, field.TYPE_BOOL: st.booleans(),
+        field.TYPE_STRING: texts,
+        field.TYPE_DOUBLE: numbers,
+        field.TYPE_BOOL: st.booleans(),
         field.TYPE_BYTES: st.binary(max_size=8),
         field.TYPE_INT32: st.integers(-(2**31), 2**31 - 1),
         field.TYPE_UINT32: st.integers(0, 2**32 - 1),
-        field.TYPE_UINT64: st.integers(0, 2**64 - 1), field.TYPE_INT64: st.integers(-9, 9),
-    }  # fmt: skip
+        field.TYPE_UINT64: st.integers(0, 2**64 - 1),
+        field.TYPE_INT64: st.integers(-9, 9),
+    }
     if field.type == field.TYPE_MESSAGE:
         return st.builds(lambda name: Session(name=name), NAME_OF_TASK | texts)
     if field.type == field.TYPE_ENUM:
@@ -100,22 +104,28 @@ def requests_of(name):
 def seldom_wrong(task, counter, duty):
     """Return a call of a counter's life, so that some of them have a whole one."""
     session = Session(name=task)
-    return st.sampled_from([
-        ('CreateTask', pb.CreateTaskRequest(session_name=task)),
-        ('CreateCOPulseChanFreq', pb.CreateCOPulseChanFreqRequest(
-            task=session, counter=counter, duty_cycle=duty)),
-        ('StartTask', pb.StartTaskRequest(task=session)),
-        ('WriteCtrFreqScalar', pb.WriteCtrFreqScalarRequest(task=session, duty_cycle=duty)),
-        ('StopTask', pb.StopTaskRequest(task=session)),
-        ('ClearTask', pb.ClearTaskRequest(task=session)),
-        ('WriteDigitalLines', pb.WriteDigitalLinesRequest(task=session, write_array=b'\1')),
-    ])  # fmt: skip
+    return st.sampled_from(
+        [
+            ('CreateTask', pb.CreateTaskRequest(session_name=task)),
+            (
+                'CreateCOPulseChanFreq',
+                pb.CreateCOPulseChanFreqRequest(task=session, counter=counter, duty_cycle=duty),
+            ),
+            ('StartTask', pb.StartTaskRequest(task=session)),
+            ('WriteCtrFreqScalar', pb.WriteCtrFreqScalarRequest(task=session, duty_cycle=duty)),
+            ('StopTask', pb.StopTaskRequest(task=session)),
+            ('ClearTask', pb.ClearTaskRequest(task=session)),
+            ('WriteDigitalLines', pb.WriteDigitalLinesRequest(task=session, write_array=b'\1')),
+        ]
+    )
 
 
 lives = st.builds(
-    seldom_wrong, st.sampled_from(['a', 'b']), st.sampled_from(COUNTERS),
+    seldom_wrong,
+    st.sampled_from(['a', 'b']),
+    st.sampled_from(COUNTERS),
     st.sampled_from([0.25, 0.5]),
-).flatmap(lambda calls: calls)  # fmt: skip
+).flatmap(lambda calls: calls)
 calls = st.lists(lives | st.sampled_from(METHODS).flatmap(requests_of), max_size=25)
 
 
@@ -124,19 +134,29 @@ def of(task, *names):
     session = Session(name=task)
     kinds = {
         'create': ('CreateTask', pb.CreateTaskRequest(session_name=task)),
-        'counter': ('CreateCOPulseChanFreq', pb.CreateCOPulseChanFreqRequest(
-            task=session, counter=COUNTERS[0], duty_cycle=0.5)),
-        'other': ('CreateCOPulseChanFreq', pb.CreateCOPulseChanFreqRequest(
-            task=session, counter=COUNTERS[1], duty_cycle=0.5)),
-        'unicode': ('CreateCOPulseChanFreq', pb.CreateCOPulseChanFreqRequest(
-            task=session, counter='Dev1/ctr²', duty_cycle=0.5)),
-        'long': ('CreateAIVoltageChan', pb.CreateAIVoltageChanRequest(
-            task=session, physical_channel='Dev1/ai' + '9' * 5000)),
-        'line': ('WriteDigitalLines', pb.WriteDigitalLinesRequest(
-            task=session, write_array=b'\1')),
+        'counter': (
+            'CreateCOPulseChanFreq',
+            pb.CreateCOPulseChanFreqRequest(task=session, counter=COUNTERS[0], duty_cycle=0.5),
+        ),
+        'other': (
+            'CreateCOPulseChanFreq',
+            pb.CreateCOPulseChanFreqRequest(task=session, counter=COUNTERS[1], duty_cycle=0.5),
+        ),
+        'unicode': (
+            'CreateCOPulseChanFreq',
+            pb.CreateCOPulseChanFreqRequest(task=session, counter='Dev1/ctr²', duty_cycle=0.5),
+        ),
+        'long': (
+            'CreateAIVoltageChan',
+            pb.CreateAIVoltageChanRequest(task=session, physical_channel='Dev1/ai' + '9' * 5000),
+        ),
+        'line': (
+            'WriteDigitalLines',
+            pb.WriteDigitalLinesRequest(task=session, write_array=b'\1'),
+        ),
         'start': ('StartTask', pb.StartTaskRequest(task=session)),
         'stop': ('StopTask', pb.StopTaskRequest(task=session)),
-    }  # fmt: skip
+    }
     return [kinds[name] for name in names]
 
 

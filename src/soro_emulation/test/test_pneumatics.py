@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties
 from soro_emulation.event_log import EventLog, read_events
 from soro_emulation.hysteresis import Hysteresis

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from soro_driver.device import DeviceError, Fault
 from soro_driver.endpoint import Endpoint
 from soro_driver.serial_frame import Disarm, Hello, SerialState
@@ -101,10 +102,13 @@ def test_an_armed_device_has_not_tripped_at_any_moment(rig):
 @pytest.mark.parametrize(
     ('make', 'body'),
     [
-        (Pressures, Disarm()), (Pressures, Hello(12345)),
-        (Valves, Disarm()), (Valves, VentAll()), (Valves, Hello(12345)),
+        (Pressures, Disarm()),
+        (Pressures, Hello(12345)),
+        (Valves, Disarm()),
+        (Valves, VentAll()),
+        (Valves, Hello(12345)),
     ],
-)  # fmt: skip
+)
 def test_a_device_that_is_safe_while_it_should_be_armed_has_tripped(make, body):
     rig = make()
     stream(rig, rig.away, 1.0)

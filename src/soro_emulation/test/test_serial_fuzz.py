@@ -17,6 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
 from soro_driver.serial_frame import (
     Arm,
     Disarm,
@@ -77,8 +78,10 @@ def frames_of(device):
     versions = st.sampled_from([16, 16, 16, 0, 32, 255])
     return st.builds(
         lambda content, seq, version: Frame(content[0], seq, content[1], version).pack(),
-        meant.filter(lambda c: len(c[1]) <= LONGEST_BODY) | anything, u16, versions,
-    )  # fmt: skip
+        meant.filter(lambda c: len(c[1]) <= LONGEST_BODY) | anything,
+        u16,
+        versions,
+    )
 
 
 def bytes_of(device):

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.endpoint import Endpoint
 from soro_driver.settings import read_driver_settings, RELEASE, SIMULATED
@@ -109,9 +110,13 @@ class Link:
         self.endpoint = Endpoint(0, folder / 'link' / 'simulated')
         self.log = folder / 'log.jsonl'
         context = EmulatorContext(
-            self.robot, Section({}, 'driver.simulated', ''),
-            Section({}, 'emulator.simulated', ''), self.endpoint, 1, EventLog(str(self.log)),
-        )  # fmt: skip
+            self.robot,
+            Section({}, 'driver.simulated', ''),
+            Section({}, 'emulator.simulated', ''),
+            self.endpoint,
+            1,
+            EventLog(str(self.log)),
+        )
         self.emulator = SimulatedEmulator.create(context, time.monotonic())
         self.emulator.start()
         self.context = context

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
 from soro_emulation.event_log import read_events
 from soro_emulation.simulated_bank import LONGEST_TTL, SimulatedBank
 from soro_emulation.simulated_emulator import MOST_NOTED, SimulatedEmulator
@@ -32,13 +33,22 @@ packets = st.builds(
     lambda kind, sequence, ttl, values: Packet(
         kind, sequence, ttl, values=np.array(values, float)
     ).pack(),
-    kinds, st.integers(0, 2**32 - 1), numbers, st.lists(numbers, max_size=8),
-)  # fmt: skip
+    kinds,
+    st.integers(0, 2**32 - 1),
+    numbers,
+    st.lists(numbers, max_size=8),
+)
 headers = st.builds(
-    HEAD.pack, st.integers(0, 255), st.integers(0, 255).filter(lambda k: k != Kind.ARM),
-    st.integers(0, 0xFFFF), st.integers(0, 2**32 - 1), numbers, st.integers(0, 2**32 - 1),
-    st.integers(0, 255), st.integers(0, 255),
-)  # fmt: skip
+    HEAD.pack,
+    st.integers(0, 255),
+    st.integers(0, 255).filter(lambda k: k != Kind.ARM),
+    st.integers(0, 0xFFFF),
+    st.integers(0, 2**32 - 1),
+    numbers,
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 255),
+    st.integers(0, 255),
+)
 messages = st.lists(packets | headers | st.binary(max_size=100), max_size=15)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from soro_driver.serial_frame import (
     Ack,
     Arm,
@@ -122,8 +123,11 @@ def test_actions_of_a_muscle_follow_each_other_with_a_pause_between_opposites(be
     bench.run(0.5)
     rows = [(e['action'], e['on'], e['t']) for e in bench.events('valve')][-4:]
     assert [r[:2] for r in rows] == [
-        ('inflate', True), ('inflate', False), ('deflate', True), ('deflate', False)
-    ]  # fmt: skip
+        ('inflate', True),
+        ('inflate', False),
+        ('deflate', True),
+        ('deflate', False),
+    ]
     gaps = np.diff([r[2] for r in rows])
     assert gaps == pytest.approx([0.150, 0.020, 0.060], abs=1e-6)
     assert bench.bank.overlaps == 0

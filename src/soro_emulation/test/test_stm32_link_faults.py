@@ -10,12 +10,16 @@ import time
 from fault_counts import check_damage_is_counted, check_parts, rises, unreadable
 import numpy as np
 import pytest
-from soro_driver.device import DeviceState, Fault
 from valve_robot import quick_file, REST, SILENCE, undisturbed, ValveRobot
 
+from soro_driver.device import DeviceState, Fault
+
 PAST = {
-    'loss': 'lost', 'corruption': 'corrupted', 'repetition': 'repeated', 'reordering': 'reordered',
-}  # fmt: skip
+    'loss': 'lost',
+    'corruption': 'corrupted',
+    'repetition': 'repeated',
+    'reordering': 'reordered',
+}
 
 
 @pytest.fixture(scope='module')

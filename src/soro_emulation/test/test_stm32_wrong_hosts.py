@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import pytest
+from valve_robot import BareHost, quick_file, ValveRobot
+
 from soro_driver.serial_frame import Ack, Nack
 from soro_stm32_driver.device_clock import DeviceClock
 from soro_stm32_driver.protocol import Action, SetTimed, Timed, ValveReason
-from valve_robot import BareHost, quick_file, ValveRobot
 
 BUDGET = 900  # ms
 

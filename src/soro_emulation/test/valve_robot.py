@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from robot_processes import RobotProcesses
+
 from soro_driver.device import DeviceState, Fault
 from soro_driver.endpoint import derive
 from soro_driver.serial_frame import Ack, Arm, Body, DeviceKind, Disarm, Heartbeat, Nack

@@ -10,12 +10,12 @@ import threading
 import time
 
 import numpy as np
-from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import SoroError
-from soro_mechanics.core.status import Code
 
 from soro_flex_calibration.motor_path import MotorPath
 from soro_flex_calibration.recording import Recorder
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_msgs.msg import ActuatorState
 
 SEND_PERIOD = 0.02  # s between targets

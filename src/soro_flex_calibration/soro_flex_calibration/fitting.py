@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.haptics.flex_calibration import (
     calibrate,
@@ -132,6 +133,10 @@ def write_report(
 
 
 __all__ = [
-    'fit_recording', 'keep_fit', 'metres_per_count', 'PoorFit', 'residual_in_metres',
+    'fit_recording',
+    'keep_fit',
+    'metres_per_count',
+    'PoorFit',
+    'residual_in_metres',
     'write_report',
-]  # fmt: skip
+]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 

@@ -17,20 +17,6 @@ from typing import Any
 
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
-from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.flex_fit import METHODS, PoorFit
-from soro_node.diagnostics import Diagnostics, Level
-from soro_node.lane import Lane
-from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
-from soro_node.main import ASIDE, run
-from soro_node.named_lists import lists_fit
-from soro_node.parameters import Parameter, ParameterTable
-from soro_node.qos import NEWEST
-from soro_node.replies import fill_error
-from soro_node.robot_binding import read_description
-from soro_node.user_data import calibration_path
 from std_srvs.srv import Trigger
 
 from soro_flex_calibration.calibration_motion import (
@@ -50,8 +36,22 @@ from soro_flex_calibration.fitting import (
 )
 from soro_flex_calibration.motor_path import extremes
 from soro_flex_calibration.recording import RawRecording, Recorder
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.flex_fit import METHODS, PoorFit
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.lane import Lane
+from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.main import ASIDE, run
+from soro_node.named_lists import lists_fit
+from soro_node.parameters import Parameter, ParameterTable
+from soro_node.qos import NEWEST
+from soro_node.replies import fill_error
+from soro_node.robot_binding import read_description
+from soro_node.user_data import calibration_path
 
 SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING = 'flex_recording.npz'
@@ -229,9 +229,13 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         _tell(handle, 0.95, 'fitting', 0)
         most = goal.max_residual if goal.max_residual > 0.0 else self.table.max_residual
         report = fit_recording(
-            self._robot.name, recording, self._spec.distance, goal.sensor_name,
-            self.table.method, most,
-        )  # fmt: skip
+            self._robot.name,
+            recording,
+            self._spec.distance,
+            goal.sensor_name,
+            self.table.method,
+            most,
+        )
         end.check()
         self._fill(result, report, len(raw.angles))
         notes = (f'recorded on {raw.taken or "a day that the file does not say"}', raw.warning)
@@ -266,9 +270,13 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         samples = goal.samples_per_pose or table.samples_per_pose
         recorder = Recorder(self._strips)
         motion = CalibrationMotion(
-            self._motors, recorder, MotionSettings(table.speed, settle, samples, table.in_motion),
-            self._send, end, functools.partial(_tell, handle),
-        )  # fmt: skip
+            self._motors,
+            recorder,
+            MotionSettings(table.speed, settle, samples, table.in_motion),
+            self._send,
+            end,
+            functools.partial(_tell, handle),
+        )
         self._recorder = recorder
         try:
             motion.visit([*stops, limits.mean(axis=1)])
@@ -361,9 +369,11 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         actuators = self._robot.actuators
         self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
         message = ActuatorCommand(
-            source=self._source, name=[a.name for a in actuators],
-            quantity=[a.quantity_code for a in actuators], value=angle.tolist(),
-        )  # fmt: skip
+            source=self._source,
+            name=[a.name for a in actuators],
+            quantity=[a.quantity_code for a in actuators],
+            value=angle.tolist(),
+        )
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, 10**9)
         self._target.publish(message)
 

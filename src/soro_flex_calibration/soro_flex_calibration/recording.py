@@ -13,6 +13,7 @@ import threading
 from zipfile import BadZipFile
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -24,8 +25,14 @@ LONGEST_STEP = 0.05  # rad, of a motor: two or three assemblies at the published
 MORE_STEPS = 10  # updates where one does not converge
 # What NumPy raises for files that are no archive of arrays, or lack some.
 UNREADABLE = (
-    OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, BadZipFile,
-)  # fmt: skip
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    BadZipFile,
+)
 WAITING = 50  # halves of a sample whose other half has not come yet
 
 
@@ -60,9 +67,12 @@ class RawRecording:
     def save(self, path: Path) -> None:
         """Write to a file (npz), whole or not at all; InvalidInput where that cannot be."""
         data = {
-            'names': np.array(self.names), 'angles': self.angles, 'counts': self.counts,
-            'taken': np.array(self.taken), 'flagged': np.array(self.flagged, dtype=str),
-        }  # fmt: skip
+            'names': np.array(self.names),
+            'angles': self.angles,
+            'counts': self.counts,
+            'taken': np.array(self.taken),
+            'flagged': np.array(self.flagged, dtype=str),
+        }
         write_whole(path, lambda file: np.savez(file, **data))
 
     @classmethod
@@ -117,9 +127,11 @@ class RawRecording:
             for i, name in enumerate(self.names):
                 rotations[i].append(device.node_rotations(name))
         return FlexRecording(
-            self.names, tuple(np.array(r) for r in rotations), self.counts,
+            self.names,
+            tuple(np.array(r) for r in rotations),
+            self.counts,
             tuple(device.places(name) for name in self.names),
-        )  # fmt: skip
+        )
 
 
 def _walk(device: HapticDevice, start: Array, end: Array) -> None:
@@ -186,9 +198,12 @@ class Recorder:
                 raise InvalidInput('samples', 0, expected, Code.NO_STATE)
             taken = datetime.now(timezone.utc).isoformat(sep=' ', timespec='seconds')
             return RawRecording(
-                self._names, np.array(self._angles), np.array(self._counts), taken,
+                self._names,
+                np.array(self._angles),
+                np.array(self._counts),
+                taken,
                 tuple(sorted(self.faulty)),
-            )  # fmt: skip
+            )
 
     def _take(self, stamp: int, part: str, values: Array) -> None:
         if not np.all(np.isfinite(values)):

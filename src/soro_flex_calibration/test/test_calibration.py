@@ -6,12 +6,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+
 from soro_emulation.can_emulator import read_signals
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.haptic_plant import HapticPlant, RELEASED
 from soro_flex_calibration.fitting import fit_recording, keep_fit, metres_per_count, write_report
 from soro_flex_calibration.motor_path import extremes, MotorPath
 from soro_flex_calibration.recording import RawRecording, Recorder
+from soro_mechanics import load_robot
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
@@ -20,8 +22,6 @@ from soro_mechanics.haptics.flex_fit import PoorFit
 from soro_mechanics.haptics.flex_signal import FlexFault
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-
-from soro_mechanics import load_robot
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

@@ -9,19 +9,19 @@ import threading
 import numpy as np
 import pytest
 from rclpy.node import Node
+from std_srvs.srv import Trigger
+
 from soro_flex_calibration.motor_path import extremes, MotorPath
 import soro_flex_calibration.node as node_module
 from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
 from soro_flex_calibration.recording import RawRecording
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_node.testing import RosSession, wait_for, wait_until
-from std_srvs.srv import Trigger
-
-from soro_mechanics import load_robot
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_node.testing import RosSession, wait_for, wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -68,9 +68,11 @@ class FakeRobot(Node):
         state.device_state = ActuatorState.ACTIVE if self.active else ActuatorState.SAFE
         raw = OFFSET + GAIN * self.device.ports.sensor
         flex = FlexState(
-            name=STRIPS, value=[float('nan')] * 6, flags=[self.flagged] * 6,
+            name=STRIPS,
+            value=[float('nan')] * 6,
+            flags=[self.flagged] * 6,
             raw=[OFFSET] * 6 if self.stuck else np.round(raw).tolist(),
-        )  # fmt: skip
+        )
         state.header.stamp = flex.header.stamp = stamp
         self._states.publish(state)
         self._flex.publish(flex)
@@ -81,9 +83,13 @@ def bench(tmp_path):
     with RosSession('/arm') as ros:
         robot = ros.node(FakeRobot, '/arm')
         node = ros.node(
-            FlexCalibrationNode, '/arm', robot='haptic_5dof', speed=4.0, settle_time=0.01,
+            FlexCalibrationNode,
+            '/arm',
+            robot='haptic_5dof',
+            speed=4.0,
+            settle_time=0.01,
             calibration_file=str(tmp_path / 'c.yaml'),
-        )  # fmt: skip
+        )
         assert ros.start(node)
         client = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
         wait_until(client.server_is_ready)

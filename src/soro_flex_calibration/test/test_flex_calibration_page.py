@@ -12,7 +12,10 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_page_and_parameter_file_agree_with_the_node():
     check_node_page(
-        ROOT, FlexCalibrationNode, PARAMETERS, {'~/calibrate'},
+        ROOT,
+        FlexCalibrationNode,
+        PARAMETERS,
+        {'~/calibrate'},
         {'autostart', 'robot', 'use_emulator', 'gravity', 'seed', 'calibration_file'},
         robot='haptic_5dof',
-    )  # fmt: skip
+    )

@@ -10,14 +10,14 @@ import time
 import numpy as np
 import pytest
 from rclpy.node import Node
-from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
-from soro_mechanics.core.status import Code
-from soro_node.random_messages import RandomMessages
-from soro_node.testing import RosSession, wait_for, wait_until
 
+from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
 from soro_mechanics import load_robot
+from soro_mechanics.core.status import Code
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_node.random_messages import RandomMessages
+from soro_node.testing import RosSession, wait_for, wait_until
 
 ROBOT = 'haptic_5dof'
 COUNT = 40 * max(1, int(os.environ.get('SORO_FUZZ', '1')))
@@ -58,9 +58,13 @@ def scene(tmp_path):
     with RosSession('/fuzz') as ros:
         ros.motors = ros.node(Motors, '/fuzz')
         ros.calibration = ros.node(
-            FlexCalibrationNode, '/fuzz', robot=ROBOT, speed=10.0, settle_time=0.0,
+            FlexCalibrationNode,
+            '/fuzz',
+            robot=ROBOT,
+            speed=10.0,
+            settle_time=0.0,
             calibration_file=str(tmp_path / 'c.yaml'),
-        )  # fmt: skip
+        )
         assert ros.start(ros.calibration)
         ros.action = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
         wait_until(ros.action.server_is_ready, LONGEST)

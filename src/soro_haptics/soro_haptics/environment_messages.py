@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from geometry_msgs.msg import Vector3
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment, VirtualObject
-from soro_node.conversions import pose_from_message, pose_to_message
-
 from soro_msgs.msg import VirtualObject as VirtualObjectMessage
+from soro_node.conversions import pose_from_message, pose_to_message
 
 
 def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[VirtualObject, ...]:
@@ -29,11 +29,16 @@ def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[Vir
         try:
             objects.append(
                 VirtualObject(
-                    m.name, m.shape, m.control, pose_from_message(m.pose),
-                    [m.size.x, m.size.y, m.size.z], m.stiffness, m.rotational_stiffness,
+                    m.name,
+                    m.shape,
+                    m.control,
+                    pose_from_message(m.pose),
+                    [m.size.x, m.size.y, m.size.z],
+                    m.stiffness,
+                    m.rotational_stiffness,
                     m.damping,
                 )
-            )  # fmt: skip
+            )
         except InvalidInput as error:
             field = f'objects[{i}].{error.field}'
             raise InvalidInput(field, error.value, error.expected, error.code) from None
@@ -52,10 +57,15 @@ def object_to_message(thing: VirtualObject) -> VirtualObjectMessage:
     """Return the message of an object."""
     x, y, z = (float(v) for v in thing.size)
     return VirtualObjectMessage(
-        name=thing.name, shape=int(thing.shape), control=int(thing.control),
-        pose=pose_to_message(thing.pose), size=Vector3(x=x, y=y, z=z), stiffness=thing.stiffness,
-        rotational_stiffness=thing.rotational_stiffness, damping=thing.damping,
-    )  # fmt: skip
+        name=thing.name,
+        shape=int(thing.shape),
+        control=int(thing.control),
+        pose=pose_to_message(thing.pose),
+        size=Vector3(x=x, y=y, z=z),
+        stiffness=thing.stiffness,
+        rotational_stiffness=thing.rotational_stiffness,
+        damping=thing.damping,
+    )
 
 
 def words_of(environment: VirtualEnvironment) -> str:

@@ -14,9 +14,13 @@ import math
 import time
 
 import numpy as np
+
 from soro_driver.device import DeviceError, Fault, Flag, Reading
 from soro_driver.law import Demand, Law
 from soro_driver.not_allowed import NotAllowed
+from soro_haptics.motor_motion import MotorMotion
+from soro_haptics.sensor_guard import SensorGuard
+from soro_haptics.stage_times import StageTimes
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
@@ -24,10 +28,6 @@ from soro_mechanics.haptics.loop import HapticLoop
 from soro_mechanics.haptics.rendering import LET_GO
 from soro_mechanics.haptics.stable_limits import StableLimits
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
-
-from soro_haptics.motor_motion import MotorMotion
-from soro_haptics.sensor_guard import SensorGuard
-from soro_haptics.stage_times import StageTimes
 
 ENCODERS, STOP = 'encoders', 'stop'
 LONGEST_BEHIND = 50  # ticks that run on a model that has not converged

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
+
 from soro_driver.device import Array
 from soro_mechanics.haptics.sensing import Sensing
+from soro_msgs.msg import TipEstimate
 from soro_node.conversions import pose_to_message, wrench_to_message
 from soro_node.frames import Frames
-
-from soro_msgs.msg import TipEstimate
 
 # About the handle's axis nothing is sensed: far more than a hand gives there, and than it turns.
 UNSENSED_MOMENT = 1.0  # N m
@@ -34,9 +34,11 @@ def estimate_message(
     unsensed[3:, 3:] = np.outer(axis, axis)
     wrench_covariance = sensing.wrench_covariance + UNSENSED_MOMENT**2 * unsensed
     message = TipEstimate(
-        wrench=wrench_to_message(sensing.wrench), observable_directions=rank,
-        wrench_covariance=wrench_covariance.ravel(), ignored_sensors=list(ignored),
-    )  # fmt: skip
+        wrench=wrench_to_message(sensing.wrench),
+        observable_directions=rank,
+        wrench_covariance=wrench_covariance.ravel(),
+        ignored_sensors=list(ignored),
+    )
     message.header.stamp, message.header.frame_id = stamp, frames.base_link
     message.pose.pose = pose_to_message(sensing.pose)
     message.pose.covariance = (sensing.pose_covariance + UNSENSED_TURN**2 * unsensed).ravel()

@@ -7,10 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from soro_driver.driver_report import Level, Status
-from soro_mechanics.core.status import Code
-
 from soro_haptics.environment_messages import words_of
 from soro_haptics.haptic_control import HapticControl
+from soro_mechanics.core.status import Code
 
 UNRENDERED = 0.1  # s without a command of the law, and a person should know
 WHY_UNRENDERED = {
@@ -30,9 +29,11 @@ def sensor_status(control: HapticControl) -> Status:
     guard = control.haptics.guard
     used = int(guard.good.sum())
     values = {
-        'used': used, 'of': len(guard.names), 'misfit': guard.misfit,
+        'used': used,
+        'of': len(guard.names),
+        'misfit': guard.misfit,
         'observable_directions': guard.rank,
-    }  # fmt: skip
+    }
     if guard.paused and not (guard.reason and guard.calibrated):
         text = 'paused: the motors follow a target, the hand is not felt'
         return Status('sensors', Level.WARN, text, values)
@@ -50,12 +51,16 @@ def rendering_status(control: HapticControl) -> Status:
     law, limits = control.haptics.loop.law, control.haptics.limits
     monitor = law.monitor
     values: dict[str, Any] = {
-        'environment': words_of(law.environment), 'touched': law.environment.touched,
-        'expected_hand': limits.hand, 'stiffest_N_per_m': limits.stiffness,
+        'environment': words_of(law.environment),
+        'touched': law.environment.touched,
+        'expected_hand': limits.hand,
+        'stiffest_N_per_m': limits.stiffness,
         'stiffest_Nm_per_rad': limits.rotational_stiffness,
-        'energy_received_J': monitor.received, 'energy_lowest_J': monitor.lowest,
-        'energy_left_J': monitor.left, 'steps_limited': monitor.limited,
-    }  # fmt: skip
+        'energy_received_J': monitor.received,
+        'energy_lowest_J': monitor.lowest,
+        'energy_left_J': monitor.left,
+        'steps_limited': monitor.limited,
+    }
     values |= {f'refused_{name.lower()}': n for name, n in sorted(control.refusals.items())}
     violated = monitor.lowest < -monitor.capacity
     if violated:

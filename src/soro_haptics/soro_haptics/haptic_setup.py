@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soro_mechanics.haptics.flex_calibration import FlexCalibration, read_calibration
-from soro_mechanics.robot_file.reader import RobotDescription
 
 from soro_haptics.haptic_control import Haptics
 from soro_haptics.sensor_guard import SensorGuard
+from soro_mechanics.haptics.flex_calibration import FlexCalibration, read_calibration
+from soro_mechanics.robot_file.reader import RobotDescription
 
 
 def known_calibration(path: Path, robot: str) -> FlexCalibration | None:
@@ -62,9 +62,13 @@ def make_haptics(
         deviation = np.array([calibration.sensor(name).deviation for name in names])
     rate = np.array([a.rate for a in description.actuators])
     rendering = rendering_setup(
-        period, device.motor_limits(), rate, time_constant=values['time_constant'],
-        speed_time_constant=values['speed_time_constant'], energy=values['energy'],
-    )  # fmt: skip
+        period,
+        device.motor_limits(),
+        rate,
+        time_constant=values['time_constant'],
+        speed_time_constant=values['speed_time_constant'],
+        energy=values['energy'],
+    )
     limits = stable_limits(device, rendering, values['expected_hand'])
     environment, _ = limits.environment(published_environment(values['environment'], np.eye(4)))
     loop = HapticLoop(
@@ -74,7 +78,7 @@ def make_haptics(
         ),
         rendering,
         environment,
-    )  # fmt: skip
+    )
     loop.run_once()
     guard = SensorGuard(loop.law.sensing, names, calibration, period)
     return Haptics(loop, guard, limits)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 
 LONGEST = 0.02  # s, that one step may stand for

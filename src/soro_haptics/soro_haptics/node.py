@@ -18,6 +18,8 @@ from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.time import Time
+from std_srvs.srv import Trigger
+
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Array, Device, DeviceState
@@ -28,22 +30,6 @@ from soro_driver.law import Law
 from soro_driver.node import DriverNode
 from soro_driver.settings import DriverSettings, read_driver_settings, RELEASE
 from soro_driver.tick import Tick
-from soro_mechanics.core.errors import SoroError
-from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_node.any_publisher import AnyPublisherSubscription
-from soro_node.diagnostics import Level
-from soro_node.frames import frames_for
-from soro_node.lane import Lane
-from soro_node.lifecycle import NotActive
-from soro_node.main import interruptible
-from soro_node.main import run as run_node
-from soro_node.qos import LOSSY, NEWEST
-from soro_node.replies import answering
-from soro_node.robot_binding import read_description
-from soro_node.user_data import calibration_path
-from std_srvs.srv import Trigger
-
 from soro_haptics.environment_messages import objects_from_messages, words_of
 from soro_haptics.haptic_control import HapticControl, Haptics
 from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
@@ -55,8 +41,22 @@ from soro_haptics.real_time import favour_threads, lock_memory
 from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.timed_device import TimedDevice
 from soro_haptics.topic_device import DRIVEN, TopicDevice
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_node.any_publisher import AnyPublisherSubscription
+from soro_node.diagnostics import Level
+from soro_node.frames import frames_for
+from soro_node.lane import Lane
+from soro_node.lifecycle import NotActive
+from soro_node.main import interruptible
+from soro_node.main import run as run_node
+from soro_node.qos import LOSSY, NEWEST
+from soro_node.replies import answering
+from soro_node.robot_binding import read_description
+from soro_node.user_data import calibration_path
 
 
 class HapticRenderer(DriverNode):
@@ -85,8 +85,11 @@ class HapticRenderer(DriverNode):
             self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
         self._stamp = 0
         self._copies = (
-            self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand,
-        )  # fmt: skip
+            self._copy_state,
+            self._copy_command,
+            self._copy_estimate,
+            self._copy_hand,
+        )
 
     # What differs from a driver ----------------------------------------------------------------
 
@@ -127,9 +130,13 @@ class HapticRenderer(DriverNode):
             sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
             driven = (DeviceState.ACTIVE,) if settings.safe_action == RELEASE else DRIVEN
             heard = self._heard = TopicDevice(
-                names, sensors, self._send, self._table.connect_timeout,
-                settings.feedback_timeout, driven,
-            )  # fmt: skip
+                names,
+                sensors,
+                self._send,
+                self._table.connect_timeout,
+                settings.feedback_timeout,
+                driven,
+            )
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
         return TimedDevice(self._heard, self._times.read, self._times.write)
@@ -143,9 +150,13 @@ class HapticRenderer(DriverNode):
         haptics = self._haptics = self._haptics or self._load()
         motion = MotorMotion(len(gate.names), self._table.motion_speed)
         control = HapticControl(
-            haptics, self._source, motion, self._table.on_sensor_loss,
-            self._table.rest_force, self._times,
-        )  # fmt: skip
+            haptics,
+            self._source,
+            motion,
+            self._table.on_sensor_loss,
+            self._table.rest_force,
+            self._times,
+        )
         # What is loaded by now stays: collections look at what came later only.
         gc.collect()
         gc.freeze()
@@ -345,10 +356,12 @@ class HapticRenderer(DriverNode):
         self._stamp = max(now, self._stamp + 1)  # stamps give the order
         actuators = self._robot.actuators
         message = ActuatorCommand(
-            source=self._source, name=[a.name for a in actuators],
-            quantity=[a.quantity_code for a in actuators], value=values.tolist(),
+            source=self._source,
+            name=[a.name for a in actuators],
+            quantity=[a.quantity_code for a in actuators],
+            value=values.tolist(),
             stops=self._heard.stops if self._heard is not None else self._latches.stops,
-        )  # fmt: skip
+        )
         message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
         return message
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.sensing import observability, Sensing

@@ -8,10 +8,9 @@ import time
 
 from soro_driver.device import Array, Device, Identity, Reading
 from soro_driver.endpoint import Endpoint
+from soro_haptics.duration_histogram import DurationHistogram
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
-from soro_haptics.duration_histogram import DurationHistogram
 
 
 class TimedDevice(Device):

@@ -14,6 +14,7 @@ import threading
 import time
 
 import numpy as np
+
 from soro_driver.device import (
     Array,
     Device,
@@ -28,9 +29,8 @@ from soro_driver.device import (
 from soro_driver.endpoint import Endpoint
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-from soro_node.named_lists import lists_fit
-
 from soro_msgs.msg import ActuatorState, FlexState
+from soro_node.named_lists import lists_fit
 
 DRIVEN = (DeviceState.ACTIVE, DeviceState.SAFE)
 STARTING = (DeviceState.UNCONFIGURED, DeviceState.INACTIVE)
@@ -124,10 +124,15 @@ class TopicDevice(Device):
             raise DeviceLost('no actuator_state')
         faults = state.faults & ~int(Fault.COMMUNICATION)
         return Reading(
-            time_, np.array(state.measured, float), np.array(state.applied, float),
-            np.array(state.flags, np.uint16), int(faults),
-            self._armed and state.device_state not in self._driven, flex, time_,
-        )  # fmt: skip
+            time_,
+            np.array(state.measured, float),
+            np.array(state.applied, float),
+            np.array(state.flags, np.uint16),
+            int(faults),
+            self._armed and state.device_state not in self._driven,
+            flex,
+            time_,
+        )
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points."""

@@ -6,10 +6,10 @@ from pathlib import Path
 import sys
 
 import pytest
-from soro_mechanics.haptics.device import HapticDevice
-from soro_node.testing import RosSession
 
 from soro_mechanics import load_robot
+from soro_mechanics.haptics.device import HapticDevice
+from soro_node.testing import RosSession
 
 sys.path.insert(0, str(Path(__file__).parent))
 

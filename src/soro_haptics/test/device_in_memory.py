@@ -8,11 +8,11 @@ import math
 import time
 
 import numpy as np
+
+from soro_driver import devices
 from soro_driver.device import Device, Identity, Reading, SensorReading
 import soro_haptics.node as renderer
 from soro_mechanics.robot_file.catalogue import find_robot_file
-
-from soro_driver import devices
 
 NAMES = tuple(f'flex_{i + 1}' for i in range(6))
 
@@ -33,9 +33,12 @@ class DeviceInMemory(Device):
     def read(self):
         sensors = SensorReading(NAMES, np.full(6, 3500.0), np.zeros(6, np.uint16))
         return Reading(
-            time.monotonic(), self.angle.copy(), np.full(6, math.nan), np.zeros(6, np.uint16),
+            time.monotonic(),
+            self.angle.copy(),
+            np.full(6, math.nan),
+            np.zeros(6, np.uint16),
             sensors=sensors,
-        )  # fmt: skip
+        )
 
     def write(self, values, ttl):
         pass
@@ -61,7 +64,11 @@ def renderer_in_memory(ros, monkeypatch, folder, **parameters):
     file = folder / 'haptic_5dof.yaml'
     file.write_text(find_robot_file('haptic_5dof').read_text(encoding='utf-8'), encoding='utf-8')
     node = ros.node(
-        renderer.HapticRenderer, '/arm', robot=str(file), autostart=False,
-        calibration_file=str(folder / 'calibration.yaml'), **parameters,
-    )  # fmt: skip
+        renderer.HapticRenderer,
+        '/arm',
+        robot=str(file),
+        autostart=False,
+        calibration_file=str(folder / 'calibration.yaml'),
+        **parameters,
+    )
     return node, device, file

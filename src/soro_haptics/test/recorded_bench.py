@@ -9,6 +9,7 @@ import math
 import time
 
 import numpy as np
+
 from soro_driver.device import Flag, Reading, SensorReading
 from soro_haptics.haptic_control import HapticControl
 from soro_haptics.haptic_parameters import PARAMETERS
@@ -51,9 +52,13 @@ def reading(angle, elongation, time, faulty=()):
     sensors = SensorReading(NAMES, counts_of(elongation), flags)
     angle = np.asarray(angle, float)
     return Reading(
-        time, angle, np.full(6, math.nan), np.zeros(6, np.uint16), sensors=sensors,
+        time,
+        angle,
+        np.full(6, math.nan),
+        np.zeros(6, np.uint16),
+        sensors=sensors,
         sampled=time - PERIOD,
-    )  # fmt: skip
+    )
 
 
 class Bench:
@@ -73,9 +78,13 @@ class Bench:
         plant.restart(STILL)
 
     def tick(
-        self, force=(0.0, 0.0, 0.0, 0.0, 0.0), accepting=True, faulty=(), elongation=None,
+        self,
+        force=(0.0, 0.0, 0.0, 0.0, 0.0),
+        accepting=True,
+        faulty=(),
+        elongation=None,
         **changes,
-    ):  # fmt: skip
+    ):
         self.now += PERIOD
         self.plant.update(self.angle, np.asarray(force, float))
         seen = self.plant.ports.sensor if elongation is None else elongation

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from soro_haptics.environment_messages import object_to_message, objects_from_messages, words_of
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.haptics.virtual_environment import (
@@ -15,7 +16,6 @@ from soro_mechanics.haptics.virtual_environment import (
     Shape,
     VirtualEnvironment,
 )
-
 from soro_msgs.msg import VirtualObject
 
 

@@ -11,9 +11,11 @@ from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from recorded_bench import Bench, counts_of, GAIN, OFFSET, PERIOD, reading, STILL
+
 from soro_driver.device import DeviceError
 from soro_driver.driver_report import Level
 from soro_driver.not_allowed import NotAllowed
+from soro_haptics import topic_device
 from soro_haptics.duration_histogram import BIN, DurationHistogram
 from soro_haptics.haptic_messages import estimate_message
 from soro_haptics.haptic_report import sensor_status
@@ -21,10 +23,8 @@ from soro_haptics.motor_motion import LINGER
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
-from soro_node.frames import frames_for
-
-from soro_haptics import topic_device
 from soro_msgs.msg import ActuatorState, FlexState
+from soro_node.frames import frames_for
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -328,9 +328,11 @@ def test_histogram_percentiles_against_numpy():
     assert histogram.count == samples.size
     shares = (0.5, 0.99, 0.999)
     np.testing.assert_allclose(
-        histogram.percentiles(*shares), np.percentile(samples, 100.0 * np.array(shares)),
-        atol=2.0 * BIN, rtol=1e-2,
-    )  # fmt: skip
+        histogram.percentiles(*shares),
+        np.percentile(samples, 100.0 * np.array(shares)),
+        atol=2.0 * BIN,
+        rtol=1e-2,
+    )
     assert histogram.largest == samples.max()
     assert np.isnan(DurationHistogram().percentiles(0.5)).all()
 

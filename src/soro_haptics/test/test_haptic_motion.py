@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from recorded_bench import Bench, PERIOD, STILL
+
 from soro_driver.driver_report import Level
 from soro_driver.not_allowed import NotAllowed
 from soro_haptics.haptic_report import rendering_status, sensor_status

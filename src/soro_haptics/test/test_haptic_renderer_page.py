@@ -10,9 +10,18 @@ from soro_node.testing import check_parameter_file, RosSession, undocumented, wa
 
 ROOT = Path(__file__).resolve().parents[3]
 CHOSEN_AT_LAUNCH = {
-    'robot', 'autostart', 'use_emulator', 'emulator_port', 'frame_prefix', 'gravity', 'loop',
-    'calibration_file', 'encoder_deviation', 'time_constant', 'speed_time_constant',
-}  # fmt: skip
+    'robot',
+    'autostart',
+    'use_emulator',
+    'emulator_port',
+    'frame_prefix',
+    'gravity',
+    'loop',
+    'calibration_file',
+    'encoder_deviation',
+    'time_constant',
+    'speed_time_constant',
+}
 
 
 def test_page_names_everything_that_the_node_offers():

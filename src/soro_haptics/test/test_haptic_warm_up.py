@@ -41,11 +41,17 @@ HapticPlant(str(file), 'can').update(still, RELEASED)
 def compiled(code):
     """Run code in a process of its own; return the kernels that it had to compile."""
     done = subprocess.run(
-        [sys.executable, '-c',
-         'from soro_mechanics.numerics.kernel_cache import use_kernel_cache\n'
-         'use_kernel_cache()\n' + code],
-        env={**os.environ, 'NUMBA_DEBUG_CACHE': '1'}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            '-c',
+            'from soro_mechanics.numerics.kernel_cache import use_kernel_cache\n'
+            'use_kernel_cache()\n' + code,
+        ],
+        env={**os.environ, 'NUMBA_DEBUG_CACHE': '1'},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return [line for line in done.stdout.splitlines() if 'data saved' in line]
 
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from recorded_bench import nominal_calibration
+from std_srvs.srv import Trigger
+
 from soro_driver.device import DeviceError, DeviceState
 from soro_haptics.environment_messages import object_to_message
 from soro_haptics.topic_device import TopicDevice
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_mechanics.haptics.virtual_environment import published_environment
-from soro_node.testing import wait_until
-from std_srvs.srv import Trigger
-
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_node.testing import wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

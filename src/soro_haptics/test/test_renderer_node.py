@@ -12,14 +12,14 @@ import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.time import Time
 from recorded_bench import nominal_calibration
-from soro_driver.device import DeviceLost, DeviceState
-from soro_mechanics.haptics.flex_calibration import save_calibration
-from soro_node.qos import LATCHED
-from soro_node.testing import wait_for, wait_until
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from soro_driver.device import DeviceLost, DeviceState
+from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
+from soro_node.qos import LATCHED
+from soro_node.testing import wait_for, wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

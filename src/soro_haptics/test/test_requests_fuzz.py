@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 import pytest
+from std_srvs.srv import Trigger
+
 from soro_haptics.environment_messages import object_to_message, objects_from_messages
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.haptic_setup import make_haptics
@@ -16,11 +18,9 @@ from soro_haptics.node import HapticRenderer
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
+from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for
-from std_srvs.srv import Trigger
-
-from soro_msgs.srv import SetVirtualEnvironment
 
 ROBOT = 'haptic_5dof'
 COUNT = 60 * max(1, int(os.environ.get('SORO_FUZZ', '1')))
@@ -47,9 +47,11 @@ def test_every_request_is_answered():
     with RosSession('/fuzz') as ros:
         node = ros.node(HapticRenderer, '/fuzz', robot=ROBOT, loop='topics', autostart=False)
         client = ros.do(
-            ros.client, ros.client.create_client, SetVirtualEnvironment,
+            ros.client,
+            ros.client.create_client,
+            SetVirtualEnvironment,
             'haptic_renderer/set_environment',
-        )  # fmt: skip
+        )
         assert client.wait_for_service(timeout_sec=LONGEST)
         codes = set()
         for request in requests(COUNT):

@@ -10,6 +10,7 @@ from itertools import combinations
 import math
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.status import Code
 

@@ -19,10 +19,18 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from soro_kinematics import outputs
+from soro_kinematics.services import Services
+from soro_kinematics.state_stream import StateStream
+from soro_kinematics.tracking import ConfigurationTracker
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
+from soro_msgs.msg import Configuration as ConfigurationMessage
+from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Level
@@ -36,14 +44,6 @@ from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_node.wrench_input import WrenchInput
-from tf2_msgs.msg import TFMessage
-
-from soro_kinematics import outputs
-from soro_kinematics.services import Services
-from soro_kinematics.state_stream import StateStream
-from soro_kinematics.tracking import ConfigurationTracker
-from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 
 SERVICES = {
     'solve_forward': SolveForward,
@@ -113,19 +113,25 @@ class KinematicsSolver(RobotNode):
         robot = self.load_robot()
         self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._feedback = StateStream(
-            self, self._binding.description, self.table.state_timeout, self.table.tip_rate,
+            self,
+            self._binding.description,
+            self.table.state_timeout,
+            self.table.tip_rate,
             self._follow,
-        )  # fmt: skip
+        )
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None
         self._solved: ActuatorFeedback | None = None
         self._unsolvable = ''
         self._stamp = Time()
         self._answers = Services(
-            self._binding, self._feedback, lambda: self._tracker.latest,
+            self._binding,
+            self._feedback,
+            lambda: self._tracker.latest,
             lambda: (self.table.position_tolerance, self.table.orientation_tolerance),
-            lambda: self.get_clock().now().to_msg(), self._wrench.now,
-        )  # fmt: skip
+            lambda: self.get_clock().now().to_msg(),
+            self._wrench.now,
+        )
         self.make_kernels_ready()
         # Only now: a client that waits for the service has waited for the kernels too.
         for name, kind in SERVICES.items():
@@ -146,9 +152,10 @@ class KinematicsSolver(RobotNode):
         self._wrench.open()
         look_seldom(self, self._events)
         self._timer = self.create_timer(
-            1.0 / self.table.configuration_rate, self._on_timer,
+            1.0 / self.table.configuration_rate,
+            self._on_timer,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
-        )  # fmt: skip
+        )
         self.diagnostics.report('solver', Level.OK, 'ready')
 
     def deactivate(self) -> None:
@@ -238,9 +245,15 @@ class KinematicsSolver(RobotNode):
             # What was commanded is within the limits; a state that says otherwise has no ghost.
             with contextlib.suppress(SoroError):
                 ghost = self._solve(self._commanded, commanded)
-                self._ghost.publish(configuration_to_message(
-                    ghost, robot, frames.base_link, self._stamp, ConfigurationMessage.FROM_COMMAND
-                ))  # fmt: skip
+                self._ghost.publish(
+                    configuration_to_message(
+                        ghost,
+                        robot,
+                        frames.base_link,
+                        self._stamp,
+                        ConfigurationMessage.FROM_COMMAND,
+                    )
+                )
 
     def _report(self, feedback: ActuatorFeedback | None) -> None:
         report, age = self.diagnostics.report, self._feedback.age()
@@ -264,17 +277,24 @@ class KinematicsSolver(RobotNode):
         if q is None:
             return
         values = {
-            'model': q.model, 'residual': q.status.residual, 'iterations': q.status.iterations,
-            'solve_time': self._tracker.last_time, 'cold_starts': self._tracker.cold_starts,
-        }  # fmt: skip
+            'model': q.model,
+            'residual': q.status.residual,
+            'iterations': q.status.iterations,
+            'solve_time': self._tracker.last_time,
+            'cold_starts': self._tracker.cold_starts,
+        }
         if q.status.code is Code.NONE:
             report('solver', Level.OK, 'solved', **values)
         else:
             report(
-                'solver', Level.ERROR, q.status.message or q.status.code.name,
-                code=q.status.code.name, **values, actuation=q.actuation.tolist(),
+                'solver',
+                Level.ERROR,
+                q.status.message or q.status.code.name,
+                code=q.status.code.name,
+                **values,
+                actuation=q.actuation.tolist(),
                 wrench=q.wrench.tolist(),
-            )  # fmt: skip
+            )
 
     @answering
     def _answer(self, name: str, request: Any, response: Any) -> Any:

@@ -8,11 +8,12 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TransformStamped
 import numpy as np
 from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+import tf_transformations
+
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_node.conversions import HasActuators, pose_to_message, transform_to_message
 from soro_node.frames import Frames
-from tf2_msgs.msg import TFMessage
-import tf_transformations
 
 
 def tip_pose_message(q: Configuration, frames: Frames, stamp: Time) -> PoseStamped:

@@ -9,11 +9,14 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 import numpy as np
+
+from soro_kinematics.comparison import compare
 from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
+from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import (
     actuation_from_names,
@@ -32,9 +35,6 @@ from soro_node.requests import (
     start_of,
 )
 from soro_node.robot_binding import RobotBinding
-
-from soro_kinematics.comparison import compare
-from soro_msgs.msg import Configuration as ConfigurationMessage
 
 
 class Services:
@@ -118,9 +118,14 @@ class Services:
         guess = self._guess(robot, request, wrench, loads)
         # A guess of the request chooses the solution; the present state is only where to begin.
         solution = robot.inverse(
-            target, wrench, guess, loads, task, *self._asked_tolerances(request),
+            target,
+            wrench,
+            guess,
+            loads,
+            task,
+            *self._asked_tolerances(request),
             elsewhere=not len(request.guess),
-        )  # fmt: skip
+        )
         response.actuator_name = [a.name for a in robot.actuators]
         response.actuation = solution.actuation.tolist()
         response.configuration = self._message(solution.configuration, robot)
@@ -167,9 +172,12 @@ class Services:
 
     def _message(self, q: Configuration, robot: Robot) -> ConfigurationMessage:
         return configuration_to_message(
-            q, robot, self._binding.frames.base_link, self._now(),
+            q,
+            robot,
+            self._binding.frames.base_link,
+            self._now(),
             ConfigurationMessage.FROM_REQUEST,
-        )  # fmt: skip
+        )
 
 
 def _sentence(solution: InverseSolution) -> str:

@@ -5,16 +5,16 @@
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
+
 from soro_kinematics.services import Services
+from soro_mechanics import load_robot
 from soro_mechanics.core.errors import UnknownName
 from soro_mechanics.core.status import Code
+from soro_msgs.srv import CompareModels, SolveForward
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message
 from soro_node.robot_binding import RobotBinding
 from soro_node.testing import Place
-
-from soro_mechanics import load_robot
-from soro_msgs.srv import CompareModels, SolveForward
 
 # Kernels may have to be compiled first.
 pytestmark = pytest.mark.timeout(600)
@@ -25,8 +25,11 @@ PRESSURES = [0.9e5, 0.0, 0.0]
 @pytest.fixture(scope='module')
 def services():
     values = {
-        'robot': 'stiff_flop', 'model': 'lpcc', 'frame_prefix': '<namespace>/', 'gravity': [],
-    }  # fmt: skip
+        'robot': 'stiff_flop',
+        'model': 'lpcc',
+        'frame_prefix': '<namespace>/',
+        'gravity': [],
+    }
     binding = RobotBinding(Place(), values)
     feedback = LatestFeedback(binding.description, 0.5)
     return Services(binding, feedback, lambda: None, lambda: (1e-5, 1e-4), Time)

@@ -6,17 +6,17 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from tf2_msgs.msg import TFMessage
+
 from soro_kinematics.node import KinematicsSolver
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
+from soro_msgs.msg import ActuatorState, Configuration, Load
+from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 from soro_node.conversions import pose_from_message, pose_to_message, wrench_to_message
 from soro_node.external_wrench import wrench_at_tip
 from soro_node.frames import frames_for
 from soro_node.testing import RosSession, wait_until
-from tf2_msgs.msg import TFMessage
-
-from soro_mechanics import load_robot
-from soro_msgs.msg import ActuatorState, Configuration, Load
-from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 
 ROBOT = 'spatial_cc'
 ACTUATION = [0.5e5, 0.2e5, 0.1e5]
@@ -178,10 +178,12 @@ def test_forward_is_the_librarys(scene, robot):
     load = Load(axes=Load.BASE_AXES)
     load.wrench.force.x = 0.1
     answer = scene.call(
-        SolveForward, 'solve_forward', loads=[load],
+        SolveForward,
+        'solve_forward',
+        loads=[load],
         actuator_name=['actuator_3', 'actuator_1', 'actuator_2'],
         actuation=[ACTUATION[2], ACTUATION[0], ACTUATION[1]],
-    )  # fmt: skip
+    )
     if answer.error_code == Code.UNSUPPORTED:  # this model has no loads beside the tip wrench
         answer = scene.call(SolveForward, 'solve_forward', actuation=ACTUATION)
         expected = robot.forward(ACTUATION)
@@ -271,12 +273,16 @@ def test_wrong_requests_have_codes(scene):
         (SolveForward, 'solve_forward', {'actuation': [nan, 0.0, 0.0]}, Code.NOT_FINITE),
         (SolveForward, 'solve_forward', {'actuation': ACTUATION, 'model': 'x'}, 104),
         (
-            SolveForward, 'solve_forward',
-            {'actuation': ACTUATION, 'actuator_name': ['a', 'b', 'c']}, Code.UNKNOWN_NAME,
+            SolveForward,
+            'solve_forward',
+            {'actuation': ACTUATION, 'actuator_name': ['a', 'b', 'c']},
+            Code.UNKNOWN_NAME,
         ),
         (
-            SolveForward, 'solve_forward',
-            {'actuation': ACTUATION, 'loads': [Load(axes=9)]}, Code.OUT_OF_RANGE,
+            SolveForward,
+            'solve_forward',
+            {'actuation': ACTUATION, 'loads': [Load(axes=9)]},
+            Code.OUT_OF_RANGE,
         ),
         (SolveInverse, 'solve_inverse', {'target': target}, Code.OUT_OF_RANGE),
         (SolveInverse, 'solve_inverse', {'target': framed}, Code.UNKNOWN_FRAME),
@@ -285,7 +291,7 @@ def test_wrong_requests_have_codes(scene):
         (SolveInverse, 'solve_inverse', {'guess': [0.0]}, Code.INVALID_SIZE),
         (ComputeJacobian, 'compute_jacobian', {}, Code.NO_STATE),
         (CompareModels, 'compare_models', {'actuation': ACTUATION, 'models': ['x']}, 104),
-    ):  # fmt: skip
+    ):
         answer = scene.call(kind, name, **fields)
         assert answer.error_code == code, (name, fields, answer.error_message)
         assert answer.error_message
@@ -295,8 +301,9 @@ def test_models_are_compared(scene):
     answer = scene.call(CompareModels, 'compare_models', actuation=ACTUATION)
     assert answer.error_code == Code.NONE
     assert [c.model for c in answer.configurations] == list(load_robot('spatial_cc').models)
-    tips = np.array([[c.tip.position.x, c.tip.position.y, c.tip.position.z]
-                     for c in answer.configurations])  # fmt: skip
+    tips = np.array(
+        [[c.tip.position.x, c.tip.position.y, c.tip.position.z] for c in answer.configurations]
+    )
     assert answer.position_spread == pytest.approx(np.linalg.norm(tips[0] - tips[1]), abs=1e-9)
 
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
+
 from soro_kinematics.services import Services
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.robot import Robot
+from soro_msgs.msg import ActuatorState
+from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message, pose_to_message
 from soro_node.requests import forward_from, quick_start_of, start_of
 from soro_node.robot_binding import RobotBinding
 from soro_node.testing import Place
-
-from soro_mechanics import load_robot
-from soro_msgs.msg import ActuatorState
-from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 
 # Kernels may have to be compiled first.
 pytestmark = pytest.mark.timeout(600)
@@ -31,8 +31,11 @@ class Asked:
 
     def __init__(self, robot):
         values = {
-            'robot': robot, 'model': '', 'frame_prefix': '<namespace>/', 'gravity': [],
-        }  # fmt: skip
+            'robot': robot,
+            'model': '',
+            'frame_prefix': '<namespace>/',
+            'gravity': [],
+        }
         binding = RobotBinding(Place(), values)
         self.robot = binding.robot
         self.latest = None
@@ -45,10 +48,14 @@ class Asked:
         count = len(actuation)
         unknown = [float('nan')] * count
         state = ActuatorState(
-            name=[a.name for a in self.robot.actuators], measured=list(actuation),
-            quantity=[a.quantity_code for a in self.robot.actuators], applied=unknown,
-            commanded=unknown, flags=[0] * count, device_state=ActuatorState.ACTIVE,
-        )  # fmt: skip
+            name=[a.name for a in self.robot.actuators],
+            measured=list(actuation),
+            quantity=[a.quantity_code for a in self.robot.actuators],
+            applied=unknown,
+            commanded=unknown,
+            flags=[0] * count,
+            device_state=ActuatorState.ACTIVE,
+        )
         self.feedback.update(state)
 
     def ask(self, name, kind, **fields):

@@ -8,23 +8,25 @@ import os
 import time
 
 import pytest
-from soro_kinematics.node import KinematicsSolver
-from soro_mechanics.core.status import Code
-from soro_node.random_messages import RandomMessages
-from soro_node.testing import RosSession, wait_for
 
+from soro_kinematics.node import KinematicsSolver
 from soro_mechanics import load_robot
+from soro_mechanics.core.status import Code
 from soro_msgs.msg import Load
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
+from soro_node.random_messages import RandomMessages
+from soro_node.testing import RosSession, wait_for
 
 ROBOT = 'spatial_cc'
 COUNT = 60 * max(1, int(os.environ.get('SORO_FUZZ', '1')))
 SEED = 8 if 'SORO_FUZZ' not in os.environ else time.time_ns()
 LONGEST = 60.0  # s of one answer, on a machine that does other things too
 SERVICES = {
-    'solve_forward': SolveForward, 'solve_inverse': SolveInverse,
-    'compute_jacobian': ComputeJacobian, 'compare_models': CompareModels,
-}  # fmt: skip
+    'solve_forward': SolveForward,
+    'solve_inverse': SolveInverse,
+    'compute_jacobian': ComputeJacobian,
+    'compare_models': CompareModels,
+}
 
 
 @pytest.fixture(scope='module')

@@ -5,10 +5,10 @@
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-from soro_kinematics.node import KinematicsSolver
-from soro_node.testing import RosSession, wait_until
 
+from soro_kinematics.node import KinematicsSolver
 from soro_msgs.msg import ActuatorState, Configuration
+from soro_node.testing import RosSession, wait_until
 
 NAN = [float('nan')] * 3
 PERIOD = 1.0 / 125.0  # s, of tip_pose at most
@@ -23,9 +23,14 @@ class Scene:
         assert ros.start(self.solver)
         names = [a.name for a in self.solver._binding.description.actuators]
         self.state = ActuatorState(
-            name=names, quantity=[1] * 3, commanded=NAN, applied=NAN, measured=[5e4, 2e4, 0.0],
-            flags=[0] * 3, device_state=2,
-        )  # fmt: skip
+            name=names,
+            quantity=[1] * 3,
+            commanded=NAN,
+            applied=NAN,
+            measured=[5e4, 2e4, 0.0],
+            flags=[0] * 3,
+            device_state=2,
+        )
         self._publisher = ros.client.create_publisher(ActuatorState, 'actuator_state', 1)
         self._timer = None
 
@@ -91,9 +96,11 @@ def test_a_state_of_another_robot_is_said_to_be_one(scene):
 
     def found():
         status = scene.solver.diagnostics._statuses.get('actuator_state')
-        return status is not None and status.level == b'\x02' and 'actuator_state.name' in (
-            status.message
-        )  # fmt: skip
+        return (
+            status is not None
+            and status.level == b'\x02'
+            and 'actuator_state.name' in (status.message)
+        )
 
     wait_until(found)
     tips = scene.ros.listen(PoseStamped, 'tip_pose')  # followed state by state: the same

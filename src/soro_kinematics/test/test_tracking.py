@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 import pytest
+
 from soro_kinematics.comparison import compare, rotation_angle
 from soro_kinematics.tracking import ConfigurationTracker
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.numerics import lie
-
-from soro_mechanics import load_robot
 
 ZERO = np.zeros(6)
 

@@ -3,6 +3,7 @@
 """Small networks that the tests of the beam network share."""
 
 import numpy as np
+
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
@@ -50,9 +51,15 @@ def ground():
 
 
 def rod(
-    name='rod', first=None, second=None, length=LENGTH, of=None, curvature=(0.0, 0.0, 0.0),
-    macro=True, pieces=1,
-):  # fmt: skip
+    name='rod',
+    first=None,
+    second=None,
+    length=LENGTH,
+    of=None,
+    curvature=(0.0, 0.0, 0.0),
+    macro=True,
+    pieces=1,
+):
     return RodSpec(
         name,
         length,

@@ -71,9 +71,14 @@ class TendonRod:
         stops = sorted({0.0, self.length, *(t[3] for t in self.tendons)})
         for a, b in zip(stops[:-1], stops[1:], strict=True):
             y = solve_ivp(
-                self.rates, (a, b), y, args=(0.5 * (a + b),), method='DOP853', rtol=1e-11,
+                self.rates,
+                (a, b),
+                y,
+                args=(0.5 * (a + b),),
+                method='DOP853',
+                rtol=1e-11,
                 atol=1e-13,
-            ).y[:, -1]  # fmt: skip
+            ).y[:, -1]
             if b < self.length:  # a tendon ends: what it carried goes over to the rod
                 total = self.total(y[12:18], 0.5 * (a + b))
                 y[12:18] = self.strains(total, b, y[12:18])

@@ -7,14 +7,6 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 from scipy.interpolate import PchipInterpolator
-from soro_mechanics.models.ancf import solve_kernels as solving
-from soro_mechanics.models.ancf.compliance import full_system
-from soro_mechanics.models.ancf.model import Ancf
-from soro_mechanics.models.ancf.schema import monotone_slopes
-from soro_mechanics.models.ancf.steps import solve_equations
-from soro_mechanics.numerics.lie import so3_exp
-from soro_mechanics.robot_file.reader import describe_robot
-from soro_studies.mechanics.ancf_studies import redesigned
 
 from soro_mechanics import (
     Code,
@@ -25,6 +17,14 @@ from soro_mechanics import (
     RobotFileError,
     Stability,
 )
+from soro_mechanics.models.ancf import solve_kernels as solving
+from soro_mechanics.models.ancf.compliance import full_system
+from soro_mechanics.models.ancf.model import Ancf
+from soro_mechanics.models.ancf.schema import monotone_slopes
+from soro_mechanics.models.ancf.steps import solve_equations
+from soro_mechanics.numerics.lie import so3_exp
+from soro_mechanics.robot_file.reader import describe_robot
+from soro_studies.mechanics.ancf_studies import redesigned
 
 WRENCH = np.array([0.15, -0.1, -0.2, 0.004, -0.006, 0.003])
 PRESSURES = np.array([140e3, 20e3, 70e3])  # off the knots of the curves
@@ -61,9 +61,13 @@ def _placed(model, state):
 def test_tangent_and_stretch_columns_match_differences_away_from_equilibrium(robot):
     model = Ancf(robot.description)
     loads = model.kernel_loads(
-        WRENCH, (Load(np.array([0.1, 0.2, 0, 0.01, 0, 0]), 'platform', 0.0, LoadAxes.LOCAL),
-                 Load(np.array([0.0, 0.1, -0.1, 0, 0, 0]), 'leg_2', 0.07)), robot.gravity,
-    )  # fmt: skip
+        WRENCH,
+        (
+            Load(np.array([0.1, 0.2, 0, 0.01, 0, 0]), 'platform', 0.0, LoadAxes.LOCAL),
+            Load(np.array([0.0, 0.1, -0.1, 0, 0, 0]), 'leg_2', 0.07),
+        ),
+        robot.gravity,
+    )
     state = robot.forward(PRESSURES).state
     rng = np.random.default_rng(3)
     count = 3 * 4 * 12 + 6
@@ -119,9 +123,10 @@ def test_jacobian_and_compliance_match_differences_of_forward(robot, wrench):
         plus = robot.forward(PRESSURES, load + shift, guess=q)
         minus = robot.forward(PRESSURES, load - shift, guess=q)
         np.testing.assert_allclose(
-            _twist(plus.tip, minus.tip, 1e-5), compliance[:, j],
+            _twist(plus.tip, minus.tip, 1e-5),
+            compliance[:, j],
             atol=1e-6 * np.abs(compliance).max(),
-        )  # fmt: skip
+        )
 
 
 def test_compliance_symmetry_and_the_asymmetry_of_a_dead_moment(robot):
@@ -197,9 +202,14 @@ def test_follower_load_equals_the_dead_load_at_the_solution(robot):
 def test_straight_legs_sway_at_eulers_load(robot):
     """Three clamped-guided columns buckle sideways together at 3 pi^2 EI / L^2."""
     straight = redesigned(
-        robot, platform_radius=robot.description.structure['ancf'].base_radius, elements=8,
-        leg_mass=0.0, platform_mass=0.0, tension=2e4, penalty=2e3,
-    )  # fmt: skip
+        robot,
+        platform_radius=robot.description.structure['ancf'].base_radius,
+        elements=8,
+        leg_mass=0.0,
+        platform_mass=0.0,
+        tension=2e4,
+        penalty=2e3,
+    )
     critical = 3.0 * np.pi**2 * 0.0025 / 0.153**2
     below = straight.forward(np.zeros(3), [0, 0, -0.97 * critical, 0, 0, 0])
     above = straight.forward(np.zeros(3), [0, 0, -1.03 * critical, 0, 0, 0])
@@ -229,8 +239,9 @@ def _planar_height(length, offset):
         return np.array([a[0], b[0], a[2], b[2] - offset, a[3]])
 
     s = np.linspace(0.0, 1.0, 41)
-    first = np.vstack([6 * offset * s * (1 - s), 6 * offset * (1 - 2 * s),
-                       offset * (3 * s**2 - 2 * s**3), s])  # fmt: skip
+    first = np.vstack(
+        [6 * offset * s * (1 - s), 6 * offset * (1 - 2 * s), offset * (3 * s**2 - 2 * s**3), s]
+    )
     solution = solve_bvp(rate, ends, s, first, p=[12 * offset], tol=1e-9, max_nodes=20000)
     assert solution.success
     return length * solution.y[3, -1]
@@ -254,9 +265,9 @@ def _rod_rates(s, y, lengths, ei, gi):
     for i, length in enumerate(lengths):
         p = y[13 * i : 13 * i + 13]
         w, x, yy, z = p[3:7]
-        tangent = np.array([
-            2 * (x * z + w * yy), 2 * (yy * z - w * x), w * w - x * x - yy * yy + z * z
-        ])  # fmt: skip
+        tangent = np.array(
+            [2 * (x * z + w * yy), 2 * (yy * z - w * x), w * w - x * x - yy * yy + z * z]
+        )
         m = p[7:10]
         along = np.sum(m * tangent, axis=0)
         spin = m / ei + (1 / gi - 1 / ei) * along * tangent
@@ -316,9 +327,14 @@ def test_loaded_robot_converges_to_independent_kirchhoff_rods(robot):
             first[at + 3 + j] = np.interp(mesh, arc, quaternions[:, j])
     guess = [*fine.tip[:3, 3], *_quaternion(fine.tip[:3, :3])]
     solution = solve_bvp(
-        lambda s, y, p: _rod_rates(s, y, lengths, 0.0025, 0.0016), ends, mesh, first, p=guess,
-        tol=1e-6, max_nodes=4000,
-    )  # fmt: skip
+        lambda s, y, p: _rod_rates(s, y, lengths, 0.0025, 0.0016),
+        ends,
+        mesh,
+        first,
+        p=guess,
+        tol=1e-6,
+        max_nodes=4000,
+    )
     assert solution.success
     truth = solution.p[:3]
     errors = [np.linalg.norm(q.tip[:3, 3] - truth) for q in (coarse, middle, fine)]

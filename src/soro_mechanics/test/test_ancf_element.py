@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element, constraints
 from soro_mechanics.models.ancf.shape_kernels import station, station_motion
 
@@ -25,8 +26,12 @@ def _shapes(x, length):
         6 * x / le**2 - 6 * x**2 / le**3,
         -2 * x / le + 3 * x**2 / le**2,
     ]
-    dd = [-6 / le**2 + 12 * x / le**3, -4 / le + 6 * x / le**2,
-          6 / le**2 - 12 * x / le**3, -2 / le + 6 * x / le**2]  # fmt: skip
+    dd = [
+        -6 / le**2 + 12 * x / le**3,
+        -4 / le + 6 * x / le**2,
+        6 / le**2 - 12 * x / le**3,
+        -2 / le + 6 * x / le**2,
+    ]
     return s, d, dd
 
 

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.array_input import all_finite, finite_array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code

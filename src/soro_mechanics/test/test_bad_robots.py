@@ -9,9 +9,9 @@ a part of the remedy.
 from pathlib import Path
 
 import pytest
-from soro_mechanics.robot_file.reader import OldSchema
 
 from soro_mechanics import load_robot, RobotFileError
+from soro_mechanics.robot_file.reader import OldSchema
 
 HERE = Path(__file__).parent
 FILES = sorted((HERE / 'bad_robots').glob('bad_*.yaml'))

@@ -8,6 +8,8 @@ from changed_robots import REMOVED, with_changes
 import numpy as np
 import pytest
 from scipy.linalg import expm
+
+from soro_mechanics import Code, InvalidInput, Load, load_robot, Robot, RobotFileError, Stability
 from soro_mechanics.analysis.workspace import sample_workspace
 from soro_mechanics.core.configuration import LoadAxes, Task
 from soro_mechanics.models.constant_curvature import kernels
@@ -15,8 +17,6 @@ from soro_mechanics.models.constant_curvature.model import ConstantCurvature
 from soro_mechanics.robot_file.reader import describe_robot
 from soro_studies.mechanics import constant_curvature_published as published
 from soro_studies.mechanics.constant_curvature_workspace import length_workspace
-
-from soro_mechanics import Code, InvalidInput, Load, load_robot, Robot, RobotFileError, Stability
 
 ANGLES = [(0.3, 0.7, 0.4), (-2.0, 2.9, 0.05), (1.2, 1e-3, 90.0), (3.0, -0.8, 0.2)]
 
@@ -145,8 +145,10 @@ def test_lengths_are_those_of_arcs_beside_the_backbone(robot):
 def test_table_1_positions_are_reached_with_one_actuator_at_rest(robot):
     model = _arc(robot)
     for y, z, s, theta in [
-        (23.2, 179.4, 181.4, 14.74), (37.2, 182.2, 187.2, 23.08), (53.9, 183.0, 193.4, 32.82)
-    ]:  # fmt: skip
+        (23.2, 179.4, 181.4, 14.74),
+        (37.2, 182.2, 187.2, 23.08),
+        (53.9, 183.0, 193.4, 32.82),
+    ]:
         x = np.array(kernels.arc_through(0.0, y * 1e-3, z * 1e-3))
         assert x[1] == pytest.approx(np.radians(theta), abs=np.radians(0.005))
         assert x[2] == pytest.approx(s * 1e-3, abs=0.06e-3)
@@ -216,9 +218,10 @@ def test_compliance_is_the_derivative_of_the_loaded_forward(robot):
         plus = robot.forward(q.actuation, wrench + shift, guess=q)
         minus = robot.forward(q.actuation, wrench - shift, guess=q)
         np.testing.assert_allclose(
-            _twist(minus.tip, plus.tip, step), compliance[:, j],
+            _twist(minus.tip, plus.tip, step),
+            compliance[:, j],
             atol=1e-6 * np.abs(compliance).max(),
-        )  # fmt: skip
+        )
     integral = robot.compliance(q, method='integral')
     assert np.abs(integral - integral.T).max() < 1e-15
     assert np.abs(integral - compliance).max() > 1e-4 * np.abs(compliance).max()
@@ -304,9 +307,14 @@ def test_workspace_of_the_paper():
     again = ConstantCurvature(load_robot('spatial_cc').description).poses(turned)[:, :3, 3]
     np.testing.assert_allclose(again[:, 2], study.points[:, 2], atol=1e-12)
     assert 0 < np.count_nonzero(study.struck) < 20000
-    bends = np.hypot(*(np.linalg.inv(np.column_stack([
-        -0.038 * np.cos(angles), -0.038 * np.sin(angles), np.ones(3)
-    ])) @ study.lengths.T)[:2])  # fmt: skip
+    bends = np.hypot(
+        *(
+            np.linalg.inv(
+                np.column_stack([-0.038 * np.cos(angles), -0.038 * np.sin(angles), np.ones(3)])
+            )
+            @ study.lengths.T
+        )[:2]
+    )
     assert bends[study.feasible].max() < np.pi
     with pytest.raises(InvalidInput):
         length_workspace(0.2, 0.038, angles, 0.05, 0)
@@ -317,9 +325,13 @@ def by_length(robot):
     """Return an arm of the paper's workspace study, lengths in (100, 300) mm, but thicker."""
     description = robot.description
     arm = replace(
-        description.structure['constant_curvature'], rest_length=0.2, shortest=0.1, longest=0.3,
-        pressure_map=None, radius=0.06,
-    )  # fmt: skip
+        description.structure['constant_curvature'],
+        rest_length=0.2,
+        shortest=0.1,
+        longest=0.3,
+        pressure_map=None,
+        radius=0.06,
+    )
     actuators = tuple(
         replace(a, quantity='length', minimum=0.1, maximum=0.3, rest=0.2)
         for a in description.actuators
@@ -328,10 +340,14 @@ def by_length(robot):
     return Robot(replace(description, structure=structure, actuators=actuators))
 
 
-@pytest.mark.parametrize(('lengths', 'why'), [
-    ([0.299, 0.101, 0.101], 'bent by 199 deg'), ([0.101, 0.299, 0.299], 'half a turn'),
-    ([0.101, 0.101, 0.260], 'radius of curvature, 55.2 mm'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('lengths', 'why'),
+    [
+        ([0.299, 0.101, 0.101], 'bent by 199 deg'),
+        ([0.101, 0.299, 0.299], 'half a turn'),
+        ([0.101, 0.101, 0.260], 'radius of curvature, 55.2 mm'),
+    ],
+)
 def test_an_arm_that_geometry_excludes_is_out_of_range(by_length, lengths, why):
     q = by_length.forward(lengths)
     assert q.status.code is Code.OUT_OF_RANGE and why in q.status.message

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid, solve_bvp
 from scipy.spatial.transform import Rotation
-from soro_mechanics.numerics import lie
-from soro_mechanics.robot import Robot
 
 from soro_mechanics import Code, load_robot
+from soro_mechanics.numerics import lie
+from soro_mechanics.robot import Robot
 
 LENGTH, BEND = 0.04, 1.5e-3
 
@@ -32,9 +32,14 @@ def slender(elements=50):
     return changed(elements=elements, axial_stiffness=1e8, bending_stiffness=BEND)
 
 
-@pytest.mark.parametrize(('load', 'tip'), [
-    (1.0, (0.9435668, 0.3017208)), (3.0, (0.7455798, 0.6032534)), (10.0, (0.4450044, 0.8106090)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('load', 'tip'),
+    [
+        (1.0, (0.9435668, 0.3017208)),
+        (3.0, (0.7455798, 0.6032534)),
+        (10.0, (0.4450044, 0.8106090)),
+    ],
+)
 def test_elastica_table(load, tip):
     q = slender().forward(np.zeros(3), [load * BEND / LENGTH**2, 0, 0, 0, 0, 0])
     assert q.status.code is Code.NONE
@@ -122,8 +127,9 @@ def bvp_tip(
 
     def ends(a, b):
         tip_force = wrench[:3] + tip_mass * gravity
-        return np.concatenate([a[0:3], a[3:7] - [0, 0, 0, 1], b[7:10] - tip_force,
-                               b[10:13] - wrench[3:]])  # fmt: skip
+        return np.concatenate(
+            [a[0:3], a[3:7] - [0, 0, 0, 1], b[7:10] - tip_force, b[10:13] - wrench[3:]]
+        )
 
     x = np.linspace(0.0, length, 41)
     start = np.zeros((13, len(x)))
@@ -154,9 +160,13 @@ def test_the_linear_model_under_pressure_and_weight_is_the_general_solvers():
     actuation = np.array([1.0e5, 0.3e5, 0.0])
     push = push_of(segment, actuation)
     position, rotation = bvp_tip(
-        segment.axial_stiffness, segment.bending_stiffness, segment.shear_factor, np.zeros(6),
-        (segment.linear_density, chain.tip_mass, gravity), push,
-    )  # fmt: skip
+        segment.axial_stiffness,
+        segment.bending_stiffness,
+        segment.shear_factor,
+        np.zeros(6),
+        (segment.linear_density, chain.tip_mass, gravity),
+        push,
+    )
     q = robot.forward(actuation)
     np.testing.assert_allclose(q.tip[:3, 3], position, atol=1e-8)
     np.testing.assert_allclose(q.tip[:3, :3], rotation, atol=1e-6)
@@ -171,9 +181,14 @@ def push_of(segment, actuation):
     return push
 
 
-@pytest.mark.parametrize('wrench', [
-    np.zeros(6), [0.15, -0.1, 0.1, 1e-3, 1.5e-3, 2e-3], [-0.1, 0.2, -0.3, 0, 0, 0],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'wrench',
+    [
+        np.zeros(6),
+        [0.15, -0.1, 0.1, 1e-3, 1.5e-3, 2e-3],
+        [-0.1, 0.2, -0.3, 0, 0, 0],
+    ],
+)
 def test_the_default_model_under_pressure_and_load_is_the_general_solvers(wrench):
     """Without weight pressure alone makes an arc, whose thinner sections the load bends further.
 
@@ -236,10 +251,14 @@ def bent_under_weight(segment, tip_mass, gravity, push, force, moment, steps=60)
         for _ in range(60):
             n, q, m = section(*shape(*new, 1.0), share, np.zeros(3), 0.0)
             wider = 1.0 / (1.0 - n / axial)
-            last, new = new, (
-                wider, curve + 0.5 * (stretch**2 + wider**2) * (m - m0) / bend,
-                shift + 0.5 * (stretch + wider) * (q - q0) / shear,
-            )  # fmt: skip
+            last, new = (
+                new,
+                (
+                    wider,
+                    curve + 0.5 * (stretch**2 + wider**2) * (m - m0) / bend,
+                    shift + 0.5 * (stretch + wider) * (q - q0) / shear,
+                ),
+            )
             if np.abs(new[1] - last[1]).max() * LENGTH < 1e-12:
                 break
         else:

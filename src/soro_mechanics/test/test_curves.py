@@ -3,6 +3,7 @@
 """Check files of waypoints as spreadsheets write them."""
 
 import numpy as np
+
 from soro_mechanics.numerics.curves import read_curve
 
 

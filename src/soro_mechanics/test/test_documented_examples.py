@@ -8,32 +8,38 @@ import re
 
 import numpy as np
 import pytest
-from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file.reader import describe_robot
-from soro_mechanics.robot_file.schema2 import tables
 import yaml
 
 from soro_mechanics import load_robot
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.reader import describe_robot
+from soro_mechanics.robot_file.schema2 import tables
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (
-    'README.md', 'docs/five_minutes.md', 'docs/architecture.md', 'docs/network.md',
-    'docs/models/haptics.md', *(
-        p.relative_to(ROOT).as_posix() for p in sorted((ROOT / 'docs/robots').glob('*.md'))
-    ),
-)  # fmt: skip
+    'README.md',
+    'docs/five_minutes.md',
+    'docs/architecture.md',
+    'docs/network.md',
+    'docs/models/haptics.md',
+    *(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / 'docs/robots').glob('*.md'))),
+)
 # What a page leaves to the reader.
 GIVEN = {
     'docs/architecture.md': {
-        'actuation': [0.5e5, 0.0, 0.0], 'target': [-0.008, 0.003, 0.046], 'samples': 50,
+        'actuation': [0.5e5, 0.0, 0.0],
+        'target': [-0.008, 0.003, 0.046],
+        'samples': 50,
         'executor': None,
     },
     'docs/network.md': {
-        'axes': np.eye(6)[:, :3], 'length': 0.4, 'actuation': np.full(6, 0.01),
+        'axes': np.eye(6)[:, :3],
+        'length': 0.4,
+        'actuation': np.full(6, 0.01),
         'wrench': [0.0, 0.0, -5.0, 0.0, 0.0, 0.0],
     },
     'docs/models/haptics.md': {'encoder': np.zeros(6), 'sensor': np.zeros(6)},
-}  # fmt: skip
+}
 CLUSTER = 'dask'  # see test_workspace_cluster
 
 
@@ -95,9 +101,12 @@ def body_of(page, block=0):
     text = (ROOT / page).read_text(encoding='utf-8')
     found = re.findall(r'^```yaml\n(body:.*?)^```', text, re.MULTILINE | re.DOTALL)
     return {
-        'schema': 2, 'name': 'page', 'title': 'The body of the page',
-        'gravity': '0 0 -9.81 m/s^2', **yaml.safe_load(found[block]),
-    }  # fmt: skip
+        'schema': 2,
+        'name': 'page',
+        'title': 'The body of the page',
+        'gravity': '0 0 -9.81 m/s^2',
+        **yaml.safe_load(found[block]),
+    }
 
 
 def test_the_network_of_the_page_is_one():
@@ -107,11 +116,21 @@ def test_the_network_of_the_page_is_one():
 
 def test_the_tendons_of_the_page_pull():
     piece = body_of('docs/network.md', 1)
-    rod = {'name': 'arm', 'section': 'spine', 'length': '150 mm',
-           'from': {'body': 'ground'}, 'to': {'body': 'end'}}  # fmt: skip
+    rod = {
+        'name': 'arm',
+        'section': 'spine',
+        'length': '150 mm',
+        'from': {'body': 'ground'},
+        'to': {'body': 'end'},
+    }
     spine = {'shape': 'circle', 'radius': '1 mm', 'young': '60 GPa', 'poisson': 0.3}
-    piece['body'] |= {'kind': 'rods', 'sections': {'spine': spine}, 'bodies': {'end': {}},
-                      'rods': [rod], 'tip': {'body': 'end'}}  # fmt: skip
+    piece['body'] |= {
+        'kind': 'rods',
+        'sections': {'spine': spine},
+        'bodies': {'end': {}},
+        'rods': [rod],
+        'tip': {'body': 'end'},
+    }
     robot = Robot(describe_robot({**piece, 'models': {'network': {}}}, 'network.md'))
     assert robot.forward([2.0, 0.0]).status.converged
 

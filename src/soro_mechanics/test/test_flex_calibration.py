@@ -6,6 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import (
@@ -154,8 +155,13 @@ def test_calibration_in_metres_and_through_the_file(tmp_path):
     again = read_calibration(path, 'haptic_5dof')
     for a, b in zip(calibration.sensors, again.sensors, strict=True):
         assert (a.name, a.offset, a.gain, a.nodes, a.deviation, a.error_share) == (
-            b.name, b.offset, b.gain, b.nodes, b.deviation, b.error_share
-        )  # fmt: skip
+            b.name,
+            b.offset,
+            b.gain,
+            b.nodes,
+            b.deviation,
+            b.error_share,
+        )
         np.testing.assert_array_equal(a.weights, b.weights)
     assert list(path.parent.iterdir()) == [path]  # no part file left
     with pytest.raises(UnknownName):

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import eigh
+
+from soro_mechanics import load_robot
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
 from soro_mechanics.haptics.rendering import natural_stiffness
-
-from soro_mechanics import load_robot
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 TICK = 1e-3  # s
@@ -90,9 +90,11 @@ def test_a_held_handle_comes_to_rest_where_statics_puts_it(robot, tick):
     angle = np.array([0.2, -0.1, 0.0, 0.1, 0.0, -0.2])
     grip = np.array([400.0, 400.0, 400.0, 1.5, 1.5])
     load = HandleLoad(
-        place=np.array([0.01, 0.0, -0.005, 0.05, 0.0]), stiffness=grip, damping=0.01 * grip,
+        place=np.array([0.01, 0.0, -0.005, 0.05, 0.0]),
+        stiffness=grip,
+        damping=0.01 * grip,
         force=np.array([0.0, 0.5, 0.0, 0.0, 0.01]),
-    )  # fmt: skip
+    )
     for _ in range(round(2.0 / tick)):
         moving.advance(angle, load, tick)
     force = load.stiffness * (load.place - moving.place) + load.force

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, within_limits
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.core.status import Code
@@ -23,8 +25,6 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualObject,
 )
 from soro_mechanics.numerics.lie import so3_log
-
-from soro_mechanics import load_robot
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

@@ -10,6 +10,8 @@ import shutil
 
 import numpy as np
 import pytest
+import yaml
+
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.identification.defaults import default_parameters
 from soro_mechanics.identification.fit import identify, NotIdentifiable, Observations, split
@@ -26,7 +28,6 @@ from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_studies.mechanics.identification_study import draw, measured, Study
-import yaml
 
 ARM = Study('spatial_cc', 'constant_curvature', 0.8)
 
@@ -71,8 +72,9 @@ def test_intervals_are_as_wide_as_the_scatter_of_many_fits():
 
 
 def test_intervals_of_few_postures_cover_the_truth_as_often_as_they_say(monkeypatch):
-    lever = np.array([[0.1, 0.0, 0.2], [0.0, 0.1, 0.1], [0.1, 0.1, 0.0], [0.2, 0.0, 0.1],
-                      [0.1, 0.2, 0.2]])  # fmt: skip
+    lever = np.array(
+        [[0.1, 0.0, 0.2], [0.0, 0.1, 0.1], [0.1, 0.1, 0.0], [0.2, 0.0, 0.1], [0.1, 0.2, 0.2]]
+    )
 
     def solve(self, x):
         """Return the tips of a robot that is linear in its only number, in closed form."""
@@ -140,9 +142,10 @@ def test_postures_that_say_little_are_refused_with_the_deviation():
 def test_positions_alone_are_enough():
     space, data = arm_data()
     found = identify(
-        space, 'constant_curvature',
+        space,
+        'constant_curvature',
         Observations(data.actuation, data.poses, data.wrenches, oriented=False),
-    )  # fmt: skip
+    )
     assert np.all((found.low < 1.0) & (found.high > 1.0))
     assert np.isnan(found.after.orientation)
 
@@ -176,8 +179,9 @@ def test_known_offsets_lie_in_their_intervals(kept, sensors, marker, seed):
     found = identify(space, 'constant_curvature', measured, offsets=offsets, seed=seed)
     zeros = [(f'sensor_actuator_{i}', 'Pa') for i in (1, 2, 3)] if sensors else []
     assert [(o.name, o.unit) for o in found.offsets] == [
-        *zeros, *((f'marker_{axis}', 'm') for axis in 'xyz')
-    ]  # fmt: skip
+        *zeros,
+        *((f'marker_{axis}', 'm') for axis in 'xyz'),
+    ]
     for offset, truth in zip(found.offsets, (*(ZEROS if sensors else ()), *MARKER), strict=True):
         assert offset.low < truth < offset.high, offset
         assert not offset.low < 0.0 < offset.high, 'told from none'
@@ -379,10 +383,14 @@ def test_a_result_that_cannot_be_read_leaves_the_target_as_it_was(tmp_path):
 def test_numbers_of_several_parameters_get_every_change(tmp_path):
     legs = description('soft_parallel')
     paths = ('drives.*.curve.stretch', 'drives.0.curve.stretch')
-    space = ParameterSpace(legs, [
-        FitParameter('all', paths, Change.GROWTH), FitParameter('first', paths[1:]),
-        FitParameter('again', paths[1:], Change.GROWTH),
-    ])  # fmt: skip
+    space = ParameterSpace(
+        legs,
+        [
+            FitParameter('all', paths, Change.GROWTH),
+            FitParameter('first', paths[1:]),
+            FitParameter('again', paths[1:], Change.GROWTH),
+        ],
+    )
     factors = [1.2, 1.1, 0.9]
     fitted = space.robot(factors, 'ancf').description.structure['ancf'].curves
     old = [c.values - 1.0 for c in legs.structure['ancf'].curves]

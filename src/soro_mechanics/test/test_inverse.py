@@ -7,13 +7,13 @@ import itertools
 
 import numpy as np
 import pytest
+
+from soro_mechanics import Code, load_robot, Task
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
 from soro_mechanics.inverse import search as inverse
 from soro_mechanics.inverse.search import solve_inverse
 from soro_mechanics.robot import Robot
-
-from soro_mechanics import Code, load_robot, Task
 
 
 @pytest.fixture(scope='module')
@@ -109,8 +109,9 @@ def test_the_nearest_pose_is_the_nearest(one):
     grid = np.linspace(0.0, 1.5e5, 9)
     distances = [
         np.linalg.norm(one.forward(p).tip[:3, 3] - target)
-        for p in itertools.product(grid, repeat=3) if one.feasible(p)
-    ]  # fmt: skip
+        for p in itertools.product(grid, repeat=3)
+        if one.feasible(p)
+    ]
     assert s.position_error < min(distances) + 1e-6
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from jsonschema import Draft7Validator
 from jsonschema.exceptions import ValidationError
 import pytest
+
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.catalogue import search_path
 from soro_mechanics.robot_file.reader import describe_robot, read_yaml

@@ -7,6 +7,7 @@ from pathlib import Path
 import tempfile
 
 import pytest
+
 from soro_mechanics.numerics import kernel_cache
 
 

@@ -30,9 +30,12 @@ class Program:
         """Run it; return what it said beside its result."""
         path = os.pathsep.join([str(self.folder), os.environ.get('PYTHONPATH', '')])
         done = subprocess.run(
-            [sys.executable, '-c', PROGRAM], capture_output=True, text=True, check=False,
+            [sys.executable, '-c', PROGRAM],
+            capture_output=True,
+            text=True,
+            check=False,
             env={**os.environ, 'NUMBA_CACHE_DIR': str(self.folder / 'cache'), 'PYTHONPATH': path},
-        )  # fmt: skip
+        )
         assert (done.returncode, done.stdout) == (0, '42.0\n'), done.stderr
         return done.stderr
 

@@ -9,14 +9,6 @@ from kirchhoff_cases import changed, pose_at
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from soro_mechanics.models.kirchhoff.model import Kirchhoff
-from soro_mechanics.models.kirchhoff.muscle_kernels import bends_of, muscle_lengths
-from soro_mechanics.models.kirchhoff.rod_kernels import (
-    module_vectors,
-    rotation_of,
-    turn_quaternion,
-)
-from soro_mechanics.robot_file.reader import describe_robot
 
 from soro_mechanics import (
     Code,
@@ -28,6 +20,14 @@ from soro_mechanics import (
     RobotFileError,
     Stability,
 )
+from soro_mechanics.models.kirchhoff.model import Kirchhoff
+from soro_mechanics.models.kirchhoff.muscle_kernels import bends_of, muscle_lengths
+from soro_mechanics.models.kirchhoff.rod_kernels import (
+    module_vectors,
+    rotation_of,
+    turn_quaternion,
+)
+from soro_mechanics.robot_file.reader import describe_robot
 
 
 @pytest.fixture(scope='module')
@@ -65,10 +65,20 @@ def test_equal_bends_without_weight_make_an_arc(robot):
 def test_forward_is_the_constrained_minimum_of_the_energy(robot):
     """A small robot against a general optimiser that knows only energy and muscle lengths."""
     actuators = robot.description.actuators[:6]
-    small = Robot(replace(changed(
-        robot, modules=2, elements=8, length=0.4, mass=0.2, stations_per_module=1,
-        muscle_radius=0.03,
-    ).description, actuators=actuators))  # fmt: skip
+    small = Robot(
+        replace(
+            changed(
+                robot,
+                modules=2,
+                elements=8,
+                length=0.4,
+                mass=0.2,
+                stations_per_module=1,
+                muscle_radius=0.03,
+            ).description,
+            actuators=actuators,
+        )
+    )
     model = Kirchhoff(small.description)
     lengths = np.array([0.21, 0.195, 0.2, 0.205, 0.198, 0.196])
     wrench = np.array([0.1, -0.2, 0.3, 0.0, 0.0, 0.0])
@@ -110,9 +120,12 @@ def test_forward_is_the_constrained_minimum_of_the_energy(robot):
         return (np.array(found) - wanted.reshape(-1)) * 100.0
 
     best = minimize(
-        energy, np.zeros(24), constraints={'type': 'eq', 'fun': bends}, method='SLSQP',
+        energy,
+        np.zeros(24),
+        constraints={'type': 'eq', 'fun': bends},
+        method='SLSQP',
         options={'ftol': 1e-14, 'maxiter': 500},
-    )  # fmt: skip
+    )
     assert best.success
     rho = np.empty((1, 3))
     module_vectors(shape(best.x), h, 1, rho)
@@ -159,9 +172,7 @@ def test_loads_that_do_not_exist_are_refused(robot):
         robot.forward(lengths, loads=[Load(np.ones(6), 'leg_1')])
     with pytest.raises(InvalidInput):
         robot.forward(lengths, loads=[Load(np.array([1.0, 0, 0, 0, 0, 0]), 'backbone', 2.0)])
-    for load in (
-        Load(np.ones(6), 'backbone', 0.5), Load(np.ones(6), '', 0.0, LoadAxes.LOCAL)
-    ):  # fmt: skip
+    for load in (Load(np.ones(6), 'backbone', 0.5), Load(np.ones(6), '', 0.0, LoadAxes.LOCAL)):
         with pytest.raises(InvalidInput) as caught:
             robot.forward(lengths, loads=[load])
         assert caught.value.code is Code.UNSUPPORTED

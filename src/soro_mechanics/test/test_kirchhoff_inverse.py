@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid, solve_bvp, trapezoid
 from scipy.optimize import fsolve
+
+from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stability, Task
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
 from soro_mechanics.models.kirchhoff.model import Kirchhoff, KirchhoffPublished
@@ -17,8 +19,6 @@ from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import rod_system
 from soro_mechanics.robot import Robot
 from soro_studies.mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
-
-from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stability, Task
 
 
 @pytest.fixture(scope='module')
@@ -65,14 +65,16 @@ def _bvp_rod(stiffness, weight, target, first, arc):
         turn = -np.cross(spin.T, moment.T).T
         turn[0] += in_body[1]
         turn[1] -= in_body[0]
-        return np.vstack([
-            tangent,
-            0.5 * (-spin[0] * x - spin[1] * yy - spin[2] * z),
-            0.5 * (spin[0] * w + spin[2] * yy - spin[1] * z),
-            0.5 * (spin[1] * w + spin[0] * z - spin[2] * x),
-            0.5 * (spin[2] * w + spin[1] * x - spin[0] * yy),
-            turn,
-        ])  # fmt: skip
+        return np.vstack(
+            [
+                tangent,
+                0.5 * (-spin[0] * x - spin[1] * yy - spin[2] * z),
+                0.5 * (spin[0] * w + spin[2] * yy - spin[1] * z),
+                0.5 * (spin[1] * w + spin[0] * z - spin[2] * x),
+                0.5 * (spin[2] * w + spin[1] * x - spin[0] * yy),
+                turn,
+            ]
+        )
 
     def ends(start, end, reaction):
         return np.array(
@@ -240,9 +242,11 @@ def _hanging_elastica(bending, weight, side, down):
     chain = fsolve(hanging, [0.5, -1.0])
     s = np.unique(np.concatenate([np.linspace(0.0, 0.05, 400), np.linspace(0.0, 1.0, 1200)]))
     angle = np.arctan2(chain[0], chain[1] + weight * (1.0 - s)) * (1.0 - np.exp(-s / 2e-3))
-    first = [angle, np.gradient(angle, s), *cumulative_trapezoid(
-        [np.sin(angle), np.cos(angle)], s, initial=0.0
-    )]  # fmt: skip
+    first = [
+        angle,
+        np.gradient(angle, s),
+        *cumulative_trapezoid([np.sin(angle), np.cos(angle)], s, initial=0.0),
+    ]
     found = solve_bvp(rates, ends, s, np.vstack(first), p=chain, tol=1e-9, max_nodes=100_000)
     assert found.success
     return found
@@ -261,9 +265,13 @@ def test_published_moduli_need_thousands_of_elements():
         half = 0.5 * truth.sol(np.linspace(0.0, 1.0, elements + 1))[0]
         shape = np.column_stack([np.cos(half), 0.0 * half, np.sin(half), 0.0 * half])
         start = Reach(
-            shape, np.zeros((10, 3)), np.array([truth.p[0], 0.0, truth.p[1]]), 0.0, True,
+            shape,
+            np.zeros((10, 3)),
+            np.array([truth.p[0], 0.0, truth.p[1]]),
+            0.0,
+            True,
             SolverStatus(),
-        )  # fmt: skip
+        )
         found = model.reach(
             pose_at([0.25, 0.0, 0.8]), Task.POSITION, np.zeros(6), (), printed.gravity, start
         )

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from soro_mechanics.robot_file.catalogue import find_robot_file
 
 from soro_mechanics import load_robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
 
 STIFF = 1e6  # N, axial stiffness of a tube: hardly gives way
 CASES = [

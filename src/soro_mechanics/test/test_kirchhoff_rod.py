@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_mechanics.models.kirchhoff import muscle_kernels as muscles
 from soro_mechanics.models.kirchhoff import rod_kernels as rods
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
@@ -83,9 +84,10 @@ def test_hessian_matches_second_differences(shape):
         for sign_a in (1, -1):
             for sign_b in (1, -1):
                 change = (
-                    {a: sign_a * unit[i] + sign_b * unit[j]} if a == b
+                    {a: sign_a * unit[i] + sign_b * unit[j]}
+                    if a == b
                     else {a: sign_a * unit[i], b: sign_b * unit[j]}
-                )  # fmt: skip
+                )
                 total += sign_a * sign_b * energy(_turned(q, change), dead, force)
         return total / (4 * step * step)
 
@@ -185,9 +187,11 @@ def test_muscle_constraints_match_differences():
         np.testing.assert_allclose(slope[:, j], rise, atol=1e-10)
         for k in range(9):
             mixed = (
-                bends(unit[j] + unit[k]) - bends(unit[j] - unit[k])
-                - bends(unit[k] - unit[j]) + bends(-unit[j] - unit[k])
-            ) / (4 * step * step)  # fmt: skip
+                bends(unit[j] + unit[k])
+                - bends(unit[j] - unit[k])
+                - bends(unit[k] - unit[j])
+                + bends(-unit[j] - unit[k])
+            ) / (4 * step * step)
             assert second[j, k] == pytest.approx(multiplier @ mixed, abs=2e-5)
 
 

@@ -5,10 +5,10 @@
 from kirchhoff_cases import twist_between, WRENCH
 import numpy as np
 import pytest
-from soro_mechanics.models.kirchhoff.compliance import full_system, station_port
-from soro_mechanics.models.kirchhoff.model import Kirchhoff
 
 from soro_mechanics import Code, Load, load_robot
+from soro_mechanics.models.kirchhoff.compliance import full_system, station_port
+from soro_mechanics.models.kirchhoff.model import Kirchhoff
 
 
 @pytest.fixture(scope='module')
@@ -41,9 +41,10 @@ def test_jacobian_and_compliance_match_differences(robot):
         plus = robot.forward(lengths, WRENCH + shift, guess=q)
         minus = robot.forward(lengths, WRENCH - shift, guess=q)
         np.testing.assert_allclose(
-            twist_between(plus.tip, minus.tip, 1e-4), compliance[:, j],
+            twist_between(plus.tip, minus.tip, 1e-4),
+            compliance[:, j],
             atol=1e-6 * np.abs(compliance).max(),
-        )  # fmt: skip
+        )
 
 
 def test_compliance_symmetry_and_the_asymmetry_of_a_dead_moment(robot):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
-from soro_mechanics.numerics import lie
-from soro_mechanics.numerics.lie_kernels import SERIES_BELOW
 
 from soro_mechanics import InvalidInput
+from soro_mechanics.numerics import lie
+from soro_mechanics.numerics.lie_kernels import SERIES_BELOW
 
 AXIS = np.array([0.36, -0.48, 0.8])
 LINEAR = np.array([0.3, -1.1, 0.7])

@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.analysis.measured_compliance import fit_compliance, read_pulls
 
 from soro_mechanics import InvalidInput, load_robot
+from soro_mechanics.analysis.measured_compliance import fit_compliance, read_pulls
 
 HEADER = 'fx [N],fy [mN],fz [N],x [mm],y [mm],z [m]'
 
@@ -81,8 +81,11 @@ def test_other_sizes_are_refused():
 
 def test_a_table_counts_from_its_rows_without_force(tmp_path):
     file = tmp_path / 'pulls.csv'
-    file.write_text(f'# a bench\n{HEADER}\n0,0,0,9,0,0.05\n0,0,0,11,0,0.05\n0.1,0,0,13,1,0.051\n'
-                    '0,200,0,10,4,0.05\n', encoding='utf-8')  # fmt: skip
+    file.write_text(
+        f'# a bench\n{HEADER}\n0,0,0,9,0,0.05\n0,0,0,11,0,0.05\n0.1,0,0,13,1,0.051\n'
+        '0,200,0,10,4,0.05\n',
+        encoding='utf-8',
+    )
     forces, moved = read_pulls(file)
     np.testing.assert_allclose(forces, [[0.1, 0.0, 0.0], [0.0, 0.2, 0.0]])
     np.testing.assert_allclose(moved, [[3e-3, 1e-3, 1e-3], [0.0, 4e-3, 0.0]], atol=1e-15)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_mechanics.core.errors import MissingPackage
 from soro_mechanics.core.missing_package import import_package
 

@@ -9,6 +9,8 @@ import pickle
 
 import numpy as np
 import pytest
+
+from soro_mechanics import Code, load_robot
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.models.network import batch as batch_module
 from soro_mechanics.models.network.batch import (
@@ -20,8 +22,6 @@ from soro_mechanics.models.network.batch import (
 )
 from soro_mechanics.models.network.drive_values import driven_many, driven_ranges, driven_values
 from soro_mechanics.models.network.equilibrium import Equilibrium
-
-from soro_mechanics import Code, load_robot
 
 EXAMPLES = Path(__file__).resolve().parents[3] / 'config' / 'robots' / 'examples'
 FREE = np.zeros(6)

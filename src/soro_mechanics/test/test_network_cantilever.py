@@ -17,6 +17,7 @@ from network_cases import (
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
+
 from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics import lie
 
@@ -137,8 +138,11 @@ def test_objectivity(kind):
     there = NetworkSpec(
         (ground(), body('tip')),
         (rod(first=end('ground', turn), curvature=(1.0, 2.0, 0.5), **kind),),
-        (), 'tip', np.eye(4), 20,
-    )  # fmt: skip
+        (),
+        'tip',
+        np.eye(4),
+        20,
+    )
     np.testing.assert_allclose(tip(there, wrench=moved), turn @ at_home, atol=1e-8)
 
 

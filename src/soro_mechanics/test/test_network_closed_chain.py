@@ -6,6 +6,7 @@ from network_cases import body, end, ground, pose, problem, rod, section, solve
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
+
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.linearisation import trace_shape
@@ -64,8 +65,11 @@ def conditions(count):
             o = 18 * i
             out.append(b[o : o + 3] - b[:3])
             skew = first.T @ b[o + 3 : o + 12].reshape(3, 3)
-            out.append(np.array([skew[2, 1] - skew[1, 2], skew[0, 2] - skew[2, 0],
-                                 skew[1, 0] - skew[0, 1]]))  # fmt: skip
+            out.append(
+                np.array(
+                    [skew[2, 1] - skew[1, 2], skew[0, 2] - skew[2, 0], skew[1, 0] - skew[0, 1]]
+                )
+            )
         force = sum(b[18 * i + 12 : 18 * i + 15] for i in range(count))
         moment = sum(b[18 * i + 15 : 18 * i + 18] for i in range(count))
         return np.concatenate([*out, force - LOAD[:3], moment - LOAD[3:]])

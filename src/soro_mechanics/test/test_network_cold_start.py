@@ -8,13 +8,13 @@ from dataclasses import replace
 from network_cases import BENDING, cantilever, LENGTH, problem
 import numpy as np
 import pytest
+
+from soro_mechanics import Code, load_robot, Stability
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.relaxation import relax
 from soro_studies.mechanics import network_robustness as robustness
 from soro_studies.mechanics.random_problems import RandomProblems, way_to_tip
-
-from soro_mechanics import Code, load_robot, Stability
 
 
 def test_a_buckled_rod_comes_to_rest_on_a_stable_shape():
@@ -53,8 +53,10 @@ def test_robot_of_ten_modules_from_a_cold_start():
     q = problems.robot.forward(actuation, wrench)
     assert q.status.converged
     # compressed muscles would be some millimetres shorter than they were told to be
-    span = {r.name: np.ptp(p[[0, -1], :3, 3], axis=0) for r, p in zip(
-        problems.robot.engine.spec.rods, q.backbones, strict=True)}  # fmt: skip
+    span = {
+        r.name: np.ptp(p[[0, -1], :3, 3], axis=0)
+        for r, p in zip(problems.robot.engine.spec.rods, q.backbones, strict=True)
+    }
     chords = [np.linalg.norm(span[f'tube_{1 + i // 3}_{1 + i % 3}']) for i in range(30)]
     np.testing.assert_allclose(chords, actuation, atol=1e-3)
     assert q.status.stability is not Stability.UNKNOWN
@@ -90,9 +92,10 @@ def stiffer(robot, times):
     rods = []
     for rod in model.spec.rods:
         of = replace(
-            rod.section, young=times * rod.section.young,
+            rod.section,
+            young=times * rod.section.young,
             shear=times * rod.section.shear,
-        )  # fmt: skip
+        )
         rods.append(replace(rod, section=of))
     model.spec = replace(model.spec, rods=tuple(rods))
     return robot
@@ -118,8 +121,15 @@ def test_interrupted_run_goes_on(tmp_path):
 
 
 def test_page_counts_what_the_finer_mesh_contradicts():
-    good = {'index': 0, 'code': 'NONE', 'seconds': 0.1, 'residual': 1e-12, 'remark': False,
-            'moved': 1e-6, 'size': 0.4}  # fmt: skip
+    good = {
+        'index': 0,
+        'code': 'NONE',
+        'seconds': 0.1,
+        'residual': 1e-12,
+        'remark': False,
+        'moved': 1e-6,
+        'size': 0.4,
+    }
     far = {**good, 'index': 1, 'moved': 0.1}
     lost = {**good, 'index': 2, 'moved': None}
     failed = {

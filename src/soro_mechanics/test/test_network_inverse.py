@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from soro_mechanics import Code, Load, load_robot, Task
 from soro_mechanics.models.network.model import MOST_SOLVERS
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.catalogue import find_robot_file
-
-from soro_mechanics import Code, Load, load_robot, Task
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
 PLAIN = '{drives: angle, rods: [left]}'

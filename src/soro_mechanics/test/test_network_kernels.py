@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_mechanics.models.network.kernels import (
     element_kernels,
     element_strain_kernels,
@@ -112,8 +113,9 @@ def test_a_held_stress_makes_force_gap_and_tangent_consistent():
         (_, _, _, rp, gp), (_, _, _, rm, gm) = at(step), at(-step)
         geometric = (rp - rm) / (2 * h)
         by_gap = (gp - gm) / (2 * h)  # = B e_j
-        strain = np.array([(at(h * np.eye(12)[i])[4] - at(-h * np.eye(12)[i])[4]) / (2 * h)
-                           for i in range(12)])  # fmt: skip
+        strain = np.array(
+            [(at(h * np.eye(12)[i])[4] - at(-h * np.eye(12)[i])[4]) / (2 * h) for i in range(12)]
+        )
         material = strain @ (by_gap / (flexibility * length))
         np.testing.assert_allclose(material + geometric, tangent[:, j], atol=1e-7)
     strain_force = np.linalg.norm(force - raw)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from network_cases import body, end, ground, pose, problem, rod, section, solve
 import numpy as np
 import pytest
+
+from soro_mechanics import InvalidInput, Load, LoadAxes
 from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics import lie
-
-from soro_mechanics import InvalidInput, Load, LoadAxes
 
 TIP = pose([0.02, -0.01, 0.1], lie.so3_exp([0.3, 1.2, -0.4]))
 WRENCH = np.array([0.3, -0.2, -0.1, 0.01, -0.02, 0.005])

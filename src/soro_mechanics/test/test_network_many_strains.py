@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.models.network.drive_schema import MOST_STRAINS
 
 from soro_mechanics import load_robot, RobotFileError
+from soro_mechanics.models.network.drive_schema import MOST_STRAINS
 
 ROBOT = """
 schema: 2

@@ -4,11 +4,11 @@
 
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot, RobotFileError
 from soro_mechanics.models.network.meshing import extremes
 from soro_mechanics.models.network.schema import graded
 from soro_mechanics.robot_file.catalogue import find_robot_file
-
-from soro_mechanics import load_robot, RobotFileError
 
 CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')
 

@@ -5,6 +5,8 @@
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, Stability
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
     correct_step,
@@ -22,8 +24,6 @@ from soro_mechanics.models.network.kernels.platform_array_kernels import (
     values_size,
 )
 from soro_mechanics.models.network.platform import TOLERANCE
-
-from soro_mechanics import load_robot
 
 UNKNOWNS = 48
 DIRECTION = np.array([0.0, 0.6, 0.8])

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
-from soro_mechanics.numerics import lie
-from soro_mechanics.robot import Robot
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, Stability, Task
+from soro_mechanics.numerics import lie
+from soro_mechanics.robot import Robot
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
 ROBOTS = {

@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_values
@@ -55,34 +56,40 @@ def changed(path, value):
     return data
 
 
-@pytest.mark.parametrize(('path', 'value', 'field'), [
-    (('rods', 0, 'section'), 'wir', 'network.rods[0].section'),
-    (('rods', 0, 'length'), '0.2', 'network.rods[0].length'),
-    (('rods', 0, 'to', 'body'), 'plat', 'network.rods[0].to.body'),
-    (('rods', 0, 'to', 'joint'), 'revolute', 'network.rods[0].to.axis'),
-    (('rods', 0, 'from', 'motor', 'axis'), '0 0 0', 'network.rods[0].from.motor.axis'),
-    (('rods', 0, 'mesh'), [0, 0.5, 0.4, 1], 'network.rods[0].mesh'),
-    (('rods', 0, 'thickness'), '1 mm', 'network.rods[0].thickness'),
-    (('rods',), [], 'network.rods'),
-    (('bodies',), {}, 'network.bodies'),
-    (('bodies', 'ground'), {}, 'network.bodies.ground'),
-    (('actuation', 0, 'rods'), ['arm'], 'network.actuation[0].rods'),
-    (('actuation', 0, 'drives'), 'length', 'network.actuation[0].drives'),
-    (('actuation', 0), {'actuator': 'air', 'drives': 'stretch', 'rods': ['leg']},
-     'network.actuation[0].drives'),
-    (('sections', 'wire', 'poisson'), 0.7, 'network.sections.wire.poisson'),
-    (('sections', 'wire', 'poisson'), -1, 'network.sections.wire.poisson'),
-    (('actuation', 0, 'end'), 'to', 'network.actuation[0].drives'),
-    (('actuation', 1, 'curve', 1, 'value'), '1.1 m', 'network.actuation[1].curve[1].value'),
-    (('actuation', 1, 'curve', 1, 'value'), 1.6, 'network.actuation[1].curve'),
-    (('actuation', 1, 'curve', 1, 'value'), 1.0, 'network.actuation[1].curve'),
-    (('rods', 0, 'to', 'body'), 'ground', 'network.rods[0].to'),
-    (('bodies', 'lost'), {'mass': '1 g'}, 'network.bodies.lost'),
-    (('tip', 'body'), 'ground', 'network.tip.body'),
-    (('bodies', 'plate', 'position'), [0.05, 0, '10 mm'], 'network.bodies.plate.position'),
-    (('bodies', 'plate'), BOTH, 'network.bodies.plate.position'),
-    (('tip',), {'body': 'plate', **BOTH}, 'network.tip.position'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('path', 'value', 'field'),
+    [
+        (('rods', 0, 'section'), 'wir', 'network.rods[0].section'),
+        (('rods', 0, 'length'), '0.2', 'network.rods[0].length'),
+        (('rods', 0, 'to', 'body'), 'plat', 'network.rods[0].to.body'),
+        (('rods', 0, 'to', 'joint'), 'revolute', 'network.rods[0].to.axis'),
+        (('rods', 0, 'from', 'motor', 'axis'), '0 0 0', 'network.rods[0].from.motor.axis'),
+        (('rods', 0, 'mesh'), [0, 0.5, 0.4, 1], 'network.rods[0].mesh'),
+        (('rods', 0, 'thickness'), '1 mm', 'network.rods[0].thickness'),
+        (('rods',), [], 'network.rods'),
+        (('bodies',), {}, 'network.bodies'),
+        (('bodies', 'ground'), {}, 'network.bodies.ground'),
+        (('actuation', 0, 'rods'), ['arm'], 'network.actuation[0].rods'),
+        (('actuation', 0, 'drives'), 'length', 'network.actuation[0].drives'),
+        (
+            ('actuation', 0),
+            {'actuator': 'air', 'drives': 'stretch', 'rods': ['leg']},
+            'network.actuation[0].drives',
+        ),
+        (('sections', 'wire', 'poisson'), 0.7, 'network.sections.wire.poisson'),
+        (('sections', 'wire', 'poisson'), -1, 'network.sections.wire.poisson'),
+        (('actuation', 0, 'end'), 'to', 'network.actuation[0].drives'),
+        (('actuation', 1, 'curve', 1, 'value'), '1.1 m', 'network.actuation[1].curve[1].value'),
+        (('actuation', 1, 'curve', 1, 'value'), 1.6, 'network.actuation[1].curve'),
+        (('actuation', 1, 'curve', 1, 'value'), 1.0, 'network.actuation[1].curve'),
+        (('rods', 0, 'to', 'body'), 'ground', 'network.rods[0].to'),
+        (('bodies', 'lost'), {'mass': '1 g'}, 'network.bodies.lost'),
+        (('tip', 'body'), 'ground', 'network.tip.body'),
+        (('bodies', 'plate', 'position'), [0.05, 0, '10 mm'], 'network.bodies.plate.position'),
+        (('bodies', 'plate'), BOTH, 'network.bodies.plate.position'),
+        (('tip',), {'body': 'plate', **BOTH}, 'network.tip.position'),
+    ],
+)
 def test_refused_with_the_place(path, value, field):
     with pytest.raises(RobotFileError) as refused:
         read(changed(path, value))
@@ -94,9 +101,15 @@ def test_refused_with_the_place(path, value, field):
 def test_the_value_of_a_curve_carries_the_unit_of_what_it_drives(drives, unit):
     def driven(*values):
         data = copy.deepcopy(GOOD)
-        entry = {'actuator': 'air', 'drives': drives, 'rods': ['leg'], 'curve': [
-            {'at': '0 bar', 'value': values[0]}, {'at': '2 bar', 'value': values[1]},
-        ]}  # fmt: skip
+        entry = {
+            'actuator': 'air',
+            'drives': drives,
+            'rods': ['leg'],
+            'curve': [
+                {'at': '0 bar', 'value': values[0]},
+                {'at': '2 bar', 'value': values[1]},
+            ],
+        }
         data['actuation'][1] = entry | ({'direction': '1 0 0'} if drives == 'curvature' else {})
         return read(data).drives[1].curve
 
@@ -148,31 +161,74 @@ def test_a_tendon_runs_where_the_file_says():
     (first,) = tendons({'actuator': 'pull', 'drives': 'tension', 'from': '50 mm', 'to': '150 mm'})
     assert first.kind == 'tension'
     np.testing.assert_allclose([*first.hole, *first.span], [8e-3, 0.0, 0.25, 0.75])
-    both = tendons({
-        'actuator': 'spool', 'drives': 'tendon', 'rods': ['leg', 'second'], 'stiffness': '2 N/mm',
-        'position': None, 'polar': {'radius': '8 mm', 'angle': '90 deg'},
-    })  # fmt: skip
+    both = tendons(
+        {
+            'actuator': 'spool',
+            'drives': 'tendon',
+            'rods': ['leg', 'second'],
+            'stiffness': '2 N/mm',
+            'position': None,
+            'polar': {'radius': '8 mm', 'angle': '90 deg'},
+        }
+    )
     assert [d.rod for d in both] == [0, 1]
     for d in both:
         np.testing.assert_allclose([*d.hole, *d.span, d.soft], [0, 8e-3, 0, 1, 5e-4], atol=1e-12)
 
 
-@pytest.mark.parametrize(('entries', 'field', 'words'), [
-    ([{'actuator': 'push', 'drives': 'tension'}], '[0].actuator', 'below 0 N'),
-    ([{'actuator': 'pull', 'drives': 'tendon'}], '[0].drives', 'pull is a force'),
-    ([{'actuator': 'pull', 'drives': 'tension', 'to': '0 mm'}], '[0].to', 'beyond from'),
-    ([{'actuator': 'pull', 'drives': 'tension', 'to': '1 m'}], '[0].to', 'at most'),
-    ([{'actuator': 'pull', 'drives': 'tension', 'rods': ['leg', 'second'], 'to': '0.1 m'}],
-     '[0].to', 'one rod, or whole rods'),
-    ([{'actuator': 'pull', 'drives': 'tension', 'polar': {'radius': '1 mm', 'angle': '0 deg'}}],
-     '[0].position', 'not both'),
-    ([{'actuator': 'spool', 'drives': 'tendon'}, {'actuator': 'spool', 'drives': 'tendon',
-      'rods': ['second'], 'stiffness': '1 N/mm'}], '', 'same stiffness'),
-    ([{'actuator': 'spool', 'drives': 'tendon'}, {'actuator': 'spool', 'drives': 'length',
-      'rods': ['second'], 'curve': [{'at': '-1 m', 'value': '0.1 m'}, {'at': '1 m',
-      'value': '0.2 m'}], 'position': None}], '', 'nothing else'),
-    ([{'actuator': 'pull', 'drives': 'tension'}] * 17, '[16].rods', '17 tendons; at most 16'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('entries', 'field', 'words'),
+    [
+        ([{'actuator': 'push', 'drives': 'tension'}], '[0].actuator', 'below 0 N'),
+        ([{'actuator': 'pull', 'drives': 'tendon'}], '[0].drives', 'pull is a force'),
+        ([{'actuator': 'pull', 'drives': 'tension', 'to': '0 mm'}], '[0].to', 'beyond from'),
+        ([{'actuator': 'pull', 'drives': 'tension', 'to': '1 m'}], '[0].to', 'at most'),
+        (
+            [{'actuator': 'pull', 'drives': 'tension', 'rods': ['leg', 'second'], 'to': '0.1 m'}],
+            '[0].to',
+            'one rod, or whole rods',
+        ),
+        (
+            [
+                {
+                    'actuator': 'pull',
+                    'drives': 'tension',
+                    'polar': {'radius': '1 mm', 'angle': '0 deg'},
+                }
+            ],
+            '[0].position',
+            'not both',
+        ),
+        (
+            [
+                {'actuator': 'spool', 'drives': 'tendon'},
+                {
+                    'actuator': 'spool',
+                    'drives': 'tendon',
+                    'rods': ['second'],
+                    'stiffness': '1 N/mm',
+                },
+            ],
+            '',
+            'same stiffness',
+        ),
+        (
+            [
+                {'actuator': 'spool', 'drives': 'tendon'},
+                {
+                    'actuator': 'spool',
+                    'drives': 'length',
+                    'rods': ['second'],
+                    'curve': [{'at': '-1 m', 'value': '0.1 m'}, {'at': '1 m', 'value': '0.2 m'}],
+                    'position': None,
+                },
+            ],
+            '',
+            'nothing else',
+        ),
+        ([{'actuator': 'pull', 'drives': 'tension'}] * 17, '[16].rods', '17 tendons; at most 16'),
+    ],
+)
 def test_what_no_tendon_can_do_is_refused(entries, field, words):
     with pytest.raises(RobotFileError, match=words) as refused:
         tendons(*entries)
@@ -185,19 +241,34 @@ def test_an_end_without_a_motor_is_not_turned():
         read(data)
 
 
-@pytest.mark.parametrize('first', [
-    {'actuator': 'motor', 'drives': 'angle', 'rods': ['leg']},
-    {'actuator': 'motor', 'drives': 'length', 'rods': ['leg'], 'curve': [
-        {'at': '0 rad', 'value': '0.2 m'}, {'at': '1 rad', 'value': '0.3 m'},
-    ]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'first',
+    [
+        {'actuator': 'motor', 'drives': 'angle', 'rods': ['leg']},
+        {
+            'actuator': 'motor',
+            'drives': 'length',
+            'rods': ['leg'],
+            'curve': [
+                {'at': '0 rad', 'value': '0.2 m'},
+                {'at': '1 rad', 'value': '0.3 m'},
+            ],
+        },
+    ],
+)
 def test_nothing_is_driven_twice(first):
     data = changed(('actuation', 0), first)
     kind = first['drives']
     unit = 'rad' if kind == 'angle' else 'm'
-    data['actuation'][1] = {'actuator': 'air', 'drives': kind, 'rods': ['leg'], 'curve': [
-        {'at': '0 bar', 'value': f'0.2 {unit}'}, {'at': '1 bar', 'value': f'0.3 {unit}'},
-    ]}  # fmt: skip
+    data['actuation'][1] = {
+        'actuator': 'air',
+        'drives': kind,
+        'rods': ['leg'],
+        'curve': [
+            {'at': '0 bar', 'value': f'0.2 {unit}'},
+            {'at': '1 bar', 'value': f'0.3 {unit}'},
+        ],
+    }
     with pytest.raises(RobotFileError, match=f'motor already drives the {kind}.* of leg') as error:
         read(data)
     assert error.value.path == 'network.actuation[1].rods'
@@ -205,19 +276,36 @@ def test_nothing_is_driven_twice(first):
 
 def test_what_adds_up_may_be_driven_twice():
     data = copy.deepcopy(GOOD)
-    data['actuation'].append({'actuator': 'motor', 'drives': 'stretch', 'rods': ['leg'], 'curve': [
-        {'at': '0 rad', 'value': 1.0}, {'at': '1 rad', 'value': 0.9},
-    ]})  # fmt: skip
-    data['actuation'][0] |= {'curve': [
-        {'at': '0 rad', 'value': '1 rad'}, {'at': '1 rad', 'value': '0.9 rad'},
-    ]}  # fmt: skip
+    data['actuation'].append(
+        {
+            'actuator': 'motor',
+            'drives': 'stretch',
+            'rods': ['leg'],
+            'curve': [
+                {'at': '0 rad', 'value': 1.0},
+                {'at': '1 rad', 'value': 0.9},
+            ],
+        }
+    )
+    data['actuation'][0] |= {
+        'curve': [
+            {'at': '0 rad', 'value': '1 rad'},
+            {'at': '1 rad', 'value': '0.9 rad'},
+        ]
+    }
     assert [d.kind for d in read(data).drives] == ['angle', 'stretch', 'stretch']
 
 
-@pytest.mark.parametrize(('name', 'value'), [
-    ('young', '100 GPa'), ('poisson', 0.4), ('density', '1000 kg/m^3'), ('shear_factor', 0.9),
-    ('strain_limit', '40 %'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('young', '100 GPa'),
+        ('poisson', 0.4),
+        ('density', '1000 kg/m^3'),
+        ('shear_factor', 0.9),
+        ('strain_limit', '40 %'),
+    ],
+)
 def test_a_taper_is_of_one_material(name, value):
     data = changed(('rods', 0, 'section_end'), 'thin')
     thin = {**GOOD['sections']['wire'], 'radius': '0.5 mm'}
@@ -232,10 +320,15 @@ def test_a_taper_is_of_one_material(name, value):
 def test_bodies_that_hold_each_other_only_are_refused():
     data = copy.deepcopy(GOOD)
     data['bodies'] |= {'a': {}, 'b': {}}
-    data['rods'].append({
-        'name': 'loose', 'section': 'wire', 'length': '0.2 m', 'from': {'body': 'a'},
-        'to': {'body': 'b'},
-    })  # fmt: skip
+    data['rods'].append(
+        {
+            'name': 'loose',
+            'section': 'wire',
+            'length': '0.2 m',
+            'from': {'body': 'a'},
+            'to': {'body': 'b'},
+        }
+    )
     with pytest.raises(RobotFileError, match='no rods connect it to the ground') as refused:
         read(data)
     assert refused.value.path == 'network.bodies.a'
@@ -280,10 +373,17 @@ def test_turns():
 
 
 def test_sections_of_known_shapes():
-    data = changed(('sections', 'wire'), {
-        'shape': 'rectangle', 'width': '10 mm', 'thickness': '10 mm', 'young': '1 MPa',
-        'shear_modulus': '0.4 MPa', 'density': '1000 kg/m^3',
-    })  # fmt: skip
+    data = changed(
+        ('sections', 'wire'),
+        {
+            'shape': 'rectangle',
+            'width': '10 mm',
+            'thickness': '10 mm',
+            'young': '1 MPa',
+            'shear_modulus': '0.4 MPa',
+            'density': '1000 kg/m^3',
+        },
+    )
     k = read(data).rods[0].section.cross_section()
     np.testing.assert_allclose(k.stiffness[3:5], 1e6 * 0.01**4 / 12.0)
     # torsion constant of a square: 0.1406 a^4 (Timoshenko)

@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.numerics import lie
 
 from soro_mechanics import Code, InvalidInput, load_robot, UnknownName
+from soro_mechanics.numerics import lie
 
 TEXT = """
 schema: 2

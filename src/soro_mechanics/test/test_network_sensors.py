@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from test_network_robots import EXAMPLES
+
+from soro_mechanics import Code, Load, load_robot
 from soro_mechanics.core.configuration import LoadAxes
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
 from soro_mechanics.models.network.spec import SensorSpec
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
-from test_network_robots import EXAMPLES
-
-from soro_mechanics import Code, Load, load_robot
 
 SENSORS = (
     SensorSpec('low', 0, 0.1, 0.5, np.array([1.0, 0.0, 0.0])),
@@ -93,10 +93,14 @@ def legs():
     sensors = tuple(
         SensorSpec(f'{rod}_{k}', rod, *ends, axis)
         for rod in range(2)
-        for k, (ends, axis) in enumerate([
-            ((0.0, 0.5), np.array([1.0, 0.0, 0.0])), ((0.3, 0.8), across), ((0.6, 1.0), across),
-        ])
-    )  # fmt: skip
+        for k, (ends, axis) in enumerate(
+            [
+                ((0.0, 0.5), np.array([1.0, 0.0, 0.0])),
+                ((0.3, 0.8), across),
+                ((0.6, 1.0), across),
+            ]
+        )
+    )
     robot = Robot(replace(description, structure={'network': replace(network, sensors=sensors)}))
     q = robot.forward(robot.limits @ [0.4, 0.6], [0.3, -0.2, 0.4, 0.01, 0.0, 0.0])
     assert q.status.code is Code.NONE

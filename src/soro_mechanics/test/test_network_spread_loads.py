@@ -8,11 +8,11 @@ from network_cases import cantilever, LENGTH, section, solve
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
+
+from soro_mechanics import InvalidInput, Load, load_robot, LoadAxes, UnknownName
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.catalogue import find_robot_file
-
-from soro_mechanics import InvalidInput, Load, load_robot, LoadAxes, UnknownName
 
 K = np.array([900.0, 900.0, 1500.0, 0.03, 0.05, 0.02])
 CURVATURE = (1.0, 2.0, 0.5)

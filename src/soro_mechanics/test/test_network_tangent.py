@@ -4,6 +4,8 @@
 
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -15,8 +17,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.numerics.lie_kernels import NO
-
-from soro_mechanics import load_robot
 
 LENGTHS = np.array([0.41, 0.44, 0.41, 0.45, 0.41, 0.42])
 WRENCH = np.array([0.05, 0.0, 0.02, 0.0, 0.0, 0.0])

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import root
+
+from soro_mechanics import Code, load_robot, Stability
 from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.models.network.tendon_equilibrium import solve_complementarity
 from soro_mechanics.numerics import lie
-
-from soro_mechanics import Code, load_robot, Stability
 
 ARM = Path(__file__).parents[3] / 'config' / 'robots' / 'examples' / 'tendon_arm.yaml'
 WRENCH = np.array([0.05, 0.1, -0.05, 0.002, -0.001, 0.002])
@@ -132,8 +132,9 @@ def test_compliance_with_the_motors_locked(robot, pulled):
 def test_locked_tendons_make_the_arm_stiffer(robot, pulled):
     linear = robot.engine.linearise(pulled)
     x = pulled.state.inputs
-    free = Linearisation(linear.layout, x._replace(pull=x.pull[:0]), pulled.state.state,
-                         linear.layout.work())  # fmt: skip
+    free = Linearisation(
+        linear.layout, x._replace(pull=x.pull[:0]), pulled.state.state, linear.layout.work()
+    )
     soft, stiff = (y.body_compliance(1, 1) for y in (free, linear))
     change = soft - stiff
     lowest = np.linalg.eigvalsh(0.5 * (change + change.T))[0]

@@ -7,11 +7,12 @@ from dataclasses import replace
 from network_cases import problem, TENDON_LENGTH, TENDON_ROD, tendon_rod
 import numpy as np
 import pytest
+from tendon_reference import TendonRod
+
 from soro_mechanics.models.network.batch import Batch, drive_table, Fit
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.layout import build_layout, load, rest_inputs
 from soro_mechanics.models.network.spec import DriveSpec
-from tendon_reference import TendonRod
 
 L, EA, EI = TENDON_LENGTH, TENDON_ROD[2], TENDON_ROD[3]
 FORMULATIONS = (True, False)  # integrated pieces, two-node elements

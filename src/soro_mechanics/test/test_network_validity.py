@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from soro_mechanics.models.network.validity import segment_distance
-from soro_mechanics.robot_file.catalogue import find_robot_file
 
 from soro_mechanics import Code, InvalidInput, load_robot
+from soro_mechanics.models.network.validity import segment_distance
+from soro_mechanics.robot_file.catalogue import find_robot_file
 
 ONE_ROD = """
 schema: 2

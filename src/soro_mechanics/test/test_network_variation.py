@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_mechanics.models.network.kernels import lane_kernels, piece_kernels
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN, LANES, TABLE
 from soro_mechanics.models.network.kernels.lane_variation_kernels import (
@@ -51,10 +52,17 @@ def integrated(at, steps, columns=0):
     shift[9] = BEND[:, None]
     work = np.zeros((4, lane_kernels.work_size(columns)))
     lane_kernels.integrate_lanes(
-        load_of(at, steps), section(steps, at[9]), steps, columns,
-        lane_kernels.unit_drive(True, 1), shift.ravel(), True, work, np.zeros((steps + 1, 0)),
+        load_of(at, steps),
+        section(steps, at[9]),
+        steps,
+        columns,
+        lane_kernels.unit_drive(True, 1),
+        shift.ravel(),
+        True,
+        work,
+        np.zeros((steps + 1, 0)),
         LANES,
-    )  # fmt: skip
+    )
     return work[0]
 
 
@@ -65,9 +73,16 @@ def differentiated(at, steps):
     out = np.zeros(result_size(COLUMNS))
     work = np.zeros(variation_size(COLUMNS))
     differentiate_lanes(
-        load_of(at, steps), section(steps, at[9]), steps, COLUMNS,
-        lane_kernels.unit_drive(True, 1), shift.ravel(), work, out, LANES,
-    )  # fmt: skip
+        load_of(at, steps),
+        section(steps, at[9]),
+        steps,
+        COLUMNS,
+        lane_kernels.unit_drive(True, 1),
+        shift.ravel(),
+        work,
+        out,
+        LANES,
+    )
     return out
 
 
@@ -91,13 +106,15 @@ def slopes(at, steps, j):
     change = STEPS[j] * np.eye(len(at))[j]
     near, far = (
         [
-            up - down for up, down in zip(
+            up - down
+            for up, down in zip(
                 parts(integrated(at + times * change, steps)),
-                parts(integrated(at - times * change, steps)), strict=True,
+                parts(integrated(at - times * change, steps)),
+                strict=True,
             )
         ]
         for times in (1.0, 2.0)
-    )  # fmt: skip
+    )
     return [(8.0 * n - f) / (12.0 * STEPS[j]) for n, f in zip(near, far, strict=True)]
 
 
@@ -173,10 +190,13 @@ def test_a_coarse_piece_has_the_tangent_and_the_parameter_columns_of_its_forces(
         up, down = (
             condensed(
                 ga @ lie.se3_exp(s * step * np.eye(12)[j, :6]),
-                gb @ lie.se3_exp(s * step * np.eye(12)[j, 6:]), at, steps, gravity,
+                gb @ lie.se3_exp(s * step * np.eye(12)[j, 6:]),
+                at,
+                steps,
+                gravity,
             )[0]
             for s in (1.0, -1.0)
-        )  # fmt: skip
+        )
         np.testing.assert_allclose((up - down) / (2 * step), tangent[:, j], atol=1e-7 * scale)
     for j, parameter in enumerate((10, 9)):  # length, rest strain
         change = step * np.eye(11)[parameter]

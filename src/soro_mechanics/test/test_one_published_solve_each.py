@@ -16,12 +16,19 @@ def small(name, section, model, **changes):
     return Robot(replace(description, structure=structure), model)
 
 
-@pytest.mark.parametrize(('robot', 'actuation', 'step'), [
-    (small('spatial_cc', 'constant_curvature', 'constant_curvature'), [5e4, 0.0, 2e4], 1.0),
-    (small('soft_parallel', 'ancf', 'ancf', elements=3), [7e4, 1e4, 4e4], 5.0),
-    (small('pam_continuum', 'kirchhoff', 'kirchhoff', elements=60, stations_per_module=2),
-     list(0.1 + 3e-3 * np.sin(np.arange(30))), 1e-6),
-], ids=['constant_curvature', 'ancf', 'kirchhoff'])  # fmt: skip
+@pytest.mark.parametrize(
+    ('robot', 'actuation', 'step'),
+    [
+        (small('spatial_cc', 'constant_curvature', 'constant_curvature'), [5e4, 0.0, 2e4], 1.0),
+        (small('soft_parallel', 'ancf', 'ancf', elements=3), [7e4, 1e4, 4e4], 5.0),
+        (
+            small('pam_continuum', 'kirchhoff', 'kirchhoff', elements=60, stations_per_module=2),
+            list(0.1 + 3e-3 * np.sin(np.arange(30))),
+            1e-6,
+        ),
+    ],
+    ids=['constant_curvature', 'ancf', 'kirchhoff'],
+)
 def test_solve_jacobian_and_inverse(robot, actuation, step):
     q = robot.forward(actuation)
     assert q.status.code is Code.NONE

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from soro_mechanics.robot import Robot
 
 from soro_mechanics import Code, load_robot
+from soro_mechanics.robot import Robot
 
 ACTUATION = np.array([0.8e5, 0.3e5, 0.0])
 

@@ -8,13 +8,13 @@ import threading
 
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.configuration import Task
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import multistart as other_starts
 from soro_mechanics.inverse.multistart import Postures, postures_of
-
-from soro_mechanics import load_robot
 
 LINE = np.zeros((5, 4, 4)) + np.eye(4)
 LINE[:, 0, 3] = [0.0, 0.1, 0.2, 0.3, 0.4]

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+
 from soro_mechanics.analysis.condensed_ports import condensed_ports
 from soro_mechanics.analysis.polytope import (
     disc_grid,
@@ -54,15 +55,23 @@ def effort_program(ports, limits, directions, normal=None, ray=None, offset=None
     motion = np.hstack([ports.aa, ports.ae, np.zeros((na, 1))])
     torque = np.hstack([np.eye(na), np.zeros((na, ne + 1))])
     rows = np.vstack([motion, -motion, torque, -torque])
-    bounds = np.concatenate([
-        limits.angle_maximum - ports.angle, ports.angle - limits.angle_minimum,
-        limits.torque_maximum - ports.torque, ports.torque - limits.torque_minimum,
-    ])  # fmt: skip
+    bounds = np.concatenate(
+        [
+            limits.angle_maximum - ports.angle,
+            ports.angle - limits.angle_minimum,
+            limits.torque_maximum - ports.torque,
+            ports.torque - limits.torque_minimum,
+        ]
+    )
     keep = np.isfinite(bounds)
     answer = linprog(
-        cost, A_ub=rows[keep], b_ub=bounds[keep], A_eq=np.vstack(equal),
-        b_eq=np.concatenate(right), bounds=(None, None),
-    )  # fmt: skip
+        cost,
+        A_ub=rows[keep],
+        b_ub=bounds[keep],
+        A_eq=np.vstack(equal),
+        b_eq=np.concatenate(right),
+        bounds=(None, None),
+    )
     assert answer.status == 0, answer.message
     constant = 0.0 if ray is not None else float(-normal @ ports.force[directions])
     return -answer.fun + constant
@@ -137,9 +146,14 @@ def test_stiffer_device_gives_more_force_unless_torque_is_short():
         ports.compliance, np.zeros(6), np.zeros(6), np.eye(4), ports.axes, np.zeros(5), np.zeros(6)
     )
     soft = condensed_ports(
-        5.0 * ports.compliance, np.zeros(6), np.zeros(6), np.eye(4), ports.axes, np.zeros(5),
+        5.0 * ports.compliance,
         np.zeros(6),
-    )  # fmt: skip
+        np.zeros(6),
+        np.eye(4),
+        ports.axes,
+        np.zeros(5),
+        np.zeros(6),
+    )
     free = LIMITS['angles']
     stiff_force = isotropic_effort(rest, free, FORCE).radius
     assert stiff_force == pytest.approx(5.0 * isotropic_effort(soft, free, FORCE).radius, rel=1e-6)

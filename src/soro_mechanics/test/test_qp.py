@@ -5,6 +5,7 @@
 import cvxpy
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.numerics import qp_kernels

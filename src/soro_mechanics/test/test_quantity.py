@@ -5,14 +5,25 @@
 import math
 
 import pytest
+
 from soro_mechanics.robot_file.quantity import parse, QuantityError, units_of
 
 
-@pytest.mark.parametrize(('text', 'unit', 'value'), [
-    ('40 mm', 'm', 0.04), ('4e1mm', 'm', 0.04), ('  1.5   bar ', 'Pa', 1.5e5),
-    ('90 deg', 'rad', math.pi / 2), ('-3 %', '1', -0.03), ('7', '1', 7.0), (7, '1', 7.0),
-    ('+.5 N', 'N', 0.5), ('2 N  m', 'N m', 2.0), ('358 g/m', 'kg/m', 0.358),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('text', 'unit', 'value'),
+    [
+        ('40 mm', 'm', 0.04),
+        ('4e1mm', 'm', 0.04),
+        ('  1.5   bar ', 'Pa', 1.5e5),
+        ('90 deg', 'rad', math.pi / 2),
+        ('-3 %', '1', -0.03),
+        ('7', '1', 7.0),
+        (7, '1', 7.0),
+        ('+.5 N', 'N', 0.5),
+        ('2 N  m', 'N m', 2.0),
+        ('358 g/m', 'kg/m', 0.358),
+    ],
+)
 def test_one_number(text, unit, value):
     assert parse(text, unit) == (pytest.approx(value, rel=1e-15),)
 
@@ -21,17 +32,29 @@ def test_several_numbers_share_a_unit():
     assert parse('0 0 -9.81 m/s^2', 'm/s^2', 3) == (0.0, 0.0, -9.81)
 
 
-@pytest.mark.parametrize(('text', 'unit', 'says'), [
-    ('40', 'm', 'unit is missing'), (40, 'm', 'unit is missing'),
-    ('40 bar', 'm', 'another dimension'), ('40 furlong', 'm', 'unknown unit'),
-    ('4 0 mm', 'm', '2 numbers given'), ('mm', 'm', 'for example'), ('', 'm', 'for example'),
-    (True, '1', 'write 1 number'), (None, 'm', 'write 1 number'), ([1], 'm', 'write 1 number'),
-    ('1e999 m', 'm', 'not a finite number'), ('nan m', 'm', 'for example'),
-    ('1e305 GPa', 'Pa', 'not a finite number'), ('1e999', '1', 'not a finite number'),
-    ('inf m', 'm', 'for example'), ('1 mm mm', 'm', 'unknown unit'),
-    ('40 MM', 'm', 'unknown unit'),
-    ('5 m', '1', 'another dimension'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('text', 'unit', 'says'),
+    [
+        ('40', 'm', 'unit is missing'),
+        (40, 'm', 'unit is missing'),
+        ('40 bar', 'm', 'another dimension'),
+        ('40 furlong', 'm', 'unknown unit'),
+        ('4 0 mm', 'm', '2 numbers given'),
+        ('mm', 'm', 'for example'),
+        ('', 'm', 'for example'),
+        (True, '1', 'write 1 number'),
+        (None, 'm', 'write 1 number'),
+        ([1], 'm', 'write 1 number'),
+        ('1e999 m', 'm', 'not a finite number'),
+        ('nan m', 'm', 'for example'),
+        ('1e305 GPa', 'Pa', 'not a finite number'),
+        ('1e999', '1', 'not a finite number'),
+        ('inf m', 'm', 'for example'),
+        ('1 mm mm', 'm', 'unknown unit'),
+        ('40 MM', 'm', 'unknown unit'),
+        ('5 m', '1', 'another dimension'),
+    ],
+)
 def test_what_is_refused_says_what_to_write(text, unit, says):
     with pytest.raises(QuantityError, match=says):
         parse(text, unit)

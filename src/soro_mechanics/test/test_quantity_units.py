@@ -3,6 +3,7 @@
 """Units that begin with a digit."""
 
 import pytest
+
 from soro_mechanics.robot_file.quantity import parse, QuantityError
 
 

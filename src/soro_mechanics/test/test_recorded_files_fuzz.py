@@ -7,15 +7,18 @@ from __future__ import annotations
 from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 import numpy as np
+
+from soro_mechanics import InvalidInput, RobotFileError
 from soro_mechanics.haptics.flex_calibration import read_calibration
 from soro_mechanics.numerics.curves import read_curve
 
-from soro_mechanics import InvalidInput, RobotFileError
-
 FUZZ = settings(
-    max_examples=100, deadline=None, derandomize=True, database=None,
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 CALIBRATION = """\
 schema: 1
 robot: haptic_5dof

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
+
+from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
-
-from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
 
 
 @pytest.fixture(scope='module')
@@ -50,10 +50,16 @@ def test_unknown_models_are_refused_with_the_valid_ones():
     assert caught.value.code is Code.UNKNOWN_MODEL and 'ncm' in caught.value.valid
 
 
-@pytest.mark.parametrize(('actuation', 'code'), [
-    ([0, 0], Code.INVALID_SIZE), ([0, 0, 0, 0], Code.INVALID_SIZE), ('abc', Code.INVALID_SIZE),
-    ([np.nan, 0, 0], Code.NOT_FINITE), ([np.inf, 0, 0], Code.NOT_FINITE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('actuation', 'code'),
+    [
+        ([0, 0], Code.INVALID_SIZE),
+        ([0, 0, 0, 0], Code.INVALID_SIZE),
+        ('abc', Code.INVALID_SIZE),
+        ([np.nan, 0, 0], Code.NOT_FINITE),
+        ([np.inf, 0, 0], Code.NOT_FINITE),
+    ],
+)
 def test_wrong_actuations_are_refused(robot, actuation, code):
     for call in (robot.forward, robot.feasible):
         with pytest.raises(InvalidInput) as caught:
@@ -192,10 +198,17 @@ def test_what_was_not_solved_has_no_derivatives():
     assert np.isnan(robot.compliance(good, wrench=q.wrench)).all()
 
 
-@pytest.mark.parametrize('ask', [
-    Robot.natural_frequencies, Robot.validity, Robot.refinement, Robot.solutions,
-    Robot.limit_distance, lambda robot, q: robot.engine.ports(q),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'ask',
+    [
+        Robot.natural_frequencies,
+        Robot.validity,
+        Robot.refinement,
+        Robot.solutions,
+        Robot.limit_distance,
+        lambda robot, q: robot.engine.ports(q),
+    ],
+)
 def test_what_was_not_solved_is_not_studied(ask):
     robot = load_robot('haptic_5dof')
     q = robot.forward([a.rest for a in robot.actuators])

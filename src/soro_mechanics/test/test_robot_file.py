@@ -5,10 +5,10 @@
 import re
 
 import pytest
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_yaml
 
 from soro_mechanics import load_robot, RobotFileError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_yaml
 
 
 def test_an_octal_number_is_refused(tmp_path):

@@ -17,21 +17,24 @@ from typing import Any
 from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
+import yaml
+
+from soro_mechanics import load_robot, RobotFileError
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file.quantity import parse, QuantityError, UNITS
 from soro_mechanics.robot_file.reader import describe_robot, read_robot_file
-import yaml
-
-from soro_mechanics import load_robot, RobotFileError
 
 # SORO_FUZZ=20: twenty times as many examples, every time others.
 EFFORT = int(os.environ.get('SORO_FUZZ', '0'))
 FUZZ = settings(
-    max_examples=80 * max(EFFORT, 1), deadline=None, derandomize=EFFORT == 0, database=None,
+    max_examples=80 * max(EFFORT, 1),
+    deadline=None,
+    derandomize=EFFORT == 0,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 LONGEST = 20  # s, of one file, on a machine that does other things too
 MEMORY = 2**30  # bytes, beyond what the process has
 ROBOTS = {name: yaml.safe_load(p.read_text()) for name, p in sorted(robot_files().items())}
@@ -51,8 +54,10 @@ JUNK: list[Any] = [
 junk = st.one_of(
     st.sampled_from(JUNK),
     st.builds('{} {}'.format, st.sampled_from(NUMBERS), st.sampled_from(sorted(UNITS))),
-    st.integers(), st.floats(), st.text(max_size=30),
-)  # fmt: skip
+    st.integers(),
+    st.floats(),
+    st.text(max_size=30),
+)
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -177,9 +182,12 @@ TEXTS = {
     'in a name': lists_of_lists(9) + '\nschema: *a8\n',
     'holds itself': 'schema: &a [*a]\nname: x\n',
     'merged into itself': '&a {schema: 1, <<: *a}\n',
-    'merges of merges': 'schema: 1\n' + '\n'.join(
-        ['m0: &m0 {k: 1}', *(f'm{i}: &m{i} {{<<: [{", ".join([f"*m{i - 1}"] * 10)}]}}'
-                             for i in range(1, 9))]
+    'merges of merges': 'schema: 1\n'
+    + '\n'.join(
+        [
+            'm0: &m0 {k: 1}',
+            *(f'm{i}: &m{i} {{<<: [{", ".join([f"*m{i - 1}"] * 10)}]}}' for i in range(1, 9)),
+        ]
     ),
     'deep': '[' * 5000 + ']' * 5000,
     'deep mapping': '{a: ' * 3000 + '1' + '}' * 3000,
@@ -196,8 +204,9 @@ TEXTS = {
     'two documents': 'schema: 1\n---\nschema: 1\n',
     'nothing': '',
     'nul': 'schema: \0',
-    'surrogate': 'schema: "\\ud800"', 'tab': 'schema:\t1\n\t- x',
-}  # fmt: skip
+    'surrogate': 'schema: "\\ud800"',
+    'tab': 'schema:\t1\n\t- x',
+}
 
 
 @pytest.mark.parametrize('text', TEXTS.values(), ids=TEXTS)
@@ -222,10 +231,14 @@ def cut_texts(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))
         end = min(len(data), start + draw(st.integers(0, 40)))
-        data[start:end] = draw(st.one_of(
-            st.binary(max_size=8),
-            st.sampled_from([b'&a ', b'*a', b'{', b'[', b'}', b'\n', b'!!', b'? ', b': ', b'- ']),
-        ))  # fmt: skip
+        data[start:end] = draw(
+            st.one_of(
+                st.binary(max_size=8),
+                st.sampled_from(
+                    [b'&a ', b'*a', b'{', b'[', b'}', b'\n', b'!!', b'? ', b': ', b'- ']
+                ),
+            )
+        )
     return bytes(data)
 
 

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import search_path
@@ -45,9 +46,11 @@ def robots(request, tmp_path_factory):
     """Return one robot as schema 1, upgraded, and as the catalogue has it."""
     target = tmp_path_factory.mktemp('upgraded') / request.param.name
     upgrade(request.param).document.save(target)
-    return read_old(request.param), read_robot_file(target), read_robot_file(
-        new_file(request.param.stem)
-    )  # fmt: skip
+    return (
+        read_old(request.param),
+        read_robot_file(target),
+        read_robot_file(new_file(request.param.stem)),
+    )
 
 
 def test_the_upgraded_file_and_the_catalogue_say_the_same(robots):

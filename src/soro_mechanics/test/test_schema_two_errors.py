@@ -13,28 +13,46 @@ from typing import Any
 from changed_robots import keys_of, put, REMOVED
 import numpy as np
 import pytest
+import yaml
+
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import describe_robot, read_robot_file
 from soro_mechanics.robot_file.schema2.upgrade import differences
-import yaml
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'robot_file.md'
 BLOCKS = re.findall(r'^```yaml\n(.*?)^```', PAGE.read_text(encoding='utf-8'), re.M | re.S)
 TEXTS = {yaml.safe_load(text)['body']['kind']: text for text in BLOCKS}
 WRONG = {
-    'empty': None, 'text': 'x y', 'without a unit': 7, 'zero': 0, 'negative': '-3 m',
-    'another dimension': '1 kg m^2', 'infinite': '1e999 m', 'huge': '1e200 m',
-    'not a number': float('nan'), 'true': True, 'a list': ['a', 1], 'a mapping': {'a': 1},
+    'empty': None,
+    'text': 'x y',
+    'without a unit': 7,
+    'zero': 0,
+    'negative': '-3 m',
+    'another dimension': '1 kg m^2',
+    'infinite': '1e999 m',
+    'huge': '1e200 m',
+    'not a number': float('nan'),
+    'true': True,
+    'a list': ['a', 1],
+    'a mapping': {'a': 1},
     'removed': REMOVED,
-}  # fmt: skip
+}
 # Words of the trees that models are built from: no file says them.
 TREE = re.compile(
     r'\b(actuators?|actuation|segments\.chain|(ancf|kirchhoff|constant_curvature|haptic)\.\w+|'
     r'flexible_length|leg_mass|rod_diameter|muscle_radius|pressure_map|rest_length|tip_mass|'
     r'flex_sensors|axes)\b'
 )
-SAID = ('actuators', 'coupled_limits', 'models', 'gravity', 'structure', 'name', 'title',
-        'reference')  # fmt: skip
+SAID = (
+    'actuators',
+    'coupled_limits',
+    'models',
+    'gravity',
+    'structure',
+    'name',
+    'title',
+    'reference',
+)
 
 
 def parts(node: Any, path: str = '') -> Iterator[tuple[str, Any]]:
@@ -129,7 +147,7 @@ def test_every_value_may_carry_its_origin(kind):
         assert same(described, good), path
         assert (path, 'measured', 'twice') in [
             (o.path, o.source, o.note) for o in described.origins
-        ]  # fmt: skip
+        ]
 
 
 LENGTH = {'quantity': 'length', 'minimum': '0 m', 'maximum': '1 m', 'rate': '1 m/s'}
@@ -200,14 +218,17 @@ def test_a_guess_replaces_the_place_of_a_body():
 
 HEAD = TEXTS['chain']
 HOSTILE = {
-    'empty': '', 'a list': '- schema: 2\n', 'only a comment': '# nothing\n',
-    'tab': HEAD.replace('  kind', '\tkind'), 'a key twice': HEAD + 'body: {}\n',
+    'empty': '',
+    'a list': '- schema: 2\n',
+    'only a comment': '# nothing\n',
+    'tab': HEAD.replace('  kind', '\tkind'),
+    'a key twice': HEAD + 'body: {}\n',
     'merge key': HEAD.replace('  kind: chain', '  <<: {kind: chain}'),
     'an alias of what is not there': HEAD.replace('length: 60 mm', 'length: *other'),
     'an anchor on a mapping with another unit': HEAD.replace('radius: 10 mm', 'radius: &r 1 bar'),
     'two documents': HEAD + '---\n' + HEAD,
     'octal': HEAD.replace('shear_factor: 0.85', 'shear_factor: 017 m'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize('text', HOSTILE.values(), ids=HOSTILE)

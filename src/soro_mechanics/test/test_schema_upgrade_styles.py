@@ -8,10 +8,11 @@ from pathlib import Path
 import re
 
 import pytest
+import yaml
+
 from soro_mechanics.robot_file.reader import OldSchema, read_robot_file
 from soro_mechanics.robot_file.schema2.round_trip import comments
 from soro_mechanics.robot_file.schema2.upgrade import differences, upgrade
-import yaml
 
 SCHEMA_1 = Path(__file__).parent / 'schema1'
 ROBOTS = ('spatial_cc', 'soft_parallel', 'stewart_gough', 'stiff_flop_two_segment')
@@ -21,10 +22,13 @@ PLAIN = r'(-?[\d.]+(?:e-?\d+)? [a-zA-Z/^0-9 ]+?)'
 def behind_every_line(text: str) -> str:
     free = re.compile(r'[^#\'"]*[^#\'"\s|>]$')
     lines = text.splitlines()
-    return '\n'.join(
-        f'{line}  # mark {i}: ünï, [x: {{y}}]' if free.match(line) else line
-        for i, line in enumerate(lines)
-    ) + '\n# the last\n'  # fmt: skip
+    return (
+        '\n'.join(
+            f'{line}  # mark {i}: ünï, [x: {{y}}]' if free.match(line) else line
+            for i, line in enumerate(lines)
+        )
+        + '\n# the last\n'
+    )
 
 
 def above_every_line(text: str) -> str:
@@ -33,9 +37,12 @@ def above_every_line(text: str) -> str:
 
 def dumped(flow: bool):
     return lambda text: yaml.safe_dump(
-        yaml.safe_load(text), default_flow_style=flow, sort_keys=False, allow_unicode=True,
+        yaml.safe_load(text),
+        default_flow_style=flow,
+        sort_keys=False,
+        allow_unicode=True,
         width=10**6,
-    )  # fmt: skip
+    )
 
 
 def backwards(text: str) -> str:
@@ -52,7 +59,8 @@ STYLES = {
     'quoted': lambda t: re.sub(rf'(?m)(: ){PLAIN}(?=,|}}|$)', r'\1"\2"', t),
     'origins': lambda t: re.sub(
         rf'(?m)^(\s+)(\w+): {PLAIN}$',
-        r"\1\2: {value: \3, source: measured, note: 'by hand: # 3'}", t,
+        r"\1\2: {value: \3, source: measured, note: 'by hand: # 3'}",
+        t,
     ),
     'anchors': lambda t: re.sub(
         rf'(?m)(radius: ){PLAIN}$', lambda m: f'{m[1]}&a{m.start()} {m[2]}', t
@@ -61,7 +69,7 @@ STYLES = {
     'unicode': lambda t: re.sub(r'(?m)^title: .*$', 'title: "Röbötér — \U0001f916"', t),
     'byte order mark': lambda t: '\ufeff' + t,
     'document marks': lambda t: '---\n' + t + '...\n',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize('style', STYLES)

@@ -4,9 +4,9 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.robot_file.section import Section
 
 from soro_mechanics import RobotFileError
+from soro_mechanics.robot_file.section import Section
 
 
 def section(**data):
@@ -14,8 +14,9 @@ def section(**data):
 
 
 def test_values_come_out_in_si():
-    with section(length='40 mm', n=3, ok=True, kind='a', names=['x', 'y'], g='0 0 -9.81 m/s^2',
-                 ratio='5 %') as s:  # fmt: skip
+    with section(
+        length='40 mm', n=3, ok=True, kind='a', names=['x', 'y'], g='0 0 -9.81 m/s^2', ratio='5 %'
+    ) as s:
         assert s.quantity('length', 'm') == pytest.approx(0.04)
         assert s.integer('n') == 3 and s.boolean('ok') is True
         assert s.text('kind', choices=('a', 'b')) == 'a'
@@ -63,12 +64,19 @@ def test_bounds_are_inclusive_and_positive_is_not():
         section(x='0 m').quantity('x', 'm', positive=True)
 
 
-@pytest.mark.parametrize(('read', 'value', 'says'), [
-    ('integer', 2.0, 'whole number'), ('integer', True, 'whole number'),
-    ('boolean', 1, 'true or false'), ('text', 4, 'write a text'),
-    ('texts', 'x', 'list of names'), ('texts', ['x', 'x'], 'twice'),
-    ('sections', {}, 'write a list'), ('text', None, 'empty'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('read', 'value', 'says'),
+    [
+        ('integer', 2.0, 'whole number'),
+        ('integer', True, 'whole number'),
+        ('boolean', 1, 'true or false'),
+        ('text', 4, 'write a text'),
+        ('texts', 'x', 'list of names'),
+        ('texts', ['x', 'x'], 'twice'),
+        ('sections', {}, 'write a list'),
+        ('text', None, 'empty'),
+    ],
+)
 def test_wrong_kinds_are_refused(read, value, says):
     with pytest.raises(RobotFileError, match=says):
         getattr(section(x=value), read)('x')

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.catalogue import search_path
 from soro_mechanics.robot_file.reader import describe_robot, read_yaml
@@ -16,9 +17,10 @@ from soro_mechanics.robot_file.reader import describe_robot, read_yaml
 CATALOGUE = [p for p in search_path() if (p / 'stiff_flop.yaml').is_file()][-1]
 YOUNG, POISSON, DENSITY = 80e3, 0.45, 1070.0
 MATERIAL = {
-    'young': {'value': f'{YOUNG} Pa', 'source': 'measured'}, 'poisson': POISSON,
+    'young': {'value': f'{YOUNG} Pa', 'source': 'measured'},
+    'poisson': POISSON,
     'density': f'{DENSITY} kg/m^3',
-}  # fmt: skip
+}
 
 
 def robot(name, inner=None, material=MATERIAL):
@@ -26,8 +28,14 @@ def robot(name, inner=None, material=MATERIAL):
     data = read_yaml(CATALOGUE / f'{name}.yaml')
     bodies = data['body'].get('segments', [data['body']])
     for item in bodies:
-        for key in ('axial_stiffness', 'bending_stiffness', 'torsion_stiffness',
-                    'linear_density', 'mass', 'shear_factor'):  # fmt: skip
+        for key in (
+            'axial_stiffness',
+            'bending_stiffness',
+            'torsion_stiffness',
+            'linear_density',
+            'mass',
+            'shear_factor',
+        ):
             item.pop(key, None)
         item['material'] = copy.deepcopy(material)
         if inner is not None:
@@ -80,10 +88,12 @@ WRONG = {
     'two moduli': ({'material': {**MATERIAL, 'shear_modulus': '1 MPa'}}, 'material'),
     'one modulus': ({'material': {'young': '1 MPa'}}, 'material'),
     'no modulus': ({'material': {'poisson': 0.3}}, 'material.young'),
-    'a ratio beyond incompressible': ({'material': {**MATERIAL, 'poisson': 0.6}},
-                                      'material.poisson'),
+    'a ratio beyond incompressible': (
+        {'material': {**MATERIAL, 'poisson': 0.6}},
+        'material.poisson',
+    ),
     'too soft to be a number': ({'material': {**MATERIAL, 'young': '0 Pa'}}, 'material.young'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize('name', WRONG)

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, Stability
 from soro_mechanics.models.segments.model import with_compensation
 from soro_mechanics.models.segments.pcc import NonlinearPcc
 from soro_mechanics.models.segments.rod_kernels import without_conjugate_point
@@ -13,8 +15,6 @@ from soro_mechanics.models.segments.schema import Compensation
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import robot_files
-
-from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, Stability
 
 MODELS = ('ncm', 'npcc', 'lcm', 'lpcc')
 TIP_WRENCH = np.array([0.12, -0.2, 0.08, 1e-3, -2e-3, 1.5e-3])
@@ -76,10 +76,15 @@ def test_jacobian_and_tangent_are_the_central_differences(name, model, gravity):
     assert relative(robot.compliance(q), compliance, right=SIZE) < 1e-5
 
 
-@pytest.mark.parametrize('rule', [
-    {'rule': 'published', 'increments': 6}, {'rule': 'published', 'threshold': 0.15e5},
-    {'rule': 'exact', 'increments': 3}, {'rule': 'converged', 'increments': 2},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'rule',
+    [
+        {'rule': 'published', 'increments': 6},
+        {'rule': 'published', 'threshold': 0.15e5},
+        {'rule': 'exact', 'increments': 3},
+        {'rule': 'converged', 'increments': 2},
+    ],
+)
 def test_jacobian_goes_through_every_increment(rule):
     robot = with_rule('stiff_flop', **rule)
     actuation = np.array([0.9e5, 0.2e5, 0.4e5])
@@ -316,9 +321,14 @@ def test_a_load_on_the_link_is_a_load_on_either_end_of_it():
     far = robot.forward(actuation, loads=(Load(np.r_[force, 0, 0, 0], 'segment_2', 0.0),))
     same = robot.forward(
         actuation,
-        loads=(Load(np.r_[force, np.cross(0.006 * far.bodies['segment_1_link'][:3, 2], force)],
-                    'segment_1', 0.04),),
-    )  # fmt: skip
+        loads=(
+            Load(
+                np.r_[force, np.cross(0.006 * far.bodies['segment_1_link'][:3, 2], force)],
+                'segment_1',
+                0.04,
+            ),
+        ),
+    )
     np.testing.assert_allclose(far.tip, same.tip, atol=1e-9)
     assert np.linalg.norm(arm) == pytest.approx(0.006, rel=1e-6)
 

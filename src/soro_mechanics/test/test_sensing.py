@@ -5,6 +5,7 @@
 import cvxpy
 import numpy as np
 import pytest
+
 from soro_mechanics.analysis.condensed_ports import condensed_ports
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -58,9 +59,13 @@ def test_bounds_and_prior_against_cvxpy():
     ports = random_ports(4)
     rng = np.random.default_rng(1)
     setup = sensing_setup(
-        ports, 1e-3, 1e-5, force_deviation=[2.0, 2.0, 2.0, 0.1, 0.1], torque_limit=0.004,
+        ports,
+        1e-3,
+        1e-5,
+        force_deviation=[2.0, 2.0, 2.0, 0.1, 0.1],
+        torque_limit=0.004,
         force_limit=[1.0, 1.0, 1.0, 0.05, 0.05],
-    )  # fmt: skip
+    )
     encoder = ports.angle + rng.normal(size=6) * 0.05
     sensor = ports.sensor + rng.normal(size=6) * 1e-4
     estimate = Sensing(ports, setup).estimate(encoder, sensor)
@@ -94,8 +99,9 @@ def test_covariance_is_what_a_thousand_noisy_samples_show():
         turn = so3_log(estimate.pose[:3, :3] @ truth.pose[:3, :3].T)
         motions.append(np.concatenate([estimate.pose[:3, 3] - truth.pose[:3, 3], turn]))
     for samples, predicted in (
-        (forces, sensing.wrench_covariance), (motions, sensing.pose_covariance)
-    ):  # fmt: skip
+        (forces, sensing.wrench_covariance),
+        (motions, sensing.pose_covariance),
+    ):
         measured = np.cov(np.array(samples).T)[:5, :5]
         scale = np.sqrt(np.diag(predicted)[:5])
         np.testing.assert_allclose(

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup

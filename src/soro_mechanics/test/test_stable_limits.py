@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import expm
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.errors import UnknownName
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.hand_impedance import HANDS
@@ -26,8 +28,6 @@ from soro_mechanics.haptics.virtual_environment import (
     Shape,
     VirtualObject,
 )
-
-from soro_mechanics import load_robot
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 PERIOD = 0.002
@@ -93,8 +93,15 @@ def test_no_request_passes_the_limits(limits_of, shape, control, asked, damping)
     if control is Control.ADMITTANCE and shape not in (Shape.WALL, Shape.LINE, Shape.CIRCLE):
         return
     limits = limits_of['fingertip']
-    thing = VirtualObject('x', shape, control, size=[0.1, 0.1, 0.1], stiffness=asked,
-                          rotational_stiffness=asked, damping=damping)  # fmt: skip
+    thing = VirtualObject(
+        'x',
+        shape,
+        control,
+        size=[0.1, 0.1, 0.1],
+        stiffness=asked,
+        rotational_stiffness=asked,
+        damping=damping,
+    )
     environment, said = limits.environment([thing])
     (rendered,) = environment.objects
     number = environment.kernel_arguments[3][0]
@@ -131,5 +138,6 @@ def test_the_exponential_is_scipys():
     for size in (1e-6, 1.0, 30.0):
         matrix = size * random.normal(size=(4, 4))
         exact = expm(matrix)
-        np.testing.assert_allclose(_exponential(matrix), exact, rtol=1e-9,
-                                   atol=1e-11 * np.abs(exact).max())  # fmt: skip
+        np.testing.assert_allclose(
+            _exponential(matrix), exact, rtol=1e-9, atol=1e-11 * np.abs(exact).max()
+        )

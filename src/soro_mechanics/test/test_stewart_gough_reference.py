@@ -8,9 +8,9 @@ derivatives by the complex step. Geometry as the papers print it, not read from 
 
 import numpy as np
 import pytest
-from soro_studies.validation import stewart_gough as rows
 
 from soro_mechanics import Code, load_robot
+from soro_studies.validation import stewart_gough as rows
 
 RADIUS, YOUNG, POISSON, CIRCLE = 0.65e-3, 207e9, 0.305, 0.087
 PAIRS = np.radians([100.0, 20.0])

@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
-from soro_mechanics.analysis import stiffness
-from soro_mechanics.numerics import lie
 
 from soro_mechanics import InvalidInput, load_robot
+from soro_mechanics.analysis import stiffness
+from soro_mechanics.numerics import lie
 
 
 def random_compliance(seed):
@@ -141,9 +141,10 @@ def test_round_off_gives_a_rigid_direction_no_stiffness():
         else:
             passed += 1
         for read in (
-            stiffness.eigenscrews, stiffness.stiffness_of,
+            stiffness.eigenscrews,
+            stiffness.stiffness_of,
             lambda m: stiffness.stiffness_along(m, [0.0, 0.0, 1.0], 'held'),
-        ):  # fmt: skip
+        ):
             with pytest.raises(InvalidInput, match='rigid in some direction'):
                 read(matrix)
     assert passed  # else this tests nothing

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.identification.stretch_fit import identify_stretch
 from soro_mechanics.identification.stretch_robot_file import write_identified

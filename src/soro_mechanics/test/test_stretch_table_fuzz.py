@@ -10,18 +10,21 @@ from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
+from soro_mechanics import InvalidInput, load_robot
 from soro_mechanics.identification.stretch_fit import identify_stretch
 from soro_mechanics.identification.stretch_table import read_stretch_table
 from soro_mechanics.robot_file.unit_table import LARGEST
 
-from soro_mechanics import InvalidInput, load_robot
-
 # SORO_FUZZ=20: twenty times as many examples, every time others.
 EFFORT = int(os.environ.get('SORO_FUZZ', '0'))
 FUZZ = settings(
-    max_examples=100 * max(EFFORT, 1), deadline=None, derandomize=EFFORT == 0, database=None,
+    max_examples=100 * max(EFFORT, 1),
+    deadline=None,
+    derandomize=EFFORT == 0,
+    database=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 pytestmark = pytest.mark.timeout(3600 if EFFORT else 300)
 
 LEGS = 'leg,pressure [kPa],stretch'

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.analysis.trajectory import (
     sample_curve,
     SampledPath,
@@ -27,8 +29,6 @@ from soro_mechanics.numerics.curves import (
     SPIRAL_TURNS,
 )
 
-from soro_mechanics import load_robot
-
 R = 0.05
 
 
@@ -46,10 +46,10 @@ LENGTHS = {
     'cardioid': 16.0 * R / (1.5 * math.sqrt(3.0)),  # 16 a of the envelope form
     'spiral': spiral_length(R, SPIRAL_TURNS),
     # Ten edges of the pentagram's points: radius times (3 - sqrt 5)/2 inside; law of cosines.
-    'star': 10.0 * R * math.sqrt(
-        1.0 + ((3 - math.sqrt(5)) / 2) ** 2 - (3 - math.sqrt(5)) * math.cos(math.pi / 5)
-    ),
-}  # fmt: skip
+    'star': 10.0
+    * R
+    * math.sqrt(1.0 + ((3 - math.sqrt(5)) / 2) ** 2 - (3 - math.sqrt(5)) * math.cos(math.pi / 5)),
+}
 
 
 @pytest.mark.parametrize('name', LENGTHS)

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+import yaml
+
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import (
@@ -22,7 +24,6 @@ from soro_mechanics.haptics.virtual_environment import (
 )
 from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot_file.section import Section
-import yaml
 
 DT = 0.002
 STILL = np.zeros(6)
@@ -155,8 +156,9 @@ def test_wall_acts_inside_only_and_leaves_the_plane_free(seed):
     assert environment.update(outside, force, STILL, DT) == 0
     inside = at(frame, 0.01, 0.02, -0.003)
     assert environment.update(inside, force, STILL, DT) == 1
-    np.testing.assert_allclose(local(frame, goal_pose(environment, inside))[:3, 3],
-                               [0.01, 0.02, 0.0], atol=1e-15)  # fmt: skip
+    np.testing.assert_allclose(
+        local(frame, goal_pose(environment, inside))[:3, 3], [0.01, 0.02, 0.0], atol=1e-15
+    )
     np.testing.assert_allclose(environment.force, push(frame, 0.0, 0.0, -2.0), atol=1e-12)
     assert environment.touched
 
@@ -536,9 +538,12 @@ def test_bad_objects():
     with pytest.raises(InvalidInput, match='damping'):
         VirtualObject('a', Shape.HOLD, damping=math.nan)
     for field, value in (
-        ('stiffness', 1e-320), ('rotational_stiffness', 1e300), ('damping', 1e-300),
-        ('size', np.array([1e200, 0.0, 0.0])), ('pose', at(np.eye(4), 1e308, 0.0, 0.0)),
-    ):  # fmt: skip
+        ('stiffness', 1e-320),
+        ('rotational_stiffness', 1e300),
+        ('damping', 1e-300),
+        ('size', np.array([1e200, 0.0, 0.0])),
+        ('pose', at(np.eye(4), 1e308, 0.0, 0.0)),
+    ):
         with pytest.raises(InvalidInput, match=field) as refused:
             VirtualObject('a', Shape.HOLD, **{field: value})
         assert refused.value.code is Code.OUT_OF_RANGE

@@ -23,7 +23,11 @@ def test_kernels_pass_without_compilation(file):
     environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1', 'PYTHONPATH': path}
     out = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', str(HERE / file)],
-        env=environment, cwd=HERE, capture_output=True, text=True, timeout=110,
-    )  # fmt: skip
+        env=environment,
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
     assert out.returncode == 0, out.stdout[-3000:]
     assert 'passed' in out.stdout

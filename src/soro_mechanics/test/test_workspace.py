@@ -8,11 +8,11 @@ import re
 
 import numpy as np
 import pytest
+
+from soro_mechanics import Code, InvalidInput, load_robot
 from soro_mechanics.analysis import workspace
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.robot_file.catalogue import find_robot_file
-
-from soro_mechanics import Code, InvalidInput, load_robot
 
 
 @pytest.fixture(scope='module')

@@ -10,6 +10,7 @@ import sys
 import types
 
 import numpy as np
+
 from soro_mechanics.robot import load_robot
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'robots' / 'soft_parallel.md'

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_mechanics.core.missing_package import how_to_install
-
 from soro_nidaq_driver.wiring import LOCAL
 
 INSTALL = how_to_install('nidaqmx[grpc]==1.7.0')
@@ -187,9 +186,13 @@ def _open_channel(address: str, deadline: Callable[[], float]) -> tuple[Any, Any
 
         def intercept_unary_unary(self, proceed: Any, details: Any, request: Any) -> Any:
             limited = Details(
-                details.method, deadline(), details.metadata, details.credentials, False,
+                details.method,
+                deadline(),
+                details.metadata,
+                details.credentials,
+                False,
                 details.compression,
-            )  # fmt: skip
+            )
             return proceed(limited, request)
 
     base = grpc.insecure_channel(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import time
 
 import numpy as np
+
 from soro_driver.device import (
     Array,
     Device,
@@ -22,7 +23,6 @@ from soro_driver.device import (
 from soro_driver.endpoint import Endpoint
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
 from soro_nidaq_driver.supervisor import Supervisor
 from soro_nidaq_driver.transport import NidaqTransport, place_of
 from soro_nidaq_driver.wiring import read_wiring, Wiring

@@ -25,7 +25,6 @@ from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost
 from soro_driver.exclusive import ExclusiveUse, hold_inherited
-
 from soro_nidaq_driver.client import import_client, Link, translated
 
 ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
@@ -87,11 +86,20 @@ class Supervisor:
         environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
         # Its own session: Ctrl-C in the driver's terminal must not reach it.
         return subprocess.Popen(
-            [sys.executable, '-m', 'soro_nidaq_driver.supervisor', *self._arguments,
-             *map(str, descriptors)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0,
-            start_new_session=True, pass_fds=descriptors,
-        )  # fmt: skip
+            [
+                sys.executable,
+                '-m',
+                'soro_nidaq_driver.supervisor',
+                *self._arguments,
+                *map(str, descriptors),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            bufsize=0,
+            start_new_session=True,
+            pass_fds=descriptors,
+        )
 
     def check_alone(self) -> None:
         """Leave cards alone that another driver's supervisor still clears. Raises DeviceLost."""

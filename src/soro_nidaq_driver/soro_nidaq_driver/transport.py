@@ -13,9 +13,9 @@ import time
 from typing import Any
 
 import numpy as np
+
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
 from soro_driver.exclusive import ExclusiveUse, is_loopback
-
 from soro_nidaq_driver.client import import_client, Link, translated
 from soro_nidaq_driver.wiring import LOCAL, Wiring
 

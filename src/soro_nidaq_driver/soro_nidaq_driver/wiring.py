@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 from recording_card import GOOD, RecordingServer, Regulated
+
 from soro_mechanics.robot_file.section import Section
 from soro_nidaq_driver.wiring import read_wiring
 

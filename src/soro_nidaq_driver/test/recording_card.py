@@ -12,6 +12,7 @@ import grpc
 from nidaqmx._stubs import nidaqmx_pb2 as pb
 from nidaqmx._stubs import nidaqmx_pb2_grpc
 from session_pb2 import Session
+
 from soro_mechanics.core.actuators import Actuator
 
 GOOD: dict[str, Any] = {

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+
 from soro_driver.device import DeviceLost
 from soro_driver.exclusive import ExclusiveUse
 from soro_nidaq_driver.supervisor import ALIVE, ANSWER_TIMEOUT, GOODBYE, IDLE, Supervisor, watch

@@ -11,14 +11,14 @@ import time
 import numpy as np
 import pytest
 from recording_card import GOOD, Regulated
+
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag
 from soro_mechanics.robot_file.section import Section
+from soro_nidaq_driver import client
+from soro_nidaq_driver import transport as module
 from soro_nidaq_driver.device import NidaqDevice
 from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of
 from soro_nidaq_driver.wiring import read_wiring
-
-from soro_nidaq_driver import client
-from soro_nidaq_driver import transport as module
 
 BAR = 1e5
 
@@ -60,8 +60,10 @@ def test_opening_identifies_resets_and_starts_nothing(card, transport):
     assert [r.device_name for r in card.named('ResetDevice')] == ['Dev1', 'Dev2']
     counters = card.named('CreateCOPulseChanFreq')
     assert [(c.counter, c.freq) for c in counters] == [
-        ('Dev1/ctr0', 2000.0), ('Dev2/ctr1', 2000.0), ('Dev1/ctr2', 2000.0),
-    ]  # fmt: skip
+        ('Dev1/ctr0', 2000.0),
+        ('Dev2/ctr1', 2000.0),
+        ('Dev1/ctr2', 2000.0),
+    ]
     assert all(c.idle_state_raw == 10214 for c in counters)  # DAQmx_Val_Low
     assert card.named('StartTask') == []
     # On-demand input: one task per card.
@@ -83,8 +85,13 @@ def test_reading_scales_and_orders_by_actuator(card, transport):
 
 
 def test_scales_and_zeros_of_one_channel(card):
-    b = {'feedback_scale': '0.75 bar/V', 'feedback_zero': '1 V', 'command_zero': '2 V',
-         'command_scale': '0.4 bar/V', **GOOD['channels']['b']}  # fmt: skip
+    b = {
+        'feedback_scale': '0.75 bar/V',
+        'feedback_zero': '1 V',
+        'command_zero': '2 V',
+        'command_scale': '0.4 bar/V',
+        **GOOD['channels']['b'],
+    }
     good = GOOD | {'channels': GOOD['channels'] | {'b': b}}
     wiring = read_wiring(Section(good, 'driver.nidaq'), Regulated())
     transport = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 2.0)

@@ -9,10 +9,10 @@ import threading
 import time
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
-
 from soro_msgs.msg import ActuatorState
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.conversions import HasActuators

@@ -21,11 +21,10 @@ import sys
 import threading
 import time
 
+from soro_mechanics import load_robot
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-
-from soro_mechanics import load_robot
 from soro_node.parent_death import die_with_parent
 from soro_node.warm_up import is_compiled, open_lock, robot_key, warm_up
 
@@ -101,10 +100,12 @@ class BackgroundCompilation:
             module, parent = 'soro_node.background_compilation', str(os.getpid())
             self._process = subprocess.Popen(
                 [sys.executable, '-m', module, parent, self._file, *sorted(self.models)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
                 # The lock is the process's from now on, and free however it ends.
                 pass_fds=() if lock is None else (lock.fileno(),),
-            )  # fmt: skip
+            )
             # Somebody has to take note of its end; else it stays in the table of processes.
             threading.Thread(target=self._process.wait, daemon=True).start()
 

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, Quaternion, Transform, Twist, Vector3, Wrench
 import numpy as np
+import tf_transformations
+
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array, Configuration, Load, LoadAxes
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code, SolverStatus
-import tf_transformations
-
 from soro_msgs.msg import Backbone
 from soro_msgs.msg import Compliance as ComplianceMessage
 from soro_msgs.msg import Configuration as ConfigurationMessage
@@ -179,11 +179,13 @@ def loads_to_messages(loads: Iterable[Load]) -> list[LoadMessage]:
     """Return the messages of loads."""
     return [
         LoadMessage(
-            on=load.on, arc_length=float(load.arc_length), axes=int(load.axes),
+            on=load.on,
+            arc_length=float(load.arc_length),
+            axes=int(load.axes),
             wrench=wrench_to_message(np.asarray(load.wrench, dtype=float)),
         )
         for load in loads
-    ]  # fmt: skip
+    ]
 
 
 def actuation_from_names(
@@ -226,13 +228,18 @@ def actuation_from_names(
 def status_to_message(status: SolverStatus) -> SolverStatusMessage:
     """Return the message of a solver's status."""
     return SolverStatusMessage(
-        code=int(status.code), message=status.message, warnings=int(status.warnings),
+        code=int(status.code),
+        message=status.message,
+        warnings=int(status.warnings),
         iterations=int(min(status.iterations, 65535)),
-        residual=float(status.residual), tolerance=float(status.tolerance),
-        solve_time=float(status.solve_time), stability=int(status.stability),
-        smallest_eigenvalue=float(status.smallest_eigenvalue), limit_distance=math.nan,
+        residual=float(status.residual),
+        tolerance=float(status.tolerance),
+        solve_time=float(status.solve_time),
+        stability=int(status.stability),
+        smallest_eigenvalue=float(status.smallest_eigenvalue),
+        limit_distance=math.nan,
         mesh_error=math.nan,
-    )  # fmt: skip
+    )
 
 
 def configuration_to_message(
@@ -263,13 +270,20 @@ def configuration_to_message(
         Natural ones at `q` [Hz]; empty: not computed.
     """
     message = ConfigurationMessage(
-        origin=origin, model=q.model, actuator_name=[a.name for a in robot.actuators],
-        actuation=q.actuation.tolist(), wrench=wrench_to_message(q.wrench),
-        loads=loads_to_messages(q.loads), gravity=_vector(q.gravity), tip=pose_to_message(q.tip),
-        body_name=list(q.bodies), body_pose=[pose_to_message(p) for p in q.bodies.values()],
+        origin=origin,
+        model=q.model,
+        actuator_name=[a.name for a in robot.actuators],
+        actuation=q.actuation.tolist(),
+        wrench=wrench_to_message(q.wrench),
+        loads=loads_to_messages(q.loads),
+        gravity=_vector(q.gravity),
+        tip=pose_to_message(q.tip),
+        body_name=list(q.bodies),
+        body_pose=[pose_to_message(p) for p in q.bodies.values()],
         tip_velocity=Twist(linear=UNKNOWN_VELOCITY[0], angular=UNKNOWN_VELOCITY[1]),
-        natural_frequencies=frequencies, status=status_to_message(q.status),
-    )  # fmt: skip
+        natural_frequencies=frequencies,
+        status=status_to_message(q.status),
+    )
     message.header.frame_id = frame_id
     message.header.stamp = stamp
     answer = origin == ConfigurationMessage.FROM_REQUEST
@@ -278,13 +292,15 @@ def configuration_to_message(
     messages = iter(poses_to_messages(np.concatenate(chosen))) if chosen else iter(())
     message.backbones = [
         Backbone(
-            name=name, arc_length=arc_lengths[i].tolist(), radius=radii[i].tolist(),
+            name=name,
+            arc_length=arc_lengths[i].tolist(),
+            radius=radii[i].tolist(),
             poses=list(islice(messages, len(poses))),
         )
         for name, arc_lengths, radii, i, poses in zip(
             q.backbone_names, q.arc_lengths, q.radii, taken, chosen, strict=True
         )
-    ]  # fmt: skip
+    ]
     return message
 
 
@@ -360,11 +376,16 @@ def compliance_to_message(
 
     softness, _ = stiffness.ellipsoids(point.matrix)
     message = ComplianceMessage(
-        model=q.model, method=method, backbone=point.backbone, arc_length=float(point.arc_length),
-        pose=pose_to_message(point.pose), wrench=wrench_to_message(q.wrench),
-        matrix=point.matrix.ravel(), principal_compliance=softness.values,
+        model=q.model,
+        method=method,
+        backbone=point.backbone,
+        arc_length=float(point.arc_length),
+        pose=pose_to_message(point.pose),
+        wrench=wrench_to_message(q.wrench),
+        matrix=point.matrix.ravel(),
+        principal_compliance=softness.values,
         principal_axis=[_vector(axis) for axis in softness.axes.T],
-    )  # fmt: skip
+    )
     message.header.frame_id = frame_id
     message.header.stamp = stamp
     try:

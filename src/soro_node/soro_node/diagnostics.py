@@ -53,9 +53,12 @@ class Diagnostics:
         """
         entries = [KeyValue(key=k, value=_text(v)) for k, v in values.items()]
         status = DiagnosticStatus(
-            level=bytes([int(level)]), name=f'{self._prefix}: {name}', message=message,
-            hardware_id=self._hardware_id, values=entries,
-        )  # fmt: skip
+            level=bytes([int(level)]),
+            name=f'{self._prefix}: {name}',
+            message=message,
+            hardware_id=self._hardware_id,
+            values=entries,
+        )
         with self._lock:
             old = self._statuses.get(name)
             self._statuses[name] = status

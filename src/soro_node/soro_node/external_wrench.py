@@ -11,9 +11,9 @@ import time
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
+
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.status import Code, SolverStatus
-
 from soro_node.conversions import wrench_from_message
 from soro_node.frames import Frames
 

@@ -28,8 +28,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from rclpy.task import Future
-from soro_mechanics.core.status import Code
 
+from soro_mechanics.core.status import Code
 from soro_node.replies import fill_code
 
 MOST_WAITING = 32
@@ -109,9 +109,13 @@ class Lane:
             return await self._run(execute, handle)
 
         return ActionServer(
-            self._node, kind, name, callback, callback_group=self._group,
+            self._node,
+            kind,
+            name,
+            callback,
+            callback_group=self._group,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
-        )  # fmt: skip
+        )
 
     def newest(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return a subscription callback that hands messages to the lane; `call` must not raise.

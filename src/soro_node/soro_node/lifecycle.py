@@ -18,9 +18,9 @@ import traceback
 
 from rclpy.action import ActionServer
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-
 from soro_node.parameters import Parameter
 
 

@@ -36,9 +36,9 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
-
 from soro_node.early_start import end_signals
 from soro_node.middleware import set_middleware
 from soro_node.parent_death import die_with_parent, end_with_launcher, launcher

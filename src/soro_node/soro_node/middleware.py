@@ -26,8 +26,10 @@ NETWORK = Path(__file__).with_name('soro_fastdds_network.xml')
 # The second is the older name of the first, which Fast DDS still knows.
 VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 RANGE, PEERS, DEPRECATED = (
-    'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS', 'ROS_LOCALHOST_ONLY',
-)  # fmt: skip
+    'ROS_AUTOMATIC_DISCOVERY_RANGE',
+    'ROS_STATIC_PEERS',
+    'ROS_LOCALHOST_ONLY',
+)
 
 
 class Reach(Enum):
@@ -79,8 +81,10 @@ def set_middleware(environment: MutableMapping[str, str] = os.environ) -> None:
 
 def _is_fastdds(environment: Mapping[str, str]) -> bool:
     return environment.get('RMW_IMPLEMENTATION', '') in (
-        '', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp',
-    )  # fmt: skip
+        '',
+        'rmw_fastrtps_cpp',
+        'rmw_fastrtps_dynamic_cpp',
+    )
 
 
 def _named(environment: Mapping[str, str]) -> str:

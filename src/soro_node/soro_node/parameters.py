@@ -23,6 +23,7 @@ from rcl_interfaces.msg import (
 )
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
+
 from soro_mechanics.core.errors import closest, InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 
@@ -119,9 +120,12 @@ class Parameter:
         text = f'{self.description} [{self.unit}]' if self.unit else self.description
         # Dynamic typing: the type is checked in `checked`, which accepts 50 for 50.0.
         descriptor = ParameterDescriptor(
-            name=self.name, description=text, read_only=self.read_only, dynamic_typing=True,
+            name=self.name,
+            description=text,
+            read_only=self.read_only,
+            dynamic_typing=True,
             additional_constraints=self.range_text,
-        )  # fmt: skip
+        )
         if self.minimum is None and self.maximum is None:
             return descriptor
         if self.type == 'float':

@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 from rclpy.node import Node
-from soro_mechanics.core.errors import InvalidInput
 
+from soro_mechanics.core.errors import InvalidInput
 from soro_msgs.msg import ActuatorState
 from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback
 from soro_node.conversions import HasActuators

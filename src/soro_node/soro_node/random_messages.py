@@ -53,9 +53,12 @@ class RandomMessages:
         value = getattr(message, name)
         if hasattr(value, 'get_fields_and_field_types') and self._random.random() < 0.8:
             self._change_somewhere(value)
-        elif isinstance(value, list) and value and self._random.random() < 0.5 and hasattr(
-            value[0], 'get_fields_and_field_types'
-        ):  # fmt: skip
+        elif (
+            isinstance(value, list)
+            and value
+            and self._random.random() < 0.5
+            and hasattr(value[0], 'get_fields_and_field_types')
+        ):
             self._change_somewhere(self._one(value))
         else:
             setattr(message, name, self._any(kinds[name]))

@@ -11,7 +11,6 @@ from typing import Any
 from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-
 from soro_node.conversions import (
     actuation_from_names,
     loads_from_messages,
@@ -127,6 +126,10 @@ def loaded_state(
     else:
         actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
     return LoadedState(
-        robot, actuation, wrench_from_message(request.wrench),
-        loads_from_messages(request.loads), of_present, external() if of_present else None,
-    )  # fmt: skip
+        robot,
+        actuation,
+        wrench_from_message(request.wrench),
+        loads_from_messages(request.loads),
+        of_present,
+        external() if of_present else None,
+    )

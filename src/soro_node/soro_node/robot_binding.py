@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rclpy.node import Node
+
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
-
 from soro_node.background_compilation import BackgroundCompilation
 from soro_node.frames import Frames, frames_for, FROM_NAMESPACE
 from soro_node.parameters import Parameter
@@ -21,20 +21,28 @@ from soro_node.warm_up import is_compiled, warm_up
 
 ROBOT_PARAMETERS = (
     Parameter(
-        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
+        'robot',
+        '',
+        '',
+        'name of a robot in the catalogue, or path of a robot file; required',
         read_only=True,
     ),
     Parameter('model', '', '', "model used by default; empty: the first one of the robot's file"),
     Parameter(
-        'frame_prefix', FROM_NAMESPACE, '',
+        'frame_prefix',
+        FROM_NAMESPACE,
+        '',
         "put before every frame name; <namespace> stands for the node's namespace",
         read_only=True,
     ),
     Parameter(
-        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
+        'gravity',
+        [],
+        'm/s^2',
+        "gravity in base_link (the mounting); empty: the robot file's",
         sizes=(0, 3),
     ),
-)  # fmt: skip
+)
 
 
 def read_description(values: Mapping[str, Any]) -> RobotDescription:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from soro_mechanics.robot import Robot
-
 from soro_node.diagnostics import Diagnostics
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.parameters import Parameter, ParameterTable

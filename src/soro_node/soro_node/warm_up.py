@@ -24,14 +24,14 @@ import time
 from typing import IO
 
 import numpy as np
+
+import soro_mechanics
+from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
-
-import soro_mechanics
-from soro_mechanics import load_robot
 
 LOCK_TIMEOUT = 300.0  # s, several times the longest compilation seen
 

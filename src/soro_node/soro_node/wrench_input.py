@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
-from soro_mechanics.core.errors import SoroError
 
+from soro_mechanics.core.errors import SoroError
 from soro_node.diagnostics import Level
 from soro_node.external_wrench import ExternalWrench
 from soro_node.frames import Frames

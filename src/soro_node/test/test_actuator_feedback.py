@@ -7,14 +7,14 @@ import time
 
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.actuator_feedback import LatestFeedback, NoState
-from soro_node.testing import wait_until
-
 from soro_msgs.msg import ActuatorState
 from soro_node import actuator_feedback
+from soro_node.actuator_feedback import LatestFeedback, NoState
+from soro_node.testing import wait_until
 
 
 @pytest.fixture(scope='module')
@@ -27,9 +27,12 @@ def state_of(robot, measured):
     pairs = list(zip(robot.actuators, measured, strict=True))[::-1]
     values = [x for _, x in pairs]
     return ActuatorState(
-        name=[a.name for a, _ in pairs], quantity=[a.quantity_code for a, _ in pairs],
-        commanded=values, applied=[1.0] * len(pairs), measured=values,
-    )  # fmt: skip
+        name=[a.name for a, _ in pairs],
+        quantity=[a.quantity_code for a, _ in pairs],
+        commanded=values,
+        applied=[1.0] * len(pairs),
+        measured=values,
+    )
 
 
 def test_values_come_in_the_order_of_the_robot_file_and_grow_old(robot):

@@ -5,10 +5,11 @@
 import pytest
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from std_msgs.msg import Int32
+
 from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.qos import LOSSY, NEWEST
 from soro_node.testing import RosSession, wait_until
-from std_msgs.msg import Int32
 
 TOPIC = '/target'
 RELIABLE = QoSProfile(depth=10)
@@ -20,9 +21,14 @@ def ros():
         session.heard = []
         session.listener = session.node(lambda **options: Node('listener', **options))
         session.subscription = session.do(
-            session.listener, AnyPublisherSubscription, session.listener, Int32, TOPIC,
-            lambda message: session.heard.append(message.data), NEWEST,
-        )  # fmt: skip
+            session.listener,
+            AnyPublisherSubscription,
+            session.listener,
+            Int32,
+            TOPIC,
+            lambda message: session.heard.append(message.data),
+            NEWEST,
+        )
         yield session
 
 

@@ -9,15 +9,15 @@ import sys
 import threading
 
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_node import background_compilation
 from soro_node.background_compilation import BackgroundCompilation, ModelCompiling
 from soro_node.robot_binding import RobotBinding
 from soro_node.testing import Place, wait_until
 from soro_node.warm_up import is_compiled
-
-from soro_mechanics import load_robot
-from soro_node import background_compilation
 
 FILE = str(find_robot_file('spatial_cc'))
 VALUES = {'robot': 'stiff_flop', 'model': 'lpcc', 'frame_prefix': '', 'gravity': []}
@@ -151,9 +151,11 @@ def test_the_process_ends_with_its_node(tmp_path):
     )
     environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
     node = subprocess.Popen(
-        [sys.executable, '-c', code, FILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, '-c', code, FILE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         env=environment,
-    )  # fmt: skip
+    )
     number = int(node.stdout.readline())
     node.kill()
     node.communicate(timeout=10.0)

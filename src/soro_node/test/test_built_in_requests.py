@@ -7,6 +7,7 @@ from rcl_interfaces.msg import LoggerLevel, Parameter, ParameterValue
 from rcl_interfaces.srv import SetLoggerLevels, SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
+
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.testing import RosSession, wait_until
 

@@ -3,17 +3,17 @@
 """The library's enumerations and the constants of the messages are the same numbers."""
 
 import pytest
+from std_srvs.srv import Trigger
+
 from soro_mechanics.core.actuators import QUANTITIES
 from soro_mechanics.core.configuration import LoadAxes, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
-from soro_node.conversions import status_to_message
-from soro_node.replies import answering, fill_code, fill_status
-from std_srvs.srv import Trigger
-
 from soro_msgs.msg import ActuatorCommand, ErrorCode, Load
 from soro_msgs.msg import SolverStatus as SolverStatusMessage
 from soro_msgs.srv import SolveForward, SolveInverse
+from soro_node.conversions import status_to_message
+from soro_node.replies import answering, fill_code, fill_status
 
 
 def constants(message, names=None):

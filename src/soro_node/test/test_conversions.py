@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
+import tf_transformations
+
+from soro_mechanics import load_robot
 from soro_mechanics.analysis import stiffness
 from soro_mechanics.core.configuration import LoadAxes
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.numerics import lie
-from soro_node.external_wrench import ExternalWrench, wrench_at_tip
-from soro_node.frames import Frames, frames_for
-import tf_transformations
-
-from soro_mechanics import load_robot
 from soro_msgs.msg import Compliance, Configuration, Load
 from soro_node import conversions as c
+from soro_node.external_wrench import ExternalWrench, wrench_at_tip
+from soro_node.frames import Frames, frames_for
 
 ANGLES = [0.0, 1e-12, 1e-8, 1e-4, 0.5, 2.0, math.pi - 1e-8, math.pi]
 numbers = st.floats(-3.0, 3.0)
@@ -205,9 +205,12 @@ def test_an_answer_has_as_many_stations_as_the_bend_needs(robot, bent, angle, ha
         poses = np.concatenate([poses, poses[-1] @ arc(0.0)[1][1:]])
         arc_lengths = np.concatenate([arc_lengths, arc_lengths[-1] + arc_lengths[1:]])
     q = dataclasses.replace(
-        bent, backbone_names=('rod',), arc_lengths=(arc_lengths,), backbones=(poses,),
+        bent,
+        backbone_names=('rod',),
+        arc_lengths=(arc_lengths,),
+        backbones=(poses,),
         radii=(np.full(len(poses), 0.01),),
-    )  # fmt: skip
+    )
     (series,), (answer,) = (
         c.configuration_to_message(q, robot, '', Time(), origin).backbones
         for origin in (Configuration.FROM_MEASUREMENT, Configuration.FROM_REQUEST)
@@ -272,8 +275,10 @@ def test_a_wrench_does_the_same_work_in_every_frame(bent):
     at_base = np.concatenate([linear - np.cross(angular, position), angular])
     in_tip = np.concatenate([rotation.T @ linear, rotation.T @ angular])
     for frame, twist in (
-        (frames.tip_aligned, twist_tip), (frames.base_link, at_base), (frames.tip, in_tip)
-    ):  # fmt: skip
+        (frames.tip_aligned, twist_tip),
+        (frames.base_link, at_base),
+        (frames.tip, in_tip),
+    ):
         moved = wrench_at_tip(wrench, frame, frames, bent.tip)
         assert moved @ twist_tip == pytest.approx(wrench @ twist)
 

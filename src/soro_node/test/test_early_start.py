@@ -18,9 +18,12 @@ def start(folder, text):
     (folder / 'a_node.py').write_text(text, encoding='utf-8')
     paths = [str(folder), *filter(None, [os.environ.get('PYTHONPATH')])]
     return subprocess.Popen(
-        [sys.executable, '-c', COMMAND], env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, '-c', COMMAND],
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

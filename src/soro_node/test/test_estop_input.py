@@ -5,8 +5,9 @@
 import itertools
 
 import pytest
-from soro_node.estop_input import EstopInput
 from std_msgs.msg import Bool
+
+from soro_node.estop_input import EstopInput
 
 GID = {'data': list(range(24))}
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 import time
 
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from soro_msgs.msg import ActuatorCommand
 from soro_node.inbox import Inbox
 from soro_node.qos import COMMANDS
 from soro_node.testing import RosSession, wait_until
-
-from soro_msgs.msg import ActuatorCommand
 
 FLOOD = 400  # less than the history holds
 

@@ -9,13 +9,13 @@ import threading
 import pytest
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from soro_mechanics.core.status import Code
-from soro_node.lane import Lane, MOST_WAITING
-from soro_node.testing import RosSession, wait_for, wait_until
 from std_msgs.msg import Int32
 
+from soro_mechanics.core.status import Code
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeJacobian
+from soro_node.lane import Lane, MOST_WAITING
+from soro_node.testing import RosSession, wait_for, wait_until
 
 FAULT = [13.0]
 

@@ -7,6 +7,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
 from rclpy.context import Context
 from rclpy.lifecycle import TransitionCallbackReturn
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_node.diagnostics import Diagnostics, Level

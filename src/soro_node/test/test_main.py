@@ -12,9 +12,9 @@ import sys
 import threading
 
 import pytest
-from soro_node.testing import own_domain
 
 from soro_node import main as main_module
+from soro_node.testing import own_domain
 
 LAUNCHER_PATIENCE = 5.0  # s, then a launcher sends SIGTERM
 LONGER = 1.0 + main_module.PATIENCE + main_module.LEAVE_TIME  # s, than a busy thread is waited for
@@ -141,9 +141,12 @@ class Process:
 
     def __init__(self, *arguments):
         self.child = subprocess.Popen(
-            [sys.executable, '-c', PROGRAM, *arguments], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=environment(),
-        )  # fmt: skip
+            [sys.executable, '-c', PROGRAM, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
 
     def read_until(self, word):
         for line in self.child.stdout:

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 from rclpy.clock import ROSClock
+
 from soro_node.measurement_clock import CLOSE, MeasurementClock, SECOND
 
 WALL = 1_700_000_000 * SECOND

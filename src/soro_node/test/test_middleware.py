@@ -11,6 +11,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
+
 from soro_node.middleware import (
     DEPRECATED,
     LOOPBACK,
@@ -57,9 +58,13 @@ def clean():
 def in_a_process(program=OURS, before=(), **variables):
     """Return what a process with a node says of itself."""
     done = subprocess.run(
-        [*before, sys.executable, '-c', program], check=True, capture_output=True, text=True,
-        env={**clean(), 'ROS_DOMAIN_ID': str(own_domain()), **variables}, timeout=60.0,
-    )  # fmt: skip
+        [*before, sys.executable, '-c', program],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**clean(), 'ROS_DOMAIN_ID': str(own_domain()), **variables},
+        timeout=60.0,
+    )
     return json.loads(done.stdout)
 
 
@@ -135,14 +140,21 @@ sys.stdin.read()
 def test_a_plain_shell_of_this_machine_still_finds_our_nodes(range_):
     environment = {**clean(), 'ROS_DOMAIN_ID': str(own_domain())}
     with subprocess.Popen(
-        [sys.executable, '-c', PEER_OF_OURS], env=environment, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as ours:  # fmt: skip
+        [sys.executable, '-c', PEER_OF_OURS],
+        env=environment,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as ours:
         assert ours.stdout.readline() == 'up\n'
         done = subprocess.run(
-            [sys.executable, '-c', PLAIN_PEER], env={**environment, RANGE: range_},
-            capture_output=True, text=True, timeout=60.0, check=False,
-        )  # fmt: skip
+            [sys.executable, '-c', PLAIN_PEER],
+            env={**environment, RANGE: range_},
+            capture_output=True,
+            text=True,
+            timeout=60.0,
+            check=False,
+        )
         ours.kill()
     assert done.stdout == 'met\n', done.stderr
 
@@ -171,9 +183,10 @@ CASES = [
     ({**OTHER, RANGE: 'SUBNET'}, Reach.OTHER_MIDDLEWARE, 'SUBNET'),
     (
         {**OTHER, RANGE: 'SYSTEM_DEFAULT', VARIABLES[0]: str(LOOPBACK)},
-        Reach.OTHER_MIDDLEWARE, 'LOCALHOST',
+        Reach.OTHER_MIDDLEWARE,
+        'LOCALHOST',
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(('environment', 'expected', 'range_'), CASES)

@@ -7,6 +7,7 @@ import math
 import pytest
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_node.parameters import markdown_table, Parameter, ParameterTable

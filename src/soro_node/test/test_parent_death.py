@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_node.parent_death import LAUNCHER, launcher_lives, until_parent_dies
 from soro_node.testing import wait_until
 
@@ -43,9 +44,11 @@ def start(words):
     """Start a launcher; itself, the process it started, and where that speaks."""
     ours, theirs = os.pipe()
     launcher = subprocess.Popen(
-        [sys.executable, '-c', LAUNCH, str(theirs), *words], stdout=subprocess.PIPE, text=True,
+        [sys.executable, '-c', LAUNCH, str(theirs), *words],
+        stdout=subprocess.PIPE,
+        text=True,
         pass_fds=[theirs],
-    )  # fmt: skip
+    )
     os.close(theirs)
     return launcher, int(launcher.stdout.readline()), open(ours, encoding='ascii')  # noqa: SIM115
 
@@ -61,9 +64,13 @@ def test_it_ends_with_its_launcher(prefix):
 
 def test_one_whose_launcher_has_gone_before_does_not_start():
     done = subprocess.run(
-        [sys.executable, '-c', NODE], env={**os.environ, LAUNCHER: '999999999'},
-        capture_output=True, text=True, timeout=30.0, check=False,
-    )  # fmt: skip
+        [sys.executable, '-c', NODE],
+        env={**os.environ, LAUNCHER: '999999999'},
+        capture_output=True,
+        text=True,
+        timeout=30.0,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (1, '')
     assert 'the launcher (process 999999999) has ended' in done.stderr
 

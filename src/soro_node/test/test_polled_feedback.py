@@ -8,13 +8,13 @@ import time
 import numpy as np
 import pytest
 from rclpy.node import Node
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_msgs.msg import ActuatorState
 from soro_node.actuator_feedback import NoState
 from soro_node.polled_feedback import PolledFeedback
 from soro_node.testing import RosSession, wait_until
-
-from soro_msgs.msg import ActuatorState
 
 
 @pytest.fixture(scope='module')
@@ -25,9 +25,12 @@ def robot():
 def state_of(robot, measured):
     codes = [a.quantity_code for a in robot.actuators]
     return ActuatorState(
-        name=[a.name for a in robot.actuators], quantity=codes, commanded=measured,
-        applied=measured, measured=measured,
-    )  # fmt: skip
+        name=[a.name for a in robot.actuators],
+        quantity=codes,
+        commanded=measured,
+        applied=measured,
+        measured=measured,
+    )
 
 
 class Scene:

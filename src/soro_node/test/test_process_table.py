@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+
 from soro_node.process_table import ProcessTable
 
 TICK = 1.0 / os.sysconf('SC_CLK_TCK')

@@ -6,9 +6,10 @@ import pytest
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Int32
+
 from soro_node.qos_events import look_seldom, PERIOD, SeldomGroup, WINDOW
 from soro_node.testing import RosSession, wait_until
-from std_msgs.msg import Int32
 
 LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 

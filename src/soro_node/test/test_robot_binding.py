@@ -3,10 +3,10 @@
 """Robots of a node while its parameters change."""
 
 import pytest
-from soro_mechanics.robot import Robot
-from soro_node.testing import Place
 
+from soro_mechanics.robot import Robot
 from soro_node import robot_binding
+from soro_node.testing import Place
 
 BEFORE, AFTER = [0.0, 0.0, -1.6], [0.0, 0.0, 9.81]
 

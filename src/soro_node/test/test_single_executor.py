@@ -9,11 +9,11 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
-from soro_node.lane import Lane
-from soro_node.single_executor import SingleExecutor
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import AnalyzeWorkspace
+from soro_node.lane import Lane
+from soro_node.single_executor import SingleExecutor
 
 TURNS = 20
 

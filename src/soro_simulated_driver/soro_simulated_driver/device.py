@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
+
 from soro_driver.device import Array, DeviceError, Reading
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
 from soro_simulated_driver.protocol import EXPIRED, State
 from soro_simulated_driver.transport import SimulatedTransport
 
@@ -42,9 +42,12 @@ class SimulatedDevice(SessionDevice):
         with section:
             if endpoint is None:
                 raise RobotFileError(
-                    'driver.device', 'simulated', 'launch with use_emulator:=true, or name the '
-                    'device that drives this robot (docs/hardware.md)', section.file,
-                )  # fmt: skip
+                    'driver.device',
+                    'simulated',
+                    'launch with use_emulator:=true, or name the '
+                    'device that drives this robot (docs/hardware.md)',
+                    section.file,
+                )
         return cls(endpoint, len(robot.actuators))
 
     def link_counts(self) -> dict[str, int]:

@@ -79,9 +79,15 @@ class Packet:
     def pack(self) -> bytes:
         """Return the bytes on the wire."""
         head = HEAD.pack(
-            VERSION, self.kind, len(self.values), self.sequence, self.time, self.boot,
-            self.state, self.flags,
-        )  # fmt: skip
+            VERSION,
+            self.kind,
+            len(self.values),
+            self.sequence,
+            self.time,
+            self.boot,
+            self.state,
+            self.flags,
+        )
         return head + np.asarray(self.values, dtype='<f8').tobytes()
 
 

@@ -11,9 +11,9 @@ import socket
 import time
 
 import numpy as np
+
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
 from soro_driver.exclusive import ExclusiveUse
-
 from soro_simulated_driver.protocol import Array, Kind, LONGEST, Packet, PacketError, State, unpack
 
 MOST_PENDING = 1024  # packets taken at once: a babbling peer must not hold the loop

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
 from soro_simulated_driver.protocol import HEAD, Kind, Packet, PacketError, State, unpack
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs/hardware.md'
@@ -20,9 +21,14 @@ WORD = st.integers(0, 2**32 - 1)
 
 
 @given(
-    st.sampled_from(Kind), WORD, FINITE, WORD, st.sampled_from(State), st.integers(0, 1),
+    st.sampled_from(Kind),
+    WORD,
+    FINITE,
+    WORD,
+    st.sampled_from(State),
+    st.integers(0, 1),
     st.lists(FINITE, max_size=40),
-)  # fmt: skip
+)
 def test_packets_survive(kind, sequence, time, boot, state, flags, values):
     packet = Packet(kind, sequence, time, boot, state, flags, np.array(values))
     back = unpack(packet.pack())
@@ -32,9 +38,14 @@ def test_packets_survive(kind, sequence, time, boot, state, flags, values):
 
 
 @given(
-    st.sampled_from(Kind), WORD, FINITE, WORD, st.sampled_from(State), st.integers(0, 1),
+    st.sampled_from(Kind),
+    WORD,
+    FINITE,
+    WORD,
+    st.sampled_from(State),
+    st.integers(0, 1),
     st.lists(FINITE, max_size=4),
-)  # fmt: skip
+)
 def test_the_page_says_the_same(kind, sequence, time, boot, state, flags, values):
     text = PAGE.read_text(encoding='utf-8')
     (said,) = re.findall(r'Wire: a Unix socket of packets \(.*?\): (.*?), then values', text, re.S)

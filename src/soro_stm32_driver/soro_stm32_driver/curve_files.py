@@ -9,8 +9,8 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from soro_mechanics.core.errors import InvalidInput
 
+from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.curve_identification import Run
 from soro_stm32_driver.muscle_curves import MuscleCurve
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import BSpline
-from soro_mechanics.core.errors import InvalidInput
 
+from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
 
 FEWEST_KNOTS = 4  # vented, the onset of growth, and two more: fewer draw a line

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import time
 
 import numpy as np
-from soro_driver.device import DeviceError
 
+from soro_driver.device import DeviceError
 from soro_stm32_driver.curve_identification import Run
 from soro_stm32_driver.muscle_estimate import without_mean
 from soro_stm32_driver.protocol import Action, MUSCLES, SetTimed, Timed
@@ -44,9 +44,12 @@ class CurveRecorder:
     """
 
     def __init__(
-        self, transport: Stm32Transport, shortest: float, stroke_time: float,
+        self,
+        transport: Stm32Transport,
+        shortest: float,
+        stroke_time: float,
         wait: Callable[[float], None] = time.sleep,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not transport.wiring.length_sensors:
             raise DeviceError('runs can only be recorded with length_sensors: true')
         self._transport, self._shortest = transport, shortest
@@ -92,8 +95,9 @@ class CurveRecorder:
         t.send_timed(command, now)
         self._until(
             lambda: bool(np.all(t.estimate.worked[chosen, action - 1] >= goal - 1e-9)),
-            ANSWER, 'carried out',
-        )  # fmt: skip
+            ANSWER,
+            'carried out',
+        )
 
     def _effective(self, chosen: np.ndarray, action: Action) -> np.ndarray:
         """Return the relay-on time less the dead time of every step so far [s]."""

@@ -47,7 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _identify(arguments: argparse.Namespace) -> int:
     from soro_mechanics.robot_file.quantity import parse
-
     from soro_stm32_driver.curve_files import read_runs, robot_file_lines
     from soro_stm32_driver.curve_identification import identify_curve
 
@@ -76,7 +75,6 @@ def _record(arguments: argparse.Namespace) -> int:
     from soro_driver.settings import read_driver_settings
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.reader import read_robot_file
-
     from soro_stm32_driver.curve_files import write_runs
     from soro_stm32_driver.curve_recording import CurveRecorder
     from soro_stm32_driver.transport import Stm32Transport

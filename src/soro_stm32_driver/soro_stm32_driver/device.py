@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+
 from soro_driver.device import (
     Array,
     DEVICE_FAULT_SHIFT,
@@ -21,7 +22,6 @@ from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
 from soro_stm32_driver.protocol import DeviceFault, MUSCLES, StatusFlag
 from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.core.errors import InvalidInput
 
+from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.monotone_cubic import monotone_cubic
 
 Array = NDArray[np.float64]
@@ -87,9 +87,13 @@ class MuscleCurve:
         vacuum = self.shortest - fill * onset
         constant = (float(fall[1][-1]) - vacuum) / empty
         drawn = {
-            '_onset': onset, '_rise': rise, '_fall': fall, '_fill': fill, '_vacuum': vacuum,
+            '_onset': onset,
+            '_rise': rise,
+            '_fall': fall,
+            '_fill': fill,
+            '_vacuum': vacuum,
             '_constant': constant,
-        }  # fmt: skip
+        }
         for name, value in drawn.items():
             object.__setattr__(self, name, value)
 

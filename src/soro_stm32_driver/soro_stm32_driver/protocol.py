@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_driver.serial_frame import Body, FrameError, reason_name
 
 MUSCLES = 30

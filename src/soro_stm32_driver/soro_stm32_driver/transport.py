@@ -11,6 +11,7 @@ import math
 import time
 
 import numpy as np
+
 from soro_driver.device import DeviceError, DeviceTimeout, Identity
 from soro_driver.serial_frame import (
     Ack,
@@ -27,7 +28,6 @@ from soro_driver.serial_frame import (
 )
 from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.serial_session import SerialSession
-
 from soro_stm32_driver.command_window import CommandWindow
 from soro_stm32_driver.device_clock import DeviceClock, MASK
 from soro_stm32_driver.muscle_curves import Array
@@ -98,9 +98,13 @@ class Stm32Transport:
     """
 
     def __init__(
-        self, wiring: Stm32Wiring, io_timeout: float, open_timeout: float,
-        link: SerialLink | None = None, now: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+        self,
+        wiring: Stm32Wiring,
+        io_timeout: float,
+        open_timeout: float,
+        link: SerialLink | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.wiring, self.now = wiring, now
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         link = link or SerialLink(wiring.port, wiring.baudrate, WRITE_TIMEOUT)
@@ -257,9 +261,11 @@ class Stm32Transport:
         """Whether the board is disarmed and empties the muscles since they were last unknown."""
         status = self.status
         return (
-            status is not None and not self.estimate.known
-            and status.state == SerialState.SAFE and bool(status.flags & StatusFlag.VENTING)
-        )  # fmt: skip
+            status is not None
+            and not self.estimate.known
+            and status.state == SerialState.SAFE
+            and bool(status.flags & StatusFlag.VENTING)
+        )
 
     def _vent(self, how: Body) -> None:
         self.estimate.known = False

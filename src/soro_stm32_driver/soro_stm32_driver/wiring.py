@@ -7,11 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from soro_driver.channels import read_channels
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
 from soro_stm32_driver.protocol import LONGEST_ACTION, MUSCLES, SHORTEST_ACTION
 
@@ -126,10 +126,12 @@ def _read_curve(table: Section, key: str) -> MuscleCurve:
         columns = [
             _column(item, name, unit)
             for name, unit in (
-                ('inflate_time', 's'), ('inflate_length', 'm'),
-                ('deflate_time', 's'), ('deflate_length', 'm'),
+                ('inflate_time', 's'),
+                ('inflate_length', 'm'),
+                ('deflate_time', 's'),
+                ('deflate_length', 'm'),
             )
-        ]  # fmt: skip
+        ]
         try:
             return MuscleCurve(*columns)
         except InvalidInput as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from soro_stm32_driver.command_window import CommandWindow, MOST, RETRY_AFTER, TRIES
 from soro_stm32_driver.protocol import Action, SetTimed, Status, Timed
 

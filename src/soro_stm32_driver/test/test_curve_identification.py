@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_muscle_curves import drawn, WHOLE
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.curve_files import read_runs, robot_file_lines, write_runs
 from soro_stm32_driver.curve_identification import identify_curve, Run
-from test_muscle_curves import drawn, WHOLE
 
 TRUE = drawn(400)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.interpolate import PchipInterpolator
+
 from soro_stm32_driver.monotone_cubic import monotone_cubic
 
 

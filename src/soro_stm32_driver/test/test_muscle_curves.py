@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.muscle_curves import MuscleCurve
 
@@ -27,9 +28,11 @@ def drawn(knots: int = 60) -> MuscleCurve:
     up = np.concatenate([[0.0], np.linspace(DEAD, WHOLE, knots)])
     down = np.linspace(0.0, EMPTY * math.log(120.0 / 20.0), knots)
     return MuscleCurve(
-        up, length(SUPPLY + (VACUUM - SUPPLY) * np.exp(-up / FILL)),
-        down, length(VACUUM + (50.0 - VACUUM) * np.exp(-down / EMPTY)),
-    )  # fmt: skip
+        up,
+        length(SUPPLY + (VACUUM - SUPPLY) * np.exp(-up / FILL)),
+        down,
+        length(VACUUM + (50.0 - VACUUM) * np.exp(-down / EMPTY)),
+    )
 
 
 def simulated(steps: list[float]) -> float:
@@ -110,17 +113,21 @@ def test_targets_beyond_the_stroke_are_its_ends():
 )
 def test_tables_that_are_no_curves_are_refused(change, word):
     good = {
-        'inflate_time': [0.0, 1.0, 2.0], 'inflate_length': [0.08, 0.1, 0.12],
-        'deflate_time': [0.0, 1.0, 2.0], 'deflate_length': [0.12, 0.1, 0.08],
-    }  # fmt: skip
+        'inflate_time': [0.0, 1.0, 2.0],
+        'inflate_length': [0.08, 0.1, 0.12],
+        'deflate_time': [0.0, 1.0, 2.0],
+        'deflate_length': [0.12, 0.1, 0.08],
+    }
     with pytest.raises(InvalidInput, match=word):
         MuscleCurve(**{k: np.array(v) for k, v in {**good, **change}.items()})
 
 
 def test_a_table_that_grows_in_its_last_interval_only_is_a_line_there():
     muscle = MuscleCurve(
-        np.array([0.0, 1.0, 2.0]), np.array([0.080, 0.080, 0.095]),
-        np.array([0.0, 1.0, 2.0]), np.array([0.095, 0.085, 0.080]),
-    )  # fmt: skip
+        np.array([0.0, 1.0, 2.0]),
+        np.array([0.080, 0.080, 0.095]),
+        np.array([0.0, 1.0, 2.0]),
+        np.array([0.095, 0.085, 0.080]),
+    )
     assert muscle.length(1.5) == pytest.approx(0.0875)
     assert muscle.time_to(1.0, 0.095) == pytest.approx(1.0)

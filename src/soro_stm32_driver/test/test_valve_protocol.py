@@ -11,6 +11,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
+
 from soro_driver.serial_frame import FrameError, LONGEST_FRAME
 from soro_stm32_driver.protocol import (
     AbortAll,
@@ -39,14 +40,12 @@ U8, U16, U32, U64 = (st.integers(0, 2**n - 1) for n in (8, 16, 32, 64))
 BODY = st.one_of(
     st.builds(SetTimed, U16, st.lists(st.builds(Timed, U8, U8, U16), max_size=30).map(tuple)),
     st.builds(SetBitmap, U64, U64, U16),
-    st.builds(
-        Status, U32, U16, U8, U8, U64, U32, U8, U16, U16, U16, U16, U16, U16, U16
-    ),
+    st.builds(Status, U32, U16, U8, U8, U64, U32, U8, U16, U16, U16, U16, U16, U16, U16),
     st.builds(
         ValveTimes, U32, st.lists(st.builds(Worked, U16, U16, U8, U8), max_size=30).map(tuple)
     ),
     st.builds(Lengths, U32, st.lists(U16, max_size=30).map(tuple)),
-)  # fmt: skip
+)
 
 
 def test_golden_frame_of_a_timed_command():

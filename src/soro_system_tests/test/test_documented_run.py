@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.venting import assert_vented
 
@@ -36,9 +37,11 @@ def test_the_commands_of_a_page_work_on_a_running_robot(page, tmp_path):
     with launched_robot([robot], tmp_path, robot=robot) as running:
         for words in typed:
             done = subprocess.run(
-                [sys.executable, '-m', 'soro_cli.main', *words], capture_output=True, text=True,
+                [sys.executable, '-m', 'soro_cli.main', *words],
+                capture_output=True,
+                text=True,
                 timeout=PATIENCE,
-            )  # fmt: skip
+            )
             said = f'soro {shlex.join(words)}\n{done.stdout}{done.stderr}'
             assert done.returncode == 0, f'{said}\n{running.story}'
             assert done.stdout.strip(), said

@@ -18,6 +18,7 @@ import pytest
 from rcl_interfaces.msg import LoggerLevel, Parameter, ParameterValue
 from rcl_interfaces.srv import ListParameters
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+
 from soro_node.qos import LOSSY, SENT_ONCE, STRICTER
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for, wait_until
@@ -37,17 +38,19 @@ NODES = {
     'compliance': ('soro_compliance.node:Compliance', {'robot': 'spatial_cc'}),
     'trajectory_planner': ('soro_trajectory.node:TrajectoryPlanner', {'robot': 'spatial_cc'}),
     'visualization': (
-        'soro_visualization.node:Visualization', {'robot': 'spatial_cc', 'viewer': False},
+        'soro_visualization.node:Visualization',
+        {'robot': 'spatial_cc', 'viewer': False},
     ),
     'haptic_renderer': (
         'soro_haptics.node:HapticRenderer',
         {'robot': 'haptic_5dof', 'loop': 'topics', 'connect_timeout': 0.5},
     ),
     'flex_calibration': (
-        'soro_flex_calibration.node:FlexCalibrationNode', {'robot': 'haptic_5dof'},
+        'soro_flex_calibration.node:FlexCalibrationNode',
+        {'robot': 'haptic_5dof'},
     ),
     'recorder': ('soro_cli.recording.recorder_node:Recorder', {'namespaces': ['/nobody']}),
-}  # fmt: skip
+}
 NOT_LIFECYCLE = ('emulator', 'recorder')
 
 pytestmark = pytest.mark.timeout(3600 if 'SORO_FUZZ' in os.environ else 900)
@@ -108,9 +111,12 @@ def test_best_effort_targets_are_heard(ros, name):
         topic = subscription.topic_name.removeprefix(f'{SPACE}/')
         if STRICTER.get(topic) == SENT_ONCE:
             made = ros.do(
-                ros.client, ros.client.create_publisher, subscription.msg_type,
-                subscription.topic_name, LOSSY,
-            )  # fmt: skip
+                ros.client,
+                ros.client.create_publisher,
+                subscription.msg_type,
+                subscription.topic_name,
+                LOSSY,
+            )
             wait_until(lambda made=made: made.get_subscription_count() >= 1)
             heard.append(topic)
             ros.do(ros.client, ros.client.destroy_publisher, made)
@@ -147,7 +153,7 @@ def test_no_request_ends_a_node(ros, name):
     for service in services:
         client = ros.do(
             ros.client, ros.client.create_client, service.srv_type, service.service_name
-        )  # fmt: skip
+        )
         assert client.wait_for_service(timeout_sec=LONGEST)
         for request in requests(node, service.srv_type):
             try:

@@ -13,12 +13,12 @@ import time
 
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from soro_cli.motion import ACTIVE
-from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
-from soro_studies.system.venting import assert_vented
 from std_msgs.msg import Bool
 
+from soro_cli.motion import ACTIVE
 from soro_msgs.msg import ActuatorState
+from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
+from soro_studies.system.venting import assert_vented
 
 TARGET = (8.0e4, 0.0, 0.0)  # Pa
 NOTICED = 2.0  # s: 0.2 s of silence, then a report; the rest is for a busy machine
@@ -63,9 +63,11 @@ def test_a_dead_command_source_makes_the_robot_vent(tmp_path):
         robot.move(TARGET)
         states = []
         robot.session.node.create_subscription(
-            ActuatorState, f'{robot.robot.namespace}/actuator_state',
-            lambda message: states.append((time.monotonic(), message)), 100,
-        )  # fmt: skip
+            ActuatorState,
+            f'{robot.robot.namespace}/actuator_state',
+            lambda message: states.append((time.monotonic(), message)),
+            100,
+        )
         robot.spin(0.5)
         killed = time.monotonic()
         robot.kill('trajectory_planner')
@@ -139,9 +141,11 @@ def test_a_stop_of_a_stopped_robot_ends_what_was_sent_just_before_it(tmp_path):
         robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
         applied = []
         robot.session.node.create_subscription(
-            ActuatorState, f'{robot.robot.namespace}/actuator_state',
-            lambda message: applied.append(max(message.applied)), 100,
-        )  # fmt: skip
+            ActuatorState,
+            f'{robot.robot.namespace}/actuator_state',
+            lambda message: applied.append(max(message.applied)),
+            100,
+        )
         for delay in (0.02, 0.05, 0.3):
             assert robot.call('driver/stop').success
             robot.send(TARGET)
@@ -169,9 +173,11 @@ def test_an_emergency_stop_is_latched(tmp_path):
         robot.wait(lambda: robot.state() == ActuatorState.ESTOP, NOTICED, 'emergency stop')
         robot.wait(lambda: max(robot.watch.measured) < 5e3, 2.0, 'venting')
         moved = subprocess.run(  # it is at rest, and nobody obeys
-            [sys.executable, '-m', 'soro_cli.main', 'move', '--rest'], capture_output=True,
-            text=True, timeout=60.0,
-        )  # fmt: skip
+            [sys.executable, '-m', 'soro_cli.main', 'move', '--rest'],
+            capture_output=True,
+            text=True,
+            timeout=60.0,
+        )
         assert moved.returncode == 1, moved.stdout
         assert 'not moved: ' in moved.stderr and 'soro estop --release' in moved.stderr
         estop.publish(Bool(data=False))

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
+from std_msgs.msg import String
+
 from soro_cli.action_client import run_action
 from soro_cli.motion import ACTIVE
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment
-from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
-from std_msgs.msg import String
-
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
 
 pytestmark = pytest.mark.timeout(900)  # a first start compiles the kernels of the device
 
@@ -179,9 +179,10 @@ def test_sensors_that_fail_are_named_and_a_stop_needs_a_person(tmp_path, monkeyp
         device.ready()
         device.inject('flex', sensor='flex_2', kind='open')
         robot.wait(
-            lambda: 'flex_2' in diagnostics.messages.get('haptic_renderer: sensors', ''), 5.0,
+            lambda: 'flex_2' in diagnostics.messages.get('haptic_renderer: sensors', ''),
+            5.0,
             'a named sensor',
-        )  # fmt: skip
+        )
         assert diagnostics.levels['haptic_renderer: sensors'] == 2
         device.ready()
         robot.spin(0.5)

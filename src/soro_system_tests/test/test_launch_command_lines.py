@@ -23,6 +23,7 @@ from probe_prefix import (
     read_records,
 )
 import pytest
+
 from soro_cli.launch_runner.evaluation import plan_launch
 from soro_cli.real_launch import is_available
 
@@ -42,8 +43,13 @@ VARIANTS = {
     'stiff_flop_given': (
         LAUNCH_FILES / 'stiff_flop.launch.xml',
         {
-            'namespace': 'left', 'model': 'lpcc', 'log_level': 'debug', 'viewer': 'true',
-            'record': 'true', 'use_sim_time': 'true', 'emulator_log': '/tmp/events',
+            'namespace': 'left',
+            'model': 'lpcc',
+            'log_level': 'debug',
+            'viewer': 'true',
+            'record': 'true',
+            'use_sim_time': 'true',
+            'emulator_log': '/tmp/events',
         },
     ),
     'two_segments_on_hardware': (
@@ -52,12 +58,14 @@ VARIANTS = {
     ),
     'haptic_5dof': (LAUNCH_FILES / 'haptic_5dof.launch.xml', {}),
     'haptic_5dof_over_topics': (
-        LAUNCH_FILES / 'haptic_5dof.launch.xml', {'haptics': 'topics', 'use_emulator': 'false'},
+        LAUNCH_FILES / 'haptic_5dof.launch.xml',
+        {'haptics': 'topics', 'use_emulator': 'false'},
     ),
     'robot_file': (
-        LAUNCH_FILES / 'robot.launch.xml', {'robot': '/somewhere/mine.yaml', 'namespace': 'mine'},
+        LAUNCH_FILES / 'robot.launch.xml',
+        {'robot': '/somewhere/mine.yaml', 'namespace': 'mine'},
     ),
-}  # fmt: skip
+}
 REAL = """
 import sys
 from pathlib import Path
@@ -95,10 +103,14 @@ def started(variant: str, folder: Path) -> list[str]:
     variables = {'ROS_LOG_DIR': str(folder / 'log'), 'PROBES': str(len(expected))}
     # Its exit code says nothing here: the probe of a driver ends the launch, as a driver does.
     done = subprocess.run(
-        [sys.executable, '-c', REAL, str(CASES / file), *words], check=False, timeout=60,
-        env={**environment_with(prefix), **variables}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, '-c', REAL, str(CASES / file), *words],
+        check=False,
+        timeout=60,
+        env={**environment_with(prefix), **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
     print(done.stderr)  # pytest shows it when the lines differ
     return read_records(folder)
 

@@ -15,6 +15,7 @@ import sys
 
 from probe_prefix import environment_with, install_probe_packages, LAUNCH_FILES, read_records
 import pytest
+
 from soro_cli.launch_runner.arguments import declared_arguments
 from soro_cli.launch_runner.errors import LaunchError
 from soro_cli.launch_runner.packages import INDEX as PACKAGES
@@ -90,8 +91,10 @@ def launch(
     `without` names a package that is nowhere on the path.
     """
     environment = {
-        **environment_with(folder / 'prefix'), 'ROS_LOG_DIR': str(folder / 'log'), 'PROBES': '1',
-    }  # fmt: skip
+        **environment_with(folder / 'prefix'),
+        'ROS_LOG_DIR': str(folder / 'log'),
+        'PROBES': '1',
+    }
     if without:
         paths = environment['AMENT_PREFIX_PATH'].split(os.pathsep)
         kept = [p for p in paths if not (Path(p) / PACKAGES / without).exists()]
@@ -102,11 +105,20 @@ def launch(
         except LaunchError as error:
             return 1, str(error)
     done = subprocess.run(
-        [sys.executable, '-c', REAL, str(LAUNCH_FILES / file),
-         *(f'{k}:={v}' for k, v in arguments.items())],
-        env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        [
+            sys.executable,
+            '-c',
+            REAL,
+            str(LAUNCH_FILES / file),
+            *(f'{k}:={v}' for k, v in arguments.items()),
+        ],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
         check=False,
-    )  # fmt: skip
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -123,9 +135,18 @@ def test_a_wrong_argument_is_refused_before_any_node(probes, runner, file, name,
 @pytest.mark.parametrize('runner', RUNNERS)
 @pytest.mark.parametrize(
     'package',
-    ['soro_driver', 'soro_emulation', 'soro_kinematics', 'soro_compliance', 'soro_trajectory',
-     'soro_visualization', 'soro_cli', 'robot_state_publisher', 'rviz2'],
-)  # fmt: skip
+    [
+        'soro_driver',
+        'soro_emulation',
+        'soro_kinematics',
+        'soro_compliance',
+        'soro_trajectory',
+        'soro_visualization',
+        'soro_cli',
+        'robot_state_publisher',
+        'rviz2',
+    ],
+)
 def test_a_missing_package_is_noticed_before_any_node(probes, runner, package):
     index, programs = probes / 'prefix' / PACKAGES / package, probes / 'prefix/lib' / package
     index.rename(probes / 'index')

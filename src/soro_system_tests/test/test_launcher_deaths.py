@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+
 from soro_cli.ros_session import RosSession
 from soro_studies.system.launcher_deaths import Launchers, runners
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_studies.system.launched_robot import launched_robot
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'own_controller.md'
@@ -29,9 +30,11 @@ def test_it_lifts_the_tip_and_a_stop_ends_it(tmp_path):
         robot.wait(lambda: 'configuration' in robot.shapes, PATIENCE, 'configuration')
         assert error() > 10 * NEAR
         with subprocess.Popen(
-            [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [sys.executable, str(script)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
-        ) as controller:  # fmt: skip
+        ) as controller:
             try:
                 robot.wait(lambda: error() < NEAR, PATIENCE, 'tip at its goal')
                 assert robot.call('driver/stop').success

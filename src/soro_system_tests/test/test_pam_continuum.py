@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
+
 from soro_studies.system.launched_robot import launched_robot
 
 TARGET = (0.15, 0.0, 0.93)  # m
@@ -19,8 +20,11 @@ def soro(*words: str, code: int = 0) -> dict:
     """Run a verb against the running robot; return its JSON answer."""
     done = subprocess.run(
         [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'pam_continuum', '--json'],
-        capture_output=True, text=True, timeout=110, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import signal
 
 import pytest
+
 from soro_cli.motion import ACTIVE
 from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_msgs.msg import ActuatorState
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot, START
 from soro_studies.system.venting import assert_vented
-
-from soro_msgs.msg import ActuatorState
 
 # s. On a quiet computer it is 4 to 5; a warm start that compiles or waits takes minutes.
 READY = 15.0
@@ -102,9 +102,11 @@ def test_autostart_can_be_left_to_a_person(tmp_path):
     with RobotProcess(words, tmp_path / 'out.txt') as process, RosSession() as session:
         states = []
         session.node.create_subscription(
-            ActuatorState, '/stiff_flop/actuator_state',
-            lambda message: states.append(message.device_state), 10,
-        )  # fmt: skip
+            ActuatorState,
+            '/stiff_flop/actuator_state',
+            lambda message: states.append(message.device_state),
+            10,
+        )
         assert session.spin_until(
             lambda: '/stiff_flop' in session.running_robots('/stiff_flop'), START
         )

@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pytest
+
 from soro_driver.device import DeviceState
 from soro_mechanics.robot import load_robot
 from soro_mechanics.robot_file.catalogue import find_robot_file

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.venting import assert_vented
 
@@ -39,9 +40,7 @@ def test_smoke_a_robot_comes_up_answers_moves_and_stops(namespace, tmp_path):
             robot.shapes['configuration'].tip,
             robot.shapes['emulator/configuration'].tip,
         )
-        apart = math.dist(*(
-            (p.position.x, p.position.y, p.position.z) for p in (model, plant)
-        ))  # fmt: skip
+        apart = math.dist(*((p.position.x, p.position.y, p.position.z) for p in (model, plant)))
         # The plant is no twin of the solver, and no stranger either.
         assert 1e-6 < apart < 1.5e-2
         assert robot.process.stop() == 0, robot.process.output

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_driver.device import DeviceState
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.soft_parallel_real_time import DELAY, set_parameters
@@ -22,8 +23,11 @@ def soro(*words: str) -> dict:
     """Run a verb against the running robot; return its JSON answer."""
     done = subprocess.run(
         [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'soft_parallel', '--json'],
-        capture_output=True, text=True, timeout=110, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.venting import assert_vented
@@ -23,8 +24,11 @@ def soro(*words: str) -> dict:
     """Run a verb against the running robot; return its JSON answer."""
     done = subprocess.run(
         [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'spatial_cc', '--json'],
-        capture_output=True, text=True, timeout=90, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from soro_studies.system.stop_proof import Case, cases, ENDS, ENVIRONMENT, page
 from soro_studies.system.stop_senders import RATES, RAW, STEPS, TARGET_KINDS
 

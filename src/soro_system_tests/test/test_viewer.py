@@ -74,9 +74,15 @@ def test_hands_on_the_page_move_the_robot_and_stop_vents_it(tmp_path):
 
 def position(pose: Any) -> tuple[float, float, float]:
     """Return the position of a message as numbers."""
-    x, y, z = pose.position if hasattr(pose.position, '__len__') else (
-        pose.position.x, pose.position.y, pose.position.z,
-    )  # fmt: skip
+    x, y, z = (
+        pose.position
+        if hasattr(pose.position, '__len__')
+        else (
+            pose.position.x,
+            pose.position.y,
+            pose.position.z,
+        )
+    )
     return x, y, z
 
 

@@ -30,14 +30,14 @@ import math
 import threading
 
 import numpy as np
+
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_node.actuator_feedback import ActuatorFeedback
-
 from soro_msgs.msg import ActuatorState
+from soro_node.actuator_feedback import ActuatorFeedback
 from soro_trajectory.stream_error import meaning_of, STOPPED, StreamError
 
 # A stalled loop may catch up by this many periods at once, no further.

@@ -11,6 +11,7 @@ import threading
 import time
 
 import numpy as np
+
 from soro_mechanics.analysis.trajectory import Schedule, tracking_error
 from soro_mechanics.core.configuration import Array
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.core.status import Code
 from soro_mechanics.numerics import lie

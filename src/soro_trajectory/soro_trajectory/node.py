@@ -11,9 +11,13 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
+from std_srvs.srv import Trigger
+
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
+from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.conversions import pose_from_message
@@ -30,10 +34,6 @@ from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_node.wrench_input import WrenchInput
-from std_srvs.srv import Trigger
-
-from soro_msgs.action import TrackTrajectory
-from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
@@ -133,9 +133,13 @@ class TrajectoryPlanner(RobotNode):
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
         self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._stream = CommandStream(
-            robot, self._source, 1.0 / self.table.rate, self.table.slew,
-            self.table.takeover_timeout, pause_of_driver(robot.description),
-        )  # fmt: skip
+            robot,
+            self._source,
+            1.0 / self.table.rate,
+            self.table.slew,
+            self.table.takeover_timeout,
+            pause_of_driver(robot.description),
+        )
         self.make_kernels_ready()
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
@@ -252,7 +256,7 @@ class TrajectoryPlanner(RobotNode):
         self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
         message = ActuatorCommand(
             source=self._source, name=names, quantity=quantities, value=values, stops=stops
-        )  # fmt: skip
+        )
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, NANOSECONDS)
         self._command.publish(message)
 
@@ -324,9 +328,13 @@ class TrajectoryPlanner(RobotNode):
         pose = pose_from_message(message.pose, f'{topic}.pose')
         near, wrench_at = self.near()
         return actuation_for_pose(
-            self._binding.robot, pose, task, wrench_at, near,
+            self._binding.robot,
+            pose,
+            task,
+            wrench_at,
+            near,
             (self.table.position_tolerance, self.table.orientation_tolerance),
-        )  # fmt: skip
+        )
 
     def _on_release(self, request: Trigger.Request, response: Trigger.Response) -> Any:
         self._stream.release()

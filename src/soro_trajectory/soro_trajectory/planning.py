@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+
 from soro_mechanics.analysis.trajectory import (
     PathSolution,
     sample_curve,
@@ -26,7 +27,6 @@ from soro_mechanics.robot import Robot
 from soro_node.conversions import pose_from_message
 from soro_node.external_wrench import WrenchAt
 from soro_node.frames import Frames
-
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 
 LONGEST = 2.0**31  # s, which a Duration cannot hold any more
@@ -195,9 +195,15 @@ def make_plan(
         # All that solve_path asks of a robot are its actuators and its inverse.
         solver, constant = cast(Robot, InverseUnderLoad(robot, wrench)), np.zeros(6)
     solution = solve_path(
-        solver, path, Task(goal.task), constant, (), guess, limits.tolerances,
+        solver,
+        path,
+        Task(goal.task),
+        constant,
+        (),
+        guess,
+        limits.tolerances,
         lambda index: proceed(index / count),
-    )  # fmt: skip
+    )
     if solution.failed or not solution.complete:
         return Plan(path, solution, None)
     timed = schedule(path, solution.actuation, speed, limits.rates, limits.acceleration)

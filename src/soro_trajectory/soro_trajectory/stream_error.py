@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-
 from soro_msgs.msg import ActuatorState
 
 EMERGENCY_STOP = (
-    Code.DEVICE_FAULT, 'emergency stop: `soro estop --release`, then `soro stop --clear`',
-)  # fmt: skip
+    Code.DEVICE_FAULT,
+    'emergency stop: `soro estop --release`, then `soro stop --clear`',
+)
 STOPPED = (
     Code.NOT_ACTIVE,
     'the driver was stopped or lost its commands: look why, then `soro stop --clear`, then a new '
@@ -19,7 +19,8 @@ STOPPED = (
 )
 _STATES = {
     ActuatorState.UNCONFIGURED: (
-        Code.NOT_ACTIVE, 'the driver has no communication: check cable and power',
+        Code.NOT_ACTIVE,
+        'the driver has no communication: check cable and power',
     ),
     ActuatorState.INACTIVE: (
         Code.NOT_ACTIVE,
@@ -32,7 +33,7 @@ _STATES = {
         'the driver has a latched fault: find the cause, then `soro stop --clear`',
     ),
     ActuatorState.ESTOP: EMERGENCY_STOP,
-}  # fmt: skip
+}
 
 
 class StreamError(SoroError):

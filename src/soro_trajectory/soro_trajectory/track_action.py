@@ -15,13 +15,13 @@ import traceback
 from typing import Any
 
 import numpy as np
+
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding
-
-from soro_msgs.action import TrackTrajectory
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, Plan, PlanningLimits
@@ -140,9 +140,12 @@ class TrackAction:
     def _plan(self, handle: Any) -> Plan:
         table, last = self._node.table, [0.0]
         limits = PlanningLimits(
-            table.speed, table.spacing, table.acceleration, self._stream.rates,
+            table.speed,
+            table.spacing,
+            table.acceleration,
+            self._stream.rates,
             (table.position_tolerance, table.orientation_tolerance),
-        )  # fmt: skip
+        )
 
         def proceed(progress: float) -> bool:
             now = time.monotonic()
@@ -241,9 +244,14 @@ class TrackAction:
             raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')
 
     def _feed(
-        self, handle: Any, phase: int, progress: float, plan: Plan, point: int,
+        self,
+        handle: Any,
+        phase: int,
+        progress: float,
+        plan: Plan,
+        point: int,
         record: ErrorRecord | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not self._topics.due(FEEDBACK_PERIOD):
             return
         message = TrackTrajectory.Feedback(phase=phase, point=point, progress=progress)

@@ -15,17 +15,17 @@ from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
+from soro_msgs.msg import Configuration, TipEstimate
 from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import poses_to_messages
 from soro_node.qos import LATCHED
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-from soro_msgs.action import TrackTrajectory
-from soro_msgs.msg import Configuration, TipEstimate
 from soro_trajectory.error_record import ErrorRecord
 
 MOST_POSES = 500  # of actual_path

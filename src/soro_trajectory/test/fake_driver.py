@@ -67,9 +67,12 @@ class FakeDriver(Node):
             message = ActuatorState(
                 name=[a.name for a in self.robot.actuators],
                 quantity=[a.quantity_code for a in self.robot.actuators],
-                commanded=self._commanded.tolist(), applied=self.value.tolist(),
-                measured=self.value.tolist(), flags=[0] * len(self.value),
-                device_state=self.state, command_source=self.owner,
-            )  # fmt: skip
+                commanded=self._commanded.tolist(),
+                applied=self.value.tolist(),
+                measured=self.value.tolist(),
+                flags=[0] * len(self.value),
+                device_state=self.state,
+                command_source=self.owner,
+            )
             message.header.stamp = self.get_clock().now().to_msg()
         self._states.publish(message)

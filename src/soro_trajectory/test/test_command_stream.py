@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.analysis.trajectory import SampledPath, schedule
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.section import Section
+from soro_msgs.msg import ActuatorState
 from soro_node.actuator_feedback import ActuatorFeedback
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_trajectory.command_stream import (
@@ -22,9 +25,6 @@ from soro_trajectory.command_stream import (
 )
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.stream_error import StreamError
-
-from soro_mechanics import load_robot
-from soro_msgs.msg import ActuatorState
 
 ME = '/arm/trajectory_planner'
 PERIOD = 0.01
@@ -555,10 +555,15 @@ def path_begins(bench):
 @pytest.mark.parametrize(
     'between',
     [
-        stop, release, driver_is_stopped, driver_loses_commands, driver_is_stopped_where_it_rests,
-        driver_trips_and_is_cleared, path_begins,
+        stop,
+        release,
+        driver_is_stopped,
+        driver_loses_commands,
+        driver_is_stopped_where_it_rests,
+        driver_trips_and_is_cleared,
+        path_begins,
     ],
-)  # fmt: skip
+)
 def test_what_was_asked_for_before_a_stop_does_not_move_the_robot_after_it(robot, between):
     bench = Bench(robot)
     bench.step()

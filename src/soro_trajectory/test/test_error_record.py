@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.analysis.trajectory import SampledPath, schedule
 from soro_mechanics.core.status import Code
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.stream_error import StreamError
 from soro_trajectory.targets import extent_of_workspace
 from soro_trajectory.track_action import TrackAction
-
-from soro_mechanics import load_robot
 
 SPEED = 0.02
 START = 1_700_000_000_000_000_000  # ns

@@ -12,15 +12,15 @@ from geometry_msgs.msg import Pose, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
+from soro_msgs.msg import ActuatorCommand
 from soro_node.conversions import pose_to_message
 from soro_node.random_messages import RandomMessages
 from soro_node.testing import RosSession, wait_for, wait_until
 from soro_trajectory.node import TrajectoryPlanner
-
-from soro_mechanics import load_robot
-from soro_msgs.action import TrackTrajectory
-from soro_msgs.msg import ActuatorCommand
 
 ROBOT = 'spatial_cc'
 COUNT = 40 * max(1, int(os.environ.get('SORO_FUZZ', '1')))

@@ -5,17 +5,17 @@
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import Task
 from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.external_wrench import settled, wrench_at_tip
 from soro_node.frames import Frames
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 from soro_trajectory.planning import make_plan, PlanningLimits
 from soro_trajectory.targets import actuation_for_pose, TargetRefused
-
-from soro_mechanics import load_robot
-from soro_msgs.action import TrackTrajectory
 
 FRAMES = Frames('arm/')
 BENT = np.array([0.7e5, 0.0, 0.0])

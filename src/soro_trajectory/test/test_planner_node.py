@@ -11,18 +11,18 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
-from soro_mechanics.core.status import Code
-from soro_node.conversions import pose_to_message
-from soro_node.testing import RosSession, wait_for, wait_until
-from soro_trajectory.command_stream import Phase, SILENCE
-from soro_trajectory.node import TrajectoryPlanner
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, ActuatorState, TipTarget
 from soro_msgs.srv import SolveInverse
+from soro_node.conversions import pose_to_message
+from soro_node.testing import RosSession, wait_for, wait_until
+from soro_trajectory.command_stream import Phase, SILENCE
+from soro_trajectory.node import TrajectoryPlanner
 
 ROBOT = 'spatial_cc'
 START = [0.1e5, 0.1e5, 0.1e5]
@@ -43,9 +43,15 @@ class Scene:
         self.driver = FakeDriver(robot, START, namespace=namespace, context=ros.context)
         ros.spin(self.driver)
         self.planner = ros.node(
-            TrajectoryPlanner, namespace, robot=ROBOT, settle_time=0.05, speed=0.05,
-            acceleration=1.0, state_timeout=4.0, takeover_timeout=10.0,
-        )  # fmt: skip
+            TrajectoryPlanner,
+            namespace,
+            robot=ROBOT,
+            settle_time=0.05,
+            speed=0.05,
+            acceleration=1.0,
+            state_timeout=4.0,
+            takeover_timeout=10.0,
+        )
         assert ros.start(self.planner)
         make = ros.client.create_publisher
         self.pose_topic = make(PoseStamped, 'target_pose', 1)

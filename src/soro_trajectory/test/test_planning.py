@@ -4,15 +4,15 @@
 
 import numpy as np
 import pytest
+
+from soro_mechanics import load_robot
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.frames import Frames
 from soro_trajectory.planning import check_goal, curve_of_goal, make_plan, PlanningLimits
 from soro_trajectory.track_topics import FEEDBACK, topic_of
-
-from soro_mechanics import load_robot
-from soro_msgs.action import TrackTrajectory
 
 FRAMES = Frames('arm/')
 GOAL = TrackTrajectory.Goal

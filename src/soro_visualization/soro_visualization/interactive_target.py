@@ -9,9 +9,9 @@ from typing import Any
 
 from geometry_msgs.msg import Quaternion
 from rclpy.node import Node
-from soro_node.conversions import pose_to_message
 from visualization_msgs.msg import InteractiveMarker, InteractiveMarkerControl, Marker
 
+from soro_node.conversions import pose_to_message
 from soro_visualization.shape import Array, pose_matrix
 
 NAMESPACE = 'target'  # of the interactive marker server, below the robot's

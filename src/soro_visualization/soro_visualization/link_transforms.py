@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
-from soro_node.conversions import transform_to_message
 from tf2_msgs.msg import TFMessage
 
+from soro_node.conversions import transform_to_message
 from soro_visualization.rigid_parts import RigidParts, turn
 
 

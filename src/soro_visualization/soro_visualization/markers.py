@@ -43,9 +43,13 @@ class Markers:
         self._shown: set[tuple[str, int]] = set()
 
     def message(
-        self, stamp: Time, shape: Shape, ghost: Shape | None = None,
-        ellipsoids: Ellipsoids | None = None, silent: bool = False,
-    ) -> MarkerArray:  # fmt: skip
+        self,
+        stamp: Time,
+        shape: Shape,
+        ghost: Shape | None = None,
+        ellipsoids: Ellipsoids | None = None,
+        silent: bool = False,
+    ) -> MarkerArray:
         """Return what is to be drawn now, and DELETE for what no longer is.
 
         `silent`: nobody says any more where the robot is; its last shape stays, in grey.
@@ -123,9 +127,11 @@ def load(shape: Shape) -> list[Marker]:
 def ellipsoid_markers(found: Ellipsoids) -> Iterator[Marker]:
     """Yield a SPHERE for every ellipsoid; its axes are diameters."""
     rows = zip(
-        found.centres, quaternions_wxyz(found.rotations).tolist(),
-        (2.0 * found.half_axes).tolist(), strict=True,
-    )  # fmt: skip
+        found.centres,
+        quaternions_wxyz(found.rotations).tolist(),
+        (2.0 * found.half_axes).tolist(),
+        strict=True,
+    )
     for i, (centre, (w, x, y, z), (a, b, c)) in enumerate(rows):
         marker = Marker(ns='compliance', id=i, type=Marker.SPHERE, action=Marker.ADD)
         marker.color = ELLIPSOID

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.registry import MODELS
-
 from soro_visualization.shape import Array, Shape
 
 SECTION = 'kirchhoff'

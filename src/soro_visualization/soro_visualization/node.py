@@ -14,6 +14,11 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, PointCloud2
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+from soro_msgs.msg import ActuatorState, Configuration
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
 from soro_node.inbox import Inbox
@@ -22,11 +27,6 @@ from soro_node.main import LAST, run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.qos import LATCHED, LOSSY
 from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
-from std_msgs.msg import String
-from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import MarkerArray
-
-from soro_msgs.msg import ActuatorState, Configuration
 from soro_visualization.cloud import read_cloud
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
@@ -167,9 +167,10 @@ class Visualization(GuardedLifecycleNode):
         server = interactive_server(self)
         if server is not None:
             self._target = InteractiveTarget(
-                server, self._frames.base_link,
+                server,
+                self._frames.base_link,
                 lambda pose: self._requests.move_to(pose, self._task(), True),
-            )  # fmt: skip
+            )
             self._requests.on_end = self._target.let_go
         if self.table.viewer:
             self._serve()
@@ -203,9 +204,13 @@ class Visualization(GuardedLifecycleNode):
 
         port = port_for(self.table.port, self.get_namespace())
         self._viewer = Viewer(
-            self._description, self.table.host, port, self._requests, self._parts,
+            self._description,
+            self.table.host,
+            port,
+            self._requests,
+            self._parts,
             self.table.history,
-        )  # fmt: skip
+        )
         self.get_logger().info(f'viewer: {self.address}')
         self.diagnostics.report('viewer', Level.OK, f'serving {self.address}')
         if self.table.host != LOOPBACK:
@@ -257,8 +262,9 @@ class Visualization(GuardedLifecycleNode):
         message = inbox.newest('actuator_state')
         readout = self._understood(
             lambda message: readout_from_message(self._description.actuators, message),
-            message, 'actuator_state',
-        )  # fmt: skip
+            message,
+            'actuator_state',
+        )
         if readout is not None:
             snapshot.actuators, self._state_at = readout, now
             self._requests.stops = readout.stops
@@ -284,9 +290,11 @@ class Visualization(GuardedLifecycleNode):
         if message is None:
             return None
         return read_or_warn(
-            read, message, topic,
+            read,
+            message,
+            topic,
             lambda text: self.get_logger().warning(text, throttle_duration_sec=2.0),
-        )  # fmt: skip
+        )
 
     def _looked_at(self, what: str) -> bool:
         """Whether somebody wants to see something that others have to compute for it."""
@@ -338,8 +346,9 @@ class Visualization(GuardedLifecycleNode):
         for name in ('desired', 'actual'):
             path = self._inbox.newest(f'{name}_path')
             if path is not None:
-                positions = [(p.pose.position.x, p.pose.position.y, p.pose.position.z)
-                             for p in path.poses]  # fmt: skip
+                positions = [
+                    (p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses
+                ]
                 viewer.show_path(name, np.array(positions).reshape(-1, 3))
 
     @property
@@ -360,9 +369,10 @@ class Visualization(GuardedLifecycleNode):
         self._take_ellipsoids(
             self._understood(
                 lambda found: ellipsoids(chosen(found), shape.extent, shape.thickest),
-                messages, 'compute_compliance',
+                messages,
+                'compute_compliance',
             )
-        )  # fmt: skip
+        )
 
     def _take_ellipsoids(self, found: Ellipsoids | None) -> None:
         if found is None and self._ellipsoids is None:

@@ -21,9 +21,16 @@ from websockets.sync.client import connect
 import zstandard
 
 CAMERA = messages.ViewerCameraMessage(
-    wxyz=(1.0, 0.0, 0.0, 0.0), position=(1.0, -1.0, 1.0), fov=0.8, near=0.01, far=100.0,
-    image_height=800, image_width=1280, look_at=(0.0, 0.0, 0.0), up_direction=(0.0, 0.0, 1.0),
-)  # fmt: skip
+    wxyz=(1.0, 0.0, 0.0, 0.0),
+    position=(1.0, -1.0, 1.0),
+    fov=0.8,
+    near=0.01,
+    far=100.0,
+    image_height=800,
+    image_width=1280,
+    look_at=(0.0, 0.0, 0.0),
+    up_direction=(0.0, 0.0, 1.0),
+)
 
 
 class PageClient:
@@ -54,9 +61,11 @@ class PageClient:
         self.bytes = self.pictures = 0
         self.picture_at = 0.0
         self._socket = connect(
-            address.replace('http', 'ws', 1), max_size=None, ping_interval=None,
+            address.replace('http', 'ws', 1),
+            max_size=None,
+            ping_interval=None,
             subprotocols=[f'viser-v{viser.__version__}'],  # type: ignore[list-item]
-        )  # fmt: skip
+        )
         self._send(CAMERA)  # a page counts from its first camera on
 
     def __enter__(self) -> PageClient:

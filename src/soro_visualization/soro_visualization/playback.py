@@ -18,8 +18,8 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.robot_file.reader import RobotDescription
 
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_visualization.cloud import read_cloud
 from soro_visualization.reading import read_or_warn
 from soro_visualization.readout import (
@@ -147,9 +147,12 @@ class Playback:
         gui = viewer.server.gui
         with gui.add_folder('Time', order=-1.0):
             self._slider = gui.add_slider(
-                'time [s]', min=0.0, max=max(round(recording.duration, 3), 0.001), step=0.001,
+                'time [s]',
+                min=0.0,
+                max=max(round(recording.duration, 3), 0.001),
+                step=0.001,
                 initial_value=0.0,
-            )  # fmt: skip
+            )
             self._play = gui.add_checkbox('play', initial_value=True)
             speed = gui.add_dropdown('speed', SPEEDS, initial_value='1')
 

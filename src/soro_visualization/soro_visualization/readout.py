@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.status import Code
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.named_lists import lists_fit
-
 from soro_visualization.display_units import millimetres
 from soro_visualization.shape import Array, Shape
 
@@ -27,9 +27,14 @@ DEVICE_STATES = {
     5: ('ESTOP', '#c92a2a', 'latched: release the emergency stop, then clear the fault'),
 }
 FLAGS = (
-    (1, 'at lower limit'), (2, 'at upper limit'), (4, 'slowed'), (8, 'sensor fault'),
-    (16, 'leak'), (32, 'blocked'), (64, 'over limit'),
-)  # fmt: skip
+    (1, 'at lower limit'),
+    (2, 'at upper limit'),
+    (4, 'slowed'),
+    (8, 'sensor fault'),
+    (16, 'leak'),
+    (32, 'blocked'),
+    (64, 'over limit'),
+)
 NO_STATE, ACTIVE, SAFE = -1, 2, 3
 HELD = 'stopped, or commands or device lost; look why, press Clear, then send a new target'
 DRIVERS = ('driver: device', 'haptic_renderer: device')  # who speaks for the device
@@ -221,8 +226,10 @@ def status_html(snapshot: Snapshot) -> str:
         text = 'solved' if code is Code.NONE else code.name
         rows.append(('solver', f'{escape(shape.model)}, {text}, residual {shape.residual:.1e}'))
         rows.append(('tip', millimetres(shape.tip[:3, 3])))
-    for key, label in (('trajectory_planner: stream', 'planner'),
-                       ('trajectory_planner: target', 'last target')):  # fmt: skip
+    for key, label in (
+        ('trajectory_planner: stream', 'planner'),
+        ('trajectory_planner: target', 'last target'),
+    ):
         if key in snapshot.words:
             level, text = snapshot.words[key]
             colour = ('inherit', '#e67700', '#c92a2a', '#888888')[min(level, 3)]

@@ -14,8 +14,8 @@ import math
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from soro_mechanics.core.errors import SoroError
 
+from soro_mechanics.core.errors import SoroError
 from soro_visualization.shape import Array
 
 GREY = (0.6, 0.6, 0.62, 1.0)

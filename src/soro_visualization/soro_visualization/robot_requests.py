@@ -15,16 +15,16 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.node import Node
-from soro_mechanics.core.status import Code
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_node.conversions import pose_to_message, wrench_to_message
-from soro_node.frames import Frames
-from soro_node.qos import NEWEST
 from std_srvs.srv import Trigger
 
+from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.msg import ActuatorCommand
 from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
+from soro_node.conversions import pose_to_message, wrench_to_message
+from soro_node.frames import Frames
+from soro_node.qos import NEWEST
 from soro_visualization.controls import TASKS
 from soro_visualization.planner_settings import PlannerSettings
 from soro_visualization.reading import read_or_warn
@@ -62,9 +62,12 @@ class RobotRequests:
     """
 
     def __init__(
-        self, node: Node, description: RobotDescription, frames: Frames,
+        self,
+        node: Node,
+        description: RobotDescription,
+        frames: Frames,
         answered: Callable[[Shape | None, str, bool, bool], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._node, self._actuators, self._frames = node, description.actuators, frames
         self._answered = answered
         self._pose = node.create_publisher(PoseStamped, 'target_pose', NEWEST)
@@ -72,7 +75,8 @@ class RobotRequests:
         self._clients = {
             name: node.create_client(kind, name)
             for name, kind in (
-                ('driver/stop', Trigger), ('driver/clear_fault', Trigger),
+                ('driver/stop', Trigger),
+                ('driver/clear_fault', Trigger),
                 ('trajectory_planner/release', Trigger),
                 ('trajectory_planner/set_parameters', SetParameters),
                 ('trajectory_planner/get_parameters', GetParameters),
@@ -80,7 +84,7 @@ class RobotRequests:
                 ('kinematics_solver/solve_forward', SolveForward),
                 ('compliance/compute_compliance', ComputeCompliance),
             )
-        }  # fmt: skip
+        }
         self._workspace = ActionClient(node, AnalyzeWorkspace, 'compliance/analyze_workspace')
         self._lock = threading.Lock()
         # What was asked for and has not gone out, each with the time of asking.
@@ -238,8 +242,9 @@ class RobotRequests:
             source=self._node.get_fully_qualified_name(),
             name=[a.name for a in self._actuators],
             quantity=[a.quantity_code for a in self._actuators],
-            value=[float(x) for x in actuation], stops=self.stops,
-        )  # fmt: skip
+            value=[float(x) for x in actuation],
+            stops=self.stops,
+        )
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publish(self._actuation, message, order)
 
@@ -313,9 +318,12 @@ class RobotRequests:
             (target, task, follow, order), self._unsolved = self._unsolved, None
         reached = self._planner.reached
         request = SolveInverse.Request(
-            target=target, task=TASKS.index(task or reached.task), wrench=self._load(),
-            position_tolerance=reached.position, orientation_tolerance=reached.orientation,
-        )  # fmt: skip
+            target=target,
+            task=TASKS.index(task or reached.task),
+            wrench=self._load(),
+            position_tolerance=reached.position,
+            orientation_tolerance=reached.orientation,
+        )
 
         def answered(response: Any) -> None:
             if response is not None and order == self._order:
@@ -331,9 +339,11 @@ class RobotRequests:
         good = response.error_code == Code.NONE
         if response.error_code in (Code.NONE, Code.UNREACHABLE, Code.AT_LIMIT):
             shape = read_or_warn(
-                shape_from_message, response.configuration, 'solve_inverse: configuration',
+                shape_from_message,
+                response.configuration,
+                'solve_inverse: configuration',
                 lambda text: self._node.get_logger().warning(text, throttle_duration_sec=2.0),
-            )  # fmt: skip
+            )
             text = f'residual {1e3 * response.position_error:.3g} mm'
             if response.orientation_error:
                 text += f', {57.29578 * response.orientation_error:.3g} deg'
@@ -362,6 +372,9 @@ class RobotRequests:
             self._answered(None, f'workspace: {result.error_message}', False, True)
             return
         self._answered(
-            None, f'workspace: {result.solved} points, longest extent '
-            f'{1e3 * result.longest_extent:.1f} mm, {result.duration:.1f} s', True, True,
-        )  # fmt: skip
+            None,
+            f'workspace: {result.solved} points, longest extent '
+            f'{1e3 * result.longest_extent:.1f} mm, {result.duration:.1f} s',
+            True,
+            True,
+        )

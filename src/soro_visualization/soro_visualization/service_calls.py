@@ -66,9 +66,11 @@ class Buttons:
     """
 
     def __init__(
-        self, clients: dict[str, Client], say: Callable[[str, bool], None],
+        self,
+        clients: dict[str, Client],
+        say: Callable[[str, bool], None],
         remedies: dict[str, str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._clients, self._say, self._remedies = clients, say, remedies
         self._lock = threading.Lock()
         self._due: dict[str, float] = {}  # when an answer must be there, by name

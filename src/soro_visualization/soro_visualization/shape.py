@@ -190,9 +190,12 @@ def _rods(backbones: Sequence[Any]) -> tuple[Rod, ...]:
         end = first + len(backbone.poses)
         rods.append(
             Rod(
-                backbone.name, rows[first:end, :3], rows[first:end, 3:],
-                np.array(backbone.radius), np.array(backbone.arc_length),
+                backbone.name,
+                rows[first:end, :3],
+                rows[first:end, 3:],
+                np.array(backbone.radius),
+                np.array(backbone.arc_length),
             )
-        )  # fmt: skip
+        )
         first = end
     return tuple(rods)

@@ -79,9 +79,11 @@ def straight_cylinders(ends: Array, radius: float) -> Cylinders:
     length = np.linalg.norm(steps, axis=1)
     thick = np.full(len(length), radius)
     return Cylinders(
-        ends.mean(axis=1), quaternions_along(steps / length[:, None]),
-        np.stack([thick, thick, length], axis=1), np.zeros(len(length)),
-    )  # fmt: skip
+        ends.mean(axis=1),
+        quaternions_along(steps / length[:, None]),
+        np.stack([thick, thick, length], axis=1),
+        np.zeros(len(length)),
+    )
 
 
 def unit_cylinder(sides: int = 24, caps: bool = True) -> tuple[Array, Array]:

@@ -13,9 +13,9 @@ from typing import Any
 import zlib
 
 import numpy as np
+
 from soro_mechanics.core.missing_package import import_package
 from soro_mechanics.robot_file.reader import RobotDescription
-
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
 from soro_visualization.muscles import muscles_of
@@ -58,9 +58,14 @@ class Viewer:
     """
 
     def __init__(
-        self, description: RobotDescription, host: str = LOOPBACK, port: int = 0,
-        controls: Controls | None = None, parts: RigidParts | None = None, history: float = 30.0,
-    ) -> None:  # fmt: skip
+        self,
+        description: RobotDescription,
+        host: str = LOOPBACK,
+        port: int = 0,
+        controls: Controls | None = None,
+        parts: RigidParts | None = None,
+        history: float = 30.0,
+    ) -> None:
         viser = import_package('viser', 'viser')
 
         # Viser prints a banner; the address is ours to say.
@@ -72,9 +77,13 @@ class Viewer:
         self._controls = controls
         self.scene = ViewerScene(self.server, parts, muscles_of(description))
         self.panel = ViewerPanel(
-            self.server.gui, description.title, description.actuators,
-            description.coupled_limits, controls, self._show_layer,
-        )  # fmt: skip
+            self.server.gui,
+            description.title,
+            description.actuators,
+            description.coupled_limits,
+            controls,
+            self._show_layer,
+        )
         self.plots = ViewerPlots(self.server.gui, description.actuators, history)
         self.panel.on_task = self._on_task
         self.panel.on_end = self._let_go

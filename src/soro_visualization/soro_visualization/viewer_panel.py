@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 import numpy as np
-from soro_mechanics.core.actuators import Actuator, CoupledLimit
 
+from soro_mechanics.core.actuators import Actuator, CoupledLimit
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.display_units import shown, size_of, step_of, unit_of
 from soro_visualization.ownership import Ownership
@@ -38,9 +38,12 @@ class ActuatorSliders:
     """
 
     def __init__(
-        self, gui: Any, actuators: Sequence[Actuator], limits: Sequence[CoupledLimit],
+        self,
+        gui: Any,
+        actuators: Sequence[Actuator],
+        limits: Sequence[CoupledLimit],
         send: Callable[[Array], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._actuators, self._limits, self._send = actuators, limits, send
         self._sizes = np.array([size_of(a) for a in actuators])
         self._low = np.array([a.minimum for a in actuators])
@@ -58,11 +61,13 @@ class ActuatorSliders:
             size = size_of(a)
             slider = gui.add_slider(
                 f'{a.name} [{unit_of(a)}]' if unit_of(a) else a.name,
-                min=round(a.minimum / size, 6), max=round(a.maximum / size, 6), step=step_of(a),
+                min=round(a.minimum / size, 6),
+                max=round(a.maximum / size, 6),
+                step=step_of(a),
                 initial_value=float(self._shown[i]),
                 hint=f'{shown(a.minimum, a.unit)} to {shown(a.maximum, a.unit)}, '
                 f'at most {a.rate / size:g} {unit_of(a)}/s',
-            )  # fmt: skip
+            )
             slider.on_update(self._moved(i))
             self._sliders.append(slider)
 
@@ -195,10 +200,14 @@ class ViewerPanel:
     """
 
     def __init__(
-        self, gui: Any, title: str, actuators: Sequence[Actuator],
-        limits: Sequence[CoupledLimit], controls: Controls | None,
+        self,
+        gui: Any,
+        title: str,
+        actuators: Sequence[Actuator],
+        limits: Sequence[CoupledLimit],
+        controls: Controls | None,
         show: Callable[[str, bool], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._controls, self._show = controls, show
         self.task, self.follow = TASKS[0], True
         self.on_task: Callable[[str], None] = lambda task: None
@@ -244,9 +253,10 @@ class ViewerPanel:
     def _add_target(self, gui: Any, controls: Controls) -> None:
         with gui.add_folder('Target'):
             follow = gui.add_checkbox(
-                'robot follows', initial_value=True,
+                'robot follows',
+                initial_value=True,
                 hint='off: the solution is only shown, nothing moves',
-            )  # fmt: skip
+            )
             task = gui.add_dropdown('must be met', TASKS, initial_value=TASKS[0])
             self._answer = gui.add_html('<small>&nbsp; drag the arrows at the tip</small>')
 
@@ -260,9 +270,12 @@ class ViewerPanel:
             self.on_task(self.task)
 
     def _add_actuators(
-        self, gui: Any, actuators: Sequence[Actuator], limits: Sequence[CoupledLimit],
+        self,
+        gui: Any,
+        actuators: Sequence[Actuator],
+        limits: Sequence[CoupledLimit],
         controls: Controls,
-    ) -> None:  # fmt: skip
+    ) -> None:
         def send(target: Array) -> None:
             self.on_end()
             controls.actuate(target)

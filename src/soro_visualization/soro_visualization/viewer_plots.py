@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from soro_mechanics.core.actuators import Actuator
 
+from soro_mechanics.core.actuators import Actuator
 from soro_visualization.display_units import size_of, unit_of
 from soro_visualization.history import History
 from soro_visualization.readout import Snapshot
@@ -55,10 +55,14 @@ class ViewerPlots:
                 for a, c in zip(self._drawn, COLOURS, strict=False)
             ]
             self._actuators = gui.add_uplot(
-                _columns(np.full((2, 1 + 2 * count), np.nan)), (time, *measured, *commanded),
-                title=f'actuators [{unit}]{more}', scales=scales, axes=axes, height=HEIGHT,
+                _columns(np.full((2, 1 + 2 * count), np.nan)),
+                (time, *measured, *commanded),
+                title=f'actuators [{unit}]{more}',
+                scales=scales,
+                axes=axes,
+                height=HEIGHT,
                 legend=uplot.Legend(show=False),
-            )  # fmt: skip
+            )
             self._error = gui.add_uplot(
                 _columns(np.full((2, 3), np.nan)),
                 (
@@ -66,9 +70,12 @@ class ViewerPlots:
                     uplot.Series(label='to command', stroke=COLOURS[0], width=2),
                     uplot.Series(label='to target', stroke=COLOURS[1], width=2),
                 ),
-                title='tip: distance to command (blue), to target (orange) [mm]', scales=scales,
-                axes=axes, height=HEIGHT, legend=uplot.Legend(show=False),
-            )  # fmt: skip
+                title='tip: distance to command (blue), to target (orange) [mm]',
+                scales=scales,
+                axes=axes,
+                height=HEIGHT,
+                legend=uplot.Legend(show=False),
+            )
 
     def target(self, position: Array | None) -> None:
         """Take the position (3,) that was asked for last."""

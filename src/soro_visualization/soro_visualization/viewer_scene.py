@@ -99,11 +99,17 @@ class ViewerScene:
         away = max(1.0, WIDE * reach)  # a robot around its origin is twice as wide as its extent
         cell = rounded(0.3 * shape.extent)
         self._scene.add_grid(
-            '/ground', width=12.0 * cell * self.zoom, height=12.0 * cell * self.zoom,
-            cell_size=cell * self.zoom, section_size=4.0 * cell * self.zoom,
-            cell_color=(225, 225, 225), section_color=(190, 190, 190), shadow_opacity=0.15,
-            position=tuple((low * self.zoom - 0.02) * up), wxyz=quaternion,
-        )  # fmt: skip
+            '/ground',
+            width=12.0 * cell * self.zoom,
+            height=12.0 * cell * self.zoom,
+            cell_size=cell * self.zoom,
+            section_size=4.0 * cell * self.zoom,
+            cell_color=(225, 225, 225),
+            section_color=(190, 190, 190),
+            shadow_opacity=0.15,
+            position=tuple((low * self.zoom - 0.02) * up),
+            wxyz=quaternion,
+        )
         self._scene.add_frame('/base_link', axes_length=0.15, axes_radius=0.004)
         camera = self._server.initial_camera
         camera.look_at = tuple(centre + away * (turn @ ASIDE))
@@ -159,9 +165,14 @@ class ViewerScene:
             self.legends.pop('ellipsoids', None)
             return
         self._batch(
-            '/ellipsoids', unit_sphere, found.centres * self.zoom,
-            quaternions_wxyz(found.rotations), found.half_axes * self.zoom, ELLIPSOID, 0.45,
-        )  # fmt: skip
+            '/ellipsoids',
+            unit_sphere,
+            found.centres * self.zoom,
+            quaternions_wxyz(found.rotations),
+            found.half_axes * self.zoom,
+            ELLIPSOID,
+            0.45,
+        )
         self.legends['ellipsoids'] = (
             f'<small>&nbsp; ellipsoids: where a point goes under {found.force:g} N<br>&nbsp; '
             f'compliance {1e3 * found.stiffest:.3g} to {1e3 * found.softest:.3g} mm/N</small>'
@@ -187,12 +198,17 @@ class ViewerScene:
             colours = self._cloud_scale.colours(stiffness, low, high)
             self.legends['workspace'] = self._cloud_scale.legend(
                 f'workspace, {len(points)} points: stiffness in the softest direction (log)',
-                f'{10**low:.3g} N/m', f'{10**high:.3g} N/m',
-            )  # fmt: skip
+                f'{10**low:.3g} N/m',
+                f'{10**high:.3g} N/m',
+            )
         self._scene.add_point_cloud(
-            '/workspace', np.asarray(points) * self.zoom, colours, point_size=0.007,
-            point_shape='circle', precision='float32',
-        )  # fmt: skip
+            '/workspace',
+            np.asarray(points) * self.zoom,
+            colours,
+            point_size=0.007,
+            point_shape='circle',
+            precision='float32',
+        )
 
     def show_path(self, name: str, positions: Array) -> None:
         """Show the desired or the actual path; nothing for fewer than two points."""
@@ -251,14 +267,25 @@ class ViewerScene:
         scales[:, :2] = np.maximum(scales[:, :2], THINNEST)
         # A ghost without caps: one would see through its skin onto the cuts between the pieces.
         self._batch(
-            name, lambda: unit_cylinder(caps=opacity is None), tubes.positions * self.zoom,
-            tubes.quaternions, scales, colours, opacity,
-        )  # fmt: skip
+            name,
+            lambda: unit_cylinder(caps=opacity is None),
+            tubes.positions * self.zoom,
+            tubes.quaternions,
+            scales,
+            colours,
+            opacity,
+        )
 
     def _batch(
-        self, name: str, mesh: Any, positions: Array, quaternions: Array, scales: Array,
-        colours: Any, opacity: float | None,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        mesh: Any,
+        positions: Array,
+        quaternions: Array,
+        scales: Array,
+        colours: Any,
+        opacity: float | None,
+    ) -> None:
         rows = np.asarray(colours, dtype=np.uint8)
         if rows.ndim == 1:
             rows = np.broadcast_to(rows, (len(positions), 3)).copy()
@@ -266,10 +293,18 @@ class ViewerScene:
         if handle is None or len(handle.batched_positions) != len(positions):
             vertices, faces = mesh()
             self._handles[name] = self._scene.add_batched_meshes_simple(
-                name, vertices, faces, batched_wxyzs=quaternions, batched_positions=positions,
-                batched_scales=scales, batched_colors=rows, opacity=opacity, lod='off',
-                cast_shadow=opacity is None, receive_shadow=False,
-            )  # fmt: skip
+                name,
+                vertices,
+                faces,
+                batched_wxyzs=quaternions,
+                batched_positions=positions,
+                batched_scales=scales,
+                batched_colors=rows,
+                opacity=opacity,
+                lod='off',
+                cast_shadow=opacity is None,
+                receive_shadow=False,
+            )
             return
         handle.batched_positions = positions.astype(np.float32)
         handle.batched_wxyzs = quaternions.astype(np.float32)
@@ -344,9 +379,14 @@ class ViewerScene:
             vertices, faces = unit_sphere()
             scales = np.full(3, solid.size[0])
         return self._scene.add_mesh_simple(
-            name, vertices * scales * self.zoom, faces, color=colour, opacity=opacity,
-            flat_shading=solid.kind == 'box', receive_shadow=False,
-        )  # fmt: skip
+            name,
+            vertices * scales * self.zoom,
+            faces,
+            color=colour,
+            opacity=opacity,
+            flat_shading=solid.kind == 'box',
+            receive_shadow=False,
+        )
 
     def _show_load(self, shape: Shape | None) -> None:
         if shape is None:

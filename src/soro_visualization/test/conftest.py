@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from fixed_shapes import shape
 import pytest
+from viewer_bench import Noted, STATE
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_visualization.page_client import PageClient
 from soro_visualization.readout import Snapshot
 from soro_visualization.viewer import derived_port, Viewer
-from viewer_bench import Noted, STATE
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from geometry_msgs.msg import Pose
 import numpy as np
-from soro_visualization.shape import Rod, Shape
 
 from soro_msgs.msg import Backbone, Configuration
+from soro_visualization.shape import Rod, Shape
 
 NAMES = ['pair_1', 'pair_2', 'pair_3']
 

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from soro_visualization.interactive_target import NAME
 from visualization_msgs.msg import InteractiveMarkerFeedback
+
+from soro_visualization.interactive_target import NAME
 
 
 class StandIn:

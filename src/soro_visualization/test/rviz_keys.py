@@ -3,8 +3,13 @@
 """Keys that RViz reads of each class we use; it ignores every other one without a word."""
 
 TOPIC = {
-    'Depth', 'Durability Policy', 'Filter size', 'History Policy', 'Reliability Policy', 'Value',
-}  # fmt: skip
+    'Depth',
+    'Durability Policy',
+    'Filter size',
+    'History Policy',
+    'Reliability Policy',
+    'Value',
+}
 COMMON = {'Class', 'Enabled', 'Name', 'Value'}
 DISPLAYS = {
     'rviz_default_plugins/Grid': COMMON | {
@@ -44,8 +49,10 @@ DISPLAYS = {
     },
 }  # fmt: skip
 TOOLS = {
-    'rviz_default_plugins/Interact', 'rviz_default_plugins/MoveCamera',
-    'rviz_default_plugins/Select', 'rviz_default_plugins/FocusCamera',
+    'rviz_default_plugins/Interact',
+    'rviz_default_plugins/MoveCamera',
+    'rviz_default_plugins/Select',
+    'rviz_default_plugins/FocusCamera',
     'rviz_default_plugins/Measure',
-}  # fmt: skip
+}
 PANELS = {'rviz_common/Displays', 'rviz_common/Views'}

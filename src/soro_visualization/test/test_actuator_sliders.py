@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_visualization.readout import ActuatorReadout
@@ -147,8 +148,10 @@ def test_the_end_of_a_slider_is_the_limit_itself(end):
     # A third of a bar is no number of six digits, and the planner lets nothing beyond.
     actuator = replace(
         read_robot_file(find_robot_file('stiff_flop')).actuators[0],
-        minimum=BAR / 3.0, maximum=2.0 * BAR / 3.0, rest=0.5 * BAR,
-    )  # fmt: skip
+        minimum=BAR / 3.0,
+        maximum=2.0 * BAR / 3.0,
+        rest=0.5 * BAR,
+    )
     sent = []
     [slider] = ActuatorSliders(Gui(), [actuator], (), sent.append)._sliders
     slider.value = slider.min if end == 'minimum' else slider.max
@@ -175,9 +178,11 @@ def test_what_is_sent_is_always_what_was_shown_but_for_the_slider_moved(page, se
         kind = random.integers(4)
         if kind == 0:
             page.state(
-                random.uniform(0.0, 1.0, 3), random.choice([ACTIVE, ACTIVE, SAFE]),
-                random.choice([PLANNER, OTHER, '']), random.uniform(0.1, 1.5),
-            )  # fmt: skip
+                random.uniform(0.0, 1.0, 3),
+                random.choice([ACTIVE, ACTIVE, SAFE]),
+                random.choice([PLANNER, OTHER, '']),
+                random.uniform(0.1, 1.5),
+            )
         elif kind == 1:
             page.sliders.forget_target()
         else:

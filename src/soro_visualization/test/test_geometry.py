@@ -8,6 +8,8 @@ from fixed_shapes import arc, shape
 from geometry_msgs.msg import Point, Pose, Quaternion
 import numpy as np
 import pytest
+
+from soro_msgs.msg import Backbone, Compliance, Configuration
 from soro_visualization.colour_scale import BLUE_TO_RED, ColourScale, rounded
 from soro_visualization.ellipsoids import chosen, ellipsoids, quaternions_wxyz
 from soro_visualization.history import History
@@ -22,8 +24,6 @@ from soro_visualization.tubes import (
     unit_sphere,
 )
 
-from soro_msgs.msg import Backbone, Compliance, Configuration
-
 rng = np.random.default_rng(7)
 UP = np.array([0.48, -0.6, 0.64])
 
@@ -36,9 +36,12 @@ def volume(mesh):
 
 @pytest.mark.parametrize(
     ('mesh', 'expected', 'error'),
-    [(unit_cylinder(256), np.pi, 1e-3), (unit_sphere(128, 256), 4 * np.pi / 3, 1e-3),
-     (unit_box(), 1.0, 1e-12)],
-)  # fmt: skip
+    [
+        (unit_cylinder(256), np.pi, 1e-3),
+        (unit_sphere(128, 256), 4 * np.pi / 3, 1e-3),
+        (unit_box(), 1.0, 1e-12),
+    ],
+)
 def test_meshes_are_closed_and_face_outwards(mesh, expected, error):
     # The divergence theorem gives the volume only of a closed surface seen from outside.
     assert volume(mesh) == pytest.approx(expected, rel=error)

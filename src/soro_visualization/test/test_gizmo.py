@@ -9,9 +9,10 @@ from dataclasses import replace
 from fixed_shapes import shape
 import numpy as np
 import pytest
+from viewer_bench import STATE
+
 from soro_visualization.page_client import PageClient
 from soro_visualization.readout import Snapshot
-from viewer_bench import STATE
 
 PLACE, FURTHER = (0.2, 0.0, 0.8), (0.3, 0.0, 0.7)
 FAULT = 4
@@ -46,13 +47,16 @@ def shown(**of):
 @pytest.mark.parametrize(
     'end',
     [
-        button('STOP'), button('Release'), button('Clear'),
+        button('STOP'),
+        button('Release'),
+        button('Clear'),
         shown(actuators=replace(STATE, stops=1)),
         shown(actuators=replace(STATE, device_state=FAULT)),
-        shown(actuators=replace(STATE, source='/arm/other')), shown(silent=True),
+        shown(actuators=replace(STATE, source='/arm/other')),
+        shown(silent=True),
     ],
     ids=['stop', 'release', 'clear', 'stop of another', 'fault', 'owner', 'silent'],
-)  # fmt: skip
+)
 def test_a_hand_on_the_gizmo_sends_nothing_after_the_end(arm, end):
     viewer, page, noted = arm
     count = dragged(page, noted)

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 from interactive_stand_in import feedback, StandIn
 import numpy as np
 import pytest
+from visualization_msgs.msg import InteractiveMarkerControl, InteractiveMarkerFeedback
+
 from soro_visualization.interactive_target import (
     interactive_server,
     InteractiveTarget,
     target_marker,
 )
 from soro_visualization.shape import rotation_matrix
-from visualization_msgs.msg import InteractiveMarkerControl, InteractiveMarkerFeedback
 
 
 def tip(z):

@@ -8,9 +8,10 @@ from builtin_interfaces.msg import Time
 from fixed_shapes import arc, shape
 import numpy as np
 import pytest
+from visualization_msgs.msg import Marker
+
 from soro_visualization.ellipsoids import Ellipsoids
 from soro_visualization.markers import Markers, tube
-from visualization_msgs.msg import Marker
 
 STAMP = Time(sec=3)
 

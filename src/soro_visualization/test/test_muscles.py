@@ -10,12 +10,12 @@ from builtin_interfaces.msg import Time
 from fixed_shapes import shape
 import numpy as np
 import pytest
-from soro_visualization.markers import Markers, OLD
-from soro_visualization.muscles import muscles_of
-from soro_visualization.tubes import straight_cylinders
 from visualization_msgs.msg import Marker
 
 from soro_mechanics import load_robot
+from soro_visualization.markers import Markers, OLD
+from soro_visualization.muscles import muscles_of
+from soro_visualization.tubes import straight_cylinders
 
 
 @pytest.fixture(scope='module')

@@ -10,21 +10,31 @@ from urllib.parse import urlsplit
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import pytest
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file
-from soro_visualization.page_origin import only_own_page, refusal
-from soro_visualization.viewer import derived_port, Viewer
 import viser
 from websockets.asyncio import server as websocket_server
 from websockets.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
+from soro_visualization.page_origin import only_own_page, refusal
+from soro_visualization.viewer import derived_port, Viewer
+
 FOREIGN = [
-    'http://evil.example', 'https://evil.example', 'null', 'file://', 'http://localhost:1',
-    'http://127.0.0.1', 'http://127.0.0.1.evil.example:{port}', 'https://127.0.0.1:{port}',
-    'http://evil.example:{port}', 'http://127.0.0.1:{port}@evil.example', 'http://[', '',
-]  # fmt: skip
+    'http://evil.example',
+    'https://evil.example',
+    'null',
+    'file://',
+    'http://localhost:1',
+    'http://127.0.0.1',
+    'http://127.0.0.1.evil.example:{port}',
+    'https://127.0.0.1:{port}',
+    'http://evil.example:{port}',
+    'http://127.0.0.1:{port}@evil.example',
+    'http://[',
+    '',
+]
 
 
 @pytest.fixture(scope='module')

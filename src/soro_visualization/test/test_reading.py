@@ -12,8 +12,11 @@ from geometry_msgs.msg import Pose
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState, PointCloud2
+from visualization_msgs.msg import Marker
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_msgs.msg import ActuatorState
 from soro_visualization.markers import tube
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.readout import (
@@ -23,9 +26,6 @@ from soro_visualization.readout import (
     readout_from_message,
 )
 from soro_visualization.shape import Rod, shape_from_message
-from visualization_msgs.msg import Marker
-
-from soro_msgs.msg import ActuatorState
 
 ODD = {
     'bodies': (lambda m: m.body_name.append('platform'), 'body_name and body_pose'),
@@ -33,17 +33,21 @@ ODD = {
     'no backbone': (lambda m: m.backbones.clear(), 'backbones is empty'),
     'no radius': (lambda m: setattr(m.backbones[0], 'radius', []), '3 poses and 0 radii'),
     'one pose': (
-        lambda m: (m.backbones[0].poses.__delitem__(slice(1, None)),
-                   m.backbones[0].radius.__delitem__(slice(1, None))),
+        lambda m: (
+            m.backbones[0].poses.__delitem__(slice(1, None)),
+            m.backbones[0].radius.__delitem__(slice(1, None)),
+        ),
         '1 poses and 1 radii',
     ),
     'thin': (lambda m: m.backbones[0].radius.__setitem__(1, 0.0), 'radius is not positive'),
     'point': (
-        lambda m: ([setattr(p.position, 'z', 0.0) for p in m.backbones[0].poses],
-                   setattr(m.tip.position, 'z', 0.0)),
+        lambda m: (
+            [setattr(p.position, 'z', 0.0) for p in m.backbones[0].poses],
+            setattr(m.tip.position, 'z', 0.0),
+        ),
         'extent is 0 m',
     ),
-}  # fmt: skip
+}
 
 
 def odd(name):
@@ -145,10 +149,12 @@ class Pages:
         element = SimpleNamespace(on_update=lambda callback: None)
         self.server = SimpleNamespace(
             gui=SimpleNamespace(
-                add_folder=lambda *a, **k: Folder(), add_slider=lambda *a, **k: element,
-                add_checkbox=lambda *a, **k: element, add_dropdown=lambda *a, **k: element,
+                add_folder=lambda *a, **k: Folder(),
+                add_slider=lambda *a, **k: element,
+                add_checkbox=lambda *a, **k: element,
+                add_dropdown=lambda *a, **k: element,
             )
-        )  # fmt: skip
+        )
         self.show = self.moments.append
 
     def show_path(self, name, positions):

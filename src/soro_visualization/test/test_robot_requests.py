@@ -12,14 +12,14 @@ import pytest
 from rcl_interfaces.msg import ParameterValue, SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.task import Future
+from std_srvs.srv import Trigger
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_msgs.srv import ComputeCompliance, SolveInverse
 from soro_node.frames import frames_for
 from soro_visualization.robot_requests import RobotRequests, TARGET_AGE, TASK_TIMEOUT
 from soro_visualization.service_calls import ANSWER_TIMEOUT, TRIGGER_TIMEOUT
-from std_srvs.srv import Trigger
-
-from soro_msgs.srv import ComputeCompliance, SolveInverse
 
 PACKAGE = 'soro_visualization'
 MODULE = f'{PACKAGE}.robot_requests'
@@ -68,9 +68,11 @@ class Bench:
             monkeypatch.setattr(f'{PACKAGE}.{module}.time', clock)
         monkeypatch.setattr(f'{MODULE}.ActionClient', lambda *arguments: None)
         self.requests = RobotRequests(
-            self.node, read_robot_file(find_robot_file('stiff_flop')), frames_for('/arm', 'arm/'),
+            self.node,
+            read_robot_file(find_robot_file('stiff_flop')),
+            frames_for('/arm', 'arm/'),
             lambda shape, text, good, arrived: self.answers.append((text, good)),
-        )  # fmt: skip
+        )
 
     def ask(self, task='position', x=0.0):
         """Ask for a pose, and let the node send it."""
@@ -295,11 +297,16 @@ def test_the_page_solves_what_the_planner_solves(bench):
     bench.requests.send_waiting()
     [(request, future)] = [c[1:] for c in bench.node.calls if c[0].endswith('get_parameters')]
     values = {'task': 'pose', 'position_tolerance': 1e-4, 'orientation_tolerance': 1e-3}
-    future.set_result(GetParameters.Response(values=[
-        ParameterValue(string_value=values[name]) if name == 'task'
-        else ParameterValue(double_value=values[name])
-        for name in request.names
-    ]))  # fmt: skip
+    future.set_result(
+        GetParameters.Response(
+            values=[
+                ParameterValue(string_value=values[name])
+                if name == 'task'
+                else ParameterValue(double_value=values[name])
+                for name in request.names
+            ]
+        )
+    )
     assert not bench.tasks  # nobody asked for a task: it stays as the planner has it
     assert len(bench.node.published) == 1
     bench.solved()

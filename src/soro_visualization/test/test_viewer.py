@@ -12,6 +12,8 @@ from types import SimpleNamespace
 from fixed_shapes import shape, straight
 import numpy as np
 import pytest
+from viewer_bench import STATE
+
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_visualization.ellipsoids import Ellipsoids
@@ -21,7 +23,6 @@ from soro_visualization.readout import ActuatorReadout, Snapshot
 from soro_visualization.shape import rotation_matrix
 from soro_visualization.viewer import derived_port, Viewer
 from soro_visualization.viewer_scene import STALE
-from viewer_bench import STATE
 
 
 def test_it_is_bound_to_loopback_and_nothing_in_the_page_leads_elsewhere(arm):

@@ -15,10 +15,6 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from soro_node.testing import RosSession, wait_until
-from soro_visualization.markers import OLD
-from soro_visualization.node import Visualization
-from soro_visualization.page_client import PageClient
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
@@ -26,6 +22,10 @@ from visualization_msgs.msg import MarkerArray
 
 from soro_msgs.msg import ActuatorCommand, ActuatorState, Configuration
 from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
+from soro_node.testing import RosSession, wait_until
+from soro_visualization.markers import OLD
+from soro_visualization.node import Visualization
+from soro_visualization.page_client import PageClient
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -77,10 +77,16 @@ class Bench:
             return
         self.state.publish(
             ActuatorState(
-                name=NAMES[::-1], quantity=[1] * 3, commanded=[0.0] * 3, applied=[1e4, 0.0, 0.0],
-                measured=[1e4, 0.0, 0.0], flags=[0] * 3, device_state=2, stops=self.state_stops,
+                name=NAMES[::-1],
+                quantity=[1] * 3,
+                commanded=[0.0] * 3,
+                applied=[1e4, 0.0, 0.0],
+                measured=[1e4, 0.0, 0.0],
+                flags=[0] * 3,
+                device_state=2,
+                stops=self.state_stops,
             )
-        )  # fmt: skip
+        )
 
     def _stop(self, request, response):
         self.stops.append(request)
@@ -294,8 +300,10 @@ def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(mo
 
 def test_a_description_that_cannot_be_read_is_no_reason_to_have_no_stop(tmp_path):
     for name, text in (
-        ('mesh', MESH), ('joint', JOINT), ('no_xml', 'not <xml'),
-    ):  # fmt: skip
+        ('mesh', MESH),
+        ('joint', JOINT),
+        ('no_xml', 'not <xml'),
+    ):
         file = tmp_path / f'{name}.urdf.xacro'
         file.write_text(text)
         with RosSession() as ros:
@@ -329,6 +337,7 @@ def test_markers_and_description_are_published():
 
 def test_a_cloud_is_read_whatever_else_is_in_it():
     from sensor_msgs.msg import PointCloud2, PointField
+
     from soro_visualization.cloud import read_cloud
 
     rows = np.array(

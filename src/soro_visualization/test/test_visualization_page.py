@@ -12,8 +12,11 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_page_and_parameter_file_agree_with_the_node():
     check_node_page(
-        ROOT, Visualization, PARAMETERS,
+        ROOT,
+        Visualization,
+        PARAMETERS,
         {'the parameter table as rendered', 'configuration', 'target_pose', 'markers'},
         {'autostart', 'robot', 'frame_prefix', 'viewer', 'urdf', 'publish_description'},
-        robot='stiff_flop', viewer=False,
-    )  # fmt: skip
+        robot='stiff_flop',
+        viewer=False,
+    )

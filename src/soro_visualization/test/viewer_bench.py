@@ -5,12 +5,17 @@
 from __future__ import annotations
 
 import numpy as np
+
 from soro_visualization.readout import ActuatorReadout
 
 STATE = ActuatorReadout(
-    np.array([0.0, np.nan, 0.0]), np.zeros(3), np.array([1.0e4, 0.0, np.nan]), (0, 4, 8), 2,
+    np.array([0.0, np.nan, 0.0]),
+    np.zeros(3),
+    np.array([1.0e4, 0.0, np.nan]),
+    (0, 4, 8),
+    2,
     '/arm/trajectory_planner',
-)  # fmt: skip
+)
 
 
 class Noted:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.law import CommandInlet
@@ -27,7 +28,6 @@ from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
-
 from soro_studies.emulation.stm32_virtual import VirtualRig
 from soro_studies.validation.pam_continuum import LOADS, PAPER, trajectory
 
@@ -110,10 +110,16 @@ class MuscleTracking:
         whole = self._description.structure['kirchhoff'].length
         errors = np.linalg.norm(np.array(tips) - points, axis=1) / whole
         return TrackingRow(
-            name, load, float(errors.mean()), float(errors.max()),
-            float(np.mean(valves)) / whole, float(np.sqrt(np.mean(np.square(lengths)))),
-            player.rig.clock.time - player.began, np.array(points), np.array(tips),
-        )  # fmt: skip
+            name,
+            load,
+            float(errors.mean()),
+            float(errors.max()),
+            float(np.mean(valves)) / whole,
+            float(np.sqrt(np.mean(np.square(lengths)))),
+            player.rig.clock.time - player.began,
+            np.array(points),
+            np.array(tips),
+        )
 
 
 class Player:

@@ -10,6 +10,7 @@ always give the same figures. Only the pty, the threads and ROS are left out.
 from __future__ import annotations
 
 import numpy as np
+
 from soro_driver.serial_frame import FrameReader
 from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.settings import DriverSettings, read_driver_settings

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import math
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.schema import HapticSpec
 from soro_mechanics.models.network.spec import NetworkSpec, RodSpec

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from soro_mechanics.haptics.flex_calibration import CalibrationReport
 from soro_mechanics.haptics.flex_signal import FlexSignal
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
-
 from soro_studies.haptics.as_built import PlantErrors
 from soro_studies.haptics.sensing_experiments import Motors, sensing_errors, SensingErrors
 from soro_studies.haptics.virtual_bench import BenchSetup, calibrated_report, VirtualBench

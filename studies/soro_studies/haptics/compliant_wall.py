@@ -14,11 +14,11 @@ import math
 
 import numpy as np
 from scipy.integrate import trapezoid
+
 from soro_mechanics.haptics.hand_impedance import HandImpedance
 from soro_mechanics.haptics.rendering import natural_stiffness
 from soro_mechanics.haptics.stable_limits import MOTOR_LAG
 from soro_mechanics.haptics.virtual_environment import frame_at, Shape, VirtualObject
-
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.rendering_experiments import MakeBench, natural, slope
 from soro_studies.haptics.virtual_bench import BenchSetup, SOFTER, VirtualBench
@@ -160,9 +160,7 @@ def felt_impedance(bench: VirtualBench, stiffness: float, damping: float, rate: 
     yields = wall / (SOFTER * stiffness) - np.linalg.inv(k) @ wall
     follows = free - wall * damping * speed / stiffness
     # force = K (x - late (yields force + follows x)), and the hand's spring pulls elsewhere.
-    impedance = np.linalg.solve(
-        np.eye(5) + late * k @ yields, k @ (np.eye(5) - late * follows)
-    )  # fmt: skip
+    impedance = np.linalg.solve(np.eye(5) + late * k @ yields, k @ (np.eye(5) - late * follows))
     moved = np.linalg.solve(impedance + bench.setup.grip, bench.setup.grip[:, 0])
     return complex((impedance @ moved)[0] / moved[0])
 
@@ -213,7 +211,11 @@ def run_into(
     inside = depth > 0.0
     grip = float(held_by.stiffness[0])
     return Bounced(
-        stiffness, damping, float(depth[deepest]), settled, BEYOND * grip / (grip + stiffness),
+        stiffness,
+        damping,
+        float(depth[deepest]),
+        settled,
+        BEYOND * grip / (grip + stiffness),
         max(0.0, settled - float(depth[deepest:].min())),
         int(np.sum(inside[:-1] & ~inside[1:])),
-    )  # fmt: skip
+    )

@@ -81,10 +81,12 @@ def keep(store: Path, key: str, result: LoopResult) -> None:
     """Put one result among those that are kept; nothing is lost when it is interrupted."""
     kept = read_kept(store)
     kept[key] = {
-        **asdict(result), 'date': datetime.date.today().isoformat(), 'cores': os.cpu_count(),
+        **asdict(result),
+        'date': datetime.date.today().isoformat(),
+        'cores': os.cpu_count(),
         'machine': f'{platform.machine()}, Linux {platform.release()}',
         'realtime_share': realtime_share(),
-    }  # fmt: skip
+    }
     new = store.with_suffix('.new')
     new.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
     new.replace(store)
@@ -112,7 +114,7 @@ def write_loop_page(robot: str, page: Path) -> None:
         f'computation at most {COMPUTE[0]} ms median and {COMPUTE[1]:g} ms in 99 % of the ticks, '
         f'fewer than {MISSED:.1%} of the slots missed. Observations, no guarantees.',
         *(_section(key, kept[key]) for key in RUNS if key in kept),
-    ]  # fmt: skip
+    ]
     page.write_text('\n\n'.join(text) + '\n', encoding='utf-8')
 
 

@@ -27,17 +27,17 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
-from soro_haptics.environment_messages import object_to_message
-from soro_mechanics.haptics.virtual_environment import published_environment
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_node.middleware import set_middleware
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 import yaml
 
+from soro_haptics.environment_messages import object_to_message
+from soro_mechanics.haptics.virtual_environment import published_environment
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_node.middleware import set_middleware
 from soro_studies.haptics.computer_load import LoadMeter
 from soro_studies.haptics.stall_meter import StallMeter
 
@@ -49,9 +49,11 @@ REPORT = 15.0  # s between two lines about a run
 START, CALIBRATION = 240.0, 300.0  # s, patience on a busy computer
 LAST_WORDS = 4  # lines of a log that are told when something did not go through
 MODULES = {
-    'emulator': 'soro_emulation.node', 'driver': 'soro_driver.node',
-    'haptic_renderer': 'soro_haptics.node', 'flex_calibration': 'soro_flex_calibration.node',
-}  # fmt: skip
+    'emulator': 'soro_emulation.node',
+    'driver': 'soro_driver.node',
+    'haptic_renderer': 'soro_haptics.node',
+    'flex_calibration': 'soro_flex_calibration.node',
+}
 
 
 @dataclass(frozen=True)
@@ -137,10 +139,13 @@ class LoopBench:
         with log:
             self.processes.append(
                 subprocess.Popen(
-                    [sys.executable, '-c', code, *words], env=self._environment,
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    [sys.executable, '-c', code, *words],
+                    env=self._environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
                 )
-            )  # fmt: skip
+            )
 
     def favour_emulator(self, priority: int) -> None:
         """Let the emulated board answer in time as a real one does, where that is allowed.

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.flex_signal import FlexSignal
@@ -23,7 +24,6 @@ from soro_mechanics.haptics.rendering import natural_stiffness
 from soro_mechanics.haptics.stable_limits import DAMPING_RATIO, MOTOR_LAG
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
-
 from soro_studies.haptics.virtual_bench import BenchSetup, VirtualBench
 
 STEP = 1e-4  # s, of the integration: a fiftieth of the fastest mode's period

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.rendering import natural_stiffness
 from soro_mechanics.haptics.virtual_environment import (
@@ -16,7 +17,6 @@ from soro_mechanics.haptics.virtual_environment import (
     Shape,
     VirtualObject,
 )
-
 from soro_studies.haptics.virtual_bench import BenchSetup, Trace, VirtualBench
 
 MakeBench = Callable[[Sequence[VirtualObject], BenchSetup | None], VirtualBench]
@@ -89,9 +89,12 @@ def angle_limit(make: MakeBench) -> Followed:
     at_rest = np.abs(trace.place[-len(trace.place) // 4 :, axis])
     over = np.abs(trace.place[:, axis]).max() - LIMIT
     return Followed(
-        'wall at 0.2 rad', float(np.abs(at_rest - LIMIT).mean()), float(over),
-        bench.loop.law.monitor.lowest, trace,
-    )  # fmt: skip
+        'wall at 0.2 rad',
+        float(np.abs(at_rest - LIMIT).mean()),
+        float(over),
+        bench.loop.law.monitor.lowest,
+        trace,
+    )
 
 
 def box(make: MakeBench) -> Followed:
@@ -107,9 +110,12 @@ def box(make: MakeBench) -> Followed:
         part = part + bench.along([goal, np.zeros(5)], 1.0)
         trace = part if trace is None else trace + part
     return Followed(
-        'box of 3 cm', float(np.mean(errors)), float(np.max(errors)),
-        bench.loop.law.monitor.lowest, trace,
-    )  # fmt: skip
+        'box of 3 cm',
+        float(np.mean(errors)),
+        float(np.max(errors)),
+        bench.loop.law.monitor.lowest,
+        trace,
+    )
 
 
 def line(make: MakeBench, control: Control) -> Followed:
@@ -121,9 +127,12 @@ def line(make: MakeBench, control: Control) -> Followed:
     trace = bench.along(points, 6.0)
     errors = np.hypot(trace.place[:, 1], trace.place[:, 2])
     return Followed(
-        f'line, {control.name.lower()}', float(errors.mean()), float(errors.max()),
-        bench.loop.law.monitor.lowest, trace,
-    )  # fmt: skip
+        f'line, {control.name.lower()}',
+        float(errors.mean()),
+        float(errors.max()),
+        bench.loop.law.monitor.lowest,
+        trace,
+    )
 
 
 def felt_damping(make: MakeBench, damping: float, rate: float) -> float:
@@ -156,9 +165,12 @@ def circle(make: MakeBench, control: Control) -> Followed:
     trace = bench.along(points, 6.0)
     errors = np.hypot(np.hypot(trace.place[:, 0], trace.place[:, 1]) - RADIUS, trace.place[:, 2])
     return Followed(
-        f'circle of 3 cm radius, {control.name.lower()}', float(errors.mean()),
-        float(errors.max()), bench.loop.law.monitor.lowest, trace,
-    )  # fmt: skip
+        f'circle of 3 cm radius, {control.name.lower()}',
+        float(errors.mean()),
+        float(errors.max()),
+        bench.loop.law.monitor.lowest,
+        trace,
+    )
 
 
 @dataclass(frozen=True)
@@ -204,8 +216,11 @@ def contact(make: MakeBench, speed: float, wall: float = -0.01) -> Contact:
     outside = np.flatnonzero(np.abs(place[touch:] - settled) > 5e-4)
     free = leaving.place[:, 0] > wall + 1e-3
     return Contact(
-        speed, float(wall - place.min()), wall - settled,
+        speed,
+        float(wall - place.min()),
+        wall - settled,
         float((outside[-1] + 1 if outside.size else 0) * bench.dt),
         float(max(0.0, leaving.force[free, 0].max(initial=0.0))),
-        bench.loop.law.monitor.lowest, pressed + leaving,
-    )  # fmt: skip
+        bench.loop.law.monitor.lowest,
+        pressed + leaving,
+    )

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.flex_calibration import CalibrationReport
 from soro_mechanics.haptics.hand_impedance import HandImpedance
 from soro_mechanics.haptics.virtual_environment import Control, VirtualObject
 from soro_mechanics.robot import Robot
-
 from soro_studies.haptics.as_built_section import as_built_text, AsBuilt, sense_as_built
 from soro_studies.haptics.compliant_wall_section import (
     compliant_section,
@@ -109,29 +109,44 @@ def run_experiments(robot: Robot) -> Findings:
 
     paths = [f(make, c) for f in (line, circle) for c in Control]
     return Findings(
-        report, stiffness_curves(make, SPRINGS), three_cases(make), turn_against_wall(make),
+        report,
+        stiffness_curves(make, SPRINGS),
+        three_cases(make),
+        turn_against_wall(make),
         press_compliant_walls(make, make_moving),
         [angle_limit(make), box(make), *paths],
         [[felt_damping(make, b, rate) for rate in RATES] for b in DAMPINGS],
         [contact(make, speed) for speed in SPEEDS],
-        [sensing_errors(make, motors) for motors in Motors], force_ellipsoid(make),
-        compare_rates(make), sense_as_built(robot, signals),
-    )  # fmt: skip
+        [sensing_errors(make, motors) for motors in Motors],
+        force_ellipsoid(make),
+        compare_rates(make),
+        sense_as_built(robot, signals),
+    )
 
 
 def write_rendering_page(robot: Robot, page: Path, picture: Path) -> None:
     """Run the experiments and write page and picture."""
     found = run_experiments(robot)
     draw(found, picture)
-    text = '\n\n'.join([
-        _head(robot, page, picture), _calibration(found.report), _stiffness(found.curves),
-        three_cases_text(found.cases, found.turn), compliant_section(found.walls),
-        _followed(found.followed), _sliding(found.sliding), _contacts(found.contacts),
-        _energy(found),
-        _errors(found.errors, workspace(robot)), _ellipsoid(found.ellipsoid),
-        f'{TWO_RATES_TEXT}\n\n{page_table(TWO_RATES_HEAD, two_rates_rows(found.rates))}',
-        as_built_text(found.built), _fitted_as_built(found.built), _sensed_as_built(found.built),
-    ])  # fmt: skip
+    text = '\n\n'.join(
+        [
+            _head(robot, page, picture),
+            _calibration(found.report),
+            _stiffness(found.curves),
+            three_cases_text(found.cases, found.turn),
+            compliant_section(found.walls),
+            _followed(found.followed),
+            _sliding(found.sliding),
+            _contacts(found.contacts),
+            _energy(found),
+            _errors(found.errors, workspace(robot)),
+            _ellipsoid(found.ellipsoid),
+            f'{TWO_RATES_TEXT}\n\n{page_table(TWO_RATES_HEAD, two_rates_rows(found.rates))}',
+            as_built_text(found.built),
+            _fitted_as_built(found.built),
+            _sensed_as_built(found.built),
+        ]
+    )
     page.write_text(text + '\n', encoding='utf-8')
 
 
@@ -161,9 +176,15 @@ def _calibration(report: CalibrationReport) -> str:
 
 def _fits(report: CalibrationReport) -> str:
     rows = [
-        [f.name, ' '.join(map(str, f.nodes)), f'{f.range:.0f}', f'{f.error:.1f}',
-         f'{f.error_share:.1%}'] for f in report.fits
-    ]  # fmt: skip
+        [
+            f.name,
+            ' '.join(map(str, f.nodes)),
+            f'{f.range:.0f}',
+            f'{f.error:.1f}',
+            f'{f.error_share:.1%}',
+        ]
+        for f in report.fits
+    ]
     return page_table(('sensor', 'nodes', 'range, counts', 'mean error', 'of the range'), rows)
 
 
@@ -184,9 +205,14 @@ def _sensed_as_built(built: AsBuilt) -> str:
 
 def _stiffness(curves: list[Rendered]) -> str:
     rows = [
-        [c.name, '-' if np.isnan(c.asked) else f'{c.felt / c.asked - 1.0:+.1%}', f'{c.felt:.0f}',
-         f'{c.felt / c.natural:.2f}'] for c in curves
-    ]  # fmt: skip
+        [
+            c.name,
+            '-' if np.isnan(c.asked) else f'{c.felt / c.asked - 1.0:+.1%}',
+            f'{c.felt:.0f}',
+            f'{c.felt / c.natural:.2f}',
+        ]
+        for c in curves
+    ]
     head = ('spring', 'error', 'felt, N/m', 'of the natural stiffness')
     return (
         '## Stiffness below and above the natural one\n\nThe hand pulls 20 mm along x and '
@@ -224,9 +250,15 @@ def _sliding(felt: list[list[float]]) -> str:
 
 def _contacts(contacts: list[Contact]) -> str:
     rows = [
-        [f'{1e3 * c.speed:.0f} mm/s', f'{1e3 * c.deepest:.2f} mm', f'{1e3 * c.settled:+.3f} mm',
-         f'{1e3 * c.settle_time:.0f} ms', f'{c.pull:.2f} N'] for c in contacts
-    ]  # fmt: skip
+        [
+            f'{1e3 * c.speed:.0f} mm/s',
+            f'{1e3 * c.deepest:.2f} mm',
+            f'{1e3 * c.settled:+.3f} mm',
+            f'{1e3 * c.settle_time:.0f} ms',
+            f'{c.pull:.2f} N',
+        ]
+        for c in contacts
+    ]
     head = ('speed of the hand', 'deepest', 'at rest', 'settled to 0.5 mm after', 'sticks with')
     return (
         '## Contact with a rigid wall, and release\n\nThe hand runs in, stays, and leaves. '
@@ -275,8 +307,14 @@ def _sensed(errors: list[SensingErrors]) -> str:
             moved = f'{size * e.moved[i]:.0f} {unit}'
             rows.append([e.name, name, moved, place, shares[0], force, shares[1]])
     head = (
-        '', 'direction', 'moves by', 'place', 'of the workspace', 'force', 'of what is pressed',
-    )  # fmt: skip
+        '',
+        'direction',
+        'moves by',
+        'place',
+        'of the workspace',
+        'force',
+        'of what is pressed',
+    )
     return page_table(head, rows)
 
 

@@ -11,12 +11,12 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.robot import Robot
-
 from soro_studies.haptics.virtual_bench import BenchSetup, place_of, VirtualBench
 
 DIRECTIONS = ('x', 'y', 'z', 'turn 1', 'turn 2')
@@ -111,15 +111,25 @@ def sensing_errors(
                 bench.step(np.zeros(5), share * PUSH * unit)
             else:
                 bench.step(0.5 * share * REACH * whole * unit)
-            rows.append([bench.place, bench.plant.ports.force.copy(), bench.sensed_place,
-                         bench.sensed_force])  # fmt: skip
+            rows.append(
+                [
+                    bench.place,
+                    bench.plant.ports.force.copy(),
+                    bench.sensed_place,
+                    bench.sensed_force,
+                ]
+            )
     place, force, sensed_place, sensed_force = (np.array(part) for part in zip(*rows, strict=True))
     wrong_place = np.abs(sensed_place - place).mean(axis=0)
     wrong_force = np.abs(sensed_force - force).mean(axis=0)
     return SensingErrors(
-        motors.value, np.ptp(place, axis=0), wrong_place, wrong_place / whole, wrong_force,
+        motors.value,
+        np.ptp(place, axis=0),
+        wrong_place,
+        wrong_place / whole,
+        wrong_force,
         wrong_force / (2.0 * PUSH),
-    )  # fmt: skip
+    )
 
 
 def _hold_aside(bench: VirtualBench, seconds: float = 0.5) -> None:

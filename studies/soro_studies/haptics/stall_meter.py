@@ -71,10 +71,12 @@ class StallMeter:
         for core in sorted(os.sched_getaffinity(0)):
             self._processes.append(
                 subprocess.Popen(
-                    [sys.executable, '-I', '-S', __file__, str(core)], text=True,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    [sys.executable, '-I', '-S', __file__, str(core)],
+                    text=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
                 )
-            )  # fmt: skip
+            )
 
     def wait_until_watching(self, timeout: float) -> None:
         """Return when every core is watched, or not allowed to be; TimeoutError [s]."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.virtual_environment import published_environment
-
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.rendering_experiments import LIMIT, MakeBench, natural
 from soro_studies.haptics.virtual_bench import Trace
@@ -83,11 +83,17 @@ def three_cases(make: MakeBench) -> list[Case]:
             far[axis] += reach
             bench.along([start, start], SETTLE)
             trace = bench.along([start, far, start], SECONDS)
-            found.append(Case(
-                name, direction, float(np.ptp(trace.place[:, axis])),
-                float(np.ptp(trace.force[:, axis])), natural(bench, axis),
-                bench.loop.law.monitor.lowest, trace,
-            ))  # fmt: skip
+            found.append(
+                Case(
+                    name,
+                    direction,
+                    float(np.ptp(trace.place[:, axis])),
+                    float(np.ptp(trace.force[:, axis])),
+                    natural(bench, axis),
+                    bench.loop.law.monitor.lowest,
+                    trace,
+                )
+            )
     return found
 
 
@@ -109,9 +115,10 @@ def turn_against_wall(make: MakeBench) -> TurnAgainstWall:
 
     half = len(staying.force) // 2
     return TurnAgainstWall(
-        float(free(going).mean()), float(way * staying.force[half:, axis].mean()),
+        float(free(going).mean()),
+        float(way * staying.force[half:, axis].mean()),
         float(free(leaving).mean()),
-    )  # fmt: skip
+    )
 
 
 def three_cases_text(cases: list[Case], turn: TurnAgainstWall) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from soro_mechanics.haptics.virtual_environment import Control, VirtualObject
-
 from soro_studies.haptics.rendering_experiments import circle, contact, MakeBench
 from soro_studies.haptics.sensing_experiments import Motors, sensing_errors
 from soro_studies.haptics.virtual_bench import BenchSetup, VirtualBench
@@ -56,10 +55,15 @@ def _at_rate(make: MakeBench, rate: int, ticks: int) -> Rate:
     impact = contact(slow, SPEED)
     sensed = sensing_errors(slow, Motors.FREE_SPACE, ticks, setup)
     return Rate(
-        rate, rounds[0].mean, rounds[1].mean, impact.deepest, impact.settled,
-        float(sensed.place_share.max()), float(sensed.force_share.max()),
+        rate,
+        rounds[0].mean,
+        rounds[1].mean,
+        impact.deepest,
+        impact.settled,
+        float(sensed.place_share.max()),
+        float(sensed.force_share.max()),
         min(impact.lowest_energy, *(r.lowest_energy for r in rounds)),
-    )  # fmt: skip
+    )
 
 
 def _with(make: MakeBench, rate: int) -> Callable[..., VirtualBench]:
@@ -73,16 +77,30 @@ def _with(make: MakeBench, rate: int) -> Callable[..., VirtualBench]:
 def two_rates_rows(found: list[Rate]) -> list[list[str]]:
     """Return the cells of the table, one row per rate."""
     return [
-        [f'{500.0 / r.ticks:.0f} Hz', f'{1e3 * r.hybrid:.3f} mm', f'{1e3 * r.admittance:.3f} mm',
-         f'{1e3 * r.deepest:.2f} mm', f'{1e3 * r.settled:+.3f} mm', f'{r.place:.1%}',
-         f'{r.force:.1%}', f'{r.lowest_energy:.3f} J'] for r in found
-    ]  # fmt: skip
+        [
+            f'{500.0 / r.ticks:.0f} Hz',
+            f'{1e3 * r.hybrid:.3f} mm',
+            f'{1e3 * r.admittance:.3f} mm',
+            f'{1e3 * r.deepest:.2f} mm',
+            f'{1e3 * r.settled:+.3f} mm',
+            f'{r.place:.1%}',
+            f'{r.force:.1%}',
+            f'{r.lowest_energy:.3f} J',
+        ]
+        for r in found
+    ]
 
 
 TWO_RATES_HEAD = (
-    'model', 'circle, hybrid', 'circle, admittance', 'wall, deepest', 'wall, at rest',
-    'sensed place', 'sensed force', 'least balance',
-)  # fmt: skip
+    'model',
+    'circle, hybrid',
+    'circle, admittance',
+    'wall, deepest',
+    'wall, at rest',
+    'sensed place',
+    'sensed force',
+    'least balance',
+)
 TWO_RATES_TEXT = (
     '## Model in every tick, and at 20 Hz\n\nThe paper solves its model at 20 Hz and runs sensing '
     'and rendering on that linearisation at 500 Hz. The same here: what a solution gives comes 25 '

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import math
 
 import numpy as np
+
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
@@ -35,7 +36,6 @@ from soro_mechanics.haptics.stable_limits import MOTOR_LAG
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment, VirtualObject
 from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
-
 from soro_studies.haptics.as_built import as_built, PlantErrors, Play
 from soro_studies.haptics.multirate import SlowModel
 
@@ -84,10 +84,12 @@ def bench_signals(count: int, seed: int = 2) -> tuple[FlexSignal, ...]:
     return tuple(
         FlexSignal(
             3500.0 * (1.0 + 0.03 * random.uniform(-1.0, 1.0)),
-            4e5 * (1.0 + 0.1 * random.uniform(-1.0, 1.0)), 0.0, 4.0,
+            4e5 * (1.0 + 0.1 * random.uniform(-1.0, 1.0)),
+            0.0,
+            4.0,
         )
         for _ in range(count)
-    )  # fmt: skip
+    )
 
 
 def make_plant(robot: Robot, errors: PlantErrors | None) -> tuple[HapticDevice, Array, Play]:
@@ -258,9 +260,16 @@ class VirtualBench:
         for hand in way:
             self.step(hand)
             rows.append(
-                np.concatenate([self.place, self.plant.ports.force, self.sensed_place,
-                                self.sensed_force, self.angle])
-            )  # fmt: skip
+                np.concatenate(
+                    [
+                        self.place,
+                        self.plant.ports.force,
+                        self.sensed_place,
+                        self.sensed_force,
+                        self.angle,
+                    ]
+                )
+            )
         data = np.array(rows)
         return Trace(way, *np.split(data, (5, 10, 15, 20), axis=1))
 

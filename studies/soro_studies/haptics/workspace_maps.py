@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from soro_mechanics.analysis.polytope import (
     disc_grid,
     FORCE,
@@ -142,21 +143,29 @@ def draw_maps(places: list[WorkspaceMap], tilts: list[WorkspaceMap], path: Path)
     left, right = figure.subfigures(1, 2)
     slices = [np.nonzero(one.points[:, 2] == 0.0)[0] for one in places]
     _draw(
-        left, places, [1e3 * m.points[s, :2] for m, s in zip(places, slices, strict=True)],
+        left,
+        places,
+        [1e3 * m.points[s, :2] for m, s in zip(places, slices, strict=True)],
         [m.force[s] for m, s in zip(places, slices, strict=True)],
         ('x [mm]', 'y [mm]', 'isotropic force [N]'),
-    )  # fmt: skip
+    )
     _draw(
-        right, tilts, [m.points for m in tilts], [1e3 * m.turning for m in tilts],
+        right,
+        tilts,
+        [m.points for m in tilts],
+        [1e3 * m.turning for m in tilts],
         ('turn 1 [rad]', 'turn 2 [rad]', 'isotropic torque [mN m]'),
-    )  # fmt: skip
+    )
     figure.savefig(path, dpi=110)
 
 
 def _draw(
-    figure: Any, maps: list[WorkspaceMap], points: list[Array], values: list[Array],
+    figure: Any,
+    maps: list[WorkspaceMap],
+    points: list[Array],
+    values: list[Array],
     labels: tuple[str, str, str],
-) -> None:  # fmt: skip
+) -> None:
     """Draw one row per material, one column per torque limit."""
     axes: Any = figure.subplots(len(MATERIALS), len(TORQUES), sharex=True, sharey=True)
     shown = list(zip(axes.flat, maps, points, values, strict=True))

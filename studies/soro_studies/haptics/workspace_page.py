@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from soro_mechanics.robot import Robot
 
+from soro_mechanics.robot import Robot
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.workspace_maps import (
     draw_maps,
@@ -42,16 +42,16 @@ def write_workspace_page(robot: Robot, page: Path, picture: Path, spacing: float
         '## Places, the handle upright (Fig. 4)\n\n'
         f'Grid of {1e3 * spacing:g} mm in discs of {1e3 * RADIUS:g} mm at z = {heights} mm, '
         f'{len(maps[0].points)} points.\n\n{_places(maps)}\n\n'
-        'The paper\'s ordering: without torque limits the stiffer device gives more force and '
+        "The paper's ordering: without torque limits the stiffer device gives more force and "
         'reaches more of the space; under torque limits its workspace collapses while the soft '
         'one keeps it.\n\n'
         '## Tilts, the handle in the middle (Fig. 5)\n\n'
         f'Rotation vectors across the handle up to {TILT:g} rad, {len(tilts[0].points)} points.'
         f'\n\n{_tilts(tilts)}\n\n'
-        'The paper\'s ordering: more torque from the stiffer device, a larger workspace without '
+        "The paper's ordering: more torque from the stiffer device, a larger workspace without "
         'torque limits, one that shrinks fast with them.\n',
         encoding='utf-8',
-    )  # fmt: skip
+    )
 
 
 def _places(maps: list[WorkspaceMap]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics import stable_limits
 from soro_mechanics.haptics.hand_impedance import HandImpedance
@@ -23,7 +24,6 @@ from soro_mechanics.haptics.linear_loop import (
     STIFFEST,
 )
 from soro_mechanics.haptics.virtual_environment import Shape, VirtualObject
-
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.virtual_bench import BenchSetup
 
@@ -109,12 +109,15 @@ def z_width(
         return comes_to_rest(make([spring], setup, hand))
 
     return ZWidth(
-        hand.name, rate, delay * period, natural,
+        hand.name,
+        rate,
+        delay * period,
+        natural,
         limit(stable, natural / FIRST, SOFTEST) if soft else None,
         limit(stable, natural * FIRST, STIFFEST),
         min(admittance_limit(d, period, delay) for d in devices),
         min(colgate_limit(d.damping, period, delay * period) for d in devices),
-    )  # fmt: skip
+    )
 
 
 def limit(stable: Callable[[float], bool], first: float, last: float) -> float:
@@ -139,8 +142,9 @@ def comes_to_rest(bench: MovingBench) -> bool:
     places = _moved(bench, far, push, EXCITED)
     places += _moved(bench, far, np.zeros(5), RESTING)
     half = int(0.5 * RESTING * bench.setup.rate)
-    before, after = (np.std(part, axis=0).max() for part in
-                     (places[-2 * half : -half], places[-half:]))  # fmt: skip
+    before, after = (
+        np.std(part, axis=0).max() for part in (places[-2 * half : -half], places[-half:])
+    )
     return bench.failures == 0 and bool(after < max(FLOOR, DECAY * before))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from soro_mechanics.haptics import hand_impedance
 from soro_mechanics.haptics.hand_impedance import FIRM_GRIP, HandImpedance
 from soro_mechanics.haptics.linear_loop import (
@@ -21,7 +22,6 @@ from soro_mechanics.haptics.linear_loop import (
 from soro_mechanics.haptics.stable_limits import DAMPING_RATIO
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
-
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.virtual_bench import bench_signals, BenchSetup, calibrated_report
@@ -84,45 +84,73 @@ def _bodies(benches: dict[str, MovingBench]) -> str:
         for axis in AXES:
             d = one_direction(bench, axis)
             frequency = math.sqrt((d.natural + d.hand) / d.mass) / (2.0 * math.pi)
-            cells += [f'{1e3 * d.mass:.0f}', f'{d.damping:.2f}', f'{d.hand:.0f}',
-                      f'{d.natural:.0f}', f'{frequency:.1f}']  # fmt: skip
+            cells += [
+                f'{1e3 * d.mass:.0f}',
+                f'{d.damping:.2f}',
+                f'{d.hand:.0f}',
+                f'{d.natural:.0f}',
+                f'{frequency:.1f}',
+            ]
         rows.append(cells)
     head = ('mass, g', 'damping, N s/m', 'hand, N/m', 'legs, N/m', 'Hz')
     names = [f'{part}, {axis}' for axis in ('x', 'z') for part in head]
     return '\n'.join(
-        ['## What moves', '', 'Mass and damping of handle, legs and hand together.', '',
-         page_table(('hand', *names), rows)]
-    )  # fmt: skip
+        [
+            '## What moves',
+            '',
+            'Mass and damping of handle, legs and hand together.',
+            '',
+            page_table(('hand', *names), rows),
+        ]
+    )
 
 
 def _measured(found: list[ZWidth]) -> str:
     head = (
-        'hand', 'rate', 'delay', 'natural, N/m', 'softest', 'stiffest', 'loop', 'Colgate',
-    )  # fmt: skip
+        'hand',
+        'rate',
+        'delay',
+        'natural, N/m',
+        'softest',
+        'stiffest',
+        'loop',
+        'Colgate',
+    )
     rows = [
         (
-            z.hand, f'{z.rate:.0f} Hz', f'{1e3 * z.delay:.0f} ms', f'{z.natural:.0f}',
-            '-' if z.softest is None else _stiffness(z.softest), _stiffness(z.stiffest),
-            _stiffness(z.predicted), f'{z.colgate:.0f}',
+            z.hand,
+            f'{z.rate:.0f} Hz',
+            f'{1e3 * z.delay:.0f} ms',
+            f'{z.natural:.0f}',
+            '-' if z.softest is None else _stiffness(z.softest),
+            _stiffness(z.stiffest),
+            _stiffness(z.predicted),
+            f'{z.colgate:.0f}',
         )
         for z in found
-    ]  # fmt: skip
-    return '\n'.join([
-        '## Measured on the full model', '',
-        'Bisection to 10 %, all translations with the same stiffness, turns left to the legs. '
-        'Loop: the linear loop of one translation, sampled and delayed, the smaller limit of '
-        'across and along the handle. Colgate: the stiffest passive wall `k = b / (T / 2 + d)` of '
-        'a device whose motor pushes the same handle directly, for comparison; ours pushes '
-        'through its legs, which are a spring of their own.', '',
-        page_table(head, rows),
-    ])  # fmt: skip
+    ]
+    return '\n'.join(
+        [
+            '## Measured on the full model',
+            '',
+            'Bisection to 10 %, all translations with the same stiffness, turns left to the legs. '
+            'Loop: the linear loop of one translation, sampled and delayed, the smaller limit of '
+            'across and along the handle. Colgate: the stiffest passive wall `k = b / (T / '
+            '2 + d)` of '
+            'a device whose motor pushes the same handle directly, for comparison; ours pushes '
+            'through its legs, which are a spring of their own.',
+            '',
+            page_table(head, rows),
+        ]
+    )
 
 
 def _computed(devices: dict[str, list[OneDirection]]) -> str:
     delays = (0, 1, 2, 4, 8)
     rows = [
         (
-            name, f'{rate:.0f} Hz',
+            name,
+            f'{rate:.0f} Hz',
             *(
                 _stiffness(min(admittance_limit(t, 1.0 / rate, d) for t in translations))
                 for d in delays
@@ -130,17 +158,28 @@ def _computed(devices: dict[str, list[OneDirection]]) -> str:
         )
         for name, translations in devices.items()
         for rate in RATES
-    ]  # fmt: skip
-    return '\n'.join([
-        '## Computed', '', 'The stiffest spring of the linear loop, N/m, by delay in samples.', '',
-        page_table(('hand', 'rate', *(f'{d} samples' for d in delays)), rows), '',
-        'Who holds the handle matters more than rate and delay: the motors move by what the legs '
-        'transmit, late, which turns stiffness beyond that of the legs into negative damping at '
-        "the handle's own frequency. Somebody's damping has to pay for it. Without anybody there "
-        'only what the legs damp is left, and little more than the natural stiffness can be held. '
-        'A longer delay makes the stiff spring slower rather than less stable once a hand is a '
-        'spring itself: quick motions feel the legs alone.',
-    ])  # fmt: skip
+    ]
+    return '\n'.join(
+        [
+            '## Computed',
+            '',
+            'The stiffest spring of the linear loop, N/m, by delay in samples.',
+            '',
+            page_table(('hand', 'rate', *(f'{d} samples' for d in delays)), rows),
+            '',
+            'Who holds the handle matters more than rate and delay: the motors move by '
+            'what the legs '
+            'transmit, late, which turns stiffness beyond that of the legs into negative '
+            'damping at '
+            "the handle's own frequency. Somebody's damping has to pay for it. Without "
+            'anybody there '
+            'only what the legs damp is left, and little more than the natural stiffness '
+            'can be held. '
+            'A longer delay makes the stiff spring slower rather than less stable once a '
+            'hand is a '
+            'spring itself: quick motions feel the legs alone.',
+        ]
+    )
 
 
 def _stiffness(value: float) -> str:
@@ -170,8 +209,11 @@ def draw(found: list[ZWidth], devices: dict[str, list[OneDirection]], path: Path
             ]
             axes.plot(late, np.minimum(loop, STIFFEST), f'C{k}-', label=f'{rate:.0f} Hz, loop')
             axes.plot(late, wall, f'C{k}:', linewidth=0.9)
-            points = [(1e3 * z.delay, min(z.stiffest, STIFFEST)) for z in found
-                      if z.hand == name and z.rate == rate]  # fmt: skip
+            points = [
+                (1e3 * z.delay, min(z.stiffest, STIFFEST))
+                for z in found
+                if z.hand == name and z.rate == rate
+            ]
             if points:
                 axes.plot(*zip(*points, strict=True), f'C{k}o')
         axes.set_yscale('log')

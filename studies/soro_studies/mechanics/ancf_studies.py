@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.ancf.element_kernels import constraints
@@ -165,10 +166,13 @@ def stiffness_map(
     out = np.empty((elevations, azimuths))
     for i, elevation in enumerate(np.linspace(-0.5 * np.pi, 0.5 * np.pi, elevations)):
         for j, azimuth in enumerate(np.linspace(0.0, 2.0 * np.pi, azimuths, endpoint=False)):
-            direction = np.array([
-                math.cos(elevation) * math.cos(azimuth), math.cos(elevation) * math.sin(azimuth),
-                math.sin(elevation),
-            ])  # fmt: skip
+            direction = np.array(
+                [
+                    math.cos(elevation) * math.cos(azimuth),
+                    math.cos(elevation) * math.sin(azimuth),
+                    math.sin(elevation),
+                ]
+            )
             out[i, j] = np.linalg.norm(displacement(robot, size * direction))
     return out
 

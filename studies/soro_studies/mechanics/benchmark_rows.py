@@ -21,8 +21,8 @@ from pathlib import Path
 import time
 
 import numpy as np
-from soro_mechanics.core.status import Code
 
+from soro_mechanics.core.status import Code
 from soro_studies.mechanics.cycle_counter import CycleCounter
 
 ROWS_FILE = 'SORO_BENCHMARK_ROWS'
@@ -110,10 +110,16 @@ def measure(
         if collecting:
             gc.enable()
     return BenchmarkRow(
-        name, float(np.median(times)), float(np.percentile(times, 99)), float(times.min()),
-        float(np.median(processor)), calls,
-        target, note, cycles=cycles,
-    )  # fmt: skip
+        name,
+        float(np.median(times)),
+        float(np.percentile(times, 99)),
+        float(times.min()),
+        float(np.median(processor)),
+        calls,
+        target,
+        note,
+        cycles=cycles,
+    )
 
 
 def _counter() -> CycleCounter | None:

@@ -81,9 +81,11 @@ def serial_chain(phi: float, theta: float, travel: float) -> Array:
         d = r tan(theta / 2), where the tangents at both ends of the arc meet.
     """
     rows = (
-        (phi, 0.0, 0.0), (0.0, travel, -0.5 * math.pi), (theta, 0.0, 0.5 * math.pi),
+        (phi, 0.0, 0.0),
+        (0.0, travel, -0.5 * math.pi),
+        (theta, 0.0, 0.5 * math.pi),
         (0.0, travel, 0.0),
-    )  # fmt: skip
+    )
     frames = [np.eye(4)]
     for angle, offset, twist in rows:
         ca, sa, ct, st = math.cos(angle), math.sin(angle), math.cos(twist), math.sin(twist)

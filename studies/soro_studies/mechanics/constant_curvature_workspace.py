@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.constant_curvature import kernels
 

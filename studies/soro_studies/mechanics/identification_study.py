@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.identification.defaults import default_parameters
 from soro_mechanics.identification.fit import Identification, identify, Observations, predict

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bmat, csr_matrix, diags, hstack, identity, vstack
 from scipy.sparse.linalg import spsolve
+
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.numerics.lie import so3_log
 
@@ -274,9 +275,16 @@ def _result(
     end = _simpson(len(q), problem.length) @ _tangents(q)
     missed = 0.0 if problem.target is None else float(np.linalg.norm(end - problem.target))
     return LeastSquaresShape(
-        q, reaction.copy(), end, float(np.abs(local[:, :3]).max()),
-        float(np.abs(local[:, 3]).max()) / problem.constraint_weight, missed, cost, used, seconds,
-    )  # fmt: skip
+        q,
+        reaction.copy(),
+        end,
+        float(np.abs(local[:, :3]).max()),
+        float(np.abs(local[:, 3]).max()) / problem.constraint_weight,
+        missed,
+        cost,
+        used,
+        seconds,
+    )
 
 
 def _vector_product(a: Array, b: Array) -> Array:

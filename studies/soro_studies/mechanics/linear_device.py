@@ -9,6 +9,7 @@ device the linearisation is exact, so every answer can be checked against a plai
 from __future__ import annotations
 
 import numpy as np
+
 from soro_mechanics.analysis.condensed_ports import condensed_ports, CondensedPorts
 from soro_mechanics.core.configuration import Array
 
@@ -22,9 +23,12 @@ def random_ports(seed: int, na: int = 6, ne: int = 5, ns: int = 6) -> CondensedP
     n = na + ne + ns
     root = rng.normal(size=(n, 2 * n)) / np.sqrt(2 * n) + 0.3 * np.eye(n, 2 * n)
     size = np.concatenate(
-        [np.full(na, ACTUATOR / 0.05), np.array([LINEAR] * 3 + [ANGULAR / 0.1] * 3)[:ne],
-         np.full(ns, SENSOR / 0.05)]
-    )  # fmt: skip
+        [
+            np.full(na, ACTUATOR / 0.05),
+            np.array([LINEAR] * 3 + [ANGULAR / 0.1] * 3)[:ne],
+            np.full(ns, SENSOR / 0.05),
+        ]
+    )
     scale = np.sqrt(size)
     w = (root @ root.T) * np.outer(scale, scale)
     pose = np.eye(4)

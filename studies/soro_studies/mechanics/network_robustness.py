@@ -26,11 +26,11 @@ import time
 from typing import Any
 
 import numpy as np
+
 from soro_mechanics.core.status import Code, OUTSIDE
 from soro_mechanics.robot import load_robot
 from soro_mechanics.robot_file import catalogue
 from soro_mechanics.robot_file.reader import read_robot_file
-
 from soro_studies.mechanics.random_problems import LOAD, RandomProblems
 
 EXAMPLES = ('planar_chain', 'crank_platform')
@@ -152,8 +152,10 @@ def run_robot(name: str, samples: int, seed: int, keep: Keep, executor: Executor
         left = (time.monotonic() - begin) / done * (len(missing) - done)
         print(
             f'\r{name}: {len(keep.records)} of {samples}, {left:.0f} s left   ',
-            end='', file=sys.stderr, flush=True,
-        )  # fmt: skip
+            end='',
+            file=sys.stderr,
+            flush=True,
+        )
     if tasks:
         print(file=sys.stderr)
 
@@ -170,10 +172,19 @@ def row(name: str, records: list[Record]) -> str:
     seconds = [r['seconds'] for r in records] or [np.nan]
     residual = max((r['residual'] for r in solved), default=np.nan)
     cells = [
-        name, len(records), *n, sum(r['remark'] for r in records), len(near), silent, far,
-        f'{middle:.1e} mm', f'{worst:.1e} mm', f'{residual:.1e}',
-        f'{np.median(seconds) * 1e3:.0f} ms', f'{max(seconds) * 1e3:.0f} ms',
-    ]  # fmt: skip
+        name,
+        len(records),
+        *n,
+        sum(r['remark'] for r in records),
+        len(near),
+        silent,
+        far,
+        f'{middle:.1e} mm',
+        f'{worst:.1e} mm',
+        f'{residual:.1e}',
+        f'{np.median(seconds) * 1e3:.0f} ms',
+        f'{max(seconds) * 1e3:.0f} ms',
+    ]
     return '| ' + ' | '.join(str(c) for c in cells) + ' |'
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.layout import section_at
 from soro_mechanics.models.network.spec import NetworkSpec, RodSpec

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.segments.schema import Segment, SegmentChain
 from soro_mechanics.robot import load_robot, Robot
-
 from soro_studies.mechanics import stiff_flop_studies as studies
 
 STEP = 1e-4  # of the logarithms of the parameters, for central differences
@@ -58,9 +58,12 @@ ROWS = (
 )  # fmt: skip
 
 PARAMETERS = (
-    ('EA', 'N'), ('EI', 'N m^2'), ('6 A_c / EA', '1/Pa'), ('A_c d / EI', '1/(Pa m)'),
+    ('EA', 'N'),
+    ('EI', 'N m^2'),
+    ('6 A_c / EA', '1/Pa'),
+    ('A_c d / EI', '1/(Pa m)'),
     ('shear factor', '1'),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,15 @@ def parameters_of(robot: Robot) -> Array:
     structure: SegmentChain = robot.description.structure['segments']
     segment = structure.segments[0]
     area, offset = segment.chambers[0].area, segment.chambers[0].offset
-    return np.array([
-        segment.axial_stiffness, segment.bending_stiffness,
-        3.0 * area / segment.axial_stiffness,
-        0.5 * area * offset / segment.bending_stiffness, segment.shear_factor,
-    ])  # fmt: skip
+    return np.array(
+        [
+            segment.axial_stiffness,
+            segment.bending_stiffness,
+            3.0 * area / segment.axial_stiffness,
+            0.5 * area * offset / segment.bending_stiffness,
+            segment.shear_factor,
+        ]
+    )
 
 
 def robot_with(robot: Robot, parameters: Array) -> Robot:
@@ -110,9 +117,12 @@ def robot_with(robot: Robot, parameters: Array) -> Robot:
     def change(segment: Segment) -> Segment:
         chambers = tuple(replace(c, area=area, offset=offset) for c in segment.chambers)
         return replace(
-            segment, axial_stiffness=axial, bending_stiffness=bending, shear_factor=shear,
+            segment,
+            axial_stiffness=axial,
+            bending_stiffness=bending,
+            shear_factor=shear,
             chambers=chambers,
-        )  # fmt: skip
+        )
 
     description = robot.description
     chain: SegmentChain = description.structure['segments']
@@ -146,9 +156,13 @@ def fit(robot: Robot, start: Array | None = None) -> Fit:
     deviations = np.sqrt(np.diag(covariance))
     values = _values(robot, first * np.exp(found.x))
     return Fit(
-        first * np.exp(found.x), deviations, covariance / np.outer(deviations, deviations),
-        found.jac / weight[:, None] * (paper / values)[:, None], values, float(2.0 * found.cost),
-    )  # fmt: skip
+        first * np.exp(found.x),
+        deviations,
+        covariance / np.outer(deviations, deviations),
+        found.jac / weight[:, None] * (paper / values)[:, None],
+        values,
+        float(2.0 * found.cost),
+    )
 
 
 def _values(robot: Robot, parameters: Array) -> Array:
@@ -160,41 +174,58 @@ def markdown(result: Fit, robot: Robot) -> str:
     """Return the report: parameters, rows, sensitivity, correlation."""
     frozen = parameters_of(robot)
     lines = [
-        '# Identification of the STIFF-FLOP sections', '',
+        '# Identification of the STIFF-FLOP sections',
+        '',
         'Written by `python -m soro_studies.mechanics.stiff_flop_identification --write '
         'docs/robots/stiff_flop_identification.md`.',
         'Weighted least squares in the logarithms of five parameters on seven published rows; the',
         'robot files hold the result (`source: fitted`), frozen before any predicted row of',
         '[validation.md](../validation.md) was computed. Standard deviations follow from the',
         f'deviations of the printed numbers alone. chi2 = {result.chi2:.2f} with '
-        f'{len(ROWS) - len(PARAMETERS)} degrees of freedom.', '',
+        f'{len(ROWS) - len(PARAMETERS)} degrees of freedom.',
+        '',
         '| Parameter | Unit | Fitted | Standard deviation | In the robot file |',
         '|---|---|---|---|---|',
-    ]  # fmt: skip
+    ]
     for (name, unit), value, deviation, held in zip(
         PARAMETERS, result.parameters, result.deviations, frozen, strict=True
     ):
         lines.append(f'| {name} | {unit} | {value:.4g} | {100 * deviation:.1f} % | {held:.4g} |')
     lines += [
-        '', '## Rows used for fitting', '',
-        '| Row | Paper | Ours | Deviation used | Why |', '|---|---|---|---|---|',
-    ]  # fmt: skip
+        '',
+        '## Rows used for fitting',
+        '',
+        '| Row | Paper | Ours | Deviation used | Why |',
+        '|---|---|---|---|---|',
+    ]
     for row, value in zip(ROWS, result.values, strict=True):
         paper = f'{row.paper:g} {row.unit}'
         lines.append(f'| {row.name} | {paper} | {value:.3g} | {row.deviation:g} | {row.why} |')
     names = [name for name, _ in PARAMETERS]
-    lines += ['', '## Sensitivity: per cent of the row per per cent of the parameter', '',
-              '| Row | ' + ' | '.join(names) + ' |', '|---' * (len(names) + 1) + '|']  # fmt: skip
+    lines += [
+        '',
+        '## Sensitivity: per cent of the row per per cent of the parameter',
+        '',
+        '| Row | ' + ' | '.join(names) + ' |',
+        '|---' * (len(names) + 1) + '|',
+    ]
     for row, line in zip(ROWS, result.sensitivity, strict=True):
         lines.append(f'| {row.name} | ' + ' | '.join(f'{x:+.2f}' for x in line) + ' |')
-    lines += ['', '## Correlation of the fitted parameters', '',
-              '| | ' + ' | '.join(names) + ' |', '|---' * (len(names) + 1) + '|']  # fmt: skip
+    lines += [
+        '',
+        '## Correlation of the fitted parameters',
+        '',
+        '| | ' + ' | '.join(names) + ' |',
+        '|---' * (len(names) + 1) + '|',
+    ]
     for name, line in zip(names, result.correlation, strict=True):
         lines.append(f'| {name} | ' + ' | '.join(f'{x:+.2f}' for x in line) + ' |')
     lines += [
-        '', 'Modulus, chamber area and section areas do not appear: a robot with another modulus '
-        'and', 'areas scaled to the same five numbers gives the same rows.', '',
-    ]  # fmt: skip
+        '',
+        'Modulus, chamber area and section areas do not appear: a robot with another modulus and',
+        'areas scaled to the same five numbers gives the same rows.',
+        '',
+    ]
     return '\n'.join(lines)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+
 from soro_mechanics.analysis import stiffness
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput

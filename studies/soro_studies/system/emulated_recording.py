@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+
 from soro_cli.recording.identify_tip import Measured
 from soro_cli.recording.run_data import Actuation
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties
@@ -46,10 +47,16 @@ class EmulatedRun:
 
 
 def record(
-    space: ParameterSpace, model: str, factors: np.ndarray, seed: int, reach: float,
-    count: int = 25, hysteresis: float = 0.0, zeros: Sequence[float] = (),
+    space: ParameterSpace,
+    model: str,
+    factors: np.ndarray,
+    seed: int,
+    reach: float,
+    count: int = 25,
+    hysteresis: float = 0.0,
+    zeros: Sequence[float] = (),
     marker: Sequence[float] = (0.0, 0.0, 0.0),
-) -> tuple[EmulatedRun, Measured]:  # fmt: skip
+) -> tuple[EmulatedRun, Measured]:
     """Return a recording of postures that are approached slowly and held.
 
     The monitors say `zeros` [Pa] more than there is, and the tracker sees a marker at `marker`

@@ -46,10 +46,20 @@ def covered_cells() -> set[tuple[str, int]]:
     with tempfile.TemporaryDirectory(prefix='soro_cells_') as folder:
         file = Path(folder, 'cells.json')
         subprocess.run(
-            [sys.executable, '-m', 'pytest', '-q', '--collect-only', '-m', 'injection',
-             *matrix_files()],
-            env={**os.environ, 'SORO_CELLS': str(file)}, check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+            [
+                sys.executable,
+                '-m',
+                'pytest',
+                '-q',
+                '--collect-only',
+                '-m',
+                'injection',
+                *matrix_files(),
+            ],
+            env={**os.environ, 'SORO_CELLS': str(file)},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         return {(device, number) for device, number in json.loads(file.read_text())}
 
 
@@ -57,13 +67,17 @@ def run_tests(words: Sequence[str], domain: int) -> bool:
     """Run pytest; tests append their evidence, failed or not. Whether it came to its end."""
     with tempfile.TemporaryDirectory(prefix='soro_data_') as data:  # of latched emergency stops
         environment = {
-            **os.environ, 'SORO_EVIDENCE': str(EVIDENCE.resolve()), 'ROS_DOMAIN_ID': str(domain),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'XDG_DATA_HOME': data,
-        }  # fmt: skip
+            **os.environ,
+            'SORO_EVIDENCE': str(EVIDENCE.resolve()),
+            'ROS_DOMAIN_ID': str(domain),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'XDG_DATA_HOME': data,
+        }
         done = subprocess.run(
             [sys.executable, '-m', 'pytest', '-q', '-m', 'injection', '--no-header', *words],
-            env=environment, check=False,
-        )  # fmt: skip
+            env=environment,
+            check=False,
+        )
     return done.returncode in (ALL_PASSED, SOME_FAILED)
 
 

@@ -21,13 +21,13 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
+
 from soro_cli.recording.identify_postures import postures
 from soro_mechanics.identification.fit import Identification, identify
 from soro_mechanics.identification.offsets import Offsets
 from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
-
 from soro_studies.mechanics.identification_study import (
     draw,
     POSITION_NOISE,
@@ -76,15 +76,17 @@ class Case:
 
 
 ROBOTS = (
-    ('stiff_flop', 'ncm', 0.6), ('soft_parallel', 'ancf', 0.8),
+    ('stiff_flop', 'ncm', 0.6),
+    ('soft_parallel', 'ancf', 0.8),
     ('spatial_cc', 'constant_curvature', 0.8),
-)  # fmt: skip
+)
 CASES = tuple(Case(*robot) for robot in ROBOTS)
 # Sensors and gains are not both told, see docs/recording.md.
 OFFSET_CASES = (
     *(Case(*robot, numbers=False, sensors=True, marker=True) for robot in ROBOTS),
-    Case(*ROBOTS[0], marker=True), Case(*ROBOTS[2], marker=True),
-)  # fmt: skip
+    Case(*ROBOTS[0], marker=True),
+    Case(*ROBOTS[2], marker=True),
+)
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,15 @@ def of_recording(case: Case, seed: int) -> Trial:
         known = offsets.scales * random.uniform(*OFFSET, len(offsets))
     sensors = 0 if offsets is None else offsets.sensors
     run, tip = record(
-        space, case.model, truth, seed, case.reach, hysteresis=HYSTERESIS,
-        zeros=known[:sensors], marker=known[sensors:] if case.marker else (0.0, 0.0, 0.0),
-    )  # fmt: skip
+        space,
+        case.model,
+        truth,
+        seed,
+        case.reach,
+        hysteresis=HYSTERESIS,
+        zeros=known[:sensors],
+        marker=known[sensors:] if case.marker else (0.0, 0.0, 0.0),
+    )
     found = identify(space, case.model, postures(run, tip, SPEED), offsets=offsets, seed=seed)
     return _trial(found, truth, known, np.empty(0) if offsets is None else 10.0 * offsets.scales)
 
@@ -168,10 +176,12 @@ class Row:
         error = {n: float(np.sqrt(np.mean([t.error[n] ** 2 for t in self.trials]))) for n in names}
         wide, wrong = (max(names, key=values.__getitem__) for values in (width, error))
         return [
-            f'{self.case.robot}, {self.case.model}', self.case.fitted,
+            f'{self.case.robot}, {self.case.model}',
+            self.case.fitted,
             f'{self.recovered} of {len(self.trials)}',
-            f'+-{width[wide]:.2%} ({wide})', f'{error[wrong]:.2%} ({wrong})',
-        ]  # fmt: skip
+            f'+-{width[wide]:.2%} ({wide})',
+            f'{error[wrong]:.2%} ({wrong})',
+        ]
 
 
 def study(
@@ -189,8 +199,10 @@ def study(
 
 def section(seeds: int, noisy: Sequence[Row], recorded: Sequence[Row]) -> str:
     """Write what was found as a section of a page."""
-    head = ['| Robot, model | Fitted | Seeds | Widest interval | Largest error (RMS) |',
-            '|---|---|---|---|---|']  # fmt: skip
+    head = [
+        '| Robot, model | Fitted | Seeds | Widest interval | Largest error (RMS) |',
+        '|---|---|---|---|---|',
+    ]
     least = min(row.recovered for row in recorded if row.case.fitted != 'numbers')
     return '\n'.join([
         '## How well known numbers are found', '',

@@ -15,6 +15,8 @@ import signal
 import time
 from typing import Any
 
+from std_srvs.srv import Trigger
+
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_cli.motion import level_of, MotionWatch
 from soro_cli.robot_choice import RunningRobot
@@ -24,10 +26,8 @@ from soro_driver.device import DeviceState
 from soro_emulation.event_log import read_events
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.process_table import ProcessTable
-from std_srvs.srv import Trigger
-
 from soro_msgs.msg import ActuatorCommand, Configuration
+from soro_node.process_table import ProcessTable
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
 MOTION = 5.0  # s; a motion takes one
@@ -55,9 +55,15 @@ class LaunchedRobot:
     """
 
     def __init__(
-        self, process: RobotProcess, session: RosSession, robot: RunningRobot, log: Path,
-        started: float, patience: float = START, clearing: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        process: RobotProcess,
+        session: RosSession,
+        robot: RunningRobot,
+        log: Path,
+        started: float,
+        patience: float = START,
+        clearing: bool = False,
+    ) -> None:
         self.process = process
         self.session = session
         self.robot = robot
@@ -116,9 +122,10 @@ class LaunchedRobot:
         actuators = self.robot.description.actuators
         message = ActuatorCommand(
             source=self.session.node.get_fully_qualified_name(),
-            name=[a.name for a in actuators], quantity=[a.quantity_code for a in actuators],
+            name=[a.name for a in actuators],
+            quantity=[a.quantity_code for a in actuators],
             value=[float(x) for x in actuation],
-        )  # fmt: skip
+        )
         message.header.stamp = self.session.node.get_clock().now().to_msg()
         self._target.publish(message)
 
@@ -186,9 +193,13 @@ class DiagnosticsWatch:
 
 @contextmanager
 def launched_robot(
-    words: Sequence[str], folder: Path, namespace: str = '', robot: str = 'stiff_flop',
-    patience: float = START, clearing: bool = False,
-) -> Iterator[LaunchedRobot]:  # fmt: skip
+    words: Sequence[str],
+    folder: Path,
+    namespace: str = '',
+    robot: str = 'stiff_flop',
+    patience: float = START,
+    clearing: bool = False,
+) -> Iterator[LaunchedRobot]:
     """Launch a robot and stop it at the end, whatever happens in between.
 
     Parameters

@@ -26,9 +26,8 @@ from typing import Any
 
 from soro_cli.real_launch import is_available
 from soro_cli.ros_session import RosSession
-from soro_node.parent_death import LAUNCHER, until_parent_dies
-
 from soro_msgs.msg import ActuatorState
+from soro_node.parent_death import LAUNCHER, until_parent_dies
 from soro_studies.system.reliability_page import write_section
 
 RESULT = Path('docs/reliability/launcher_deaths.json')
@@ -142,8 +141,9 @@ class Launchers:
         watch = ArmedWatch(self._session, space)
         nodes = self._count % 2 == 0  # the launch file alone takes a second to evaluate
         if nodes:
-            self._session.spin_until(lambda: any(map(is_node, processes_of(process.pid).values())),
-                                     START)  # fmt: skip
+            self._session.spin_until(
+                lambda: any(map(is_node, processes_of(process.pid).values())), START
+            )
         self._session.spin_until(lambda: False, moment)
         after = time.monotonic() - began
         process.kill()
@@ -174,14 +174,14 @@ class Launchers:
         with (self._folder / f'{name}.txt').open('wb') as output:
             return subprocess.Popen(
                 [sys.executable, '-m', 'soro_cli.main', 'launch', *words, '--runner', runner],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
                 env={**os.environ, 'ROS_LOG_DIR': str(self._folder / 'log')},
                 preexec_fn=until_parent_dies(own_group=True),
-            )  # fmt: skip
+            )
 
-    def _look(
-        self, pid: int, watch: ArmedWatch, runner: str, how: str, after: float
-    ) -> Death:  # fmt: skip
+    def _look(self, pid: int, watch: ArmedWatch, runner: str, how: str, after: float) -> Death:
         end = time.monotonic()
         gone = self._session.spin_until(lambda: not processes_of(pid), GONE)
         took = round(time.monotonic() - end, 2)
@@ -199,9 +199,7 @@ class Launchers:
 def load(processes: int) -> Iterator[None]:
     """Keep so many processes computing."""
     command = [sys.executable, '-S', '-E', '-c', 'while True: pass']
-    busy = [
-        subprocess.Popen(command, preexec_fn=until_parent_dies()) for _ in range(processes)
-    ]  # fmt: skip
+    busy = [subprocess.Popen(command, preexec_fn=until_parent_dies()) for _ in range(processes)]
     try:
         yield
     finally:
@@ -258,9 +256,10 @@ def main(words: Sequence[str] | None = None) -> int:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         deaths = []
         with (
-            tempfile.TemporaryDirectory(prefix='soro_deaths_') as folder, RosSession() as session,
+            tempfile.TemporaryDirectory(prefix='soro_deaths_') as folder,
+            RosSession() as session,
             load(arguments.load),
-        ):  # fmt: skip
+        ):
             launchers = Launchers(session, Path(folder), arguments.seed)
             for runner in runners():
                 for i in range(arguments.each + arguments.late):
@@ -268,9 +267,12 @@ def main(words: Sequence[str] | None = None) -> int:
                     deaths.append(act(runner, arguments.robot))
                     print(deaths[-1], flush=True)
         result = {
-            'date': time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime()), 'robot': arguments.robot,
-            'load': arguments.load, 'seed': arguments.seed, 'deaths': [asdict(d) for d in deaths],
-        }  # fmt: skip
+            'date': time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime()),
+            'robot': arguments.robot,
+            'load': arguments.load,
+            'seed': arguments.seed,
+            'deaths': [asdict(d) for d in deaths],
+        }
         arguments.result.parent.mkdir(parents=True, exist_ok=True)
         arguments.result.write_text(json.dumps(result, indent=1) + '\n', encoding='utf-8')
     result = json.loads(arguments.result.read_text(encoding='utf-8'))

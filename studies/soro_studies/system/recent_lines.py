@@ -31,5 +31,6 @@ def lines_before(now: float, seconds: float, output: str) -> list[str]:
     found = [(float(stamp), node, text) for stamp, node, text in STAMPED.findall(output)]
     return [
         f'{stamp - now:.3f} s {node}: {text}'[:MOST_LETTERS]
-        for stamp, node, text in found if stamp >= now - seconds
-    ][-MOST_LINES:]  # fmt: skip
+        for stamp, node, text in found
+        if stamp >= now - seconds
+    ][-MOST_LINES:]

@@ -26,10 +26,10 @@ import time
 from typing import Any
 
 import numpy as np
+
 from soro_cli.bag_reader import BagReader
 from soro_node.parent_death import until_parent_dies
 from soro_node.process_table import ProcessTable
-
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.measured_section import machine, replace_section
 
@@ -179,9 +179,18 @@ def _sent(message: Any) -> int:
 def recorder(bag: Path, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
     """Run `soro record` for so long; it is ended with this process."""
     command = [
-        sys.executable, '-m', 'soro_cli.main', 'record', '-n', SPACE, '-o', str(bag),
-        '--duration', str(seconds), '--json',
-    ]  # fmt: skip
+        sys.executable,
+        '-m',
+        'soro_cli.main',
+        'record',
+        '-n',
+        SPACE,
+        '-o',
+        str(bag),
+        '--duration',
+        str(seconds),
+        '--json',
+    ]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=until_parent_dies()
     ) as process:
@@ -216,9 +225,18 @@ def measure(seconds: float, haptics: str, folder: Path, say: Callable[[str], Non
     with BagReader(bag) as reader:
         ticks, rates = count_ticks(reader), count_rates(reader)
     return Load(
-        passed, work, start_work, answer['counts'], rates, answer['size'], answer['lost'],
-        answer['dropped'], ticks, haptics, priority,
-    )  # fmt: skip
+        passed,
+        work,
+        start_work,
+        answer['counts'],
+        rates,
+        answer['size'],
+        answer['lost'],
+        answer['dropped'],
+        ticks,
+        haptics,
+        priority,
+    )
 
 
 def section(load: Load, minutes: float) -> str:
@@ -231,13 +249,16 @@ def section(load: Load, minutes: float) -> str:
     if load.priority != '0':
         scheduling = f'SCHED_FIFO, `priority: {load.priority}` in config/nodes/driver.yaml'
     lines = [
-        '## What recording costs', '',
+        '## What recording costs',
+        '',
         f'Written on {date.today()} by `python -m soro_studies.system.recording_load --minutes '
         f'{minutes:g} --haptics {load.haptics}` on {machine()}; processes that ran or waited in '
         f'the last five minutes, those of the robot included: {waiting:.1f}. {ROBOT} with its '
         f'device loop at {ticks.rate:.0f} Hz ({scheduling}) and one state published in every '
-        'tick, `soro record` beside it.', '',
-        '| | |', '|---|---|',
+        'tick, `soro record` beside it.',
+        '',
+        '| | |',
+        '|---|---|',
         f'| recorder, share of a core | {load.share:.1%} (wanted: below {LIMIT:.0%}) |',
         f'| its start, once | {load.start_work:.1f} s of processor time |',
         f'| recorded | {total} messages, {load.size / 1e6:.1f} MB |',
@@ -246,16 +267,19 @@ def section(load: Load, minutes: float) -> str:
         'slots missed) |',
         f'| states in the bag in that time | {ticks.recorded} |',
         f'| missed, of all slots | {ticks.missed / (ticks.done + ticks.missed):.3%} '
-        f'(wanted: below {MISSED:.1%}) |', '',
+        f'(wanted: below {MISSED:.1%}) |',
+        '',
         f'{said}: driver and bag may differ by {BOUNDARY} ticks at the ends. The driver lost its '
         f'device {ticks.restarts} times. The busiest topics, and their rate between the first '
         'message and the last:',
-        '', '| Topic | Messages | Rate |', '|---|---|---|',
+        '',
+        '| Topic | Messages | Rate |',
+        '|---|---|---|',
         *(
             f'| `{topic.removeprefix(f"/{SPACE}/")}` | {count} | {load.rates[topic]:.0f} Hz |'
             for topic, count in busiest
         ),
-    ]  # fmt: skip
+    ]
     return '\n'.join(lines) + '\n'
 
 
@@ -264,9 +288,11 @@ def parse(words: Sequence[str] | None) -> Any:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--minutes', type=float, default=10.0)
     parser.add_argument(
-        '--haptics', choices=('off', 'topics', 'direct'), default='off',
+        '--haptics',
+        choices=('off', 'topics', 'direct'),
+        default='off',
         help='off: every tick of the driver is published; direct: copies at 100 Hz',
-    )  # fmt: skip
+    )
     parser.add_argument('--write', metavar='FILE', help='page whose section is renewed')
     parser.add_argument('--folder', help='where the bag goes for that time (default: /tmp)')
     arguments = parser.parse_args(words)
@@ -280,9 +306,11 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parse(words)
     with tempfile.TemporaryDirectory(prefix='soro_recording_', dir=arguments.folder) as folder:
         load = measure(
-            60.0 * arguments.minutes, arguments.haptics, Path(folder),
+            60.0 * arguments.minutes,
+            arguments.haptics,
+            Path(folder),
             lambda line: print(line, flush=True),
-        )  # fmt: skip
+        )
     text = section(load, arguments.minutes)
     print(text)
     if arguments.write:

@@ -61,9 +61,7 @@ def word(device: str, number: int, tests: list[dict[str, Any]]) -> str:
 
 def overview(found: dict[tuple[str, int], list[dict[str, Any]]]) -> list[str]:
     """Return the matrix: tests that passed of those that ran."""
-    lines = [
-        '| | Injection | ' + ' | '.join(DEVICES) + ' |', '|---|---|' + '---|' * len(DEVICES)
-    ]  # fmt: skip
+    lines = ['| | Injection | ' + ' | '.join(DEVICES) + ' |', '|---|---|' + '---|' * len(DEVICES)]
     for number, injection in INJECTIONS.items():
         row = [word(d, number, found.get((d, number), [])) for d in DEVICES]
         lines.append(f'| {number} | {injection.title} | ' + ' | '.join(row) + ' |')

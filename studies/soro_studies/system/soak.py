@@ -29,7 +29,6 @@ from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file.catalogue import robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.parent_death import until_parent_dies
-
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.process_figures import left_segments, SHARED
 from soro_studies.system.reliability_page import PAGE, write_section
@@ -125,14 +124,25 @@ def start(name: str, number: int, arguments: argparse.Namespace, file: Path) -> 
     In a session of its own: of a Ctrl-C it hears only once, from this process.
     """
     environment = {
-        **os.environ, 'ROS_DOMAIN_ID': str(arguments.domain + number),
+        **os.environ,
+        'ROS_DOMAIN_ID': str(arguments.domain + number),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-    }  # fmt: skip
+    }
     command = [
-        sys.executable, '-m', 'soro_studies.system.soak', '--one', name, '--minutes',
-        str(arguments.minutes), '--seed', str(arguments.seed), '--together',
-        str(arguments.together), '--result', str(file),
-    ]  # fmt: skip
+        sys.executable,
+        '-m',
+        'soro_studies.system.soak',
+        '--one',
+        name,
+        '--minutes',
+        str(arguments.minutes),
+        '--seed',
+        str(arguments.seed),
+        '--together',
+        str(arguments.together),
+        '--result',
+        str(file),
+    ]
     return subprocess.Popen(
         command, env=environment, start_new_session=True, preexec_fn=until_parent_dies()
     )
@@ -256,13 +266,16 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--domain', type=int, default=FIRST_DOMAIN, help='first ROS domain')
     parser.add_argument(
-        '--result', type=Path, default=RESULT,
+        '--result',
+        type=Path,
+        default=RESULT,
         help='file of the raw result; with another one than %(default)s the documents stay',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--replace', action='store_true',
+        '--replace',
+        action='store_true',
         help='store a run although it was cut short or is far shorter than the stored one',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--take', type=Path, metavar='FILE', help='store a raw result of before, run nothing'
     )

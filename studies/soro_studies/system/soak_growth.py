@@ -69,8 +69,11 @@ def process_growth(samples: list[Any]) -> list[dict[str, Any]]:
         (memory, more), (threads, m), (files, n) = (growth(samples, name, i) for i in range(3))
         found.append(
             {
-                'process': name, 'memory': [round(memory / KIBI), round(more / KIBI)],
-                'threads': [threads, m], 'files': [files, n], 'verdict': verdict(samples, name),
+                'process': name,
+                'memory': [round(memory / KIBI), round(more / KIBI)],
+                'threads': [threads, m],
+                'files': [files, n],
+                'verdict': verdict(samples, name),
             }
-        )  # fmt: skip
+        )
     return found

@@ -47,7 +47,7 @@ def _process_rows(robot: dict[str, Any]) -> Iterable[str]:
     for process in robot['processes']:
         (memory, more), (threads, m), (files, n) = (
             process[k] for k in ('memory', 'threads', 'files')
-        )  # fmt: skip
+        )
         yield (
             f'| {robot["robot"]} | {process["process"]} | {memory / KIBI:.1f} '
             f'| {more / KIBI:+.2f} | {threads:.0f} ({m:+.0f}) | {files:.0f} ({n:+.0f}) '
@@ -112,9 +112,10 @@ def _problems(robots: list[dict[str, Any]]) -> list[str]:
 def _moments(robot: dict[str, Any], problem: str) -> str:
     """Say when a problem was seen and how late the computer woke; older runs do not tell."""
     seen = [
-        f'{m["after"]:.0f} s ({m["late"]:.2f} s)' for m in robot.get('moments', [])
+        f'{m["after"]:.0f} s ({m["late"]:.2f} s)'
+        for m in robot.get('moments', [])
         if m['problem'] == problem
-    ]  # fmt: skip
+    ]
     if not seen:
         return ''
     return f', at {", ".join(seen)}; in brackets how late an idle thread woke just before'
@@ -124,8 +125,9 @@ def _said(robot: dict[str, Any], problem: str) -> list[str]:
     """Say what the nodes logged before each moment of a problem; older runs do not tell."""
     return [
         f'  - before {m["after"]:.0f} s: ' + '; '.join(f'`{line}`' for line in m['said'])
-        for m in robot.get('moments', []) if m['problem'] == problem and m.get('said')
-    ]  # fmt: skip
+        for m in robot.get('moments', [])
+        if m['problem'] == problem and m.get('said')
+    ]
 
 
 def draw(robots: list[dict[str, Any]], file: Path) -> None:

@@ -41,36 +41,42 @@ def compact(raw: dict[str, Any]) -> dict[str, Any]:
 
     Its `curves` are rows of [s, KiB, open files], all processes together.
     """
-    samples, stops, faults, problems = (
-        raw[k] for k in ('samples', 'stops', 'faults', 'problems')
-    )  # fmt: skip
+    samples, stops, faults, problems = (raw[k] for k in ('samples', 'stops', 'faults', 'problems'))
     memory = raw.get('shared_memory')
     curves = [
         [round(time, 1), sum(p[0] for p in row.values()) // KIBI, sum(p[2] for p in row.values())]
         for time, row in thinned(samples)
     ]
     return {
-        'robot': raw['robot'], 'began': raw['began'], **{k: raw[k] for k in RUN},
-        'seconds': round(raw['seconds'], 1), 'targets': raw['targets'],
+        'robot': raw['robot'],
+        'began': raw['began'],
+        **{k: raw[k] for k in RUN},
+        'seconds': round(raw['seconds'], 1),
+        'targets': raw['targets'],
         'calls': {
             'count': sum(c['count'] for c in raw['calls'].values()),
             'p99': largest(c['p99'] for c in raw['calls'].values()),
             'refused': raw['service_refusals'],
         },
         'stops': {
-            'count': len(stops), 'slowest': largest(s['stopped'] for s in stops),
+            'count': len(stops),
+            'slowest': largest(s['stopped'] for s in stops),
             'missed': sum(n for what, n in problems.items() if what.startswith(MISSED)),
         },
         'faults': {
-            'count': len(faults), 'slowest': largest(f['noticed'] for f in faults),
+            'count': len(faults),
+            'slowest': largest(f['noticed'] for f in faults),
             'recovered': sum(f['recovered'] is not None for f in faults),
         },
         'cleared': raw.get('start', {}).get('cleared', 0),
-        'exit': raw['exit'], 'tracebacks': raw['tracebacks'], 'problems': problems,
+        'exit': raw['exit'],
+        'tracebacks': raw['tracebacks'],
+        'problems': problems,
         'moments': raw.get('moments', []),
         'shared_memory': memory and {'seen': memory['seen'], 'left': len(memory['left'])},
-        'processes': process_growth(samples), 'curves': curves,
-    }  # fmt: skip
+        'processes': process_growth(samples),
+        'curves': curves,
+    }
 
 
 def raw_results(file: Path) -> list[dict[str, Any]]:

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Bool, String
+
 from soro_cli.errors import CliError
 from soro_cli.motion import ACTIVE
 from soro_driver.device import DeviceState
 from soro_driver.settings import read_driver_settings
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.haptics.virtual_environment import published_environment
-from std_msgs.msg import Bool, String
-
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_studies.system.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_studies.system.process_figures import figures_of, processes_below, segments_of
@@ -113,17 +113,23 @@ class RobotSoak:
         """Return what was done and seen."""
         calls = {
             name: {
-                'count': len(times), 'p50': float(np.percentile(times, 50)),
+                'count': len(times),
+                'p50': float(np.percentile(times, 50)),
                 'p99': float(np.percentile(times, 99)),
             }
             for name, times in self.calls.items()
-        }  # fmt: skip
+        }
         return {
-            'seconds': time.monotonic() - self._start, 'targets': self.targets,
-            'service_refusals': self._refused, 'calls': calls, 'stops': self.stops,
-            'faults': self.faults, 'problems': self.problems, 'moments': self.moments,
+            'seconds': time.monotonic() - self._start,
+            'targets': self.targets,
+            'service_refusals': self._refused,
+            'calls': calls,
+            'stops': self.stops,
+            'faults': self.faults,
+            'problems': self.problems,
+            'moments': self.moments,
             'samples': self.samples,
-        }  # fmt: skip
+        }
 
     # Load ---------------------------------------------------------------------------------------
 
@@ -212,11 +218,14 @@ class RobotSoak:
         recovered = self._recover()
         self.faults.append(
             {
-                'fault': fault.words, 'after': began - self._start, 'noticed': noticed,
-                'state': state, 'recovered': time.monotonic() - back if recovered else None,
+                'fault': fault.words,
+                'after': began - self._start,
+                'noticed': noticed,
+                'state': state,
+                'recovered': time.monotonic() - back if recovered else None,
                 'message': message,
             }
-        )  # fmt: skip
+        )
         self._say(f'{fault.words}: {state}, recovered {recovered}')
 
     def _begin(self, fault: SoakFault) -> None:
@@ -315,10 +324,13 @@ class RobotSoak:
         said = lines_before(time.time(), LOOK_BACK, self._robot.process.output)
         self.moments.append(
             {
-                'problem': brief, 'after': round(after, 1), 'late': round(late, 3),
-                'stolen': round(taken, 2), 'said': said,
+                'problem': brief,
+                'after': round(after, 1),
+                'late': round(late, 3),
+                'stolen': round(taken, 2),
+                'said': said,
             }
-        )  # fmt: skip
+        )
         self._say(
             f'PROBLEM {what} ({after:.1f} s into the run; the computer woke {late:.3f} s late, '
             f'its host took {taken:.2f} s)'

@@ -26,10 +26,10 @@ from geometry_msgs.msg import Point, Pose, PoseStamped
 import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from soro_cli.action_client import run_action
-from soro_mechanics.robot_file.catalogue import find_robot_file
 import yaml
 
+from soro_cli.action_client import run_action
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import TrackTrajectory
 from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
 from soro_studies.system.measured_section import replace_section
@@ -43,7 +43,7 @@ from soro_studies.system.soft_parallel_tracking import (
     SIZE,
     SPACING,
     SPEEDS,
-)  # fmt: skip
+)
 
 DELAY = 0.076  # s: what soft_parallel_tracking finds between command and pressure
 FIRST = 3e4  # Pa
@@ -104,9 +104,12 @@ def follow(robot: LaunchedRobot, curve: str, speed: float) -> Run:
     """Follow a curve through the planner's action."""
     x, y, z = CENTRE
     goal = TrackTrajectory.Goal(
-        curve=curve, size=SIZE, speed=speed, spacing=SPACING,
+        curve=curve,
+        size=SIZE,
+        speed=speed,
+        spacing=SPACING,
         curve_pose=PoseStamped(pose=Pose(position=Point(x=x, y=y, z=z))),
-    )  # fmt: skip
+    )
     name = f'{robot.robot.namespace}/trajectory_planner/track_trajectory'
     result = run_action(robot.session, TrackTrajectory, name, goal, lambda feedback: None)
     if result.error_code:
@@ -176,14 +179,16 @@ def section(runs: dict[tuple[str, float], list[Run]], lines: list[str], fast: bo
     what = f'{FAST_BAUD} Bd, 500 Hz' if fast else '115200 Bd, 100 Hz'
     titles = [f'{kind}{", delay" if delay else ""}' for kind, delay in runs]
     out = [
-        f'## In real time, {what}', '',
+        f'## In real time, {what}',
+        '',
         f'Written on {date.today()} by `python -m soro_studies.system.soft_parallel_real_time'
         f'{" --fast" if fast else ""}`: the launched robot with all its nodes, topics, the serial '
         'protocol and the emulator as processes of their own. Mean distance (36) between the '
-        'emulated tip and the point that was due, in per cent of the workspace.', '',
+        'emulated tip and the point that was due, in per cent of the workspace.',
+        '',
         '| Curve | Speed | ' + ' | '.join(t.capitalize() for t in titles) + ' | mm |',
         '|---|---|' + '---|' * (len(titles) + 1),
-    ]  # fmt: skip
+    ]
     columns = list(runs.values())
     for speed in SPEEDS:
         rows = [[r for r in column if r.speed == speed] for column in columns]

@@ -19,6 +19,7 @@ import tempfile
 
 from geometry_msgs.msg import Point, Pose, PoseStamped
 import numpy as np
+
 from soro_driver.tick import Tick
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.identification.stretch_fit import identify_stretch, LegFit
@@ -26,14 +27,13 @@ from soro_mechanics.identification.stretch_robot_file import write_identified
 from soro_mechanics.identification.stretch_table import read_stretch_table
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_msgs.action import TrackTrajectory
 from soro_node.frames import frames_for
+from soro_studies.system.stretch_recording import record, sequences, write_table
+from soro_studies.system.virtual_soft_parallel import SLEW, VirtualRobot
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, PlanningLimits
 from soro_trajectory.targets import extent_of_workspace
-
-from soro_msgs.action import TrackTrajectory
-from soro_studies.system.stretch_recording import record, sequences, write_table
-from soro_studies.system.virtual_soft_parallel import SLEW, VirtualRobot
 
 CURVES = ('star', 'spiral', 'circle')
 SPEEDS = (0.01, 0.02, 0.04)  # m/s, those of the paper
@@ -176,9 +176,11 @@ def study(
 def page(result: StudyResult) -> str:
     """Write what was found as a page of the documentation."""
     lines = [
-        '# Tracking of soft_parallel', '',
+        '# Tracking of soft_parallel',
+        '',
         'Written by `python -m soro_studies.system.soft_parallel_tracking --write '
-        'docs/robots/soft_parallel_tracking.md`.', '',
+        'docs/robots/soft_parallel_tracking.md`.',
+        '',
         f'Star, spiral and circle of {1e3 * SIZE:g} mm in a horizontal plane at z = '
         f'{1e3 * CENTRE[2]:g} mm, points every {1e3 * SPACING:g} mm, open loop: inverse solutions '
         'of the model `ancf`, sent through planner, driver, serial protocol and emulated box to '
@@ -187,11 +189,11 @@ def page(result: StudyResult) -> str:
         'distance (36) between the true tip and the point that was due, in per cent of the '
         f'longest extent of the workspace ({1e3 * result.extent:.0f} mm); the last column is the '
         'best one in mm. Computed in virtual time: one process, all the code of the real chain '
-        'but the ROS topics and the scheduler.', '',
-        '| Curve | Speed | Robot file | Robot file, delay | Identified | Identified, delay | '
-        'mm |',
+        'but the ROS topics and the scheduler.',
+        '',
+        '| Curve | Speed | Robot file | Robot file, delay | Identified | Identified, delay | mm |',
         '|---|---|---|---|---|---|---|',
-    ]  # fmt: skip
+    ]
     for speed in SPEEDS:
         rows = []
         for curve in CURVES:
@@ -206,17 +208,23 @@ def page(result: StudyResult) -> str:
         lines.append(f'| paper, on hardware | {100 * speed:g} cm/s | {PAPER[speed]} % | | | | |')
     lines += [
         '',
-        '![Wanted and followed curves](../img/soft_parallel_tracking.png)', '',
+        '![Wanted and followed curves](../img/soft_parallel_tracking.png)',
+        '',
         f'"Delay": commands are sent {1e3 * result.delay:.0f} ms early (parameter `delay` of '
         'the planner). That is the lag with which the measured pressures follow the commanded '
-        'ones best; it needs no camera.', '',
+        'ones best; it needs no camera.',
+        '',
         'The paper measured on hardware, whose friction, camera and manufacture no emulator has: '
-        'the comparison says that the model, its solution and the chain add little.', '',
-        '## Identified lambda(P)', '',
+        'the comparison says that the model, its solution and the chain add little.',
+        '',
+        '## Identified lambda(P)',
+        '',
         f'From {result.postures} postures at rest: all legs up and down together in 12 steps, '
-        'then each alone in 6. Tips with 0.2 mm of noise in each coordinate.', '',
-        '| Leg | Largest stretch | rms | Worst | Hysteresis | R^2 |', '|---|---|---|---|---|---|',
-    ]  # fmt: skip
+        'then each alone in 6. Tips with 0.2 mm of noise in each coordinate.',
+        '',
+        '| Leg | Largest stretch | rms | Worst | Hysteresis | R^2 |',
+        '|---|---|---|---|---|---|',
+    ]
     for fit in result.fits:
         lines.append(
             f'| {fit.leg} | {fit.curve.values[-1]:.4f} | {fit.rms:.4f} | {fit.largest:.4f} '

@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Bool, String
+
 from soro_cli.motion import ACTIVE
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from std_msgs.msg import Bool, String
-
 from soro_msgs.msg import ActuatorState
 from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
 from soro_studies.system.reliability_page import write_section
@@ -50,16 +50,19 @@ RESULTS = Path('docs/stops')
 MOTORS = Path('src/soro_emulation/test/can_bench_driver.yaml')  # from the workspace's folder
 DEVICES = ('nidaq', 'dspace', 'stm32', 'can', 'haptic')
 ROBOTS = {
-    'nidaq': 'stiff_flop', 'dspace': 'soft_parallel', 'stm32': 'pam_continuum',
+    'nidaq': 'stiff_flop',
+    'dspace': 'soft_parallel',
+    'stm32': 'pam_continuum',
     'haptic': 'haptic_5dof',
-}  # fmt: skip
+}
 # What brings each device to FAULT.
 FAULTS = {
-    'nidaq': {'fault': 'sensor', 'voltage': 11.0}, 'dspace': {'fault': 'sensor', 'voltage': 11.0},
+    'nidaq': {'fault': 'sensor', 'voltage': 11.0},
+    'dspace': {'fault': 'sensor', 'voltage': 11.0},
     'stm32': {'fault': 'supply', 'pressure': 1e4},
     'can': {'fault': 'overcurrent', 'actuator': 'motor_1'},
     'haptic': {'fault': 'overcurrent', 'actuator': 'motor_1'},
-}  # fmt: skip
+}
 STOP, ESTOP, LOST, FAULT, SILENT = 'stop', 'estop', 'lost', 'fault', 'silent'
 ENDS = (STOP, ESTOP, LOST, FAULT, SILENT)
 REACH = 0.2  # of the range, from rest
@@ -132,9 +135,11 @@ class Prover:
         self._inject = node.create_publisher(String, f'{space}/emulator/inject_fault', 5)
         self._states: list[tuple[float, ActuatorState]] = []
         node.create_subscription(
-            ActuatorState, f'{space}/actuator_state',
-            lambda m: self._states.append((_measured_at(m), m)), 200,
-        )  # fmt: skip
+            ActuatorState,
+            f'{space}/actuator_state',
+            lambda m: self._states.append((_measured_at(m), m)),
+            200,
+        )
         settings = read_driver_settings(robot.robot.description)
         self._silence = settings.command_timeout + 0.4
         self.moves: list[str] = []
@@ -309,9 +314,11 @@ def robot_file(device: str, folder: Path) -> str:
 
 
 def prove(
-    device: str, ends: Sequence[str] = ENDS, rates: Sequence[float] = RATES,
+    device: str,
+    ends: Sequence[str] = ENDS,
+    rates: Sequence[float] = RATES,
     seconds: float = float('inf'),
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Launch the robot of a device and try all cases, or as many as the time allows.
 
     Returns
@@ -341,11 +348,17 @@ def prove(
                     print(f'  !! {line}', flush=True)
             exit_code = launched.process.stop()
     return {
-        'device': device, 'robot': Path(robot).stem, 'cases': sum(prover.done.values()),
-        'ends': dict(prover.done), 'messages': sum(prover.sent.values()), 'moves': prover.moves,
-        'trouble': prover.trouble, 'exit': exit_code, 'seconds': round(time.monotonic() - began),
+        'device': device,
+        'robot': Path(robot).stem,
+        'cases': sum(prover.done.values()),
+        'ends': dict(prover.done),
+        'messages': sum(prover.sent.values()),
+        'moves': prover.moves,
+        'trouble': prover.trouble,
+        'exit': exit_code,
+        'seconds': round(time.monotonic() - began),
         'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='minutes'),
-    }  # fmt: skip
+    }
 
 
 def page() -> list[str]:
@@ -391,15 +404,24 @@ def main(words: Sequence[str] | None = None) -> int:
         print(json.dumps(result, indent=1), flush=True)
         return int(bool(result['moves'] or result['trouble'] or result['exit']))
     environment = {
-        **os.environ, 'ROS_DOMAIN_ID': str(arguments.domain),
+        **os.environ,
+        'ROS_DOMAIN_ID': str(arguments.domain),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-    }  # fmt: skip
+    }
     failed = 0
     for device in arguments.devices.split(','):  # a process each: middleware leaks none
         command = [
-            sys.executable, '-m', __spec__.name, '--one', device, '--ends', arguments.ends,
-            '--rates', arguments.rates, *(['--keep'] if arguments.keep else []),
-        ]  # fmt: skip
+            sys.executable,
+            '-m',
+            __spec__.name,
+            '--one',
+            device,
+            '--ends',
+            arguments.ends,
+            '--rates',
+            arguments.rates,
+            *(['--keep'] if arguments.keep else []),
+        ]
         failed += bool(subprocess.run(command, env=environment, check=False).returncode)
     if not arguments.keep:
         write_section(page())

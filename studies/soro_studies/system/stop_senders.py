@@ -14,14 +14,14 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 import rclpy
 from rclpy.time import Time
+
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.haptics.virtual_environment import published_environment
-from soro_node.frames import frames_for
-from soro_visualization.robot_requests import RobotRequests
-
 from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_msgs.srv import SetVirtualEnvironment, SolveForward
+from soro_node.frames import frames_for
 from soro_studies.system.launched_robot import LaunchedRobot
+from soro_visualization.robot_requests import RobotRequests
 
 RATES = (0.2, 0.5, 1.0, 1.7, 2.5, 10.0, 50.0, 200.0)  # Hz
 STEPS = (0.0, 0.15, 0.4, 3600.0)  # s, by which the stamps of a sender step back after a stop
@@ -108,9 +108,11 @@ class Senders:
         )
         session._executor.add_node(self._screen)  # noqa: SLF001 - of this test's own session
         self._viewer = RobotRequests(
-            self._screen, robot.robot.description, frames_for(self._space),
+            self._screen,
+            robot.robot.description,
+            frames_for(self._space),
             lambda shape, text, good, arrived: None,
-        )  # fmt: skip
+        )
 
     def _pose_of(self, goal: list[float]) -> Any:
         service = f'{self._space}/kinematics_solver/solve_forward'

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.endpoint import Endpoint
@@ -25,7 +26,6 @@ from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.reader import read_robot_file
-
 from soro_studies.emulation.virtual_serial import STEP, VirtualLink
 
 LOOP_STEPS, COMMAND_STEPS, TRUTH_STEPS = 5, 5, 17  # of 2 ms: 100, 100 and 30 Hz
@@ -58,9 +58,13 @@ class VirtualRobot:
         emulator = read_emulator_settings(self.description, driver.device)
         endpoint, start = Endpoint(0, Path('virtual')), 1000.0
         context = EmulatorContext(
-            self.description, driver.section, emulator.device, endpoint, emulator.seed,
+            self.description,
+            driver.section,
+            emulator.device,
+            endpoint,
+            emulator.seed,
             EventLog(log),
-        )  # fmt: skip
+        )
         self.emulator = DspaceEmulator.create(context, start)
         self._link = VirtualLink(self.emulator.wire, start)
         section = read_driver_settings(self.description).section
@@ -86,9 +90,12 @@ class VirtualRobot:
         return self._link.now
 
     def run(
-        self, duration: float, setpoints: Setpoints, truth: Truth | None = None,
+        self,
+        duration: float,
+        setpoints: Setpoints,
+        truth: Truth | None = None,
         note: Callable[[Tick], None] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Let time pass.
 
         Parameters

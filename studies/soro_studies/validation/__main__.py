@@ -9,7 +9,6 @@ from pathlib import Path
 import sys
 
 from soro_mechanics.core.errors import SoroError
-
 from soro_studies.validation.provenance import workspace
 from soro_studies.validation.registry import ROBOTS, SECTIONS
 from soro_studies.validation.report import COMMAND, write_report

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from soro_mechanics.analysis.stiffness import stiffness_along
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.device import HapticDevice, softened
@@ -18,7 +19,6 @@ from soro_mechanics.haptics.virtual_environment import (
 )
 from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import load_robot, Robot
-
 from soro_studies.validation import haptic_5dof_workspace
 from soro_studies.validation.measured_page import (
     HAPTIC_LOOP,
@@ -41,9 +41,12 @@ def rows() -> list[Row]:
     """Return every row of the robot."""
     robot = load_robot('haptic_5dof')
     return [
-        *_structure(robot), *haptic_5dof_workspace.rows(robot), *_rendering(robot), *_studied(),
+        *_structure(robot),
+        *haptic_5dof_workspace.rows(robot),
+        *_rendering(robot),
+        *_studied(),
         *_yardsticks(),
-    ]  # fmt: skip
+    ]
 
 
 class _Bench:
@@ -91,13 +94,21 @@ def _structure(robot: Robot) -> list[Row]:
     compliance = robot.compliance(robot.forward(np.zeros(len(robot.actuators))))
     x, y, z = (stiffness_along(compliance, [0.0, 0.0, 0.0, *axis]) for axis in np.eye(3))
     return [
-        statement('coordinates of the model', '84 nodes and the handle, 510',
-                  f'{frames - 1} nodes and the handle, {6 * frames}', 6 * frames == 510,
-                  'the published mesh, 14 elements per leg, is in the robot file', Kind.FITTED),
-        yardstick('stiffness about the axis of the handle, motors held', 'very stiff',
-                  f'{z:.2f} N m/rad, {x:.2f} and {y:.2f} N m/rad across it, '
-                  f'{z / max(x, y):.1f} times', 'the paper does not say in numbers what very is'),
-    ]  # fmt: skip
+        statement(
+            'coordinates of the model',
+            '84 nodes and the handle, 510',
+            f'{frames - 1} nodes and the handle, {6 * frames}',
+            6 * frames == 510,
+            'the published mesh, 14 elements per leg, is in the robot file',
+            Kind.FITTED,
+        ),
+        yardstick(
+            'stiffness about the axis of the handle, motors held',
+            'very stiff',
+            f'{z:.2f} N m/rad, {x:.2f} and {y:.2f} N m/rad across it, {z / max(x, y):.1f} times',
+            'the paper does not say in numbers what very is',
+        ),
+    ]
 
 
 def _rendering(robot: Robot) -> list[Row]:
@@ -120,12 +131,22 @@ def _rendering(robot: Robot) -> list[Row]:
         'ideal flex sensors'
     )
     return [
-        number('virtual wall, rotation at rest', 0.2, abs(float(place[axis])), 'rad', 0.02,
-               Kind.CHECK, f'where the wall is; theirs at rest is not printed; {note}'),
-        yardstick('circle of 3 cm radius, mean error', 'below 1 mm',
-                  f'{1e3 * float(np.mean(errors)):.3f} mm',
-                  f'theirs of the prototype as its own sensors have it; ours of a {note}'),
-    ]  # fmt: skip
+        number(
+            'virtual wall, rotation at rest',
+            0.2,
+            abs(float(place[axis])),
+            'rad',
+            0.02,
+            Kind.CHECK,
+            f'where the wall is; theirs at rest is not printed; {note}',
+        ),
+        yardstick(
+            'circle of 3 cm radius, mean error',
+            'below 1 mm',
+            f'{1e3 * float(np.mean(errors)):.3f} mm',
+            f'theirs of the prototype as its own sensors have it; ours of a {note}',
+        ),
+    ]
 
 
 def _studied() -> list[Row]:
@@ -135,39 +156,53 @@ def _studied() -> list[Row]:
     )
     return [
         measured_statement(
-            'stiffness rendered, over that of the device', 'both below and above', natural,
-            '{}', lambda shares: min(shares) < 0.9 and max(shares) > 1.1,
+            'stiffness rendered, over that of the device',
+            'both below and above',
+            natural,
+            '{}',
+            lambda shares: min(shares) < 0.9 and max(shares) > 1.1,
             'simulated device; motors held first, then springs of rising stiffness '
             f'({HAPTIC_STUDIES})',
         ),
         *(_three_cases(direction, figure) for direction, figure in (('x', 14), ('turn 1', 15))),
         yardstick(
-            'coefficients of a flex sensor', '3 or fewer',
+            'coefficients of a flex sensor',
+            '3 or fewer',
             span([f'{1 + len(cell.split())}' for cell in _calibration('nodes')]),
             f'a rule of the calibration, the constant included ({HAPTIC_STUDIES})',
         ),
         *(
-            yardstick(f'{what}, mean error', 'a figure, no number',
-                      span(measured(HAPTIC_STUDIES, 'Walls and paths', label, 'mean error')),
-                      f'ours in simulated time ({HAPTIC_STUDIES})')
+            yardstick(
+                f'{what}, mean error',
+                'a figure, no number',
+                span(measured(HAPTIC_STUDIES, 'Walls and paths', label, 'mean error')),
+                f'ours in simulated time ({HAPTIC_STUDIES})',
+            )
             for what, label in (('line', 'line, admittance'), ('box', 'box of 3 cm'))
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _three_cases(direction: str, figure: int) -> Row:
     """Return the row of the stiffness in the three cases of a figure."""
     felt = [
-        cell for case in ('free space', 'motors held', 'position control')
-        for cell in measured(HAPTIC_STUDIES, 'Motors held, free space', f'{case} | {direction}',
-                             'of the natural stiffness')
-    ]  # fmt: skip
+        cell
+        for case in ('free space', 'motors held', 'position control')
+        for cell in measured(
+            HAPTIC_STUDIES,
+            'Motors held, free space',
+            f'{case} | {direction}',
+            'of the natural stiffness',
+        )
+    ]
     return measured_statement(
         f'stiffness in free space, motors held, position control, {direction}, Fig. {figure}',
-        'lower and higher than with motors held', felt, '{} of the natural one',
+        'lower and higher than with motors held',
+        felt,
+        '{} of the natural one',
         lambda shares: shares[0] < 0.9 * shares[1] and shares[2] > 1.1 * shares[1],
         f'largest force over largest displacement, simulated device ({HAPTIC_STUDIES})',
-    )  # fmt: skip
+    )
 
 
 def _calibration(column: str) -> list[str]:
@@ -175,9 +210,7 @@ def _calibration(column: str) -> list[str]:
 
 
 def _force(state: str) -> str:
-    return span(
-        measured(HAPTIC_STUDIES, 'As built: the sensed', state, 'of what is pressed')
-    )  # fmt: skip
+    return span(measured(HAPTIC_STUDIES, 'As built: the sensed', state, 'of what is pressed'))
 
 
 def _aside() -> Row:
@@ -187,24 +220,26 @@ def _aside() -> Row:
         for state in ('motors held', 'motors held aside')
     )
     return yardstick(
-        'sensed pose, motors held in the middle and aside, Fig. 9', 'more accurate in the middle',
+        'sensed pose, motors held in the middle and aside, Fig. 9',
+        'more accurate in the middle',
         f'{middle} in the middle, {aside} aside, of the workspace',
         'theirs is against motion capture, at an offset that is not printed; ours on the plant '
         f'and sensors of the row above, whose errors are assumed ({HAPTIC_STUDIES})',
-    )  # fmt: skip
+    )
 
 
 def _yardsticks() -> list[Row]:
     off, held = (
         span(
             measured(HAPTIC_STUDIES, 'As built: the sensed', f'motors {state}', 'of the workspace')
-        )  # fmt: skip
+        )
         for state in ('off', 'held')
     )
     ideal = span(measured(HAPTIC_STUDIES, 'Calibration', '*', 'of the range'))
     return [
         yardstick(
-            'calibration of the flex sensors, mean error', '4.6 % of the range',
+            'calibration of the flex sensors, mean error',
+            '4.6 % of the range',
             span(_calibration('of the range')),
             'their sensors buckle and slide with friction; ours, simulated, have a dead band that '
             'was sized towards their error, and a plant with other shape, zeros and strips than '
@@ -212,31 +247,37 @@ def _yardsticks() -> list[Row]:
             f'({HAPTIC_STUDIES})',
         ),
         yardstick(
-            'sensed pose of the hand, mean error', '2 to 5.5 % of the workspace',
+            'sensed pose of the hand, mean error',
+            '2 to 5.5 % of the workspace',
             f'{off} motors off, {held} held',
             'theirs is against motion capture; ours in simulation, on the plant and sensors of '
             f'the row above ({HAPTIC_STUDIES})',
         ),
         _aside(),
         yardstick(
-            'sensed force of the hand, Fig. 11', 'a figure, no number',
+            'sensed force of the hand, Fig. 11',
+            'a figure, no number',
             f'{_force("motors held")} of what is pressed, motors held, {_force("free space")} '
             'in free space',
             'theirs is against a force sensor, along and about one axis; ours in simulation, in '
             f'five directions, on the plant and sensors of the rows above ({HAPTIC_STUDIES})',
         ),
         yardstick(
-            'forward model against motion capture', '0.15 cm, 0.015 rad', '',
+            'forward model against motion capture',
+            '0.15 cm, 0.015 rad',
+            '',
             'no measured pose is printed, nor the rest shape of the legs',
         ),
         yardstick(
-            'rate of the haptic loop', '500 Hz',
+            'rate of the haptic loop',
+            '500 Hz',
             f'period {span(measured(*LOOP, "period", "median"))} ms, median',
             f'a setting; how many ticks were late or left out stands in {LOOP[0]}',
         ),
         yardstick(
-            'rate of the model', '20 Hz',
+            'rate of the model',
+            '20 Hz',
             f'every tick, {span(measured(*LOOP, "model", "median"))} ms, median',
             f'theirs of SOFA in a loop of its own; ours on the computer of {LOOP[0]}',
         ),
-    ]  # fmt: skip
+    ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+
 from soro_mechanics.analysis.polytope import (
     disc_grid,
     FORCE,
@@ -18,7 +19,6 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.device import HapticDevice, softened
 from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
-
 from soro_studies.validation.row import Row, statement, yardstick
 
 MATERIALS = (1.0, 0.2)  # of the published modulus
@@ -62,10 +62,11 @@ def rows(robot: Robot) -> list[Row]:
     def shrinks(name: str, one: dict[float, int], two: dict[float, int], unit: str) -> Row:
         kept = [100.0 * held[SOME] / held[NONE] for held in (one, two)]
         return statement(
-            f'{name} under 0.04 N m', 'collapses for E, stays for 0.2 E',
+            f'{name} under 0.04 N m',
+            'collapses for E, stays for 0.2 E',
             f'{one[SOME]} and {two[SOME]} {unit}, {kept[0]:.0f} and {kept[1]:.0f} %',
             kept[0] < 50.0 and kept[1] > 90.0,
-        )  # fmt: skip
+        )
 
     return [
         statement('isotropic force, no torque limit', 'more for E than for 0.2 E',
@@ -123,8 +124,9 @@ def _reach(robot: Robot, material: float) -> _Reach:
         _held(device, (_placed(x, y) for x, y in disc_grid(*PLACES))),
         _held(device, (_turned(turns @ pair) for pair in disc_grid(*TURNS))),
         _held(device, (_placed(x, y) for x, y in disc_grid(*NEAR))),
-        efforts[FORCE], efforts[TORQUE],
-    )  # fmt: skip
+        efforts[FORCE],
+        efforts[TORQUE],
+    )
 
 
 def _placed(x: float, y: float) -> Array:

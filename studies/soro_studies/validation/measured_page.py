@@ -24,9 +24,12 @@ PARALLEL_TRACKING = 'docs/robots/soft_parallel_tracking.md'
 MUSCLE_TRACKING = 'docs/robots/pam_continuum_tracking.md'
 PERFORMANCE, PARALLEL_BENCHMARK = 'docs/performance.md', 'bench_ancf'
 PAGES = (
-    HAPTIC_STUDIES, HAPTIC_LOOP, PARALLEL_TRACKING, MUSCLE_TRACKING,
+    HAPTIC_STUDIES,
+    HAPTIC_LOOP,
+    PARALLEL_TRACKING,
+    MUSCLE_TRACKING,
     f'{PERFORMANCE}#{PARALLEL_BENCHMARK}',
-)  # fmt: skip
+)
 DURATION = re.compile(r'([\d.]+) (ns|us|ms|s)\b')
 MILLISECONDS = {'ns': 1e-6, 'us': 1e-3, 'ms': 1.0, 's': 1e3}
 

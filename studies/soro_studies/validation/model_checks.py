@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.robot import load_robot, Robot
@@ -109,15 +110,26 @@ def check_model(robot: Robot, samples: int = SAMPLES) -> ModelCheck:
         by_force = _by_force(robot, q, force)
         by_actuation = _by_actuation(robot, q, force)
         values = np.linalg.eigvalsh(0.5 * (c + c.T))
-        found.append([
-            _apart(c.T, c), -float(values[0] / values[-1]), _apart(by_force, c),
-            _apart(robot.jacobian(q)[:3], by_actuation), abs(_loop(robot, start, force)),
-        ])  # fmt: skip
+        found.append(
+            [
+                _apart(c.T, c),
+                -float(values[0] / values[-1]),
+                _apart(by_force, c),
+                _apart(robot.jacobian(q)[:3], by_actuation),
+                abs(_loop(robot, start, force)),
+            ]
+        )
     worst = np.max(found, axis=0)
     return ModelCheck(
-        robot.name, robot.model, _share(robot), float(worst[0]), -float(worst[1]),
-        float(worst[2]), float(worst[3]), float(worst[4]),
-    )  # fmt: skip
+        robot.name,
+        robot.model,
+        _share(robot),
+        float(worst[0]),
+        -float(worst[1]),
+        float(worst[2]),
+        float(worst[3]),
+        float(worst[4]),
+    )
 
 
 def _apart(one: Array, other: Array) -> float:
@@ -155,10 +167,17 @@ def _compare(robot: Robot, samples: int) -> list[Spread]:
                 for a, f, q in zip(actuations, loads, known, strict=True)
             ]
             pairs.append((float(np.median(apart)), float(np.max(apart))))
-        spreads.append(Spread(
-            robot.name, first.model, model.model, _share(robot), _size(rest), pairs[0],
-            pairs[1],
-        ))  # fmt: skip
+        spreads.append(
+            Spread(
+                robot.name,
+                first.model,
+                model.model,
+                _share(robot),
+                _size(rest),
+                pairs[0],
+                pairs[1],
+            )
+        )
     return spreads
 
 
@@ -238,9 +257,9 @@ def _loop(robot: Robot, q: Configuration, force: Array) -> float:
     # Complementary work, x . dF: dF is constant along a side, so Simpson's rule serves each.
     weights = np.array([1.0, *[4.0, 2.0] * (SIDE // 2 - 1), 4.0, 1.0]) / (3.0 * SIDE)
     sides = [
-        float((corners[k + 1] - corners[k]) @ (weights @ np.array(places[k * SIDE:][: SIDE + 1])))
+        float((corners[k + 1] - corners[k]) @ (weights @ np.array(places[k * SIDE :][: SIDE + 1])))
         for k in range(4)
-    ]  # fmt: skip
+    ]
     from_start = np.array(places) - places[0]
     most = max(abs(float(f @ x)) for f, x in zip(forces, from_start, strict=True))
     return sum(sides) / most
@@ -249,7 +268,8 @@ def _loop(robot: Robot, q: Configuration, force: Array) -> float:
 def markdown() -> list[str]:
     """Return both tables as sections of the validation report."""
     lines = [
-        '## Every model without any paper', '',
+        '## Every model without any paper',
+        '',
         f'At {SAMPLES} random actuations (one, where there are more than {MANY} actuators), '
         '*share* of the way from rest to anywhere within the limits, under forces that bend the '
         'robot by about '
@@ -258,26 +278,30 @@ def markdown() -> list[str]:
         'an energy: rods that are integrated (`network` but for `haptic_5dof`) have one up to the '
         'fourth power of the step, as far as their solution is that of the continuous rod. The '
         'other columns compare the tangent with differences of the whole solution, of fourth '
-        'order.', '',
+        'order.',
+        '',
         '| Robot | Model | Share | Asymmetry | Least eigenvalue / largest '
         '| Compliance, differences | Jacobian, differences | Work around a closed path |',
         '|---|---|---|---|---|---|---|---|',
-    ]  # fmt: skip
+    ]
     lines += [
         f'| {c.robot} | {c.model} | {c.share:.0%} | {c.asymmetry:.1e} | {c.least:.3g} '
         f'| {c.compliance:.1e} | {c.jacobian:.1e} | {c.loop:.1e} |'
         for c in check_models()
     ]
     lines += [
-        '', '## The models of a robot beside each other', '',
+        '',
+        '## The models of a robot beside each other',
+        '',
         f'Distance between the tips at the same {COMPARED} actuations (*share* as above), without '
         'load and under the same force: median and largest. Different theories of the same body, '
         'so these are no errors of the computation; they say what a simpler model costs within '
-        'that share.', '',
+        'that share.',
+        '',
         '| Robot | Models | Share | Size | Without load, median | largest | Loaded, median '
         '| largest |',
         '|---|---|---|---|---|---|---|---|',
-    ]  # fmt: skip
+    ]
     for s in compare_models():
         values = ' | '.join(f'{1e3 * v:.3g} mm' for v in (*s.unloaded, *s.loaded))
         lines.append(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array, Task
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
 from soro_mechanics.models.network.cross_section import CrossSection
@@ -16,7 +17,6 @@ from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.robot import load_robot, Robot
-
 from soro_studies.validation.row import Kind, number, Row
 
 # F L^2 / (E I), then the tip along and across over L: elliptic integrals (mechanics of materials).
@@ -49,17 +49,31 @@ def rows() -> list[Row]:
                 number(f'elastica, F L^2/EI = {load:g}: across/L, {name}', across, x, '', WITHIN,
                        kind=Kind.CHECK, digits=7),
             ]  # fmt: skip
-        found.append(number(
-            f'elastica, F L^2/EI = {load:g}: reaction of the rod of least energy, Kirchhoff',
-            load, _reaction(along, across), '', REACTION_WITHIN, kind=Kind.CHECK, digits=5,
-        ))  # fmt: skip
+        found.append(
+            number(
+                f'elastica, F L^2/EI = {load:g}: reaction of the rod of least energy, Kirchhoff',
+                load,
+                _reaction(along, across),
+                '',
+                REACTION_WITHIN,
+                kind=Kind.CHECK,
+                digits=5,
+            )
+        )
     moment = np.array([0.0, 0.0, 0.0, 0.0, 2.0 * np.pi * BENDING / LENGTH, 0.0])
     for name, tip in rods.items():
         gap = float(np.linalg.norm(tip(moment)[:3, 3])) / LENGTH
-        found.append(number(
-            f'end moment 2 pi EI/L: full turn minus gap/L, {name}', 1.0, 1.0 - gap, '', 1e-3,
-            kind=Kind.CHECK, digits=7,
-        ))  # fmt: skip
+        found.append(
+            number(
+                f'end moment 2 pi EI/L: full turn minus gap/L, {name}',
+                1.0,
+                1.0 - gap,
+                '',
+                1e-3,
+                kind=Kind.CHECK,
+                digits=7,
+            )
+        )
     return found
 
 

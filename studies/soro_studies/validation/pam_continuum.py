@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array, Task
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
 from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.reader import RobotDescription
-
 from soro_studies.mechanics.kirchhoff_least_squares import LeastSquaresProblem, solve_least_squares
 from soro_studies.validation.measured_page import (
     measured,
@@ -43,10 +43,13 @@ def rows() -> list[Row]:
     """Return every row of the robot."""
     robot = load_robot('pam_continuum', model='kirchhoff')
     return [
-        *[row for name in PAPER for row in _curve(robot, name)], *_gravity_lengths(robot),
-        _largest_load(robot), _muscle_stiffness(), _same_rod(robot.description),
+        *[row for name in PAPER for row in _curve(robot, name)],
+        *_gravity_lengths(robot),
+        _largest_load(robot),
+        _muscle_stiffness(),
+        _same_rod(robot.description),
         _attitude(robot),
-    ]  # fmt: skip
+    ]
 
 
 def _curve(robot: Robot, name: str) -> list[Row]:
@@ -67,9 +70,10 @@ def _curve(robot: Robot, name: str) -> list[Row]:
         blind.append(100.0 * float(np.mean(missed)))
     listing = ', '.join(f'{b:.2f} %' for b in blind)
     under_load = [
-        cell for load in LOADS
+        cell
+        for load in LOADS
         for cell in measured(MUSCLE_TRACKING, '', f'{name} | {load:g} N', 'Error, mean')
-    ]  # fmt: skip
+    ]
     return [
         statement(f'{name}: 20 points at 0, 0.2, 0.5 N', 'solved',
                   f'lengths found, tip within {worst:.0e} m', worst < 1e-6, kind=Kind.CHECK),
@@ -106,13 +110,15 @@ def _gravity_lengths(robot: Robot) -> list[Row]:
         moduli.append(material.young)
         values.append(1e3 * float((bending / weight) ** (1.0 / 3.0)))
     return [
-        yardstick('gravity length (EI / w)^(1/3)',
-                  f'{values[1]:.1f} mm with the printed {1e-6 * moduli[1]:g} MPa',
-                  f'{values[0]:.0f} mm with {1e-9 * moduli[0]:g} GPa',
-                  'the printed rod would hang like a chain and could not be steered by bending: a '
-                  f'modulus {moduli[0] / moduli[1]:g} times as large is assumed; the printed set '
-                  'is `kirchhoff_published`'),
-    ]  # fmt: skip
+        yardstick(
+            'gravity length (EI / w)^(1/3)',
+            f'{values[1]:.1f} mm with the printed {1e-6 * moduli[1]:g} MPa',
+            f'{values[0]:.0f} mm with {1e-9 * moduli[0]:g} GPa',
+            'the printed rod would hang like a chain and could not be steered by bending: a '
+            f'modulus {moduli[0] / moduli[1]:g} times as large is assumed; the printed set '
+            'is `kirchhoff_published`',
+        ),
+    ]
 
 
 def _largest_load(robot: Robot) -> Row:
@@ -128,20 +134,24 @@ def _largest_load(robot: Robot) -> Row:
         largest.append(float(np.degrees(bends.max() / body.muscle_radius)))
     listing = ', '.join(f'{x:.0f}' for x in largest)
     return yardstick(
-        'largest load of a muscle', f'{LARGEST:g} N', f'{ATMOSPHERE * SIDE**2:.1f} N',
+        'largest load of a muscle',
+        f'{LARGEST:g} N',
+        f'{ATMOSPHERE * SIDE**2:.1f} N',
         'one atmosphere on the printed square of 15 mm, evacuated. The model prescribes lengths '
         f'and applies no such limit: {LARGEST:g} N at {1e3 * body.muscle_radius:g} mm bend the '
         f'elastic backbone of a module by {pull:.0f} deg where muscles only pull, by '
         f'{2.0 * pull:.0f} deg where those across push as much; {", ".join(PAPER)} without load '
         f'bend one by up to {listing} deg',
-    )  # fmt: skip
+    )
 
 
 def _muscle_stiffness() -> Row:
     return yardstick(
-        'stiffness of a muscle across itself, Fig. 5', 'falls as it shortens, a figure', '',
+        'stiffness of a muscle across itself, Fig. 5',
+        'falls as it shortens, a figure',
+        '',
         'kirchhoff prescribes lengths, the tubes of network keep one stiffness at every length',
-    )  # fmt: skip
+    )
 
 
 def _attitude(robot: Robot) -> Row:
@@ -155,10 +165,13 @@ def _attitude(robot: Robot) -> Row:
         place = max(place, float(np.linalg.norm(tip[:3, 3] - point)))
         turn = max(turn, float(np.linalg.norm(so3_log(tip[:3, :3]))))
     return statement(
-        'circle: 20 points with the attitude of the end prescribed, (49)', 'solved',
-        f'lengths found, tip within {place:.0e} m and {turn:.0e} rad', place < 1e-6 > turn,
-        'the tip points down all the way round', Kind.CHECK,
-    )  # fmt: skip
+        'circle: 20 points with the attitude of the end prescribed, (49)',
+        'solved',
+        f'lengths found, tip within {place:.0e} m and {turn:.0e} rad',
+        place < 1e-6 > turn,
+        'the tip points down all the way round',
+        Kind.CHECK,
+    )
 
 
 def _same_rod(description: RobotDescription) -> Row:

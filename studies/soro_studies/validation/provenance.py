@@ -10,9 +10,8 @@ import os
 from pathlib import Path
 import re
 
-from soro_mechanics.robot_file.catalogue import robot_files
-
 import soro_mechanics
+from soro_mechanics.robot_file.catalogue import robot_files
 from soro_studies.validation.page_tables import section
 
 PACKAGE = Path(soro_mechanics.__file__).resolve().parent
@@ -71,9 +70,11 @@ def provenance(pages: Iterable[str] = ()) -> list[str]:
     rows.append((f'{_place(PACKAGE, root)}, all `.py` files', source_digest()))
     rows += [(f'{page}, measured before', d) for page, d in page_digests(pages).items()]
     return [
-        '| Computed with | SHA-256, first digits |', '|---|---|',
-        *(f'| {what} | `{digest}` |' for what, digest in rows), '',
-    ]  # fmt: skip
+        '| Computed with | SHA-256, first digits |',
+        '|---|---|',
+        *(f'| {what} | `{digest}` |' for what, digest in rows),
+        '',
+    ]
 
 
 def _place(file: Path, root: Path | None) -> str:

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import Any
 
 from soro_mechanics.core.errors import UnknownName
-
 from soro_studies.validation.measured_page import PAGES
 from soro_studies.validation.provenance import provenance
 from soro_studies.validation.registry import ROBOTS

@@ -93,9 +93,15 @@ def number(
     difference = f'{sign}{shown} %' if paper else f'{gap:+.{digits}g}'
     tail = f' {unit}'.rstrip()
     return Row(
-        quantity, printed or f'{paper:g}{tail}', f'{ours:.{digits}g}{tail}', difference, verdict,
-        kind, note, f'{100.0 * within:.2g} %',
-    )  # fmt: skip
+        quantity,
+        printed or f'{paper:g}{tail}',
+        f'{ours:.{digits}g}{tail}',
+        difference,
+        verdict,
+        kind,
+        note,
+        f'{100.0 * within:.2g} %',
+    )
 
 
 def boundary(
@@ -123,9 +129,15 @@ def boundary(
     difference = 'inside' if inside else f'{ours - nearest:+.{digits}g}'
     within = f'at least {low:g}' if math.isinf(high) else f'{low:g} to {high:g}'
     return Row(
-        quantity, paper, f'{ours:.{digits}g} {unit}'.rstrip(), difference, verdict, kind, note,
+        quantity,
+        paper,
+        f'{ours:.{digits}g} {unit}'.rstrip(),
+        difference,
+        verdict,
+        kind,
+        note,
         f'{within} {unit}'.rstrip(),
-    )  # fmt: skip
+    )
 
 
 def statement(

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import numpy as np
 from scipy.spatial import ConvexHull
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot import load_robot, Robot
-
 from soro_studies.mechanics import ancf_studies as studies
 from soro_studies.validation.measured_page import (
     benchmarked,
@@ -35,9 +35,14 @@ def rows() -> list[Row]:
     """Return every row of the robot."""
     robot = load_robot('soft_parallel', model='ancf')
     return [
-        *_mesh(robot), *_workspace(robot), _one_leg(robot), *_design(robot), _round_trip(robot),
-        *_times(), *_errors(),
-    ]  # fmt: skip
+        *_mesh(robot),
+        *_workspace(robot),
+        _one_leg(robot),
+        *_design(robot),
+        _round_trip(robot),
+        *_times(),
+        *_errors(),
+    ]
 
 
 def _mesh(robot: Robot) -> list[Row]:
@@ -91,14 +96,16 @@ def _one_leg(robot: Robot) -> Row:
     tips = [100.0 * robot.forward([p, 0.0, 0.0]).tip[:3, 3] for p in np.linspace(0.0, top, 4)]
     moved = '; '.join(
         f'{1e-3 * share * top / 3:.0f} kPa ' + ', '.join(f'{x:.1f}' for x in tip - tips[0] + 0.0)
-        for share, tip in enumerate(tips) if share
-    )  # fmt: skip
+        for share, tip in enumerate(tips)
+        if share
+    )
     return yardstick(
-        'displacement of the platform by one leg, Fig. 11', 'a figure, no number',
+        'displacement of the platform by one leg, Fig. 11',
+        'a figure, no number',
         f'x, y, z at {moved} cm',
         'the paper draws measurement, finite elements and its model; the curves lambda(P) behind '
         'it are drawn too',
-    )  # fmt: skip
+    )
 
 
 def _design(robot: Robot) -> list[Row]:
@@ -154,9 +161,12 @@ def _round_trip(robot: Robot) -> Row:
         again = robot.forward(robot.inverse(tip).actuation).tip[:3, 3]
         worst = max(worst, float(np.linalg.norm(again - tip)))
     return statement(
-        'forward and inverse are one system, eqs (32)-(34)', 'same equations',
-        f'round trip within {worst:.0e} m', worst < 1e-8, kind=Kind.CHECK,
-    )  # fmt: skip
+        'forward and inverse are one system, eqs (32)-(34)',
+        'same equations',
+        f'round trip within {worst:.0e} m',
+        worst < 1e-8,
+        kind=Kind.CHECK,
+    )
 
 
 def _times() -> list[Row]:
@@ -172,16 +182,25 @@ def _times() -> list[Row]:
 
 def _errors() -> list[Row]:
     found = [
-        yardstick('position error of the model', '0.98 cm mean, 2.05 cm largest (4.1, 8.6 %)', '',
-                  PROTOTYPE),
-        yardstick('orientation error of the model', '5.85 deg mean, 12.88 deg largest', '',
-                  PROTOTYPE),
-    ]  # fmt: skip
+        yardstick(
+            'position error of the model',
+            '0.98 cm mean, 2.05 cm largest (4.1, 8.6 %)',
+            '',
+            PROTOTYPE,
+        ),
+        yardstick(
+            'orientation error of the model', '5.85 deg mean, 12.88 deg largest', '', PROTOTYPE
+        ),
+    ]
     for speed, paper in ((1, '0.62 cm (2.6 %)'), (2, '0.72 cm'), (4, '0.94 cm (3.9 %)')):
         share = measured(*TRACKING, f'mean | {speed} cm/s', 'Identified, delay')
-        found.append(yardstick(
-            f'tracking at {speed} cm/s, mean error', paper, span(share),
-            f'{PROTOTYPE}; ours of the emulated robot, its curves identified and the delay '
-            f'compensated, in per cent of the workspace ({TRACKING[0]})',
-        ))  # fmt: skip
+        found.append(
+            yardstick(
+                f'tracking at {speed} cm/s, mean error',
+                paper,
+                span(share),
+                f'{PROTOTYPE}; ours of the emulated robot, its curves identified and the delay '
+                f'compensated, in per cent of the workspace ({TRACKING[0]})',
+            )
+        )
     return found

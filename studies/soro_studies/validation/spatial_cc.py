@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
+
 from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.model import ConstantCurvature
 from soro_mechanics.robot import load_robot, Robot
-
 from soro_studies.mechanics import constant_curvature_published as published
 from soro_studies.mechanics.constant_curvature_workspace import length_workspace
 from soro_studies.validation.row import Kind, number, Row, statement, yardstick
@@ -26,9 +26,14 @@ def rows() -> list[Row]:
     """Return every row of the arm."""
     robot = load_robot('spatial_cc')
     return [
-        *_table(robot), *_lengths(robot), *_jacobians(), _straight(), _workspace(robot),
-        *_round_trip(robot), *_errors(robot),
-    ]  # fmt: skip
+        *_table(robot),
+        *_lengths(robot),
+        *_jacobians(),
+        _straight(),
+        _workspace(robot),
+        *_round_trip(robot),
+        *_errors(robot),
+    ]
 
 
 def _table(robot: Robot) -> list[Row]:
@@ -36,10 +41,30 @@ def _table(robot: Robot) -> list[Row]:
     for pressure, (y, z), _, _ in TABLE_1:
         tip = robot.forward([0.0, 1e5 * pressure, 1e5 * pressure]).tip[:3, 3] * 1e3
         note = 'two numbers of the pressure map were fitted to the three rows'
-        found.append(number(f'Table 1, y at {pressure} bar', y, float(tip[1]), 'mm', 0.015,
-                            Kind.FITTED, note, 4))  # fmt: skip
-        found.append(number(f'Table 1, z at {pressure} bar', z, float(tip[2]), 'mm', 0.005,
-                            Kind.FITTED, note, 4))  # fmt: skip
+        found.append(
+            number(
+                f'Table 1, y at {pressure} bar',
+                y,
+                float(tip[1]),
+                'mm',
+                0.015,
+                Kind.FITTED,
+                note,
+                4,
+            )
+        )
+        found.append(
+            number(
+                f'Table 1, z at {pressure} bar',
+                z,
+                float(tip[2]),
+                'mm',
+                0.005,
+                Kind.FITTED,
+                note,
+                4,
+            )
+        )
     return found
 
 
@@ -49,12 +74,19 @@ def _lengths(robot: Robot) -> list[Row]:
     found = []
     for pressure, (y, z), _, _ in TABLE_1:
         lengths = model.lengths_through(np.array([[0.0, 1e-3 * y, 1e-3 * z]]))[0] * 1e3
-        found.append(number(
-            f'length of the unpressed actuator behind Table 1 at {pressure} bar', 171.6,
-            float(lengths[0]), 'mm', 0.002, Kind.FITTED,
-            'the length is not printed: l0 and d were fitted to the same table', 5,
-            'one length for all three',
-        ))  # fmt: skip
+        found.append(
+            number(
+                f'length of the unpressed actuator behind Table 1 at {pressure} bar',
+                171.6,
+                float(lengths[0]),
+                'mm',
+                0.002,
+                Kind.FITTED,
+                'the length is not printed: l0 and d were fitted to the same table',
+                5,
+                'one length for all three',
+            )
+        )
     return found
 
 
@@ -94,10 +126,13 @@ def _straight() -> Row:
         kernels.arc_pose(1e-9 * np.cos(phi), 1e-9 * np.sin(phi), 0.2, near)
         jump = max(jump, float(np.abs(near - straight).max()))
     return statement(
-        'pose at and near the straight arm', 'eq (1) keeps phi at zero bend',
-        f'continuous: moves by {jump:.0e} for a bend of 1e-9 in any direction', jump < 2e-9,
-        'the pose is eq (1) times Rz(-phi)', Kind.CHECK,
-    )  # fmt: skip
+        'pose at and near the straight arm',
+        'eq (1) keeps phi at zero bend',
+        f'continuous: moves by {jump:.0e} for a bend of 1e-9 in any direction',
+        jump < 2e-9,
+        'the pose is eq (1) times Rz(-phi)',
+        Kind.CHECK,
+    )
 
 
 def _workspace(robot: Robot) -> Row:
@@ -107,12 +142,13 @@ def _workspace(robot: Robot) -> Row:
     side = float(np.hypot(reached[:, 0], reached[:, 1]).max())
     share = 100.0 * float(np.mean(study.feasible))
     return yardstick(
-        'workspace for l0 = 200 mm, lengths in (100, 300) mm', 'figure',
+        'workspace for l0 = 200 mm, lengths in (100, 300) mm',
+        'figure',
         f'z from {reached[:, 2].min():.0f} to {reached[:, 2].max():.0f} mm, up to {side:.0f} mm '
         f'aside, {share:.0f} % of the length cube feasible',
         'the paper prints a figure without numbers; 20000 random samples and the corners of the '
         'cube, which is open: heights and sides are limits that are not reached themselves',
-    )  # fmt: skip
+    )
 
 
 def _round_trip(robot: Robot) -> list[Row]:
@@ -123,14 +159,19 @@ def _round_trip(robot: Robot) -> list[Row]:
     worst = float(np.abs(back / lengths - 1.0).max())
     return [
         statement(
-            'inverse kinematics', 'inverse of (1)', f'round trip within {100 * worst:.0e} %',
-            worst < 1e-10, kind=Kind.CHECK,
+            'inverse kinematics',
+            'inverse of (1)',
+            f'round trip within {100 * worst:.0e} %',
+            worst < 1e-10,
+            kind=Kind.CHECK,
         ),
         yardstick(
-            'inverse kinematics, largest error', '1.6 %', '',
+            'inverse kinematics, largest error',
+            '1.6 %',
+            '',
             'against a finite-element model whose lengths are not printed',
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _errors(robot: Robot) -> list[Row]:
@@ -139,22 +180,40 @@ def _errors(robot: Robot) -> list[Row]:
     largest = 0.0
     for pressure, computed, measured, errors in TABLE_1:
         tip = robot.forward([0.0, 1e5 * pressure, 1e5 * pressure]).tip[:3, 3] * 1e3
-        found.append(yardstick(
-            f'measured (y, z) at {pressure} bar', f'{measured[0]:g}, {measured[1]:g} mm',
-            f'{tip[1]:.1f}, {tip[2]:.1f} mm',
-            'the paper names weight, which its model leaves out, as the main reason',
-        ))  # fmt: skip
+        found.append(
+            yardstick(
+                f'measured (y, z) at {pressure} bar',
+                f'{measured[0]:g}, {measured[1]:g} mm',
+                f'{tip[1]:.1f}, {tip[2]:.1f} mm',
+                'the paper names weight, which its model leaves out, as the main reason',
+            )
+        )
         for k, axis in enumerate('yz'):
             ours = 100.0 * abs(1.0 - measured[k] / float(tip[k + 1]))
             own = 100.0 * abs(1.0 - measured[k] / computed[k])
             largest = max(largest, ours)
-            found.append(number(
-                f'error of {axis} against the measurement at {pressure} bar', errors[k], ours,
-                '%', ROUNDED, Kind.FITTED, f'{own:.2f} % follows from the columns as printed; '
-                'ours is the fitted model against the same measurement',
-            ))  # fmt: skip
-    found.append(number(
-        'largest error of the model against the measurements', 13.0, largest, '%', 0.05,
-        Kind.FITTED, 'the largest of the rows above', printed='13 %',
-    ))  # fmt: skip
+            found.append(
+                number(
+                    f'error of {axis} against the measurement at {pressure} bar',
+                    errors[k],
+                    ours,
+                    '%',
+                    ROUNDED,
+                    Kind.FITTED,
+                    f'{own:.2f} % follows from the columns as printed; '
+                    'ours is the fitted model against the same measurement',
+                )
+            )
+    found.append(
+        number(
+            'largest error of the model against the measurements',
+            13.0,
+            largest,
+            '%',
+            0.05,
+            Kind.FITTED,
+            'the largest of the rows above',
+            printed='13 %',
+        )
+    )
     return found

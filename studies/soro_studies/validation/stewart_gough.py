@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot import load_robot, Robot
-
 from soro_studies.validation.row import boundary, Kind, number, Row, statement
 
 # Tip [m] and tilt about y [deg]. Of the bent pose the paper prints nothing: this one is ours.
@@ -85,23 +85,48 @@ def _greatest(c: Array) -> float:
 def _elongated(found: dict[str, Array]) -> list[Row]:
     listed = []
     for place, paper, kind, printed, note in (
-        ('at 0.40 m', REFERENCE['at 0.40 m'].tangent.x_over_z, Kind.CHECK, '72.9 (not the paper)',
-         'the paper prints no ratio at this height'),
-        ('at 0.49 m', 110.0, Kind.FITTED, 'around 110',
-         'the paper prints no height: this is the one that has its ratio'),
-    ):  # fmt: skip
+        (
+            'at 0.40 m',
+            REFERENCE['at 0.40 m'].tangent.x_over_z,
+            Kind.CHECK,
+            '72.9 (not the paper)',
+            'the paper prints no ratio at this height',
+        ),
+        (
+            'at 0.49 m',
+            110.0,
+            Kind.FITTED,
+            'around 110',
+            'the paper prints no height: this is the one that has its ratio',
+        ),
+    ):
         c, known = found[place], REFERENCE[place]
-        listed.append(number(
-            f'compliance x over z, platform {place}', paper, c[0, 0] / c[2, 2], '', 0.01, kind,
-            f'{note}. {SHOOTING}: {known.tangent.x_over_z:.1f}, its integral (4) '
-            f'{known.integral.x_over_z:.1f}', 4, printed,
-        ))  # fmt: skip
+        listed.append(
+            number(
+                f'compliance x over z, platform {place}',
+                paper,
+                c[0, 0] / c[2, 2],
+                '',
+                0.01,
+                kind,
+                f'{note}. {SHOOTING}: {known.tangent.x_over_z:.1f}, its integral (4) '
+                f'{known.integral.x_over_z:.1f}',
+                4,
+                printed,
+            )
+        )
     c = found['at 0.40 m']
     same = abs(c[0, 0] / c[1, 1] - 1.0)
-    listed.append(statement(
-        'x and y, elongated', 'isotropic', f'equal within {same:.1e}', same < 1e-4,
-        'the robot is symmetric to a third of a turn', Kind.CHECK,
-    ))  # fmt: skip
+    listed.append(
+        statement(
+            'x and y, elongated',
+            'isotropic',
+            f'equal within {same:.1e}',
+            same < 1e-4,
+            'the robot is symmetric to a third of a turn',
+            Kind.CHECK,
+        )
+    )
     return listed
 
 
@@ -109,13 +134,18 @@ def _translated(found: dict[str, Array]) -> list[Row]:
     c, known = found['translated'], REFERENCE['translated']
     return [
         boundary(
-            'compliance x over y, tip at (0.1, 0, 0.4) m', 'about 2', c[0, 0] / c[1, 1], '', 1.5,
-            2.5, note='the platform is level here and there; the paper reads the ratio off an '
+            'compliance x over y, tip at (0.1, 0, 0.4) m',
+            'about 2',
+            c[0, 0] / c[1, 1],
+            '',
+            1.5,
+            2.5,
+            note='the platform is level here and there; the paper reads the ratio off an '
             f'ellipsoid, the cause is not known. {TANGENT}, which is '
             f'{known.integral.x_over_y:.2f} by shooting',
         ),
         _against_shooting(found, 'translated'),
-    ]  # fmt: skip
+    ]
 
 
 def _bent(found: dict[str, Array]) -> list[Row]:
@@ -124,29 +154,44 @@ def _bent(found: dict[str, Array]) -> list[Row]:
     listing = ', '.join(f'{size:.3g}' for size in sizes)
     return [
         statement(
-            'compliance, elongated (0.49 m), translated, bent', 'rises, further when bent',
-            f'greatest principal one {listing} mm/N', bool(np.all(np.diff(sizes) > 0.0)),
+            'compliance, elongated (0.49 m), translated, bent',
+            'rises, further when bent',
+            f'greatest principal one {listing} mm/N',
+            bool(np.all(np.diff(sizes) > 0.0)),
             f'{BENT}. {TANGENT}',
         ),
         statement(
-            'x over y, bent', 'more isotropic', f'{ratios[1]:.2f}, translated {ratios[0]:.2f}',
-            abs(ratios[1] - 1.0) < 0.5 * abs(ratios[0] - 1.0), f'{BENT}. {TANGENT}',
+            'x over y, bent',
+            'more isotropic',
+            f'{ratios[1]:.2f}, translated {ratios[0]:.2f}',
+            abs(ratios[1] - 1.0) < 0.5 * abs(ratios[0] - 1.0),
+            f'{BENT}. {TANGENT}',
         ),
         _against_shooting(found, 'bent'),
         number(
             'greatest principal compliance, bent, against an independent solution',
-            REFERENCE['bent'].tangent.greatest, sizes[-1], 'mm/N', 0.005, Kind.CHECK,
-            f'{SHOOTING}; its integral (4) {REFERENCE["bent"].integral.greatest:.1f} mm/N', 4,
+            REFERENCE['bent'].tangent.greatest,
+            sizes[-1],
+            'mm/N',
+            0.005,
+            Kind.CHECK,
+            f'{SHOOTING}; its integral (4) {REFERENCE["bent"].integral.greatest:.1f} mm/N',
+            4,
             f'{REFERENCE["bent"].tangent.greatest:.1f} mm/N (not the paper)',
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _against_shooting(found: dict[str, Array], name: str) -> Row:
     known = REFERENCE[name]
     return number(
-        f'compliance x over y, {name}, against an independent solution', known.tangent.x_over_y,
-        float(found[name][0, 0] / found[name][1, 1]), '', 0.005, Kind.CHECK,
-        f'{SHOOTING}; its integral (4) {known.integral.x_over_y:.2f}', 4,
+        f'compliance x over y, {name}, against an independent solution',
+        known.tangent.x_over_y,
+        float(found[name][0, 0] / found[name][1, 1]),
+        '',
+        0.005,
+        Kind.CHECK,
+        f'{SHOOTING}; its integral (4) {known.integral.x_over_y:.2f}',
+        4,
         f'{known.tangent.x_over_y:.2f} (not the paper)',
-    )  # fmt: skip
+    )

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.segments.model import with_compensation
 from soro_mechanics.models.segments.schema import Compensation
 from soro_mechanics.robot import load_robot, Robot
-
 from soro_studies.mechanics import stiff_flop_studies as studies
 from soro_studies.mechanics.stiff_flop_identification import ROWS
 from soro_studies.validation import stiff_flop_stiffness as stiffness
@@ -25,20 +25,35 @@ def one_segment() -> list[Row]:
     """Return every row of the one-segment robot."""
     robot = load_robot('stiff_flop')
     return [
-        *_fitted(robot), *stiffness.compliance(robot), *stiffness.axes(robot),
-        *stiffness.models(robot), *_shape(robot), *_increments(robot), *_models(robot),
-        *_parting(robot), *stiffness.eigenstiffness(robot), *stiffness.deflection(robot),
+        *_fitted(robot),
+        *stiffness.compliance(robot),
+        *stiffness.axes(robot),
+        *stiffness.models(robot),
+        *_shape(robot),
+        *_increments(robot),
+        *_models(robot),
+        *_parting(robot),
+        *stiffness.eigenstiffness(robot),
+        *stiffness.deflection(robot),
         _orthonormal(robot),
-        *_errors(robot), *_position_errors(robot),
-    ]  # fmt: skip
+        *_errors(robot),
+        *_position_errors(robot),
+    ]
 
 
 def _fitted(robot: Robot) -> list[Row]:
     return [
-        number(r.name, r.paper, r.value(robot), r.unit, r.deviation / r.paper, Kind.FITTED,
-               f'deviation used: {r.deviation:g} {r.unit}, {r.why}')
+        number(
+            r.name,
+            r.paper,
+            r.value(robot),
+            r.unit,
+            r.deviation / r.paper,
+            Kind.FITTED,
+            f'deviation used: {r.deviation:g} {r.unit}, {r.why}',
+        )
         for r in ROWS
-    ]  # fmt: skip
+    ]
 
 
 def _shape(robot: Robot) -> list[Row]:
@@ -68,8 +83,15 @@ def _shape(robot: Robot) -> list[Row]:
         levels = studies.pressures(top)
         ratios = np.array([studies.elongation(robot, p * pattern) / 4.0 for p in levels])
         angles = np.array([studies.bending(robot, p * pattern) for p in levels])
-        rows.append(number(f'bending per 0.1 elongation ratio, {name}', paper,
-                           studies.per_tenth(angles, ratios), 'deg', 0.05))  # fmt: skip
+        rows.append(
+            number(
+                f'bending per 0.1 elongation ratio, {name}',
+                paper,
+                studies.per_tenth(angles, ratios),
+                'deg',
+                0.05,
+            )
+        )
     return rows
 
 
@@ -81,11 +103,13 @@ def _alike(robot: Robot) -> Row:
     low = 0.15 * 0.9 / 0.45
     high = 0.15 + (2.7 / 4.0 - 0.15) * (0.9 - 0.45) / (1.2 - 0.45)
     return statement(
-        'elongation ratio, six at 0.9 bar beside one pair at 1.5 bar', 'a similar level',
-        f'{six:.2f} and {one:.2f}', abs(six / one - 1.0) < 0.25,
+        'elongation ratio, six at 0.9 bar beside one pair at 1.5 bar',
+        'a similar level',
+        f'{six:.2f} and {one:.2f}',
+        abs(six / one - 1.0) < 0.25,
         f'by its own Fig. 12 the paper has {low:.2f} to {high:.2f} beside 0.2; a quarter is our '
         'reading of "similar"',
-    )  # fmt: skip
+    )
 
 
 def direction(robot: Robot) -> Row:
@@ -94,10 +118,13 @@ def direction(robot: Robot) -> Row:
     angle = float(np.degrees(np.arctan2(tip[1], tip[0])))
     off = abs(abs(angle) - 180.0)
     return statement(
-        'direction of bending', 'P1 = P2 bends to -x',
-        f'to {angle:.2f} deg from +x, {off:.2f} deg from -x', off < 0.1,
-        'the directions of the chambers in the robot file were chosen for it', Kind.FITTED,
-    )  # fmt: skip
+        'direction of bending',
+        'P1 = P2 bends to -x',
+        f'to {angle:.2f} deg from +x, {off:.2f} deg from -x',
+        off < 0.1,
+        'the directions of the chambers in the robot file were chosen for it',
+        Kind.FITTED,
+    )
 
 
 def _increments(robot: Robot) -> list[Row]:
@@ -110,10 +137,12 @@ def _increments(robot: Robot) -> list[Row]:
     ):
         values = {}
         for label, choice in (
-            ('n = 6', Compensation('published', 6)), ('n = 10', Compensation('published', 10)),
+            ('n = 6', Compensation('published', 6)),
+            ('n = 10', Compensation('published', 10)),
             ('0.15 bar', Compensation('published', 0, 0.15e5)),
-            ('n = 50', Compensation('published', 50)), ('converged', Compensation()),
-        ):  # fmt: skip
+            ('n = 50', Compensation('published', 50)),
+            ('converged', Compensation()),
+        ):
             other = Robot(with_compensation(robot.description, choice), 'ncm')
             values[label] = quantity(other, top * pattern)
         text = ', '.join(f'{k}: {v:.3g}' for k, v in values.items())
@@ -123,8 +152,11 @@ def _increments(robot: Robot) -> list[Row]:
         if pattern is ALL:
             note = f'{note}; which increments the paper took for six chambers is not printed'
         which = f'increments of {used}' if pattern is ONE else f'increments, {used}'
-        rows.append(number(f'{name} with the published {which}', paper, values[used], unit, 0.1,
-                           kind, note))  # fmt: skip
+        rows.append(
+            number(
+                f'{name} with the published {which}', paper, values[used], unit, 0.1, kind, note
+            )
+        )
     return rows
 
 
@@ -139,20 +171,28 @@ def _models(robot: Robot) -> list[Row]:
     pairs = (('ncm', 'npcc'), ('lcm', 'lpcc'))
     listing = '; '.join(
         f'{rod} {bends[rod][0]:.1f} and {bends[rod][1]:.1f}, {arc} {free[arc][0]:.1f} and '
-        f'{free[arc][1]:.1f} deg' for rod, arc in pairs
-    )  # fmt: skip
+        f'{free[arc][1]:.1f} deg'
+        for rod, arc in pairs
+    )
     more = all(b > f for rod, arc in pairs for b, f in zip(bends[rod], free[arc], strict=True))
     gap = max(abs(bends[rod][k] - bends[arc][k]) for rod, arc in pairs for k in (0, 1))
     return [
-        statement('nonlinear over linear models at full pressure', 'bend and stretch more',
-                  f'ncm {bends["ncm"][0]:.0f}, lcm {bends["lcm"][0]:.0f} deg; '
-                  f'{top["ncm"]:.2f}, {top["lcm"]:.2f} cm',
-                  bends['ncm'][0] > bends['lcm'][0] and top['ncm'] > top['lcm']),
-        statement('Cosserat over constant curvature without weight, (27)-(29)', 'bends more',
-                  f'one and two pairs: {listing}', more,
-                  'the printed equations of constant curvature have no weight; the models here '
-                  f'carry its mean, and then differ from Cosserat by {gap:.2f} deg at most'),
-    ]  # fmt: skip
+        statement(
+            'nonlinear over linear models at full pressure',
+            'bend and stretch more',
+            f'ncm {bends["ncm"][0]:.0f}, lcm {bends["lcm"][0]:.0f} deg; '
+            f'{top["ncm"]:.2f}, {top["lcm"]:.2f} cm',
+            bends['ncm'][0] > bends['lcm'][0] and top['ncm'] > top['lcm'],
+        ),
+        statement(
+            'Cosserat over constant curvature without weight, (27)-(29)',
+            'bends more',
+            f'one and two pairs: {listing}',
+            more,
+            'the printed equations of constant curvature have no weight; the models here '
+            f'carry its mean, and then differ from Cosserat by {gap:.2f} deg at most',
+        ),
+    ]
 
 
 def _bends(robot: Robot) -> tuple[float, float]:
@@ -173,15 +213,20 @@ def _parting(robot: Robot) -> list[Row]:
         )
         near, far = float(np.ptp(below)), float(np.ptp(above))
         rows += [
-            yardstick(f'spread of the four models, {name} at {low:g} bar',
-                      f'similar up to {low:g} bar',
-                      f'{near:.3g} {unit}, {100.0 * near / below.mean():.0f} % of the value',
-                      'the paper does not say in numbers what similar is'),
-            statement(f'spread of the four models, {name} from {low:g} to {top:g} bar',
-                      'linear and nonlinear models part',
-                      f'from {near:.3g} to {far:.3g} {unit}, {far / near:.1f} times for '
-                      f'{top / low:.1f} times the pressure', far / near > top / low),
-        ]  # fmt: skip
+            yardstick(
+                f'spread of the four models, {name} at {low:g} bar',
+                f'similar up to {low:g} bar',
+                f'{near:.3g} {unit}, {100.0 * near / below.mean():.0f} % of the value',
+                'the paper does not say in numbers what similar is',
+            ),
+            statement(
+                f'spread of the four models, {name} from {low:g} to {top:g} bar',
+                'linear and nonlinear models part',
+                f'from {near:.3g} to {far:.3g} {unit}, {far / near:.1f} times for '
+                f'{top / low:.1f} times the pressure',
+                far / near > top / low,
+            ),
+        ]
     return rows
 
 
@@ -190,9 +235,11 @@ def _orthonormal(robot: Robot) -> Row:
     turns = robot.forward([1.5e5, 1.0e5, 0.0]).backbones[0][:, :3, :3]
     off = float(np.abs(np.swapaxes(turns, 1, 2) @ turns - np.eye(3)).max())
     return yardstick(
-        'orthonormality along the robot, P1 = P2 = 1.5, P3 = P4 = 1 bar', 'a figure, no number',
-        f'R^T R within {off:.0e} of one', '50 elements here as there (Appendix D)',
-    )  # fmt: skip
+        'orthonormality along the robot, P1 = P2 = 1.5, P3 = P4 = 1 bar',
+        'a figure, no number',
+        f'R^T R within {off:.0e} of one',
+        '50 elements here as there (Appendix D)',
+    )
 
 
 def _errors(robot: Robot) -> list[Row]:
@@ -200,8 +247,10 @@ def _errors(robot: Robot) -> list[Row]:
     linear = robot.with_model('lcm')
 
     def apart(quantity: Callable[[Robot, Array], float], pattern: Array, top: float) -> float:
-        gaps = [quantity(linear, p * pattern) - quantity(robot, p * pattern)
-                for p in studies.pressures(top)]  # fmt: skip
+        gaps = [
+            quantity(linear, p * pattern) - quantity(robot, p * pattern)
+            for p in studies.pressures(top)
+        ]
         return float(np.sqrt(np.mean(np.square(gaps))))
 
     stretch = apart(studies.elongation, ALL, 1.2)

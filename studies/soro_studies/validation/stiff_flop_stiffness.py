@@ -8,10 +8,10 @@ import itertools
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+
 from soro_mechanics.analysis.stiffness import ellipsoids
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot import Robot
-
 from soro_studies.mechanics import stiff_flop_studies as studies
 from soro_studies.validation.row import boundary, Kind, number, Row, statement
 
@@ -34,10 +34,25 @@ def compliance(robot: Robot) -> list[Row]:
         full = studies.compliance_range(robot, 1.5 * ONE, station)
         bent = studies.compliance_range(robot, at_90 * ONE, station)
         for k, name in enumerate(('least', 'greatest')):
-            rows.append(number(f'{place}, {name} compliance, one pair at 1.5 bar', paper[k],
-                               full[k], 'cm/N', 0.1, note=NINETY))  # fmt: skip
-            rows.append(number(f'{place}, {name} compliance at 90 deg ({at_90:.2f} bar)', paper[k],
-                               bent[k], 'cm/N', 0.1))  # fmt: skip
+            rows.append(
+                number(
+                    f'{place}, {name} compliance, one pair at 1.5 bar',
+                    paper[k],
+                    full[k],
+                    'cm/N',
+                    0.1,
+                    note=NINETY,
+                )
+            )
+            rows.append(
+                number(
+                    f'{place}, {name} compliance at 90 deg ({at_90:.2f} bar)',
+                    paper[k],
+                    bent[k],
+                    'cm/N',
+                    0.1,
+                )
+            )
     low = studies.compliance_range(robot, 1.5 * TWO)
     one = studies.compliance_range(robot, 1.5 * ONE)
     rows += [
@@ -58,22 +73,27 @@ def _grows(robot: Robot) -> Row:
     """Return whether compliance grows along the segment and with pressure, as Figure 8 has it."""
     grows, ends = True, []
     for name, pattern, top, count in (
-        ('one pair', ONE, 1.5, 6), ('two', TWO, 1.5, 6), ('six chambers', ALL, 0.9, 4)
-    ):  # fmt: skip
-        table = np.array([
-            studies.along_segment(robot, bar * pattern, STATIONS)
-            for bar in np.linspace(0.0, top, count)
-        ])  # fmt: skip
+        ('one pair', ONE, 1.5, 6),
+        ('two', TWO, 1.5, 6),
+        ('six chambers', ALL, 0.9, 4),
+    ):
+        table = np.array(
+            [
+                studies.along_segment(robot, bar * pattern, STATIONS)
+                for bar in np.linspace(0.0, top, count)
+            ]
+        )
         grows = grows and bool(np.all(np.diff(table, axis=0) > 0.0))
         grows = grows and bool(np.all(np.diff(table, axis=1) > 0.0))
         low, high = table[[0, -1], [0, -1], 1]
         ends.append(f'{name} {low:.2f} to {high:.2f} cm/N')
     return statement(
-        'compliance along the segment and with pressure, Fig. 8', 'grows with both',
+        'compliance along the segment and with pressure, Fig. 8',
+        'grows with both',
         f'the greatest, from the middle at rest to the tip at full pressure: {", ".join(ends)}',
         grows,
         '' if grows else 'a step of place or pressure is the other way',
-    )  # fmt: skip
+    )
 
 
 def _four_ellipsoids(robot: Robot) -> list[Row]:
@@ -89,20 +109,28 @@ def _four_ellipsoids(robot: Robot) -> list[Row]:
         return float(np.abs(sizes[one] - sizes[other]).max())
 
     within, between = max(apart('ncm', 'npcc'), apart('lcm', 'lpcc')), apart('ncm', 'lcm')
-    norms = [studies.frobenius(robot, 0.9 * np.array(p))
-             for p in ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))]  # fmt: skip
+    norms = [
+        studies.frobenius(robot, 0.9 * np.array(p)) for p in ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))
+    ]
     listed = '; '.join(f'{n} {", ".join(f"{v:.2f}" for v in sizes[n])}' for n in THEORIES)
     return [
-        statement('ellipsoids of the four models, P1..P4 at 0.9 bar, Fig. 15',
-                  'linear ones alike, nonlinear ones alike',
-                  f'semi-axes under 1 N: {listed} cm; alike within {within:.2f}, the kinds '
-                  f'{between:.2f} apart', within < 0.25 * between,
-                  'a quarter of what lies between the kinds is our reading of "alike"'),
-        statement('compliance norm, P1..P4 and P1, P2, P5, P6 at 0.9 bar', 'similar',
-                  f'{norms[0]:.3f} and {norms[1]:.3f} cm/N',
-                  abs(norms[1] / norms[0] - 1.0) < 1e-3,
-                  'one is the other, turned by 120 deg', Kind.CHECK),
-    ]  # fmt: skip
+        statement(
+            'ellipsoids of the four models, P1..P4 at 0.9 bar, Fig. 15',
+            'linear ones alike, nonlinear ones alike',
+            f'semi-axes under 1 N: {listed} cm; alike within {within:.2f}, the kinds '
+            f'{between:.2f} apart',
+            within < 0.25 * between,
+            'a quarter of what lies between the kinds is our reading of "alike"',
+        ),
+        statement(
+            'compliance norm, P1..P4 and P1, P2, P5, P6 at 0.9 bar',
+            'similar',
+            f'{norms[0]:.3f} and {norms[1]:.3f} cm/N',
+            abs(norms[1] / norms[0] - 1.0) < 1e-3,
+            'one is the other, turned by 120 deg',
+            Kind.CHECK,
+        ),
+    ]
 
 
 def axes(robot: Robot) -> list[Row]:
@@ -112,9 +140,14 @@ def axes(robot: Robot) -> list[Row]:
     least, greatest = studies.compliance_range(robot, 0.0 * ONE)
 
     def axis(
-        name: str, paper: float, spread: float, bar: Array, along: int, note: str,
+        name: str,
+        paper: float,
+        spread: float,
+        bar: Array,
+        along: int,
+        note: str,
         kind: Kind = Kind.PREDICTED,
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         ours = studies.axis_stiffness(robot, bar, along)
         why = f'measured, printed spread {spread:g}' + (f'; {note}' if note else '')
         return number(name, paper, ours, 'N/cm', spread / paper, kind, why)
@@ -153,12 +186,18 @@ def _pulls(robot: Robot, at_90: float) -> list[Row]:
             studies.pull_stiffness(robot, bar * ONE, way * OUTWARD, distance)
             for bar, way in ((at_90, 1.0), (at_90, -1.0), (1.5, 1.0))
         )
-        found.append(number(
-            f'x stiffness at 90 deg, one pair, pulled by {distance:g} cm', paper, ours, 'N/cm',
-            0.17 / paper, note='the full solve, pulled outward, the way the tip leans; spread as '
-            'of the row above. The paper names neither posture nor way: at 1.5 bar here '
-            f'{full:.2f}, pulled back at 90 deg {back:.2f}',
-        ))  # fmt: skip
+        found.append(
+            number(
+                f'x stiffness at 90 deg, one pair, pulled by {distance:g} cm',
+                paper,
+                ours,
+                'N/cm',
+                0.17 / paper,
+                note='the full solve, pulled outward, the way the tip leans; spread as '
+                'of the row above. The paper names neither posture nor way: at 1.5 bar here '
+                f'{full:.2f}, pulled back at 90 deg {back:.2f}',
+            )
+        )
     return found
 
 
@@ -203,10 +242,13 @@ def models(robot: Robot) -> list[Row]:
     four = {name: robot.with_model(name) for name in THEORIES}
     at_90 = studies.pressure_for_bending(robot, ONE, 90.0)
     return [
-        *[_x_by_error(four[name], error, at_90)
-          for name, error in (('ncm', 0.28), ('npcc', 0.47), ('lcm', 0.05), ('lpcc', 0.42))],
-        _x_at_first(four), *_y_errors(four),
-    ]  # fmt: skip
+        *[
+            _x_by_error(four[name], error, at_90)
+            for name, error in (('ncm', 0.28), ('npcc', 0.47), ('lcm', 0.05), ('lpcc', 0.42))
+        ],
+        _x_at_first(four),
+        *_y_errors(four),
+    ]
 
 
 def _x_by_error(model: Robot, error: float, at_90: float) -> Row:
@@ -217,16 +259,22 @@ def _x_by_error(model: Robot, error: float, at_90: float) -> Row:
         sign, text = '-', 'too compliant by section 6.2'
     else:
         sign = '-' if ours < measured else '+'
-        text = f'the sign is not printed: the nearer of {measured - error:g} and ' \
-               f'{measured + error:g}'  # fmt: skip
+        text = (
+            f'the sign is not printed: the nearer of {measured - error:g} and {measured + error:g}'
+        )
     paper = measured - error if sign == '-' else measured + error
     bent = studies.axis_stiffness(model, at_90 * ONE, 0)
     return number(
-        f'x stiffness of {model.model} at full bend, by its printed error', paper, ours, 'N/cm',
-        spread / paper, note=f'printed spread {spread:g}, {text}. The printed stiffness fits a '
+        f'x stiffness of {model.model} at full bend, by its printed error',
+        paper,
+        ours,
+        'N/cm',
+        spread / paper,
+        note=f'printed spread {spread:g}, {text}. The printed stiffness fits a '
         f'90 deg state: at the {at_90:.2f} bar where ncm stands at 90 deg, {model.model} has '
-        f'{bent:.2f}', printed=f'{measured:g} {sign} {error:g} N/cm',
-    )  # fmt: skip
+        f'{bent:.2f}',
+        printed=f'{measured:g} {sign} {error:g} N/cm',
+    )
 
 
 def _x_at_first(four: dict[str, Robot]) -> Row:
@@ -234,19 +282,29 @@ def _x_at_first(four: dict[str, Robot]) -> Row:
     along = [[studies.axis_stiffness(m, p * ONE, 0) for m in four.values()] for p in levels]
     return boundary(
         'x stiffness, spread of the four models up to 0.6 bar',
-        'each within 0.10 N/cm of the measurement', float(np.ptp(along, axis=1).max()), 'N/cm',
-        0.0, 0.2, note='the measurement is not printed there: two models that are both within '
+        'each within 0.10 N/cm of the measurement',
+        float(np.ptp(along, axis=1).max()),
+        'N/cm',
+        0.0,
+        0.2,
+        note='the measurement is not printed there: two models that are both within '
         '0.10 of it are within 0.20 of each other',
-    )  # fmt: skip
+    )
 
 
 def _y_errors(four: dict[str, Robot]) -> list[Row]:
     """Compare with the measured y stiffness where it is printed: at rest and at full pressure."""
-    one = {name: max(abs(studies.axis_stiffness(model, bar * ONE, 1) - measured)
-                     for bar, measured in ((0.0, 0.57), (1.5, 0.27)))
-           for name, model in four.items()}  # fmt: skip
-    two = {name: abs(studies.axis_stiffness(model, 1.2 * TWO, 1) - 0.12)
-           for name, model in four.items()}  # fmt: skip
+    one = {
+        name: max(
+            abs(studies.axis_stiffness(model, bar * ONE, 1) - measured)
+            for bar, measured in ((0.0, 0.57), (1.5, 0.27))
+        )
+        for name, model in four.items()
+    }
+    two = {
+        name: abs(studies.axis_stiffness(model, 1.2 * TWO, 1) - 0.12)
+        for name, model in four.items()
+    }
     where = 'against the two measurements that are printed, at rest and at 1.5 bar'
     listed = ', '.join(f'{name} {one[name]:.3f}' for name in THEORIES)
     linear = [max(e['lcm'], e['lpcc']) for e in (one, two)]
@@ -294,21 +352,32 @@ def deflection(robot: Robot) -> list[Row]:
     """Return how far the compliance predicts deflections."""
     forces = np.linspace(0.1, 0.5, 5)
     rows = []
-    for name, pattern in (('one pair at 1.5 bar', 1.5 * ONE),
-                          ('two pairs at 1.2 bar', 1.2 * np.array([1.0, 1.0, 0.0]))):  # fmt: skip
+    for name, pattern in (
+        ('one pair at 1.5 bar', 1.5 * ONE),
+        ('two pairs at 1.2 bar', 1.2 * np.array([1.0, 1.0, 0.0])),
+    ):
         both = studies.deflection_gap(robot, pattern, forces)
         for what, gaps in zip(('largest component', 'along the force'), both, strict=True):
-            held = [max((f for f, g in zip(forces, row, strict=True) if g <= 0.15), default=0.0)
-                    for row in gaps]  # fmt: skip
+            held = [
+                max((f for f, g in zip(forces, row, strict=True) if g <= 0.15), default=0.0)
+                for row in gaps
+            ]
             text = ', '.join(
                 f'{a}: {g:.2f} cm at 0.5 N, within 0.15 cm up to {f:.1f} N'
                 for a, g, f in zip('xyz', gaps[:, -1], held, strict=True)
             )
-            rows.append(boundary(
-                f'tip by compliance against the full solve, {what}, 0.5 N, {name}',
-                'within 0.15 cm', float(gaps.max()), 'cm', 0.0, 0.15,
-                note=f'{text}; a linear answer cannot follow a deflection of '
-                     f'{_deflection_size(robot, pattern):.1f} cm'))  # fmt: skip
+            rows.append(
+                boundary(
+                    f'tip by compliance against the full solve, {what}, 0.5 N, {name}',
+                    'within 0.15 cm',
+                    float(gaps.max()),
+                    'cm',
+                    0.0,
+                    0.15,
+                    note=f'{text}; a linear answer cannot follow a deflection of '
+                    f'{_deflection_size(robot, pattern):.1f} cm',
+                )
+            )
     return rows
 
 

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import numpy as np
-from soro_mechanics.robot import load_robot, Robot
 
+from soro_mechanics.robot import load_robot, Robot
 from soro_studies.mechanics import stiff_flop_studies as studies
 from soro_studies.validation.row import boundary, Row, statement, yardstick
 
@@ -31,16 +31,30 @@ def _growth(robot: Robot) -> list[Row]:
         ratios = tips[:, 1] / tips[:, 0]
         spread = ', '.join(f'{r:.1f}' for r in ratios)
         worst = float(ratios[np.argmax(np.abs(ratios - 7.0))])
-        found.append(boundary(
-            f'tip over first segment, greatest compliance, {name}', '6 to 8 times', worst, '',
-            6.0, 8.0, note=f'the level farthest off; at 0, 0.3 ... 1.2 bar: {spread}. {LEVERS}',
-        ))  # fmt: skip
+        found.append(
+            boundary(
+                f'tip over first segment, greatest compliance, {name}',
+                '6 to 8 times',
+                worst,
+                '',
+                6.0,
+                8.0,
+                note=f'the level farthest off; at 0, 0.3 ... 1.2 bar: {spread}. {LEVERS}',
+            )
+        )
         for k, place in enumerate(('first segment', 'tip')):
             growth = 100.0 * float(tips[-1, k] / tips[0, k] - 1.0)
-            found.append(boundary(
-                f'growth of the greatest compliance to 1.2 bar, {place}, {name}', '90 to 100 %',
-                growth, '%', 90.0, 100.0, note=LEVERS if place == 'tip' else '',
-            ))  # fmt: skip
+            found.append(
+                boundary(
+                    f'growth of the greatest compliance to 1.2 bar, {place}, {name}',
+                    '90 to 100 %',
+                    growth,
+                    '%',
+                    90.0,
+                    100.0,
+                    note=LEVERS if place == 'tip' else '',
+                )
+            )
     return found
 
 
@@ -76,11 +90,18 @@ def _norms(robot: Robot, single: Robot) -> list[Row]:
     found = []
     for label, levels in _configurations().items():
         ratio = studies.frobenius(robot, levels) / studies.frobenius(single, levels[:3])
-        found.append(boundary(
-            f'compliance norm over one segment, configuration {label}', '5 to 10 times', ratio,
-            '', 5.0, 10.0, note='one segment under the pressures of the first of the two: those '
-            'of Table 5 are not in the text that we have',
-        ))  # fmt: skip
+        found.append(
+            boundary(
+                f'compliance norm over one segment, configuration {label}',
+                '5 to 10 times',
+                ratio,
+                '',
+                5.0,
+                10.0,
+                note='one segment under the pressures of the first of the two: those '
+                'of Table 5 are not in the text that we have',
+            )
+        )
     return found
 
 
@@ -90,11 +111,19 @@ def _errors(robot: Robot) -> list[Row]:
         tip = 100.0 * robot.forward(levels * studies.BAR).tip[:3, 3]
         places.append(f'{label} ' + ' '.join(f'{x:.2f}' for x in np.round(tip, 2) + 0.0))
     return [
-        yardstick('tip position in six configurations', 'within 0.6 cm',
-                  f'{"; ".join(places)} cm', 'the measured positions stand in a figure'),
-        yardstick('error of the compliance norm, two segments', '10 to 20 %', '',
-                  'Table 6 with the measured matrices is not in the text that we have'),
-    ]  # fmt: skip
+        yardstick(
+            'tip position in six configurations',
+            'within 0.6 cm',
+            f'{"; ".join(places)} cm',
+            'the measured positions stand in a figure',
+        ),
+        yardstick(
+            'error of the compliance norm, two segments',
+            '10 to 20 %',
+            '',
+            'Table 6 with the measured matrices is not in the text that we have',
+        ),
+    ]
 
 
 def _greatest(robot: Robot, bar: np.ndarray) -> tuple[float, float]:
@@ -112,7 +141,10 @@ def _eigenvalues(robot: Robot, bar: np.ndarray) -> list[np.ndarray]:
 def _configurations() -> dict[str, np.ndarray]:
     """Return the six configurations of Experiment 3 [bar], pairs 1 to 6."""
     return {
-        'a': 0.9 * np.array([1, 0, 0, 1, 0, 0]), 'b': 0.9 * np.array([1, 0, 0, 0, 1, 1]),
-        'c': 1.2 * np.array([1, 0, 0, 0, 1, 0]), 'd': 1.2 * np.array([0, 0, 1, 0, 1, 0]),
-        'e': 0.9 * np.array([1, 0, 1, 1, 1, 0]), 'f': 0.6 * np.ones(6),
-    }  # fmt: skip
+        'a': 0.9 * np.array([1, 0, 0, 1, 0, 0]),
+        'b': 0.9 * np.array([1, 0, 0, 0, 1, 1]),
+        'c': 1.2 * np.array([1, 0, 0, 0, 1, 0]),
+        'd': 1.2 * np.array([0, 0, 1, 0, 1, 0]),
+        'e': 0.9 * np.array([1, 0, 1, 1, 1, 0]),
+        'f': 0.6 * np.ones(6),
+    }

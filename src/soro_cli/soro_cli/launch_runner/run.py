@@ -12,13 +12,12 @@ import shutil
 import sys
 import tempfile
 
-from soro_node.parent_death import LAUNCHER
-
 from soro_cli.launch_runner.arguments import declared_arguments
 from soro_cli.launch_runner.evaluation import plan_launch
 from soro_cli.launch_runner.output import LaunchOutput, log_folder
 from soro_cli.launch_runner.supervision import Supervisor
 from soro_cli.launch_runner.xml_reader import read_launch_file
+from soro_node.parent_death import LAUNCHER
 
 PREFIX = 'soro_launch_'
 

@@ -184,10 +184,14 @@ def _command(context: Context, line: Text, on_stderr: Text = ('fail',)) -> str:
     error_target = subprocess.STDOUT if policy == 'capture' else subprocess.PIPE
     try:
         done = subprocess.run(
-            words, stdout=subprocess.PIPE, stderr=error_target, text=True, check=False,
+            words,
+            stdout=subprocess.PIPE,
+            stderr=error_target,
+            text=True,
+            check=False,
             errors='replace',
             env=context.environment,
-        )  # fmt: skip
+        )
     except OSError as error:
         raise SubstitutionError(f'{words[0]} cannot be run: {error.strerror}') from None
     if done.returncode != 0:

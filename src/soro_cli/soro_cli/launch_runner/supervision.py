@@ -13,10 +13,9 @@ import subprocess
 import time
 from typing import Any, IO
 
-from soro_node.parent_death import until_parent_dies
-
 from soro_cli.launch_runner.node_plan import ProcessPlan
 from soro_cli.signal_handlers import handled
+from soro_node.parent_death import until_parent_dies
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK = 0.2  # s, the longest sleep between looks at deadlines
@@ -55,10 +54,13 @@ class ManagedProcess:
         """
         self.start_at = None
         self.child = subprocess.Popen(
-            self.plan.command, env=self.plan.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            self.plan.command,
+            env=self.plan.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             preexec_fn=until_parent_dies(own_group=True),
-        )  # fmt: skip
+        )
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal; SIGKILL goes to everything the process has started as well."""
@@ -125,8 +127,9 @@ class Supervisor:
             plan = process.plan
             term = now + plan.sigterm_timeout
             process.deadlines = [
-                (term, signal.SIGTERM), (term + plan.sigkill_timeout, signal.SIGKILL),
-            ]  # fmt: skip
+                (term, signal.SIGTERM),
+                (term + plan.sigkill_timeout, signal.SIGKILL),
+            ]
             process.send(signal.SIGINT)
         self._notice(f'stopping: {reason}')
 

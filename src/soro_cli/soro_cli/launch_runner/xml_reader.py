@@ -44,13 +44,31 @@ LARGEST = 10**6  # bytes of a launch file
 DEEPEST = 50  # elements inside elements
 _CONDITION = ('if', 'unless')
 ACTIONS = (
-    'arg', 'let', 'group', 'push-ros-namespace', 'set_parameter', 'set_remap', 'set_env',
-    'include', 'log', 'node',
-)  # fmt: skip
+    'arg',
+    'let',
+    'group',
+    'push-ros-namespace',
+    'set_parameter',
+    'set_remap',
+    'set_env',
+    'include',
+    'log',
+    'node',
+)
 _NODE_OPTIONS = (
-    'name', 'namespace', 'output', 'args', 'ros_args', 'respawn', 'respawn_delay',
-    'respawn_max_retries', 'on_exit', 'sigterm_timeout', 'sigkill_timeout', 'launch-prefix',
-)  # fmt: skip
+    'name',
+    'namespace',
+    'output',
+    'args',
+    'ros_args',
+    'respawn',
+    'respawn_delay',
+    'respawn_max_retries',
+    'on_exit',
+    'sigterm_timeout',
+    'sigkill_timeout',
+    'launch-prefix',
+)
 RULES = {
     'launch': Rule(children=ACTIONS),
     'arg': Rule(('name',), ('default', 'description', *_CONDITION), ('choice',)),
@@ -117,8 +135,9 @@ def _parse(data: bytes, file: str) -> Element:
         if characters.strip():
             raise LaunchError(
                 f'text {characters.strip()[:40]!r} outside of an attribute means nothing here',
-                file, parser.CurrentLineNumber,
-            )  # fmt: skip
+                file,
+                parser.CurrentLineNumber,
+            )
 
     def doctype(*_: object) -> None:
         # What it could declare, entities, is how small files become large or read other files.

@@ -34,14 +34,16 @@ class TopicEntry:
 def qos_entry(profile: Any) -> Qos:
     """Return an rclpy QoSProfile as rosbag2 writes it."""
     return {
-        'history': _policy(profile.history, 'unknown'), 'depth': int(profile.depth),
+        'history': _policy(profile.history, 'unknown'),
+        'depth': int(profile.depth),
         'reliability': _policy(profile.reliability, 'reliable'),
         'durability': _policy(profile.durability, 'volatile'),
-        'deadline': _duration(profile.deadline), 'lifespan': _duration(profile.lifespan),
+        'deadline': _duration(profile.deadline),
+        'lifespan': _duration(profile.lifespan),
         'liveliness': _policy(profile.liveliness, 'automatic'),
         'liveliness_lease_duration': _duration(profile.liveliness_lease_duration),
         'avoid_ros_namespace_conventions': bool(profile.avoid_ros_namespace_conventions),
-    }  # fmt: skip
+    }
 
 
 def qos_text(profiles: Sequence[Qos]) -> str:
@@ -74,14 +76,16 @@ def write_metadata(
             'relative_file_paths': [file_name],
             'files': [
                 {
-                    'path': file_name, 'starting_time': begin, 'duration': duration,
+                    'path': file_name,
+                    'starting_time': begin,
+                    'duration': duration,
                     'message_count': count,
                 },
             ],
             'custom_data': None,
             'ros_distro': distribution,
         },
-    }  # fmt: skip
+    }
     part = folder / PART
     with part.open('w', encoding='utf-8') as file:
         yaml.dump(content, file, Dumper=_Dumper, sort_keys=False)
@@ -113,11 +117,14 @@ def read_files(folder: Path) -> list[str]:
 def _topic(topic: TopicEntry) -> dict[str, Any]:
     return {
         'topic_metadata': {
-            'name': topic.name, 'type': topic.kind, 'serialization_format': 'cdr',
-            'offered_qos_profiles': topic.qos, 'type_description_hash': topic.type_hash,
+            'name': topic.name,
+            'type': topic.kind,
+            'serialization_format': 'cdr',
+            'offered_qos_profiles': topic.qos,
+            'type_description_hash': topic.type_hash,
         },
         'message_count': topic.count,
-    }  # fmt: skip
+    }
 
 
 def _policy(value: Any, unknown: str) -> str:

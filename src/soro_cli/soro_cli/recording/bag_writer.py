@@ -153,9 +153,12 @@ class BagWriter:
             self._guarded(self._write_out)
         self._guarded(self._write_out)
         for step in (
-            self._writer.finish, self._write_metadata, self._sync, self._file.close,
+            self._writer.finish,
+            self._write_metadata,
+            self._sync,
+            self._file.close,
             self._scratch.close,
-        ):  # fmt: skip
+        ):
             self._guarded(step, after_failure=True)
 
     def _guarded(self, step: Callable[[], None], after_failure: bool = False) -> None:
@@ -208,9 +211,13 @@ class BagWriter:
         for number, topic in topics:
             topic.count = self._writer.counts.get(number, 0)
         write_metadata(
-            self.folder, self.path.name, [t for _, t in topics], self._writer.start_time,
-            self._writer.end_time, self._distribution,
-        )  # fmt: skip
+            self.folder,
+            self.path.name,
+            [t for _, t in topics],
+            self._writer.start_time,
+            self._writer.end_time,
+            self._distribution,
+        )
 
 
 def _free(path: Path) -> int:

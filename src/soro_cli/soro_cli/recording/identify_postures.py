@@ -7,12 +7,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from soro_mechanics.identification.fit import Observations
 
 from soro_cli.errors import CliError
 from soro_cli.recording.identify_tip import Measured
 from soro_cli.recording.run_data import Actuation, PRESENT, RunData
 from soro_cli.recording.series import Array, at
+from soro_mechanics.identification.fit import Observations
 
 WINDOW = 0.3  # s over which speed is measured and a posture is averaged
 SETTLING = 1.0  # s without a command before a posture counts: ten time constants of a regulator
@@ -84,10 +84,12 @@ def held(data: Actuation, times: Array, span: Array, settling: float) -> NDArray
     first = np.searchsorted(data.time, begin)
     last = np.searchsorted(data.time, end, side='right')
     recorded = (begin >= data.time[0]) & (end <= data.time[-1])
-    return np.array([
-        there and b > a and bool((np.ptp(values[a:b], axis=0) <= STILL * span).all())
-        for there, a, b in zip(recorded, first, last, strict=True)
-    ])  # fmt: skip
+    return np.array(
+        [
+            there and b > a and bool((np.ptp(values[a:b], axis=0) <= STILL * span).all())
+            for there, a, b in zip(recorded, first, last, strict=True)
+        ]
+    )
 
 
 def holds(data: Actuation, times: Array, span: Array) -> NDArray[np.int_]:

@@ -9,21 +9,26 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
-from soro_mechanics.identification.fit import Identification, Observations, predict
-from soro_mechanics.identification.offsets import Offsets
-from soro_mechanics.identification.parameters import ParameterSpace
-from soro_mechanics.robot import Robot
 
 from soro_cli.file_errors import writing
 from soro_cli.people_units import shown
 from soro_cli.recording.run_data import RunData
 from soro_cli.recording.series import Array
+from soro_mechanics.identification.fit import Identification, Observations, predict
+from soro_mechanics.identification.offsets import Offsets
+from soro_mechanics.identification.parameters import ParameterSpace
+from soro_mechanics.robot import Robot
 
 
 def draw_report(
-    run: RunData, space: ParameterSpace, model: str, data: Observations, found: Identification,
-    gravity: Array, offsets: Offsets | None = None,
-) -> Figure:  # fmt: skip
+    run: RunData,
+    space: ParameterSpace,
+    model: str,
+    data: Observations,
+    found: Identification,
+    gravity: Array,
+    offsets: Offsets | None = None,
+) -> Figure:
     """Draw errors before and after, posture by posture, and what was found with its intervals."""
     figure = Figure(figsize=(11.0, 4.5), layout='constrained')
     figure.suptitle(f'{run.description.title}: identification of model {model}', fontsize=11)
@@ -51,9 +56,13 @@ def draw_report(
     ]
     rows = np.arange(len(names))
     right.errorbar(
-        centre, rows, xerr=np.concatenate([found.high - found.factors, width]), fmt='o',
-        capsize=4, color='#1f6feb',
-    )  # fmt: skip
+        centre,
+        rows,
+        xerr=np.concatenate([found.high - found.factors, width]),
+        fmt='o',
+        capsize=4,
+        color='#1f6feb',
+    )
     right.axvline(1.0, color='#9aa5b1', ls='--', lw=1.0)
     right.set_yticks(rows, names)
     more = '; offsets: 1 + tenths of the range or length' if found.offsets else ''

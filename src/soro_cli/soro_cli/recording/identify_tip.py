@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from soro_node.frames import frames_for
 
 from soro_cli.errors import CliError
 from soro_cli.recording.run_data import COMMANDED, PRESENT, RunData, TRUTH
 from soro_cli.recording.series import Array
+from soro_node.frames import frames_for
 
 UPRIGHT = 1e-9  # of a quaternion's vector part: nobody measures an orientation this exactly
 APART = 0.3  # s of two clocks: as long as a posture is averaged
@@ -65,8 +65,9 @@ def measured_tip(run: RunData, topic: str | None) -> Measured:
         pose = getattr(message, 'tip', None) or getattr(message, 'pose', None)
         pose = getattr(pose, 'pose', pose)  # TipEstimate: pose with covariance
         if pose is None:
-            raise CliError(f'{name} holds no pose; --tip takes PoseStamped, TipEstimate, '
-                           'Configuration')  # fmt: skip
+            raise CliError(
+                f'{name} holds no pose; --tip takes PoseStamped, TipEstimate, Configuration'
+            )
         if message.header.frame_id not in ('', *frames):
             raise CliError(
                 f'{name} is measured in frame {message.header.frame_id!r}, not in '

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import BinaryIO
 import zlib
 
-from soro_mechanics.core.missing_package import import_package
-
 from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import BadRecord, Fields
+from soro_mechanics.core.missing_package import import_package
 
 LARGEST_CHUNK = 2**27  # bytes, unpacked; writers use some megabytes
 # Bytes that all chunks may unpack to, and times the size of the file where that is more.
@@ -320,16 +319,24 @@ def _metadata(found: Scan, fields: Fields) -> None:
 
 
 _READERS = {
-    mcap.HEADER: _header, mcap.SCHEMA: _schema, mcap.CHANNEL: _channel,
-    mcap.ATTACHMENT: _attachment, mcap.METADATA: _metadata,
-}  # fmt: skip
+    mcap.HEADER: _header,
+    mcap.SCHEMA: _schema,
+    mcap.CHANNEL: _channel,
+    mcap.ATTACHMENT: _attachment,
+    mcap.METADATA: _metadata,
+}
 
 
 # Records of the format that repeat what others say.
 _WITHOUT_USE = (
-    mcap.MESSAGE_INDEX, mcap.CHUNK_INDEX, mcap.ATTACHMENT_INDEX, mcap.STATISTICS,
-    mcap.METADATA_INDEX, mcap.SUMMARY_OFFSET, mcap.DATA_END,
-)  # fmt: skip
+    mcap.MESSAGE_INDEX,
+    mcap.CHUNK_INDEX,
+    mcap.ATTACHMENT_INDEX,
+    mcap.STATISTICS,
+    mcap.METADATA_INDEX,
+    mcap.SUMMARY_OFFSET,
+    mcap.DATA_END,
+)
 
 
 def _unpacked(data: bytes, place: ChunkPlace) -> bytes:

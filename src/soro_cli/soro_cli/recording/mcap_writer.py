@@ -97,12 +97,14 @@ class McapWriter:
             index = self._index[channel] = bytearray()
         sequence, place = self.counts[channel], len(self._records)
         # At once: without memory for it nothing of it may stay in the chunk.
-        self._records += b''.join((
-            mcap.MESSAGE_HEAD.pack(
-                mcap.MESSAGE, len(data) + 22, channel, sequence & 0xFFFFFFFF, time, time
-            ),
-            data,
-        ))  # fmt: skip
+        self._records += b''.join(
+            (
+                mcap.MESSAGE_HEAD.pack(
+                    mcap.MESSAGE, len(data) + 22, channel, sequence & 0xFFFFFFFF, time, time
+                ),
+                data,
+            )
+        )
         index += mcap.INDEX_ENTRY.pack(time, place)
         self.counts[channel] = sequence + 1
         low, high = self._times or (time, time)
@@ -158,10 +160,13 @@ class McapWriter:
             parts.append(part)
             at += len(part)
         place = record(
-            mcap.CHUNK_INDEX, struct.pack('<QQQQ', start, end, self._size, length),
-            number_map(offsets), struct.pack('<Q', sum(map(len, parts))), text(''),
+            mcap.CHUNK_INDEX,
+            struct.pack('<QQQQ', start, end, self._size, length),
+            number_map(offsets),
+            struct.pack('<Q', sum(map(len, parts))),
+            text(''),
             struct.pack('<QQ', len(records), len(records)),
-        )  # fmt: skip
+        )
         self._append([b''.join((chunk, records, *parts))])
         self._chunk_count += 1
         self._remember(place)
@@ -210,12 +215,18 @@ class McapWriter:
         return record(
             mcap.STATISTICS,
             struct.pack(
-                '<QHIIIIQQ', sum(self.counts.values()), len(self._schemas), len(self._channels),
-                len(self._attachments), len(self._metadata), self._chunk_count,
-                self.start_time or 0, self.end_time or 0,
+                '<QHIIIIQQ',
+                sum(self.counts.values()),
+                len(self._schemas),
+                len(self._channels),
+                len(self._attachments),
+                len(self._metadata),
+                self._chunk_count,
+                self.start_time or 0,
+                self.end_time or 0,
             ),
             number_map(self.counts),
-        )  # fmt: skip
+        )
 
     def _append(self, parts: Iterable[bytes]) -> None:
         """Write all of it or nothing."""

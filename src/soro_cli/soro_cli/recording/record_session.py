@@ -20,13 +20,13 @@ from rclpy.context import Context
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
-from soro_node.middleware import set_middleware
 
 from soro_cli.errors import CliError
 from soro_cli.recording.recorder_node import Recorder
 from soro_cli.ros_session import RosSession, SOLVER
 from soro_cli.signal_handlers import handled
 from soro_cli.tables import note
+from soro_node.middleware import set_middleware
 
 GLANCE = 0.5  # s to look for robots when there need not be any
 SLICE = 0.2  # s, how late an end or a failure is noticed
@@ -99,9 +99,13 @@ def record(
     # Expressions choose from everything, and from the robots named where some are.
     spaces = [''] if topics and not namespaces else sorted(robots) or ['']
     values = {
-        'output': str(path), 'topics': topics, 'exclude': exclude, 'everything': everything,
-        'reserve': reserve, 'namespaces': spaces,
-    }  # fmt: skip
+        'output': str(path),
+        'topics': topics,
+        'exclude': exclude,
+        'everything': everything,
+        'reserve': reserve,
+        'namespaces': spaces,
+    }
     with ExitStack() as heard:
         # Before there is a folder: who sees that may ask for the end at once.
         stop = heard.enter_context(_stop_asked())
@@ -143,9 +147,15 @@ def record(
             rclpy.try_shutdown(context=context)
     bag = node.bag
     return RecordResult(
-        str(bag.folder), seconds, connected_after, bag.size, bag.counts, node.lost, bag.dropped,
+        str(bag.folder),
+        seconds,
+        connected_after,
+        bag.size,
+        bag.counts,
+        node.lost,
+        bag.dropped,
         bag.failure,
-    )  # fmt: skip
+    )
 
 
 def _robots(namespaces: Sequence[str], everything: bool) -> dict[str, str]:
@@ -208,8 +218,10 @@ class _Progress:
             print(
                 f'\r\033[K{seconds:6.1f} s  {len(self._recorder.topics)} topics  '
                 f'{sum(bag.counts.values())} messages  {bag.size / 1e6:.2f} MB{warning}',
-                end='', file=sys.stderr, flush=True,
-            )  # fmt: skip
+                end='',
+                file=sys.stderr,
+                flush=True,
+            )
 
     def end(self) -> None:
         """Leave the line."""

@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from soro_mechanics.core.errors import SoroError
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
-
 from soro_cli.bag_reader import BagReader
 from soro_cli.errors import CliError
 from soro_cli.file_errors import writing
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
 
 
 def describe(

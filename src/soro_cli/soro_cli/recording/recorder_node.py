@@ -16,12 +16,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_node.built_in_requests import guard_built_in
-from soro_node.diagnostics import Diagnostics, Level
-from soro_node.main import run
-from soro_node.parameters import Parameter, ParameterTable
 
 from soro_cli.bag_reader import MESSAGES, ROBOT_FILE
 from soro_cli.errors import CliError
@@ -29,7 +23,13 @@ from soro_cli.recording.bag_metadata import qos_entry
 from soro_cli.recording.bag_writer import BagWriter
 from soro_cli.recording.events_executor import cheap_executor
 from soro_cli.recording.message_definitions import full_definition, message_class
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.msg import Revision
+from soro_node.built_in_requests import guard_built_in
+from soro_node.diagnostics import Diagnostics, Level
+from soro_node.main import run
+from soro_node.parameters import Parameter, ParameterTable
 
 SHARED = ('/tf', '/tf_static', '/diagnostics', '/rosout', '/clock')
 DEPTH = 2000  # messages the middleware keeps for a busy recorder: 2 s at 1 kHz
@@ -96,9 +96,10 @@ class Recorder(Node):
         self._refused: set[str] = set()
         self._last_found = time.monotonic()
         self.bag = BagWriter(
-            self._output(), reserve=round(self.parameters.reserve * MEGABYTE),
+            self._output(),
+            reserve=round(self.parameters.reserve * MEGABYTE),
             distribution=os.environ.get('ROS_DISTRO', 'rolling'),
-        )  # fmt: skip
+        )
         self.bag.add_note(MESSAGES, {'revision': str(Revision.CURRENT)})
         if self.parameters.robot:
             self.add_robot(self.get_namespace(), self.parameters.robot)
@@ -218,9 +219,13 @@ class Recorder(Node):
     ) -> Any:
         try:
             return self.create_subscription(
-                kind, topic, callback, profile, raw=True,
+                kind,
+                topic,
+                callback,
+                profile,
+                raw=True,
                 event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost),
-            )  # fmt: skip
+            )
         except UnsupportedEventTypeError:
             return self.create_subscription(kind, topic, callback, profile, raw=True)
 
@@ -234,10 +239,13 @@ class Recorder(Node):
     def _report(self) -> None:
         bag = self.bag
         numbers = {
-            'messages': sum(bag.counts.values()), 'topics': len(self._subscriptions_of),
-            'megabytes': bag.size / MEGABYTE, 'waiting_bytes': bag.waiting, 'lost': self.lost,
+            'messages': sum(bag.counts.values()),
+            'topics': len(self._subscriptions_of),
+            'megabytes': bag.size / MEGABYTE,
+            'waiting_bytes': bag.waiting,
+            'lost': self.lost,
             'dropped': bag.dropped,
-        }  # fmt: skip
+        }
         if bag.failure:
             self._diagnostics.report('bag', Level.ERROR, bag.failure, **numbers)
             if not self._failed:

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from soro_mechanics.core.actuators import Actuator
 
 from soro_cli.bag_reader import BagReader, NANOSECONDS
 from soro_cli.errors import CliError
 from soro_cli.recording.recorded_robot import describe, order_of
 from soro_cli.recording.series import Array, at, clock_fault, Series, without_jitter
+from soro_mechanics.core.actuators import Actuator
 
 NOT_TOLD = (float('nan'),) * 3
 NOT_FOLLOWED = (3, 4, 5)  # device states SAFE, FAULT, ESTOP: the last command stands, unheeded
@@ -252,10 +252,15 @@ class RunData:
 
         def row(m: Any) -> list[float]:
             return [
-                *_pose(m.tip), *m.actuation[order], *_xyz(m.wrench.force), *_xyz(m.wrench.torque),
-                *(_xyz(m.gravity) if told else NOT_TOLD), m.status.solve_time,
-                sum(map(_length, _lines(m))), models.setdefault(m.model, len(models)),
-            ]  # fmt: skip
+                *_pose(m.tip),
+                *m.actuation[order],
+                *_xyz(m.wrench.force),
+                *_xyz(m.wrench.torque),
+                *(_xyz(m.gravity) if told else NOT_TOLD),
+                m.status.solve_time,
+                sum(map(_length, _lines(m))),
+                models.setdefault(m.model, len(models)),
+            ]
 
         ends = np.cumsum([7, len(order), 6, 3, 1, 1, 1])
         table = self.table(topic, row, ends[-1])
@@ -263,10 +268,17 @@ class RunData:
             table.values, ends[:-1], axis=1
         )
         return Shapes(
-            table.time, lengths[:, 0], tuple(float(np.max(b.radius)) for b in m.backbones), tip,
-            actuation, wrench, gravity if told else None, solve_time[:, 0], tuple(models),
+            table.time,
+            lengths[:, 0],
+            tuple(float(np.max(b.radius)) for b in m.backbones),
+            tip,
+            actuation,
+            wrench,
+            gravity if told else None,
+            solve_time[:, 0],
+            tuple(models),
             model[:, 0].astype(int),
-        )  # fmt: skip
+        )
 
     def backbones(self, topic: str, chosen: NDArray[np.int_]) -> list[list[Array]]:
         """Return the backbones of some shapes, by their indices in `shapes`.

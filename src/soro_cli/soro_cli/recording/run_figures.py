@@ -15,12 +15,12 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 import numpy as np
-from soro_mechanics.robot import Robot
 
 from soro_cli.file_errors import writing
 from soro_cli.people_units import SHOWN, shown
 from soro_cli.recording.run_data import COMMANDED, PRESENT, RunData, Shapes, TRUTH
 from soro_cli.recording.series import Array, at, broken
+from soro_mechanics.robot import Robot
 
 if TYPE_CHECKING:
     from soro_cli.recording.identify_tip import Measured
@@ -34,9 +34,12 @@ MM, MS = 1e3, 1e3
 NOISE = 1e-4  # m: a tip that has gone less far has not moved
 DPI = 110
 COMPARED = [
-    ('measured', 'commanded'), ('plant', 'commanded'), ('model', 'commanded'),
-    ('model', 'measured'), ('model', 'plant'),
-]  # fmt: skip
+    ('measured', 'commanded'),
+    ('plant', 'commanded'),
+    ('model', 'commanded'),
+    ('model', 'measured'),
+    ('model', 'plant'),
+]
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,14 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
     figure.colorbar(
         matplotlib.cm.ScalarMappable(scale, 'viridis'), ax=flat, label='time [s]', shrink=0.8
     )
-    return Drawn('shape', figure, {'shortest_backbone': float(np.min(shapes.lengths)),
-                                   'longest_backbone': float(np.max(shapes.lengths))})  # fmt: skip
+    return Drawn(
+        'shape',
+        figure,
+        {
+            'shortest_backbone': float(np.min(shapes.lengths)),
+            'longest_backbone': float(np.max(shapes.lengths)),
+        },
+    )
 
 
 def _path(run: RunData) -> Drawn:
@@ -169,8 +178,13 @@ def _path(run: RunData) -> Drawn:
             ax.plot(MM * path.desired[:, i], MM * path.desired[:, j], 'k--', lw=1.0)
             ax.plot(MM * path.actual[:, i], MM * path.actual[:, j], color=colour, lw=1.2)
         label = f'path {n + 1}: RMSE of the distance {shown(path.rmse, "m")}'
-        right.plot(np.linspace(0, 100, len(path.distances)), MM * path.distances, color=colour,
-                   lw=1.0, label=label)  # fmt: skip
+        right.plot(
+            np.linspace(0, 100, len(path.distances)),
+            MM * path.distances,
+            color=colour,
+            lw=1.0,
+            label=label,
+        )
         numbers[f'path_{n + 1}_rmse'] = path.rmse
         numbers[f'path_{n + 1}_peak'] = float(path.distances.max())
     for ax, (i, j) in ((left, 'xy'), (middle, 'xz')):
@@ -206,8 +220,11 @@ def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
     for i, label in enumerate(('stiffest direction', 'middle', 'softest direction')):
         ax.semilogy(shapes.time[chosen], stiffness[:, i], color=COLOURS[i], lw=1.2, label=label)
     _finish(ax, 'time [s]', 'principal stiffness [N/m]')
-    return Drawn('stiffness', figure, {'softest': float(np.nanmin(stiffness)),
-                                       'stiffest': float(np.nanmax(stiffness))})  # fmt: skip
+    return Drawn(
+        'stiffness',
+        figure,
+        {'softest': float(np.nanmin(stiffness)), 'stiffest': float(np.nanmax(stiffness))},
+    )
 
 
 def _timing(run: RunData, shapes: Shapes | None) -> Drawn:
@@ -222,9 +239,11 @@ def _timing(run: RunData, shapes: Shapes | None) -> Drawn:
         numbers |= {f'{topic}_period': float(middle), f'{topic}_period_p99': float(late)}
         ordered = np.sort(periods)
         left.semilogx(
-            MS * np.maximum(ordered, 1e-5), 100.0 * np.arange(1, len(ordered) + 1) / len(ordered),
-            color=colour, label=f'{topic}: {shown(middle, "s")}, p99 {shown(late, "s")}',
-        )  # fmt: skip
+            MS * np.maximum(ordered, 1e-5),
+            100.0 * np.arange(1, len(ordered) + 1) / len(ordered),
+            color=colour,
+            label=f'{topic}: {shown(middle, "s")}, p99 {shown(late, "s")}',
+        )
     left.xaxis.set_minor_formatter(NullFormatter())
     _finish(left, 'period [ms]', 'share of the periods below [%]')
     if shapes is not None and np.isfinite(shapes.solve_time).any():

@@ -60,13 +60,15 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
         'desired': [_numbers(1e3 * p.desired, 2) for p in paths],
         'actuators': [a.name for a in run.actuators],
         'unit': unit,
-        'limits': [min(a.minimum for a in run.actuators) / size,
-                   max(a.maximum for a in run.actuators) / size],
+        'limits': [
+            min(a.minimum for a in run.actuators) / size,
+            max(a.maximum for a in run.actuators) / size,
+        ],
         'measured': _series(actuation.time, actuation.measured / size, time),
         'applied': _series(actuation.time, actuation.stand_in / size, time),
         'asked': _series(actuation.time, actuation.commanded / size, time),
         'tip': _numbers(1e3 * shapes.tip[keep, :3], 2),
-    }  # fmt: skip
+    }
 
 
 def _lines(

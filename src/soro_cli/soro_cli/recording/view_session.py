@@ -9,6 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 import tempfile
 
+from soro_cli.bag_reader import BagReader
+from soro_cli.errors import CliError
+from soro_cli.file_errors import writing
+from soro_cli.recording.open_bag import open_bag
+from soro_cli.recording.run_data import choose_namespace
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
@@ -16,12 +21,6 @@ from soro_visualization.description_file import expand, find_description
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.rigid_parts import read_urdf, RigidParts
 from soro_visualization.viewer import port_for, Viewer
-
-from soro_cli.bag_reader import BagReader
-from soro_cli.errors import CliError
-from soro_cli.file_errors import writing
-from soro_cli.recording.open_bag import open_bag
-from soro_cli.recording.run_data import choose_namespace
 
 
 @contextmanager

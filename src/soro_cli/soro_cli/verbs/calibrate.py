@@ -41,21 +41,27 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_msgs.action import CalibrateFlexSensors
 
     goal = CalibrateFlexSensors.Goal(
-        sensor_name=arguments.sensors, poses=arguments.poses, amplitude=arguments.amplitude,
+        sensor_name=arguments.sensors,
+        poses=arguments.poses,
+        amplitude=arguments.amplitude,
         settle_time=number(arguments.settle, 's', '--settle'),
         samples_per_pose=arguments.samples,
         max_residual=number(arguments.max_residual, 'm', '--max-residual'),
-        use_recorded=arguments.recorded, keep=not arguments.only_try,
-    )  # fmt: skip
+        use_recorded=arguments.recorded,
+        keep=not arguments.only_try,
+    )
     with running_robot(arguments) as robot, progress_bar('calibrate') as report:
 
         def on_feedback(feedback: Any) -> None:
             report(feedback.progress, feedback.step)
 
         result = run_action(
-            robot.session, CalibrateFlexSensors,
-            f'{robot.namespace}/flex_calibration/calibrate', goal, on_feedback,
-        )  # fmt: skip
+            robot.session,
+            CalibrateFlexSensors,
+            f'{robot.namespace}/flex_calibration/calibrate',
+            goal,
+            on_feedback,
+        )
     return _finish(arguments, result)
 
 
@@ -67,11 +73,15 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
     columns = ('name', 'offset', 'gain', 'rms_residual', 'max_error')
     sensors = list(zip(*(list(getattr(result, c)) for c in columns), strict=True))
     if arguments.json:
-        print_json({
-            'error_code': result.error_code, 'error_message': result.error_message,
-            'samples': result.samples, 'saved_to': result.saved_to,
-            'sensors': [dict(zip(columns, row, strict=True)) for row in sensors],
-        })  # fmt: skip
+        print_json(
+            {
+                'error_code': result.error_code,
+                'error_message': result.error_message,
+                'samples': result.samples,
+                'saved_to': result.saved_to,
+                'sensors': [dict(zip(columns, row, strict=True)) for row in sensors],
+            }
+        )
     else:
         rows = [
             (name, f'{offset:.1f}', f'{1e6 * gain:.3f} um', shown(rms, 'm'), shown(worst, 'm'))

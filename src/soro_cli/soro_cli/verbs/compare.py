@@ -45,10 +45,15 @@ def _show(answer: object) -> None:
     from soro_cli.tables import print_table
 
     rows = [
-        (c.model, *(shown(x, 'm') for x in c.tip.position), shown(c.tip.bending, 'rad'),
-         shown(c.solve_time, 's'), c.stability)
+        (
+            c.model,
+            *(shown(x, 'm') for x in c.tip.position),
+            shown(c.tip.bending, 'rad'),
+            shown(c.solve_time, 's'),
+            c.stability,
+        )
         for c in answer.configurations
-    ]  # fmt: skip
+    ]
     columns = ('model', 'x', 'y', 'z', 'bending', 'time', 'equilibrium')
     print_table('tip in base_link', columns, rows)
     spread = f'{shown(answer.position_spread, "m")}, {shown(answer.orientation_spread, "rad")}'

@@ -33,13 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--along', action='store_true', help='every station of the backbone instead of the tip'
     )
     parser.add_argument(
-        '--method', choices=('tangent', 'integral'), default='tangent',
+        '--method',
+        choices=('tangent', 'integral'),
+        default='tangent',
         help='exact tangent of the loaded equilibrium, or the published integral',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--measured', metavar='PULLS.csv',
+        '--measured',
+        metavar='PULLS.csv',
         help='the tip only: hold the model against pulls on the robot, recorded in a table',
-    )  # fmt: skip
+    )
     add_mechanics_options(parser)
 
 
@@ -84,10 +87,14 @@ def _measured(file: str) -> MeasuredCompliance:
 
 def _as_json(measured: MeasuredCompliance, model: list[list[float]]) -> dict[str, object]:
     return {
-        'matrix': measured.matrix.tolist(), 'deviation': measured.deviation.tolist(),
-        'pulls': measured.pulls, 'residual': measured.residual, 'asymmetry': measured.asymmetry,
-        'norm_error': measured.norm_error(model), 'difference': measured.difference(model),
-    }  # fmt: skip
+        'matrix': measured.matrix.tolist(),
+        'deviation': measured.deviation.tolist(),
+        'pulls': measured.pulls,
+        'residual': measured.residual,
+        'asymmetry': measured.asymmetry,
+        'norm_error': measured.norm_error(model),
+        'difference': measured.difference(model),
+    }
 
 
 def _show_measured(measured: MeasuredCompliance, model: list[list[float]]) -> None:
@@ -106,13 +113,15 @@ def _show_measured(measured: MeasuredCompliance, model: list[list[float]]) -> No
     sizes = [np.linalg.eigvalsh(0.5 * (c + c.T))[::-1] for c in (measured.matrix, computed)]
     rows = [
         ('principal compliances', *(', '.join(f'{1e3 * v:.4g}' for v in s) for s in sizes)),
-        ('Frobenius norm',
-         *(f'{1e3 * np.linalg.norm(c):.4g}' for c in (measured.matrix, computed))),
+        (
+            'Frobenius norm',
+            *(f'{1e3 * np.linalg.norm(c):.4g}' for c in (measured.matrix, computed)),
+        ),
         ('error of the norm', '', f'{measured.norm_error(computed):+.1%}'),
         ('norm of the difference', '', f'{measured.difference(computed):.1%}'),
         ('residual of the pulls', shown(measured.residual, 'm'), ''),
         ('skew part of a fit without symmetry', f'{measured.asymmetry:.1%}', ''),
-    ]  # fmt: skip
+    ]
     print_table('model beside it [mm/N]', ('', 'measured', 'model'), rows)
 
 
@@ -120,10 +129,13 @@ def _show_point(point: object, model: str) -> None:
     from soro_cli.tables import print_table
 
     rows = [
-        (f'{value * 1e3:.4g} mm/N', f'{1e-2 / value:.4g} N/cm' if value > 0.0 else '-',
-         ' '.join(f'{c:+.3f}' for c in axis))
+        (
+            f'{value * 1e3:.4g} mm/N',
+            f'{1e-2 / value:.4g} N/cm' if value > 0.0 else '-',
+            ' '.join(f'{c:+.3f}' for c in axis),
+        )
         for value, axis in zip(point.principal_compliance, point.principal_axis, strict=True)
-    ]  # fmt: skip
+    ]
     title = f'compliance of the tip, axes of base_link, model {model}'
     print_table(title, ('principal compliance', 'stiffness', 'direction (x y z)'), rows)
     screws = [
@@ -133,8 +145,9 @@ def _show_point(point: object, model: str) -> None:
     print_table('eigenscrews (do not depend on the frame)', ('eigenstiffness', 'pitch'), screws)
     print_table(
         'matrix: mm and deg (rows) per N and N m (columns)',
-        ('', 'fx', 'fy', 'fz', 'mx', 'my', 'mz'), _matrix(point.matrix),
-    )  # fmt: skip
+        ('', 'fx', 'fy', 'fz', 'mx', 'my', 'mz'),
+        _matrix(point.matrix),
+    )
 
 
 def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:

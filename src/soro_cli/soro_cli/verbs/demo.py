@@ -94,5 +94,8 @@ def _experiment(folder: Path, tour: Any) -> tuple[Path, Path, dict[str, Any]]:
         apart = shown(row.position_rmse, 'm')
         text = f'{bending}, elongation {longer} (plant of model), tip RMSE {apart}'
         tour.add(note, row.label, text)
-    return table, picture, {'rows': [asdict(row) for row in result.rows],
-                            'start_seconds': result.start_seconds}  # fmt: skip
+    return (
+        table,
+        picture,
+        {'rows': [asdict(row) for row in result.rows], 'start_seconds': result.start_seconds},
+    )

@@ -26,9 +26,10 @@ RELEASE, RENDERER = 'driver/release_estop', 'haptic_renderer/release_estop'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        '--release', action='store_true',
+        '--release',
+        action='store_true',
         help='release it; the robot stays safe until soro stop --clear, and moves to no target',
-    )  # fmt: skip
+    )
     add_robot_options(
         parser, offline=False, default='all robots; with --release the one that runs'
     )
@@ -53,8 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
             button = _Button(session)
             found = session.settled(
                 lambda: button.push(s for s in drivers(session) if wanted in ('', s)),
-                wanted, LATECOMERS,
-            )  # fmt: skip
+                wanted,
+                LATECOMERS,
+            )
             if not found:
                 where = wanted or 'any namespace'
                 raise nobody(session, f'there is no driver under {where}')
@@ -92,10 +94,10 @@ class _Button:
 
     def push(self, spaces: Iterable[str]) -> set[str]:
         """Publish for robots that are new; return all of them so far."""
-        from soro_node.qos import LATCHED, LOSSY
         from std_msgs.msg import Bool
 
         from soro_msgs.msg import ActuatorState
+        from soro_node.qos import LATCHED, LOSSY
 
         for space in spaces:
             if space in self._publishers:
@@ -130,7 +132,6 @@ class _Button:
     def _doubts(self) -> dict[str, str]:
         """Return the robots of which it is not confirmed, and what their drivers say."""
         from soro_driver.driver_report import LOST
-
         from soro_msgs.msg import ActuatorState
 
         found = {}

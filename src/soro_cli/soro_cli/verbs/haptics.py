@@ -43,11 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_haptics.environment_messages import object_to_message
-
     from soro_cli.errors import CliError
     from soro_cli.robot_choice import running_robot
     from soro_cli.tables import note, print_json
+    from soro_haptics.environment_messages import object_to_message
     from soro_msgs.srv import SetVirtualEnvironment
 
     with running_robot(arguments) as robot:
@@ -71,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _objects(arguments: argparse.Namespace, robot: Any) -> tuple[Any, ...]:
     """Return the published environment with what was typed in place of its numbers."""
     import numpy as np
+
     from soro_mechanics.haptics.virtual_environment import Control, published_environment, Shape
 
     centre = _tip(robot) if arguments.here else np.eye(4)
@@ -101,10 +101,10 @@ def _number(text: str, unit: str, what: str) -> float:
 def _tip(robot: Any) -> Any:
     """Return the present pose of the tip, shape (4, 4)."""
     from geometry_msgs.msg import PoseStamped
-    from soro_node.conversions import pose_from_message
-    from soro_node.qos import LOSSY
 
     from soro_cli.errors import CliError
+    from soro_node.conversions import pose_from_message
+    from soro_node.qos import LOSSY
 
     heard: list[PoseStamped] = []
     topic = f'{robot.namespace}/tip_pose'

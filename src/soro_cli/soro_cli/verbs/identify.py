@@ -39,20 +39,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bag.add_argument('--model', help="default: the one that ran, else the robot's first")
     bag.add_argument('--tip', metavar='TOPIC', help='measured poses of the tip (relative name)')
     bag.add_argument(
-        '--gravity', nargs=3, metavar=('X', 'Y', 'Z'),
+        '--gravity',
+        nargs=3,
+        metavar=('X', 'Y', 'Z'),
         help="in base_link, as the robot was mounted (0 0 9.81m/s^2); default: the solver's",
-    )  # fmt: skip
+    )
     bag.add_argument(
-        '--parameter', action='append', default=[], metavar='NAME=PATH',
+        '--parameter',
+        action='append',
+        default=[],
+        metavar='NAME=PATH',
         help='number(s) of the robot file to fit; * for every entry; default: by the model',
-    )  # fmt: skip
+    )
     bag.add_argument(
         '--fix', action='append', default=[], metavar='NAME', help='leave it as it is'
     )
     bag.add_argument(
-        '--sensor-offset', action='append', default=[], metavar='ACTUATOR',
+        '--sensor-offset',
+        action='append',
+        default=[],
+        metavar='ACTUATOR',
         help='fit the zero of its sensor too; all for every actuator',
-    )  # fmt: skip
+    )
     bag.add_argument(
         '--marker-offset',
         action='store_true',
@@ -70,10 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bag.add_argument('--hold-out', type=float, default=0.3, help='share of postures kept for test')
     bag.add_argument('--seed', type=int, default=0, help='which postures are held out')
     bag.add_argument(
-        '-o', '--output', type=Path,
+        '-o',
+        '--output',
+        type=Path,
         help='folder of the picture (default: out/identify/<bag>, with several robots in the bag '
         'out/identify/<bag>/<namespace>)',
-    )  # fmt: skip
+    )
     parser.add_argument('--json', action='store_true', help='SI units, one line')
 
 
@@ -86,10 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
-    from soro_mechanics.identification.fit import identify
-    from soro_mechanics.identification.parameters import ParameterSpace
-    from soro_mechanics.robot import Robot
-
     from soro_cli import people_units
     from soro_cli.file_errors import writing
     from soro_cli.recording.identify_postures import postures
@@ -99,6 +105,9 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
     from soro_cli.recording.results import default_folder
     from soro_cli.recording.run_data import choose_namespace, RunData
     from soro_cli.tables import note
+    from soro_mechanics.identification.fit import identify
+    from soro_mechanics.identification.parameters import ParameterSpace
+    from soro_mechanics.robot import Robot
 
     speed = people_units.number(arguments.speed, 'm/s', '--speed')
     settling = people_units.number(arguments.settling, 's', '--settling')
@@ -124,9 +133,14 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
                 f'gravity {values} m/s^2 ({by}); actuation {_actuation(data.actuation())}'
             )
         found = identify(
-            space, model, observations, offsets=offsets, gravity=gravity,
-            hold_out=arguments.hold_out, seed=arguments.seed,
-        )  # fmt: skip
+            space,
+            model,
+            observations,
+            offsets=offsets,
+            gravity=gravity,
+            hold_out=arguments.hold_out,
+            seed=arguments.seed,
+        )
         folder = arguments.output or default_folder('identify', bag, data.namespace)
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, folder / 'identification.png')
@@ -181,9 +195,8 @@ def _check_choice(arguments: argparse.Namespace) -> None:
 
 def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
     """Refuse a hold-out that leaves fewer equations than unknowns."""
-    from soro_mechanics.identification.fit import split
-
     from soro_cli.errors import CliError
+    from soro_mechanics.identification.fit import split
 
     left = len(split(postures, arguments.hold_out, arguments.seed)[0])
     if postures > unknowns + 3 and 3 * left <= unknowns:  # fewer postures: refused by themselves
@@ -217,10 +230,9 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
 
 
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
+    from soro_cli.errors import CliError
     from soro_mechanics.identification.defaults import default_parameters
     from soro_mechanics.identification.parameters import parameter_from_text
-
-    from soro_cli.errors import CliError
 
     if arguments.offsets_only:
         if arguments.parameter or arguments.fix or arguments.write:
@@ -242,39 +254,48 @@ def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
 
 def _offsets(arguments: argparse.Namespace, robot: Any, data: Any) -> Any:
     """Return the offsets that are asked for, or None."""
-    from soro_mechanics.identification.offsets import Offsets
-
     from soro_cli.errors import CliError
+    from soro_mechanics.identification.offsets import Offsets
 
     sensors = arguments.sensor_offset
     if 'all' in sensors:
         sensors = [a.name for a in robot.actuators]
     for name in sensors:
         if data.unmeasured.get(name) == 1.0:
-            raise CliError(f'--sensor-offset {name}: the recording holds no measurement of it; '
-                           'leave it out')  # fmt: skip
+            raise CliError(
+                f'--sensor-offset {name}: the recording holds no measurement of it; leave it out'
+            )
     if not (sensors or arguments.marker_offset):
         return None
     return Offsets(robot, sensors, arguments.marker_offset)
 
 
 def _report(
-    arguments: argparse.Namespace, space: Any, found: Any, observations: Any, gravity: Any,
-    actuation: Any, picture: Path,
-) -> None:  # fmt: skip
+    arguments: argparse.Namespace,
+    space: Any,
+    found: Any,
+    observations: Any,
+    gravity: Any,
+    actuation: Any,
+    picture: Path,
+) -> None:
     from soro_cli.tables import note, print_json
 
     worse = 'postures that the fit had not seen are met worse than before: nothing is written'
     if not found.better:
         note(f'soro: {worse}')
     if arguments.json:
-        print_json({
-            **_result(found, actuation),
-            'postures': len(observations), 'oriented': observations.oriented,
-            'gravity': gravity.tolist(), 'picture': str(picture),
-            # In the one line there is, as any other refusal says it.
-            **({} if found.better else {'error_code': 402, 'error_message': worse}),
-        })  # fmt: skip
+        print_json(
+            {
+                **_result(found, actuation),
+                'postures': len(observations),
+                'oriented': observations.oriented,
+                'gravity': gravity.tolist(),
+                'picture': str(picture),
+                # In the one line there is, as any other refusal says it.
+                **({} if found.better else {'error_code': 402, 'error_message': worse}),
+            }
+        )
         return
     _print_result(space, found)
     print(picture)
@@ -297,7 +318,8 @@ def _result(found: Any, actuation: Any) -> dict[str, Any]:
         'offsets': {
             o.name: {'value': o.value, 'low': o.low, 'high': o.high} for o in found.offsets
         },
-        'level': found.level, 'better': found.better,
+        'level': found.level,
+        'better': found.better,
         'correlation': found.correlation.tolist(),
         'actuation': {
             name: {'source': 'measured' if sensed else 'applied', 'unmeasured': share}
@@ -307,7 +329,7 @@ def _result(found: Any, actuation: Any) -> dict[str, Any]:
             name: asdict(getattr(found, name))
             for name in ('before', 'after', 'held_before', 'held_after', 'noise')
         },
-    }  # fmt: skip
+    }
 
 
 def _print_result(space: Any, found: Any) -> None:
@@ -316,10 +338,15 @@ def _print_result(space: Any, found: Any) -> None:
     from soro_cli.tables import print_table
 
     rows = [
-        (name, space.shown(i, 1.0), space.shown(i, found.factors[i]), f'{found.factors[i]:.4f}',
-         f'{found.low[i]:.4f} to {found.high[i]:.4f}')
+        (
+            name,
+            space.shown(i, 1.0),
+            space.shown(i, found.factors[i]),
+            f'{found.factors[i]:.4f}',
+            f'{found.low[i]:.4f} to {found.high[i]:.4f}',
+        )
         for i, name in enumerate(found.names)
-    ]  # fmt: skip
+    ]
     interval = f'{found.level:.0%} interval'
     if rows:
         print_table('', ('parameter', 'in the file', 'identified', 'factor', interval), rows)
@@ -340,15 +367,14 @@ def _print_result(space: Any, found: Any) -> None:
 
 
 def _of_table(arguments: argparse.Namespace) -> int:
+    from soro_cli.errors import CliError
+    from soro_cli.file_errors import writing
+    from soro_cli.tables import note, print_json, print_table
     from soro_mechanics.identification.stretch_fit import identify_stretch
     from soro_mechanics.identification.stretch_robot_file import write_identified
     from soro_mechanics.identification.stretch_table import read_stretch_table
     from soro_mechanics.models.ancf.model import Ancf
     from soro_mechanics.robot import load_robot
-
-    from soro_cli.errors import CliError
-    from soro_cli.file_errors import writing
-    from soro_cli.tables import note, print_json, print_table
 
     if arguments.robot is None:
         raise CliError('a table does not say which robot it is of: add --robot NAME')
@@ -361,22 +387,33 @@ def _of_table(arguments: argparse.Namespace) -> int:
         with writing(Path(arguments.write)):
             write_identified(robot.engine.description, fits, arguments.write)
     if arguments.json:
-        print_json({
-            fit.leg: {
-                'pressures': fit.curve.pressures.tolist(), 'stretch': fit.curve.values.tolist(),
-                'points': fit.points, 'rms': fit.rms, 'largest': fit.largest,
-                'hysteresis': fit.hysteresis, 'r_squared': fit.r_squared,
+        print_json(
+            {
+                fit.leg: {
+                    'pressures': fit.curve.pressures.tolist(),
+                    'stretch': fit.curve.values.tolist(),
+                    'points': fit.points,
+                    'rms': fit.rms,
+                    'largest': fit.largest,
+                    'hysteresis': fit.hysteresis,
+                    'r_squared': fit.r_squared,
+                }
+                for fit in fits
             }
-            for fit in fits
-        })  # fmt: skip
+        )
         return 0
     rows = [
         (
-            fit.leg, f'{fit.curve.values[-1]:.4f}', str(fit.points), f'{fit.rms:.4f}',
-            f'{fit.largest:.4f}', f'{fit.hysteresis:.4f}', f'{fit.r_squared:.5f}',
+            fit.leg,
+            f'{fit.curve.values[-1]:.4f}',
+            str(fit.points),
+            f'{fit.rms:.4f}',
+            f'{fit.largest:.4f}',
+            f'{fit.hysteresis:.4f}',
+            f'{fit.r_squared:.5f}',
         )
         for fit in fits
-    ]  # fmt: skip
+    ]
     header = ('leg', 'largest', 'points', 'rms', 'worst', 'hysteresis', 'R^2')
     print_table('stretch lambda(P)', header, rows)
     if arguments.write:

@@ -29,13 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='x, y and z of the target in base_link, with units (10mm)',
     )
     parser.add_argument(
-        '--quaternion', nargs=4, type=float, metavar=('QX', 'QY', 'QZ', 'QW'),
+        '--quaternion',
+        nargs=4,
+        type=float,
+        metavar=('QX', 'QY', 'QZ', 'QW'),
         help='orientation of the target in base_link',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--task', choices=tuple(TASKS),
+        '--task',
+        choices=tuple(TASKS),
         help='what must be met; default: position, or with --quaternion the whole pose',
-    )  # fmt: skip
+    )
     add_mechanics_options(parser)
 
 

@@ -32,17 +32,24 @@ def run(arguments: argparse.Namespace) -> int:
         notes = bag.notes + bag.unreadable()
         begin = datetime.fromtimestamp(bag.start * NANOSECONDS).astimezone()
         if arguments.json:
-            print_json({
-                'files': [str(f) for f in bag.files], 'bytes': bag.size, 'finished': bag.finished,
-                'start': bag.start * NANOSECONDS, 'duration': bag.duration, 'messages': bag.count,
-                'message_revision': bag.revision, 'undescribed_messages': bag.undescribed,
-                'notes': notes,
-                'robots': [r.namespace for r in bag.robots],
-                'topics': [
-                    {'name': t.name, 'type': t.kind, 'messages': t.count, 'hash': t.type_hash}
-                    for t in bag.topics.values()
-                ],
-            })  # fmt: skip
+            print_json(
+                {
+                    'files': [str(f) for f in bag.files],
+                    'bytes': bag.size,
+                    'finished': bag.finished,
+                    'start': bag.start * NANOSECONDS,
+                    'duration': bag.duration,
+                    'messages': bag.count,
+                    'message_revision': bag.revision,
+                    'undescribed_messages': bag.undescribed,
+                    'notes': notes,
+                    'robots': [r.namespace for r in bag.robots],
+                    'topics': [
+                        {'name': t.name, 'type': t.kind, 'messages': t.count, 'hash': t.type_hash}
+                        for t in bag.topics.values()
+                    ],
+                }
+            )
             return 0
         rows = [
             (t.name, t.kind, str(t.count), f'{t.count / bag.duration if bag.duration else 0:.4g}')
@@ -51,8 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_table(
             f'{bag.path}: {bag.duration:.1f} s from {begin:%Y-%m-%d %H:%M:%S %z}, '
             f'{bag.count} messages, {bag.size / 1e6:.2f} MB',
-            ('topic', 'type', 'messages', '1/s'), rows,
-        )  # fmt: skip
+            ('topic', 'type', 'messages', '1/s'),
+            rows,
+        )
         print('robots: ' + (', '.join(bag.namespaces) or 'none'))
         print(f'messages of soro: revision {bag.revision or "unknown"}')
         for line in notes:

@@ -25,9 +25,11 @@ Ctrl-C stops everything in order; the exit code is the worst of all processes.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        'target', nargs='+', metavar='WHAT',
+        'target',
+        nargs='+',
+        metavar='WHAT',
         help='robot, robot file, launch file, or package and launch file; then name:=value ...',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '-s', '--show-args', action='store_true', help='list the arguments and what they mean'
     )
@@ -35,9 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--dry-run', action='store_true', help='print the command lines and start nothing'
     )
     parser.add_argument(
-        '--runner', choices=('auto', 'soro', 'ros2'), default='auto',
+        '--runner',
+        choices=('auto', 'soro', 'ros2'),
+        default='auto',
         help='auto: the real ROS 2 launch where it is installed, else the one of soro',
-    )  # fmt: skip
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

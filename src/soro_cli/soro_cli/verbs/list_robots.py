@@ -47,13 +47,21 @@ def _describe(name: str, path: str) -> dict:
         robot = read_robot_file(path)
     except RobotFileError as error:
         return {
-            'name': name, 'title': 'its file is wrong', 'file': path, 'models': [],
-            'actuators': [], 'error': str(error),
-        }  # fmt: skip
+            'name': name,
+            'title': 'its file is wrong',
+            'file': path,
+            'models': [],
+            'actuators': [],
+            'error': str(error),
+        }
     return {
-        'name': name, 'title': robot.title, 'file': path, 'models': list(robot.models),
-        'actuators': [a.name for a in robot.actuators], 'error': '',
-    }  # fmt: skip
+        'name': name,
+        'title': robot.title,
+        'file': path,
+        'models': list(robot.models),
+        'actuators': [a.name for a in robot.actuators],
+        'error': '',
+    }
 
 
 def _running() -> list[str]:

@@ -29,9 +29,11 @@ def add_mechanics_options(parser: argparse.ArgumentParser) -> None:
         '--model', default='', help="mechanical model; default: the node's, or the file's first"
     )
     parser.add_argument(
-        '--wrench', nargs='+', metavar='F',
+        '--wrench',
+        nargs='+',
+        metavar='F',
         help='load at the tip, axes of base_link: three forces (0 0 -0.5N), then moments (0.1Nm)',
-    )  # fmt: skip
+    )
 
 
 @contextmanager
@@ -103,9 +105,12 @@ def show_tip(configuration: ConfigurationAnswer) -> None:
         ('bending', shown(tip.bending, 'rad')),
         ('direction', _direction(tip.position)),
         ('quaternion', ' '.join(f'{v:.4f}' for v in tip.quaternion) + '  (x y z w)'),
-        ('equilibrium', f'{configuration.stability}, residual {configuration.residual:.1e} after '
-         f'{configuration.iterations} iterations, {shown(configuration.solve_time, "s")}'),
-    ]  # fmt: skip
+        (
+            'equilibrium',
+            f'{configuration.stability}, residual {configuration.residual:.1e} after '
+            f'{configuration.iterations} iterations, {shown(configuration.solve_time, "s")}',
+        ),
+    ]
     print_table(f'tip in base_link, model {configuration.model}', ('', ''), rows)
 
 

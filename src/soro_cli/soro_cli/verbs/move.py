@@ -33,9 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     target.add_argument('--rest', action='store_true', help='all actuators at rest')
     parser.add_argument(
-        '--tolerance', metavar='LENGTH', default='2mm',
+        '--tolerance',
+        metavar='LENGTH',
+        default='2mm',
         help='with --pose: arrived when the tip is this near (default: %(default)s)',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--share',
         type=float,
@@ -96,9 +98,11 @@ def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[f
 
     actuators = robot.description.actuators
     message = ActuatorCommand(
-        source=robot.session.node.get_fully_qualified_name(), name=[a.name for a in actuators],
-        quantity=[a.quantity_code for a in actuators], value=target,
-    )  # fmt: skip
+        source=robot.session.node.get_fully_qualified_name(),
+        name=[a.name for a in actuators],
+        quantity=[a.quantity_code for a in actuators],
+        value=target,
+    )
     message.header.stamp = robot.session.node.get_clock().now().to_msg()
 
     def near(watch: Any) -> bool:
@@ -112,16 +116,20 @@ def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[f
 
 
 def _send(
-    robot: Any, arguments: argparse.Namespace, kind: Any, topic: str, message: Any, near: Any,
+    robot: Any,
+    arguments: argparse.Namespace,
+    kind: Any,
+    topic: str,
+    message: Any,
+    near: Any,
     left: Any,
-) -> int:  # fmt: skip
+) -> int:
     import time
-
-    from soro_mechanics.core.status import Code
 
     from soro_cli.errors import CliError
     from soro_cli.motion import ACTIVE, ESTOP, MotionWatch
     from soro_cli.ros_session import DISCOVERY, TIMED_OUT
+    from soro_mechanics.core.status import Code
 
     def there() -> bool:
         """Whether the driver obeys and the robot is there; it may be there and refuse."""
@@ -170,11 +178,16 @@ def _report(
     actuators = robot.description.actuators
     if arguments.json:
         if arrived:
-            print_json({
-                'arrived': True, 'seconds': seconds, 'tip': watch.tip,
-                'actuator_name': [a.name for a in actuators], 'measured': watch.measured,
-                'commanded': watch.commanded,
-            })  # fmt: skip
+            print_json(
+                {
+                    'arrived': True,
+                    'seconds': seconds,
+                    'tip': watch.tip,
+                    'actuator_name': [a.name for a in actuators],
+                    'measured': watch.measured,
+                    'commanded': watch.commanded,
+                }
+            )
         return
     if arrived:
         rows = [

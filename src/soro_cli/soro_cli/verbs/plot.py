@@ -19,10 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('bag', type=Path, help='folder of a bag, or an .mcap file')
     parser.add_argument(
-        '-o', '--output', type=Path,
+        '-o',
+        '--output',
+        type=Path,
         help='folder of the figures (default: out/plots/<bag>, with several robots in the bag '
         'out/plots/<bag>/<namespace>)',
-    )  # fmt: skip
+    )
     parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     parser.add_argument(
         '--robot', help="name or file of the robot that was recorded; default: the bag's file"

@@ -26,13 +26,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '-o', '--output', type=Path, help='folder of the bag (default: bags/<robot>_<time>)'
     )
     parser.add_argument(
-        '-n', '--namespace', action='append', default=[],
+        '-n',
+        '--namespace',
+        action='append',
+        default=[],
         help='record this robot; may be given again (default: all that run)',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--duration', type=float, metavar='SECONDS',
+        '--duration',
+        type=float,
+        metavar='SECONDS',
         help='stop by itself, so long after all topics are connected',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--topics', default='', metavar='REGEX', help='only topics whose name contains this'
     )
@@ -43,9 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--everything', action='store_true', help='all topics; no robot needs to run'
     )
     parser.add_argument(
-        '--reserve', type=float, default=500.0, metavar='MB',
+        '--reserve',
+        type=float,
+        default=500.0,
+        metavar='MB',
         help='stop before less than this is free on the disk (default: %(default)g)',
-    )  # fmt: skip
+    )
     parser.add_argument('--json', action='store_true', help='print the result as JSON')
 
 
@@ -58,10 +66,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.duration is not None and arguments.duration <= 0.0:
         raise CliError(f'--duration = {arguments.duration:g}: give more than zero seconds', 2)
     result = record(
-        output=arguments.output, namespaces=arguments.namespace, duration=arguments.duration,
-        topics=arguments.topics, exclude=arguments.exclude, everything=arguments.everything,
+        output=arguments.output,
+        namespaces=arguments.namespace,
+        duration=arguments.duration,
+        topics=arguments.topics,
+        exclude=arguments.exclude,
+        everything=arguments.everything,
         reserve=arguments.reserve,
-    )  # fmt: skip
+    )
     if arguments.json:
         print_json(result.as_json())
     else:
@@ -80,6 +92,7 @@ def _show(result: Any) -> None:
     rows = [(topic, str(count)) for topic, count in sorted(result.counts.items())]
     print_table(
         f'{result.seconds:.1f} s, {result.messages} messages, {result.size / 1e6:.2f} MB',
-        ('topic', 'messages'), rows,
-    )  # fmt: skip
+        ('topic', 'messages'),
+        rows,
+    )
     print(result.folder)

@@ -24,10 +24,11 @@ convenience, not a safety function: use the emergency stop of the hardware for t
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        '--clear', action='store_true',
+        '--clear',
+        action='store_true',
         help='clear a stop, lost commands or a latched fault, so that new targets are accepted; '
         'moves to no target, what is still under pressure is vented',
-    )  # fmt: skip
+    )
     add_robot_options(parser, offline=False, default='all robots; with --clear the one that runs')
 
 

@@ -21,9 +21,10 @@ CURVES = ('line', 'circle', 'star', 'spiral', 'square', 'cardioid')
 PHASES = ('planning', 'approaching', 'tracking')
 # What errors refer to: constants of TrackTrajectory.
 REFERENCES = {
-    1: "the model's tip at the measured actuation", 2: "a tracker's tip",
+    1: "the model's tip at the measured actuation",
+    2: "a tracker's tip",
     3: "the emulated robot's own tip",
-}  # fmt: skip
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--centre', nargs=3, required=True, metavar=('X', 'Y', 'Z'), help='in base_link'
     )
     parser.add_argument(
-        '--quaternion', nargs=4, type=float, default=(0.0, 0.0, 0.0, 1.0),
-        metavar=('QX', 'QY', 'QZ', 'QW'), help='plane of the curve: its normal is the z axis',
-    )  # fmt: skip
+        '--quaternion',
+        nargs=4,
+        type=float,
+        default=(0.0, 0.0, 0.0, 1.0),
+        metavar=('QX', 'QY', 'QZ', 'QW'),
+        help='plane of the curve: its normal is the z axis',
+    )
     parser.add_argument('--size', required=True, help='radius or half width')
     parser.add_argument('--speed', default='0', help="default: the planner's")
     parser.add_argument('--repetitions', type=int, default=1)
@@ -59,9 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
             report(feedback.progress, f'{phase}, error {shown(feedback.error, "m")}')
 
         result = run_action(
-            robot.session, TrackTrajectory,
-            f'{robot.namespace}/trajectory_planner/track_trajectory', goal, on_feedback,
-        )  # fmt: skip
+            robot.session,
+            TrackTrajectory,
+            f'{robot.namespace}/trajectory_planner/track_trajectory',
+            goal,
+            on_feedback,
+        )
     return _finish(arguments, result)
 
 
@@ -73,12 +81,14 @@ def _goal(arguments: argparse.Namespace) -> Any:
     centre = people_units.position(arguments.centre)
     plane = people_units.quaternion(arguments.quaternion)
     return TrackTrajectory.Goal(
-        curve=arguments.curve, curve_pose=pose_message(centre, plane),
+        curve=arguments.curve,
+        curve_pose=pose_message(centre, plane),
         size=people_units.number(arguments.size, 'm', '--size'),
         speed=people_units.number(arguments.speed, 'm/s', '--speed'),
-        repetitions=arguments.repetitions, plan_only=arguments.plan_only,
+        repetitions=arguments.repetitions,
+        plan_only=arguments.plan_only,
         max_error=people_units.number(arguments.max_error, 'm', '--max-error'),
-    )  # fmt: skip
+    )
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
@@ -90,13 +100,18 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
     seconds = result.duration.sec + result.duration.nanosec * 1e-9
     errors = {name: float(getattr(result, f'{name}_error')) for name in ('mean', 'rms', 'peak')}
     if arguments.json:
-        print_json({
-            'error_code': result.error_code, 'error_message': result.error_message,
-            'points': len(result.sampled_path.poses), 'failed_points': list(result.failed_points),
-            'duration': seconds, 'relative_error': result.relative_error,
-            'error_reference': against,
-            **{f'{name}_error': value for name, value in errors.items()},
-        })  # fmt: skip
+        print_json(
+            {
+                'error_code': result.error_code,
+                'error_message': result.error_message,
+                'points': len(result.sampled_path.poses),
+                'failed_points': list(result.failed_points),
+                'duration': seconds,
+                'relative_error': result.relative_error,
+                'error_reference': against,
+                **{f'{name}_error': value for name, value in errors.items()},
+            }
+        )
     else:
         rows = [
             ('points', str(len(result.sampled_path.poses))),

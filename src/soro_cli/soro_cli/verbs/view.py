@@ -19,9 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('bag', type=Path, help='folder of a bag, or an .mcap file')
     parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     parser.add_argument(
-        '--port', type=int, default=0,
+        '--port',
+        type=int,
+        default=0,
         help='TCP port (default: derived from the namespace; where it is taken, the next free)',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--robot', default='', help='robot file or name, for bags without the file of the robot'
     )

@@ -23,9 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('--samples', type=int, default=0, help="default: the node's")
     parser.add_argument(
-        '--random', action='store_true',
+        '--random',
+        action='store_true',
         help='random instead of a regular grid; always with more than 12 actuators',
-    )  # fmt: skip
+    )
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument(
         '--compliance', action='store_true', help='principal compliances and eigenstiffness too'
@@ -45,10 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_msgs.action import AnalyzeWorkspace
 
     goal = AnalyzeWorkspace.Goal(
-        samples=arguments.samples, seed=arguments.seed, model=arguments.model,
-        with_compliance=arguments.compliance, wrench=wrench_message(wrench(arguments.wrench)),
+        samples=arguments.samples,
+        seed=arguments.seed,
+        model=arguments.model,
+        with_compliance=arguments.compliance,
+        wrench=wrench_message(wrench(arguments.wrench)),
         save_to=arguments.save,
-    )  # fmt: skip
+    )
     with running_robot(arguments) as robot, progress_bar('workspace') as report:
         many = len(robot.description.actuators) > MOST_IN_GRID
         goal.method = RANDOM if arguments.random or many else GRID
@@ -68,13 +72,20 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
 
     low, high = result.minimum, result.maximum
     if arguments.json:
-        print_json({
-            'error_code': result.error_code, 'error_message': result.error_message,
-            'solved': result.solved, 'failed': result.failed, 'volume': result.volume,
-            'minimum': [low.x, low.y, low.z], 'maximum': [high.x, high.y, high.z],
-            'longest_extent': result.longest_extent, 'duration': result.duration,
-            'saved_to': result.saved_to,
-        })  # fmt: skip
+        print_json(
+            {
+                'error_code': result.error_code,
+                'error_message': result.error_message,
+                'solved': result.solved,
+                'failed': result.failed,
+                'volume': result.volume,
+                'minimum': [low.x, low.y, low.z],
+                'maximum': [high.x, high.y, high.z],
+                'longest_extent': result.longest_extent,
+                'duration': result.duration,
+                'saved_to': result.saved_to,
+            }
+        )
     elif result.solved:
         rows = [
             (axis, f'{shown(getattr(low, axis), "m")} ... {shown(getattr(high, axis), "m")}')

@@ -96,9 +96,12 @@ def fit_compliance(forces: Any, displacements: Any) -> MeasuredCompliance:
     general = np.linalg.lstsq(f, d, rcond=None)[0].T
     skew = float(np.linalg.norm(general - general.T)) / (2.0 * float(np.linalg.norm(general)))
     return MeasuredCompliance(
-        _symmetric(entries), _symmetric(np.asarray(spread, np.float64)),
-        float(np.sqrt(np.mean(left**2))), skew, count,
-    )  # fmt: skip
+        _symmetric(entries),
+        _symmetric(np.asarray(spread, np.float64)),
+        float(np.sqrt(np.mean(left**2))),
+        skew,
+        count,
+    )
 
 
 def read_pulls(file: str | os.PathLike[str]) -> tuple[Array, Array]:

@@ -200,9 +200,13 @@ def holding_torque(ports: CondensedPorts, limits: MotorLimits) -> Array | None:
     free = basis.shape[1]
     rows = np.vstack([basis, -basis, ports.aa @ basis, -ports.aa @ basis])
     bounds = np.concatenate(
-        [limits.torque_maximum - ports.torque, ports.torque - limits.torque_minimum,
-         limits.angle_maximum - ports.angle, ports.angle - limits.angle_minimum]
-    )  # fmt: skip
+        [
+            limits.torque_maximum - ports.torque,
+            ports.torque - limits.torque_minimum,
+            limits.angle_maximum - ports.angle,
+            ports.angle - limits.angle_minimum,
+        ]
+    )
     rows, bounds = rows[np.isfinite(bounds)], bounds[np.isfinite(bounds)]
     from scipy.optimize import linprog  # as in `_vertices`
 

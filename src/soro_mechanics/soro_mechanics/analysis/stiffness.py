@@ -97,9 +97,13 @@ def eigenscrews(compliance: Any) -> Eigenscrews:
     wrenches = wrenches / np.linalg.norm(wrenches[:3], axis=0)
     force, moment = wrenches[:3].T, wrenches[3:].T
     return Eigenscrews(
-        values[::-1], wrenches, np.sum(force * moment, axis=1), np.cross(force, moment), force,
+        values[::-1],
+        wrenches,
+        np.sum(force * moment, axis=1),
+        np.cross(force, moment),
+        force,
         asymmetry(matrix),
-    )  # fmt: skip
+    )
 
 
 def asymmetry(compliance: Any) -> float:

@@ -67,9 +67,13 @@ def limits_of(robot: RobotDescription) -> Limits:
     sizes = [np.abs(c.coefficients * scale).max() for c in coupled]
     rows[1:] = [r / s for r, s in zip(rows[1:], sizes, strict=True)]
     return Limits(
-        low, scale, rest, np.ascontiguousarray(np.concatenate(rows)),
+        low,
+        scale,
+        rest,
+        np.ascontiguousarray(np.concatenate(rows)),
         np.concatenate([np.zeros(len(low)), np.full(len(coupled), -np.inf)]),
         np.concatenate([np.ones(len(low)), np.array(high) / np.array(sizes or [1.0])])
-        if coupled else np.ones(len(low)),
+        if coupled
+        else np.ones(len(low)),
         names,
-    )  # fmt: skip
+    )

@@ -85,9 +85,14 @@ class HapticDevice:
         )
         total = na + 5 + ns
         self.ports = CondensedPorts(
-            np.zeros((total, total)), np.zeros(na), np.zeros(na), np.eye(4), np.zeros((6, 5)),
-            np.zeros(5), np.zeros(ns),
-        )  # fmt: skip
+            np.zeros((total, total)),
+            np.zeros(na),
+            np.zeros(na),
+            np.eye(4),
+            np.zeros((6, 5)),
+            np.zeros(5),
+            np.zeros(ns),
+        )
         self._scratch = np.zeros(kernels.ports_workspace(na, ns, 5))
         self._wrench = np.zeros(6)
         self.iterations, self.residual, self.tolerance = 0, 0.0, LOOP_TOLERANCE
@@ -128,9 +133,20 @@ class HapticDevice:
         p = self.ports
         kernels.free_wrench(p.axes, force, self._wrench)
         status, self.iterations, self.residual = kernels.follow(
-            self.structure, self._inputs, self._work, self._state, self._old, self._slots,
-            self.motor_rod, angle, self.body, self._wrench, self.tolerance, LOOP_STEPS, LANES,
-        )  # fmt: skip
+            self.structure,
+            self._inputs,
+            self._work,
+            self._state,
+            self._old,
+            self._slots,
+            self.motor_rod,
+            angle,
+            self.body,
+            self._wrench,
+            self.tolerance,
+            LOOP_STEPS,
+            LANES,
+        )
         if status == kernels.NOT_FINITE:
             return Code.NOT_FINITE
         if status == kernels.NOT_STABLE:

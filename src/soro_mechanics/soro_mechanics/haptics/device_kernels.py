@@ -127,8 +127,25 @@ def _sensor_row(s, w, state, r, motor_axis, nodes, weights, a, na, motion, first
 
 
 @kernel
-def read_ports(s, w, state, body, motor_rod, motor_axis, sensor_rod, sensor_motor, nodes, weights,
-               across, compliance, torque, pose, axes, sensor, work):  # fmt: skip
+def read_ports(
+    s,
+    w,
+    state,
+    body,
+    motor_rod,
+    motor_axis,
+    sensor_rod,
+    sensor_motor,
+    nodes,
+    weights,
+    across,
+    compliance,
+    torque,
+    pose,
+    axes,
+    sensor,
+    work,
+):
     """Write everything of `CondensedPorts` from an assembly with gradients.
 
     Parameters

@@ -291,8 +291,9 @@ def read_calibration(path: Path | str, robot: str | None = None) -> FlexCalibrat
 
 def _written_node(sensor: SensorCalibration, k: int) -> dict[str, object]:
     entry: dict[str, object] = {
-        'node': sensor.nodes[k], 'weight': f'{float(sensor.weights[k])!r} m',
-    }  # fmt: skip
+        'node': sensor.nodes[k],
+        'weight': f'{float(sensor.weights[k])!r} m',
+    }
     if sensor.places:
         entry['place'] = f'{float(sensor.places[k])!r} m'
     return entry
@@ -331,10 +332,15 @@ def _in_metres(fit: SensorFit, lever: float, places: Array | None) -> SensorCali
     # The converter's own step is a floor: a perfect fit still has it.
     deviation = gain * max(fit.rms, 1.0 / np.sqrt(12.0))
     return SensorCalibration(
-        fit.name, fit.offset, gain, fit.nodes, gain * fit.coefficients, deviation,
+        fit.name,
+        fit.offset,
+        gain,
+        fit.nodes,
+        gain * fit.coefficients,
+        deviation,
         fit.error_share,
         () if places is None else tuple(float(places[n]) for n in fit.nodes),
-    )  # fmt: skip
+    )
 
 
 def bend_rotations(frames: Sequence[Array], base: Array, axis: Array) -> Array:

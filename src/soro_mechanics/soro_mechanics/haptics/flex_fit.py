@@ -165,11 +165,20 @@ def fit_sensor(
     residual = counts - offset - rotations[:, list(nodes)] @ coefficients
     time = np.linspace(-0.5, 0.5, samples)
     fit = SensorFit(
-        name, offset, nodes, coefficients, method,
-        float(np.mean(np.abs(residual[held]))), float(np.mean(np.abs(residual[~held]))),
-        float(np.sqrt(np.mean(residual[held] ** 2))), float(np.abs(residual[held]).max()),
-        float(np.ptp(counts)), float(residual @ time / (time @ time)), samples, (),
-    )  # fmt: skip
+        name,
+        offset,
+        nodes,
+        coefficients,
+        method,
+        float(np.mean(np.abs(residual[held]))),
+        float(np.mean(np.abs(residual[~held]))),
+        float(np.sqrt(np.mean(residual[held] ** 2))),
+        float(np.abs(residual[held]).max()),
+        float(np.ptp(counts)),
+        float(residual @ time / (time @ time)),
+        samples,
+        (),
+    )
     reasons = _judge(fit, counts, deviation, limits)
     return SensorFit(**{**vars(fit), 'reasons': reasons})
 

@@ -73,12 +73,14 @@ def _sampled(d: OneDirection, period: float) -> Array:
     Of place and speed of the handle and of the far end of the legs, whose target (the last
     column) is held.
     """
-    flow = np.array([
-        [0.0, 1.0, 0.0, 0.0],
-        [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
-        [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
-        [0.0, 0.0, 0.0, 0.0],
-    ])  # fmt: skip
+    flow = np.array(
+        [
+            [0.0, 1.0, 0.0, 0.0],
+            [-(d.natural + d.hand) / d.mass, -d.damping / d.mass, d.natural / d.mass, 0.0],
+            [0.0, 0.0, -1.0 / d.motor, 1.0 / d.motor],
+            [0.0, 0.0, 0.0, 0.0],
+        ]
+    )
     return _exponential(flow * period)[:3]
 
 

@@ -104,10 +104,12 @@ class Rendering:
         self._limits = tuple(
             np.array(np.broadcast_to(np.asarray(v, float), (na,)))
             for v in (
-                limits.torque_minimum, limits.torque_maximum, limits.angle_minimum,
+                limits.torque_minimum,
+                limits.torque_maximum,
+                limits.angle_minimum,
                 limits.angle_maximum,
             )
-        )  # fmt: skip
+        )
         self._torque_change, self.angle = np.zeros(na), ports.angle.copy()
         self.multiplier = np.zeros(2 * na)
         self._work = np.zeros(kernels.rendering_workspace(na, ne))
@@ -349,10 +351,21 @@ class HapticLaw:
         if code is not Code.NONE:
             return code
         kernels.limit_command(
-            p.compliance, self.rendering.sizes, p.axes, p.angle, sensing.z, sensing.wrench,
-            self.rendering.angle, self._smoothing, self._allowed_step(), self.monitor.capacity,
-            self.monitor.state, self.command, self._step, self._work,
-        )  # fmt: skip
+            p.compliance,
+            self.rendering.sizes,
+            p.axes,
+            p.angle,
+            sensing.z,
+            sensing.wrench,
+            self.rendering.angle,
+            self._smoothing,
+            self._allowed_step(),
+            self.monitor.capacity,
+            self.monitor.state,
+            self.command,
+            self._step,
+            self._work,
+        )
         return Code.NONE
 
     def approach(self) -> None:
@@ -384,8 +397,9 @@ def natural_stiffness(ports: CondensedPorts) -> Array:
     return np.asarray(np.linalg.inv(held), np.float64)
 
 
-def rendering_setup(period: float, limits: MotorLimits, speed_limit: ArrayLike,
-                    **options: float) -> RenderingSetup:  # fmt: skip
+def rendering_setup(
+    period: float, limits: MotorLimits, speed_limit: ArrayLike, **options: float
+) -> RenderingSetup:
     """Fill a setup; `speed_limit` a number or shape (na,) [rad/s], options as its attributes."""
     size = np.shape(limits.angle_maximum)
     speed = np.array(np.broadcast_to(np.asarray(speed_limit, float), size))

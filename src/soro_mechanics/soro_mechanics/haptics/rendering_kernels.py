@@ -59,9 +59,29 @@ def _goal_offset(axes, ne, pose0, hand, goal, scratch, offset):
 
 
 @kernel
-def render(w, sizes, axes, angle0, torque0, force0, pose0, hand, goal, goal_force, weight,
-           regularisation, low_torque, high_torque, low_angle, high_angle, torque_change, angle,
-           multiplier, work, index):  # fmt: skip
+def render(
+    w,
+    sizes,
+    axes,
+    angle0,
+    torque0,
+    force0,
+    pose0,
+    hand,
+    goal,
+    goal_force,
+    weight,
+    regularisation,
+    low_torque,
+    high_torque,
+    low_angle,
+    high_angle,
+    torque_change,
+    angle,
+    multiplier,
+    work,
+    index,
+):
     """Find motor angles that bring the hand to the goal while it keeps the goal force.
 
     Parameters
@@ -229,8 +249,22 @@ def watch_energy(monitor, last_pose, last_wrench, pose, wrench, work):
 
 
 @kernel
-def limit_command(w, sizes, axes, angle0, z, wrench, target, smoothing, largest_step, capacity,
-                  monitor, command, step, work):  # fmt: skip
+def limit_command(
+    w,
+    sizes,
+    axes,
+    angle0,
+    z,
+    wrench,
+    target,
+    smoothing,
+    largest_step,
+    capacity,
+    monitor,
+    command,
+    step,
+    work,
+):
     """Move the command towards the target: low-pass (30), rate limit, energy limit.
 
     What the motors may still give is the tank less what the legs store against the hand, which

@@ -214,10 +214,15 @@ class Sensing:
             samples.append(array)
         self.update(*samples)
         return TipEstimate(
-            self.pose.copy(), self.pose_covariance.copy(), self.wrench.copy(),
-            self.wrench_covariance.copy(), self.angle(), self.ports.torque + self.z[:na],
-            self.bounded, self.code,
-        )  # fmt: skip
+            self.pose.copy(),
+            self.pose_covariance.copy(),
+            self.wrench.copy(),
+            self.wrench_covariance.copy(),
+            self.angle(),
+            self.ports.torque + self.z[:na],
+            self.bounded,
+            self.code,
+        )
 
     def angle(self) -> Array:
         """Return the motor angles that fit the last sample, shape (na,) [rad]."""

@@ -119,8 +119,11 @@ def _solve_bounded(triangle, right, scale, low, high, z, work, index):
     eye = work[nz * nz : 2 * nz * nz].reshape((nz, nz))
     rest = work[2 * nz * nz :]
     g, lower, upper, multiplier = (
-        rest[:nz], rest[nz : 2 * nz], rest[2 * nz : 3 * nz], rest[3 * nz : 4 * nz]
-    )  # fmt: skip
+        rest[:nz],
+        rest[nz : 2 * nz],
+        rest[2 * nz : 3 * nz],
+        rest[3 * nz : 4 * nz],
+    )
     for i in range(nz):
         g[i] = 0.0
         for k in range(i + 1):
@@ -205,9 +208,19 @@ def sense(w, sizes, offset, weight, prior, state, low, high, z, covariance, work
 
 @kernel
 def effector_state(
-    w, sizes, z, covariance, axes, pose0, force0, pose, wrench, pose_covariance, wrench_covariance,
+    w,
+    sizes,
+    z,
+    covariance,
+    axes,
+    pose0,
+    force0,
+    pose,
+    wrench,
+    pose_covariance,
+    wrench_covariance,
     scratch,
-):  # fmt: skip
+):
     """Write pose and wrench of the hand (21)-(22), and their covariances, base axes at the tip.
 
     ``scratch`` is (6, nz).
@@ -258,10 +271,31 @@ def effector_state(
 
 @kernel
 def sense_effector(
-    w, sizes, axes, angle0, sensor0, state, pose0, force0, encoder, sensor, weight, prior, low,
-    high, offset, z, covariance, pose, wrench, pose_covariance, wrench_covariance, scratch, work,
+    w,
+    sizes,
+    axes,
+    angle0,
+    sensor0,
+    state,
+    pose0,
+    force0,
+    encoder,
+    sensor,
+    weight,
+    prior,
+    low,
+    high,
+    offset,
+    z,
+    covariance,
+    pose,
+    wrench,
+    pose_covariance,
+    wrench_covariance,
+    scratch,
+    work,
     index,
-):  # fmt: skip
+):
     """Do one tick of sensing: measurements in, pose and wrench of the hand out."""
     na, _, ns = sizes
     for i in range(na):
@@ -274,7 +308,17 @@ def sense_effector(
     )
     if status == SENSED:
         effector_state(
-            w, sizes, z, covariance, axes, pose0, force0, pose, wrench, pose_covariance,
-            wrench_covariance, scratch,
-        )  # fmt: skip
+            w,
+            sizes,
+            z,
+            covariance,
+            axes,
+            pose0,
+            force0,
+            pose,
+            wrench,
+            pose_covariance,
+            wrench_covariance,
+            scratch,
+        )
     return status, bounded

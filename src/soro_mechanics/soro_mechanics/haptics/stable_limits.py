@@ -50,16 +50,24 @@ TRANSLATIONS, TURNS = slice(0, 3), slice(3, 5)
 
 
 def one_direction(
-    mass: Array, damping: Array, stiffness: Array, hand: HandImpedance, axis: int,
-    smoothing: float, speed_smoothing: float = 10e-3,
-) -> OneDirection:  # fmt: skip
+    mass: Array,
+    damping: Array,
+    stiffness: Array,
+    hand: HandImpedance,
+    axis: int,
+    smoothing: float,
+    speed_smoothing: float = 10e-3,
+) -> OneDirection:
     """Return one direction of a handle as theory sees it; matrices of shape (5, 5)."""
     return OneDirection(
         float(mass[axis, axis] + hand.mass[axis]),
         float(damping[axis, axis] + hand.damping[axis]),
-        1.0 / float(np.linalg.inv(stiffness)[axis, axis]), float(hand.stiffness[axis]),
-        MOTOR_LAG, smoothing, speed_smoothing,
-    )  # fmt: skip
+        1.0 / float(np.linalg.inv(stiffness)[axis, axis]),
+        float(hand.stiffness[axis]),
+        MOTOR_LAG,
+        smoothing,
+        speed_smoothing,
+    )
 
 
 @dataclass(frozen=True)
@@ -182,19 +190,27 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
     damping = modal_damping(mass, stiffness, DAMPING_RATIO)
     directions = tuple(
         one_direction(
-            mass, damping, stiffness, HANDS[hand], axis, setup.time_constant,
+            mass,
+            damping,
+            stiffness,
+            HANDS[hand],
+            axis,
+            setup.time_constant,
             setup.speed_time_constant,
         )
         for axis in range(len(mass))
-    )  # fmt: skip
+    )
     period, translations = setup.period, directions[TRANSLATIONS]
     coupling = ContactFeel().coupling
     return StableLimits(
-        hand, directions, period, _stiffest(translations, period),
+        hand,
+        directions,
+        period,
+        _stiffest(translations, period),
         _stiffest(directions[TURNS], period),
         max(sliding_limit(d, coupling, period, DELAY) for d in translations) / MARGIN,
         MARGIN * min(damping_limit(partial(_resisting, d, period)) for d in translations),
-    )  # fmt: skip
+    )
 
 
 def _stiffest(directions: Sequence[OneDirection], period: float) -> float:

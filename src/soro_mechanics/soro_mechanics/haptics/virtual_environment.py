@@ -219,9 +219,16 @@ class VirtualEnvironment:
         self._neutral = np.eye(4) if neutral is None else pose_array('neutral', neutral)
         feel = ContactFeel() if feel is None else feel
         self._feel = np.array(
-            [feel.linear_margin, feel.angular_margin, feel.release_force, feel.release_torque,
-             feel.default_damping, feel.longest_lead, feel.coupling]
-        )  # fmt: skip
+            [
+                feel.linear_margin,
+                feel.angular_margin,
+                feel.release_force,
+                feel.release_torque,
+                feel.default_damping,
+                feel.longest_lead,
+                feel.coupling,
+            ]
+        )
         if not np.all(np.isfinite(self._feel)) or np.any(self._feel < 0.0):
             raise InvalidInput('feel', feel, 'finite numbers, zero or greater', Code.OUT_OF_RANGE)
         for key in ('default_damping', 'longest_lead', 'coupling'):
@@ -236,9 +243,14 @@ class VirtualEnvironment:
     def kernel_arguments(self) -> tuple[NDArray[Any], ...]:
         """The compiled objects, in the order in which `goal_of_environment` takes them."""
         return (
-            self._shapes, self._controls, self._frames, self._numbers, self._state, self._feel,
+            self._shapes,
+            self._controls,
+            self._frames,
+            self._numbers,
+            self._state,
+            self._feel,
             self._neutral,
-        )  # fmt: skip
+        )
 
     @property
     def touched(self) -> bool:
@@ -316,7 +328,7 @@ def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject,
                     stiffness,
                     rotational,
                     damping,
-                )  # fmt: skip
+                )
             )
         except InvalidInput as error:
             field = error.field.partition('[')[0]

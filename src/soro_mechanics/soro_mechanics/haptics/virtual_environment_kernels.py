@@ -153,8 +153,23 @@ def _lead(place, push, number, dt, feel, longest, state, slot):
 
 
 @kernel
-def _advance(frame, axis, place, number, wrench, dt, feel, state, slot, rows, targets, forces,
-             count, aside, work):  # fmt: skip
+def _advance(
+    frame,
+    axis,
+    place,
+    number,
+    wrench,
+    dt,
+    feel,
+    state,
+    slot,
+    rows,
+    targets,
+    forces,
+    count,
+    aside,
+    work,
+):
     """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
     _direction(frame, axis, False, work)
     push = _along(work, wrench)
@@ -169,8 +184,24 @@ def _advance(frame, axis, place, number, wrench, dt, feel, state, slot, rows, ta
 
 
 @kernel
-def _surface(frame, axis, side, depth, angular, number, state, slot, wrench, speed, feel, rows,
-             targets, forces, count, work):  # fmt: skip
+def _surface(
+    frame,
+    axis,
+    side,
+    depth,
+    angular,
+    number,
+    state,
+    slot,
+    wrench,
+    speed,
+    feel,
+    rows,
+    targets,
+    forces,
+    count,
+    work,
+):
     """Add the row of a one-sided surface while it is touched; `side` points out of the wall."""
     _direction(frame, axis, angular, work)
     for k in range(6):
@@ -203,8 +234,25 @@ def _fixed_axis(frame, axis, position, number, wrench, speed, rows, targets, for
 
 
 @kernel
-def _circle(frame, local, number, control, wrench, speed, dt, feel, state, rows, targets, forces,
-            count, free, aside, work, polar):  # fmt: skip
+def _circle(
+    frame,
+    local,
+    number,
+    control,
+    wrench,
+    speed,
+    dt,
+    feel,
+    state,
+    rows,
+    targets,
+    forces,
+    count,
+    free,
+    aside,
+    work,
+    polar,
+):
     """Add radial and axial rows of a circle, and let the hand slide round it."""
     radius, distance = number[SIZE], math.hypot(local[0], local[1])
     cosine, sine = 1.0, 0.0
@@ -264,8 +312,22 @@ def twist_angle(frame, neutral, pose):
 
 
 @kernel
-def goal_of_environment(shapes, controls, frames, numbers, state, feel, neutral, pose, wrench,
-                        speed, dt, goal, force, work):  # fmt: skip
+def goal_of_environment(
+    shapes,
+    controls,
+    frames,
+    numbers,
+    state,
+    feel,
+    neutral,
+    pose,
+    wrench,
+    speed,
+    dt,
+    goal,
+    force,
+    work,
+):
     """Find what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
 
     Parameters
@@ -309,9 +371,18 @@ def goal_of_environment(shapes, controls, frames, numbers, state, feel, neutral,
         if shape == HOLD or shape == LINE:
             for axis in range(3 if shape == HOLD else 2):
                 count = _fixed_axis(
-                    frame, axis, local[axis], number, wrench, speed, rows, targets, forces, count,
+                    frame,
+                    axis,
+                    local[axis],
+                    number,
+                    wrench,
+                    speed,
+                    rows,
+                    targets,
+                    forces,
+                    count,
                     vector,
-                )  # fmt: skip
+                )
             if shape == LINE and control == ADMITTANCE:
                 count = _advance(
                     frame, 2, local[2], number, wrench, dt, feel, state[n], 0, rows, targets,

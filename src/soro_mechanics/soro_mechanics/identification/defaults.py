@@ -26,9 +26,10 @@ def default_parameters(robot: Robot) -> list[FitParameter]:
     defaults = _OLD if tree.get('schema') == OLD_SCHEMA else _DEFAULTS
     if section not in defaults:
         raise InvalidInput(
-            'parameters', robot.model,
+            'parameters',
+            robot.model,
             f'paths of numbers in the robot file: the section {section!r} has no default list',
-        )  # fmt: skip
+        )
     return defaults[section](robot, tree)
 
 
@@ -106,9 +107,11 @@ def _of_elongation(robot: Robot, tree: Any) -> list[FitParameter]:
 
 
 _DEFAULTS = {
-    'segments': _of_chain, 'ancf': _of_stretch, 'network': _of_network,
+    'segments': _of_chain,
+    'ancf': _of_stretch,
+    'network': _of_network,
     'constant_curvature': _of_elongation,
-}  # fmt: skip
+}
 
 
 # Schema 1; goes away with it.
@@ -149,6 +152,8 @@ def _old_arc(robot: Robot, tree: Any) -> list[FitParameter]:
 
 
 _OLD = {
-    'segments': _old_segments, 'ancf': _old_legs, 'network': _old_network,
+    'segments': _old_segments,
+    'ancf': _old_legs,
+    'network': _old_network,
     'constant_curvature': _old_arc,
-}  # fmt: skip
+}

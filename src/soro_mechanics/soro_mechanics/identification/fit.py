@@ -25,8 +25,14 @@ from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.identification.problem import Errors, Observations, predict, Problem
 
 __all__ = [
-    'Errors', 'Identification', 'NotIdentifiable', 'Observations', 'identify', 'predict', 'split',
-]  # fmt: skip
+    'Errors',
+    'Identification',
+    'NotIdentifiable',
+    'Observations',
+    'identify',
+    'predict',
+    'split',
+]
 
 LEAST, MOST = 0.05, 20.0  # factors that are tried
 AT_END = 0.01  # of a value: the search keeps inside and comes only near an end
@@ -55,9 +61,11 @@ class NotIdentifiable(SoroError, ValueError):
     code = Code.UNSUPPORTED
 
     def __init__(
-        self, groups: Sequence[Sequence[str]], deviations: Sequence[float],
+        self,
+        groups: Sequence[Sequence[str]],
+        deviations: Sequence[float],
         said: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.groups = tuple(tuple(g) for g in groups)
         self.deviations = tuple(deviations)
         said = said or [_how_badly(g, d) for g, d in zip(groups, deviations, strict=True)]
@@ -161,10 +169,14 @@ def identify(
     weight, iterations, x = problem.weights(None), 0, start
     for _ in range(2):
         found = least_squares(
-            lambda f, w=weight: w * problem.residuals(f), x,
-            lambda f, w=weight: w[:, None] * problem.slope(f), bounds=bounds,
-            xtol=1e-8, ftol=1e-10, max_nfev=MOST_STEPS,
-        )  # fmt: skip
+            lambda f, w=weight: w * problem.residuals(f),
+            x,
+            lambda f, w=weight: w[:, None] * problem.slope(f),
+            bounds=bounds,
+            xtol=1e-8,
+            ftol=1e-10,
+            max_nfev=MOST_STEPS,
+        )
         x, iterations = found.x, iterations + int(found.nfev)
         noise = problem.noise(x)
         weight = problem.weights(noise)
@@ -180,12 +192,21 @@ def identify(
     width = float(student.ppf(1.0 - tail, df=len(before) - len(x))) * deviation
     other = Problem(space, model, data.part(held), gravity, offsets, held)
     return Identification(
-        space.names, x[:count], (x - width)[:count], (x + width)[:count], LEVEL,
-        covariance / np.outer(deviation, deviation), problem.errors(before),
-        problem.errors(problem.residuals(x)), other.errors(other.residuals(start)),
-        other.errors(other.residuals(x)), noise, iterations, clock.perf_counter() - begin,
+        space.names,
+        x[:count],
+        (x - width)[:count],
+        (x + width)[:count],
+        LEVEL,
+        covariance / np.outer(deviation, deviation),
+        problem.errors(before),
+        problem.errors(problem.residuals(x)),
+        other.errors(other.residuals(start)),
+        other.errors(other.residuals(x)),
+        noise,
+        iterations,
+        clock.perf_counter() - begin,
         () if offsets is None else _in_si(offsets, x[count:], width[count:]),
-    )  # fmt: skip
+    )
 
 
 def _in_si(offsets: Offsets, values: Array, width: Array) -> tuple[FoundOffset, ...]:
@@ -246,10 +267,18 @@ def _refuse_loose(names: Sequence[str], covariance: Array, offsets: Offsets | No
     for i, group, deviation in zip(loose, groups, deviations, strict=True):
         direction = dict(zip(names, np.abs(vectors[:, i]), strict=True))
         of_factors = [_how_badly(group, deviation)] if set(group) - set(units) else []
-        said.append(', '.join([*of_factors, *(
-            f'{name} +-{direction[name] * deviation * scales[name]:.2g} {units[name]}'
-            for name in group if name in units
-        )]))  # fmt: skip
+        said.append(
+            ', '.join(
+                [
+                    *of_factors,
+                    *(
+                        f'{name} +-{direction[name] * deviation * scales[name]:.2g} {units[name]}'
+                        for name in group
+                        if name in units
+                    ),
+                ]
+            )
+        )
     raise NotIdentifiable(groups, deviations, said)
 
 
@@ -260,10 +289,11 @@ def _refuse_at_an_end(
     for name, value, low, high in zip(names, x.tolist(), least, most, strict=True):
         if min(value - low, high - value) < AT_END * abs(value):
             raise InvalidInput(
-                name, value,
+                name,
+                value,
                 f'a best fit between {low:g} and {high:g}, the ends of what is tried; correct '
                 'this number in the robot file or the recording first',
-            )  # fmt: skip
+            )
 
 
 def _members(names: Sequence[str], vector: Array) -> list[str]:

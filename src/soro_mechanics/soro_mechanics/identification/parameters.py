@@ -78,11 +78,15 @@ class ParameterSpace:
         self._tree: Any = file_tree(description.file)
         self._places = [
             # A number that two paths of one parameter lead to is changed once.
-            list(dict.fromkeys(
-                place for path in p.paths for place in places(self._tree, path, description.file)
-            ))
+            list(
+                dict.fromkeys(
+                    place
+                    for path in p.paths
+                    for place in places(self._tree, path, description.file)
+                )
+            )
             for p in parameters
-        ]  # fmt: skip
+        ]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -91,9 +91,14 @@ class Problem:
     """
 
     def __init__(
-        self, space: ParameterSpace, model: str, data: Observations, gravity: Array | None,
-        offsets: Offsets | None = None, postures: Array | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        space: ParameterSpace,
+        model: str,
+        data: Observations,
+        gravity: Array | None,
+        offsets: Offsets | None = None,
+        postures: Array | None = None,
+    ) -> None:
         self._space, self._model, self._data, self._gravity = space, model, data, gravity
         self._offsets = offsets
         self._postures = np.arange(len(data)) if postures is None else postures
@@ -121,8 +126,9 @@ class Problem:
     def weights(self, noise: Errors | None) -> Array:
         """Return one weight per residual."""
         n = 3 * len(self._data)
-        position, turn = (1.0, LENGTH) if noise is None else (1.0 / noise.position,
-                                                              1.0 / noise.orientation)  # fmt: skip
+        position, turn = (
+            (1.0, LENGTH) if noise is None else (1.0 / noise.position, 1.0 / noise.orientation)
+        )
         parts = [np.full(n, position)]
         if self._data.oriented:
             parts.append(np.full(n, turn))
@@ -179,9 +185,10 @@ class Problem:
         for i, q in enumerate(found):
             if q.status.code != Code.NONE:
                 raise InvalidInput(
-                    f'posture {self._postures[i]}', data.actuation[i].tolist(),
+                    f'posture {self._postures[i]}',
+                    data.actuation[i].tolist(),
                     f'an actuation with an equilibrium ({q.status.code.name})',
-                )  # fmt: skip
+                )
         return np.array([q.tip for q in found])
 
     def _compare(self, tips: Array, x: Array) -> Array:

@@ -94,15 +94,20 @@ def _fit_leg(leg: str, pressure: Array, stretch: Array, maximum: float, knots: i
     _check_residual(leg, pressure, stretch, residual, height)
     if abs(values[0] - 1.0) > REST_BAND:
         raise InvalidInput(
-            f'stretch of {leg} at zero pressure', round(float(values[0]), 4),
+            f'stretch of {leg} at zero pressure',
+            round(float(values[0]), 4),
             'one: check the rest length, or wait longer between measurements',
-        )  # fmt: skip
+        )
     total = float(np.sum((stretch - stretch.mean()) ** 2))
     return LegFit(
-        leg, StretchCurve(at, values, monotone_slopes(at, values)), len(pressure),
-        float(np.sqrt(np.mean(residual**2))), float(np.max(np.abs(residual))),
-        _hysteresis(pressure, residual), 1.0 - float(np.sum(residual**2)) / total,
-    )  # fmt: skip
+        leg,
+        StretchCurve(at, values, monotone_slopes(at, values)),
+        len(pressure),
+        float(np.sqrt(np.mean(residual**2))),
+        float(np.max(np.abs(residual))),
+        _hysteresis(pressure, residual),
+        1.0 - float(np.sum(residual**2)) / total,
+    )
 
 
 def _check(leg: str, pressure: Array, stretch: Array, maximum: float, knots: int) -> None:

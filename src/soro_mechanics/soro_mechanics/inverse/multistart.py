@@ -199,6 +199,7 @@ def _timed(solution: InverseSolution, seconds: float, left_out: str) -> InverseS
     q = solution.configuration
     message = '; '.join(part for part in (solution.status.message, left_out) if part)
     return replace(
-        solution, status=replace(solution.status, solve_time=seconds, message=message),
+        solution,
+        status=replace(solution.status, solve_time=seconds, message=message),
         configuration=replace(q, status=replace(q.status, solve_time=seconds)),
-    )  # fmt: skip
+    )

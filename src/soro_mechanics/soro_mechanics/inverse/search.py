@@ -225,9 +225,10 @@ def _search(
                 seen = _secant(rows, moved, trial.residual - point.residual)
                 return replace(trial, rows=seen), True, count
             following = (
-                _task_rows(model, limits, goal, trial) if exact
+                _task_rows(model, limits, goal, trial)
+                if exact
                 else _secant(rows, moved, trial.residual - point.residual)
-            )  # fmt: skip
+            )
             if landing:
                 _learn(curvature, moved, moved - (following - rows).T @ multiplier)
             trust = max(trust, 2.0 * float(np.abs(step).max()))
@@ -329,13 +330,24 @@ def _conclude(
         code, message = best.q.status.code, best.q.status.message
     inner = best.q.status
     status = SolverStatus(
-        code, message, count, inner.residual, inner.tolerance, time.perf_counter() - began,
-        inner.stability, inner.smallest_eigenvalue,
-    )  # fmt: skip
+        code,
+        message,
+        count,
+        inner.residual,
+        inner.tolerance,
+        time.perf_counter() - began,
+        inner.stability,
+        inner.smallest_eigenvalue,
+    )
     q = replace(best.q, status=replace(inner, solve_time=status.solve_time))
     return InverseSolution(
-        limits.actuation(best.z), q, best.position_error, best.orientation_error, at_limit, status,
-    )  # fmt: skip
+        limits.actuation(best.z),
+        q,
+        best.position_error,
+        best.orientation_error,
+        at_limit,
+        status,
+    )
 
 
 def _no_start(
@@ -347,9 +359,13 @@ def _no_start(
     point = solve(limits.rest, None)
     names = tuple(c.name for c in model.description.coupled_limits)
     status = SolverStatus(
-        Code.AT_LIMIT, 'the limits of this robot contradict each other', 0,
-        point.q.status.residual, point.q.status.tolerance, time.perf_counter() - began,
-    )  # fmt: skip
+        Code.AT_LIMIT,
+        'the limits of this robot contradict each other',
+        0,
+        point.q.status.residual,
+        point.q.status.tolerance,
+        time.perf_counter() - began,
+    )
     return InverseSolution(
         point.q.actuation, point.q, point.position_error, point.orientation_error, names, status
     )

@@ -39,9 +39,12 @@ def landing_step(
         return None, none
     unit = length[moved]
     found, step, multiplier = _solve(
-        curvature, z - limits.rest, c[moved] / unit[:, None], low[moved] / unit,
+        curvature,
+        z - limits.rest,
+        c[moved] / unit[:, None],
+        low[moved] / unit,
         high[moved] / unit,
-    )  # fmt: skip
+    )
     if not found:
         return None, none
     force = np.zeros(length.size)

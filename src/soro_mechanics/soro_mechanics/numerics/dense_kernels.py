@@ -151,6 +151,5 @@ def row_times(c, i, first, b, row):
     c5 = c[i, first + 5]
     for j in range(b.shape[1]):
         row[j] = (
-            c0 * b[0, j] + c1 * b[1, j] + c2 * b[2, j]
-            + c3 * b[3, j] + c4 * b[4, j] + c5 * b[5, j]
-        )  # fmt: skip
+            c0 * b[0, j] + c1 * b[1, j] + c2 * b[2, j] + c3 * b[3, j] + c4 * b[4, j] + c5 * b[5, j]
+        )

@@ -88,8 +88,11 @@ def _unless_full(save: Callable[..., Any]) -> Any:
         try:
             save(self, *arguments)
         except OSError as error:
-            _say(self.cache_path, f'compiled kernels cannot be kept in {self.cache_path} '
-                 f'({error}); they are compiled again in every program')  # fmt: skip
+            _say(
+                self.cache_path,
+                f'compiled kernels cannot be kept in {self.cache_path} '
+                f'({error}); they are compiled again in every program',
+            )
 
     return saved
 
@@ -102,8 +105,11 @@ def _drop(file: Any, error: Exception) -> None:
             data.unlink(missing_ok=True)
         index.unlink(missing_ok=True)
     reason = str(error) or type(error).__name__
-    _say(str(folder), f'compiled kernels in {folder} are damaged ({index.name}: {reason}); those '
-         'are compiled again, which takes a while')  # fmt: skip
+    _say(
+        str(folder),
+        f'compiled kernels in {folder} are damaged ({index.name}: {reason}); those '
+        'are compiled again, which takes a while',
+    )
 
 
 def _say(folder: str, text: str) -> None:

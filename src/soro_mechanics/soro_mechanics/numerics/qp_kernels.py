@@ -136,9 +136,13 @@ def solve_qp(h, g, c, low, high, x, multiplier, work, index):
     rest = work[3 * edge + m * n :]
     norm, rest = rest[:m], rest[m:]
     free, y, z, r, u, sign = (
-        rest[:n], rest[n : 2 * n], rest[2 * n : 3 * n], rest[3 * n : 4 * n], rest[4 * n : 5 * n],
+        rest[:n],
+        rest[n : 2 * n],
+        rest[2 * n : 3 * n],
+        rest[3 * n : 4 * n],
+        rest[4 * n : 5 * n],
         rest[5 * n : 6 * n],
-    )  # fmt: skip
+    )
     multiplier[:] = 0.0
     if not (np.isfinite(_dot(g, g)) and np.isfinite(np.sum(h)) and np.isfinite(np.sum(c))):
         return NOT_FINITE, 0

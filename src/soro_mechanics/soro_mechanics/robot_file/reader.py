@@ -131,8 +131,10 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     if schema == OLD_SCHEMA:
         warnings.warn(
             f'{file} is of schema 1, which the next release does not read; '
-            f'run: soro doctor --upgrade {file}', OldSchema, stacklevel=3,
-        )  # fmt: skip
+            f'run: soro doctor --upgrade {file}',
+            OldSchema,
+            stacklevel=3,
+        )
         return _describe(root, root, file, {})
     from soro_mechanics.robot_file.schema2.check import check_table
     from soro_mechanics.robot_file.schema2.derive import derive
@@ -173,9 +175,19 @@ def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) ->
         _check_models(tree, models, structure)
         foreign = {key: tree.raw(key) for key in FOREIGN_SECTIONS if key in tree}
     return RobotDescription(
-        name, title, reference, file, gravity, actuators, limits, models, structure, foreign,
-        tuple(dict.fromkeys(root.origins)), paths,
-    )  # fmt: skip
+        name,
+        title,
+        reference,
+        file,
+        gravity,
+        actuators,
+        limits,
+        models,
+        structure,
+        foreign,
+        tuple(dict.fromkeys(root.origins)),
+        paths,
+    )
 
 
 def written_path(paths: dict[str, str], path: str) -> str:

@@ -146,9 +146,13 @@ class Section:
         return self.quantity(key, '1', default, **bounds)
 
     def integer(
-        self, key: str, default: Any = _REQUIRED, *, minimum: int | None = None,
+        self,
+        key: str,
+        default: Any = _REQUIRED,
+        *,
+        minimum: int | None = None,
         maximum: int | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Return a whole number; bounds are inclusive."""
         value = self.raw(key, default)
         if isinstance(value, bool) or not isinstance(value, int):

@@ -196,10 +196,12 @@ class Ancf(Model):
             at_xi.append(xi)
             at_force.append(load.wrench[:3])
         on_legs = (
-            self.legs.leg_mass * gravity, np.array(at_leg, np.int64),
-            np.array(at_element, np.int64), np.array(at_xi),
+            self.legs.leg_mass * gravity,
+            np.array(at_leg, np.int64),
+            np.array(at_element, np.int64),
+            np.array(at_xi),
             np.array(at_force).reshape(len(at_force), 3),
-        )  # fmt: skip
+        )
         return AncfLoads(on_legs, (points, wrenches, local))
 
     def _place(self, load: Load) -> tuple[int, int, float]:
@@ -253,11 +255,20 @@ class Ancf(Model):
             for array in (poses, tip, platform):
                 array[:] = np.nan
         return Configuration(
-            model=self.name, actuation=actuation.copy(), wrench=wrench, loads=loads,
-            gravity=gravity.copy(), tip=tip, backbones=tuple(poses), backbone_names=legs.names,
-            arc_lengths=self._arc_lengths, radii=self._radii, status=status,
-            bodies={PLATFORM: platform}, state=state,
-        )  # fmt: skip
+            model=self.name,
+            actuation=actuation.copy(),
+            wrench=wrench,
+            loads=loads,
+            gravity=gravity.copy(),
+            tip=tip,
+            backbones=tuple(poses),
+            backbone_names=legs.names,
+            arc_lengths=self._arc_lengths,
+            radii=self._radii,
+            status=status,
+            bodies={PLATFORM: platform},
+            state=state,
+        )
 
 
 def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
@@ -273,15 +284,24 @@ def _status(outcome: Outcome, state: AncfState, tolerance: float, seconds: float
     if not converged:
         message = 'no equilibrium found; try a nearer guess or smaller loads'
         return SolverStatus(
-            Code.NOT_CONVERGED, message, iterations, max(residual, 2.0 * tolerance), tolerance,
+            Code.NOT_CONVERGED,
+            message,
+            iterations,
+            max(residual, 2.0 * tolerance),
+            tolerance,
             seconds,
-        )  # fmt: skip
+        )
     unit = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
     scaled = state.tangent / np.outer(unit, unit)
     smallest = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
     stable = negative == 0 and smallest > 0.0
     return SolverStatus(
         Code.NONE if stable else Code.UNSTABLE,
-        '' if stable else 'the robot would leave this equilibrium', iterations, residual,
-        tolerance, seconds, Stability.STABLE if stable else Stability.UNSTABLE, smallest,
-    )  # fmt: skip
+        '' if stable else 'the robot would leave this equilibrium',
+        iterations,
+        residual,
+        tolerance,
+        seconds,
+        Stability.STABLE if stable else Stability.UNSTABLE,
+        smallest,
+    )

@@ -54,10 +54,15 @@ def make_work(legs: int, nodes: int) -> tuple[Any, ...]:
     """Return the scratch arrays of `newton` for a robot of this size."""
     element = (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3, 3)))
     return (
-        np.empty((legs, nodes, 12, 26)), np.empty((legs, 12)), (np.empty(6), element),
-        np.empty((6, 6)), np.empty(6), np.empty((6, legs)), np.zeros((legs, nodes, 12)),
+        np.empty((legs, nodes, 12, 26)),
+        np.empty((legs, 12)),
+        (np.empty(6), element),
+        np.empty((6, 6)),
+        np.empty(6),
+        np.empty((6, legs)),
+        np.zeros((legs, nodes, 12)),
         np.empty((2, 3, 3)),
-    )  # fmt: skip
+    )
 
 
 def solve_equations(

@@ -122,9 +122,15 @@ class ConstantCurvature(Model):
             message = self._excluded(x)
             code = Code.OUT_OF_RANGE if message else Code.NONE
         status = SolverStatus(
-            code, message, iterations, residual, _TOLERANCE, time.perf_counter() - start,
-            stability, eigenvalue,
-        )  # fmt: skip
+            code,
+            message,
+            iterations,
+            residual,
+            _TOLERANCE,
+            time.perf_counter() - start,
+            stability,
+            eigenvalue,
+        )
         return self._configuration(actuation, x, wrench, loads, gravity, status)
 
     def jacobian(self, q: Configuration) -> Array:
@@ -185,10 +191,15 @@ class ConstantCurvature(Model):
                 if q.status.code in (Code.NONE, Code.OUT_OF_RANGE) and turn <= tolerances[1]:
                     error = float(np.linalg.norm(q.tip[:3, 3] - point))
                     status = SolverStatus(
-                        q.status.code, q.status.message, q.status.iterations,
-                        q.status.residual, _TOLERANCE, time.perf_counter() - start,
-                        q.status.stability, q.status.smallest_eigenvalue,
-                    )  # fmt: skip
+                        q.status.code,
+                        q.status.message,
+                        q.status.iterations,
+                        q.status.residual,
+                        _TOLERANCE,
+                        time.perf_counter() - start,
+                        q.status.stability,
+                        q.status.smallest_eigenvalue,
+                    )
                     return InverseSolution(actuation, q, error, turn, (), status)
         return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
 
@@ -329,8 +340,11 @@ def _orientation_error(tip: Array, target: Array, task: Task) -> float:
         cross = np.linalg.norm(np.cross(tip[:3, 2], target[:3, 2]))
         return float(np.arctan2(cross, tip[:3, 2] @ target[:3, 2]))
     relative = tip[:3, :3].T @ target[:3, :3]
-    axis = 0.5 * np.array([
-        relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0],
-        relative[1, 0] - relative[0, 1],
-    ])  # fmt: skip
+    axis = 0.5 * np.array(
+        [
+            relative[2, 1] - relative[1, 2],
+            relative[0, 2] - relative[2, 0],
+            relative[1, 0] - relative[0, 1],
+        ]
+    )
     return float(np.arctan2(np.linalg.norm(axis), 0.5 * (np.trace(relative) - 1.0)))

@@ -71,10 +71,15 @@ class KirchhoffBackbone:
         straight = np.zeros((body.elements + 1, 4))
         straight[:, 0] = 1.0
         self.straight = RodState(
-            straight, np.zeros((body.modules, 3)), np.zeros((body.modules, 2)),
-            np.zeros((body.elements + 1, 3)), np.zeros(3), np.zeros((body.modules, 2)),
-            np.zeros((6, 6)), np.zeros((6, body.modules, 2)),
-        )  # fmt: skip
+            straight,
+            np.zeros((body.modules, 3)),
+            np.zeros((body.modules, 2)),
+            np.zeros((body.elements + 1, 3)),
+            np.zeros(3),
+            np.zeros((body.modules, 2)),
+            np.zeros((6, 6)),
+            np.zeros((6, body.modules, 2)),
+        )
 
     def loads(
         self, wrench: Array, loads: tuple[Load, ...], gravity: Array, unsupported: Refusal

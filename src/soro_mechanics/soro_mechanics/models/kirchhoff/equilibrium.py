@@ -38,9 +38,14 @@ def settle(
 ) -> tuple[RodState, Array, Outcome, tuple[Array, Array]]:
     """Solve for given bends; the pivots tell stability (`examined`)."""
     shape, lengths, outcome, response = hold(
-        (first.q, first.force, first.bend), rod.rod_data, (first.dead, first.moment),
-        (dead, moment), first.bends, wanted, TOLERANCE,
-    )  # fmt: skip
+        (first.q, first.force, first.bend),
+        rod.rod_data,
+        (first.dead, first.moment),
+        (dead, moment),
+        first.bends,
+        wanted,
+        TOLERANCE,
+    )
     compliance, by_bend, local, disks = response
     if not outcome.converged:
         kept = first._replace(compliance=compliance, by_bend=by_bend)
@@ -60,9 +65,13 @@ def examined(
     if not outcome.converged:
         message = 'no equilibrium found; try a nearer guess or smaller loads'
         return SolverStatus(
-            Code.NOT_CONVERGED, message, outcome.iterations,
-            max(outcome.residual, 2.0 * TOLERANCE), TOLERANCE, time.perf_counter() - start,
-        )  # fmt: skip
+            Code.NOT_CONVERGED,
+            message,
+            outcome.iterations,
+            max(outcome.residual, 2.0 * TOLERANCE),
+            TOLERANCE,
+            time.perf_counter() - start,
+        )
     local, disks = pivots
     below = int(np.count_nonzero(np.linalg.eigvalsh(local) < 0.0))
     blocks = 0.5 * (disks[1:] + disks[1:].transpose(0, 2, 1))
@@ -73,11 +82,14 @@ def examined(
     softest = float(np.abs(np.linalg.eigvalsh(scaled)).max())
     return SolverStatus(
         Code.NONE if stable else Code.UNSTABLE,
-        '' if stable else 'the backbone would leave this shape', outcome.iterations,
-        outcome.residual, TOLERANCE, time.perf_counter() - start,
+        '' if stable else 'the backbone would leave this shape',
+        outcome.iterations,
+        outcome.residual,
+        TOLERANCE,
+        time.perf_counter() - start,
         Stability.STABLE if stable else Stability.UNSTABLE,
         (1.0 if stable else -1.0) / softest,
-    )  # fmt: skip
+    )
 
 
 def correct(
@@ -99,9 +111,15 @@ def correct(
     modules = rod.body.modules
     bends = np.array([bends_of(row, t) for t, row in enumerate(lengths)])
     state = RodState(
-        shape, np.tile(reaction, (modules, 1)), np.zeros((modules, 2)),
-        dead, moment, bends, np.zeros((6, 6)), np.zeros((6, modules, 2)),
-    )  # fmt: skip
+        shape,
+        np.tile(reaction, (modules, 1)),
+        np.zeros((modules, 2)),
+        dead,
+        moment,
+        bends,
+        np.zeros((6, 6)),
+        np.zeros((6, modules, 2)),
+    )
     state, _, outcome, pivots = settle(rod, state, dead, moment, bends)
     tip = rod.tip(state)
     used = outcome.iterations

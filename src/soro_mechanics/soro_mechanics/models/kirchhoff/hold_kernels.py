@@ -29,10 +29,15 @@ def make_hold_work(modules):
     right sides (m, 6, 1) and (m + 1, 5, 1)).
     """
     return (
-        np.zeros((modules, 6, 6)), np.zeros((modules, 6, 6)), np.zeros((modules, 6, 8)),
-        np.zeros((modules, 6, 8)), np.zeros((modules + 1, 5, 5)), np.zeros((modules, 5, 5)),
-        np.zeros((modules, 6, 1)), np.zeros((modules + 1, 5, 1)),
-    )  # fmt: skip
+        np.zeros((modules, 6, 6)),
+        np.zeros((modules, 6, 6)),
+        np.zeros((modules, 6, 8)),
+        np.zeros((modules, 6, 8)),
+        np.zeros((modules + 1, 5, 5)),
+        np.zeros((modules, 5, 5)),
+        np.zeros((modules, 6, 1)),
+        np.zeros((modules + 1, 5, 1)),
+    )
 
 
 @njit(cache=True, error_model='numpy')

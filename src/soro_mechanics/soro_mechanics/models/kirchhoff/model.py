@@ -215,12 +215,20 @@ class Kirchhoff(Model):
         per = self.backbone.stations_per_module
         bodies = {f'disk_{t}': poses[t * per].copy() for t in range(self.backbone.modules + 1)}
         return Configuration(
-            model=self.name, actuation=actuation.copy(), wrench=wrench, loads=loads,
-            gravity=gravity.copy(), tip=poses[-1].copy(), backbones=(poses,),
-            backbone_names=(BACKBONE,), arc_lengths=(self.rod.arc[:: self.rod.every].copy(),),
+            model=self.name,
+            actuation=actuation.copy(),
+            wrench=wrench,
+            loads=loads,
+            gravity=gravity.copy(),
+            tip=poses[-1].copy(),
+            backbones=(poses,),
+            backbone_names=(BACKBONE,),
+            arc_lengths=(self.rod.arc[:: self.rod.every].copy(),),
             radii=(np.full(len(nodes), 0.5 * self.backbone.rod_diameter),),
-            status=status, bodies=bodies, state=state,
-        )  # fmt: skip
+            status=status,
+            bodies=bodies,
+            state=state,
+        )
 
 
 class KirchhoffPublished(Kirchhoff):

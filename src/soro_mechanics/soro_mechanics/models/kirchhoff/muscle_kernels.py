@@ -88,9 +88,10 @@ def bend_constraints(rho, start, end, module, radius, multiplier, lengths, gradi
         for a in range(9):
             for b in range(9):
                 inner = (
-                    motion[0, a] * motion[0, b] + motion[1, a] * motion[1, b]
+                    motion[0, a] * motion[0, b]
+                    + motion[1, a] * motion[1, b]
                     + motion[2, a] * motion[2, b]
-                )  # fmt: skip
+                )
                 hessian[a, b] += weight / length * (inner - along[a] * along[b])
         _add_turn(hessian, 3, start, d, x, y, -weight / length)
         _add_turn(hessian, 6, end, d, x, y, weight / length)

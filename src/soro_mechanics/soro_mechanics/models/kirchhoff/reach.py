@@ -90,9 +90,13 @@ def find_reach(
 
 def _no_reach(rod: KirchhoffBackbone, start: float) -> Reach:
     status = SolverStatus(
-        Code.NOT_CONVERGED, 'no rod through this point was found', 0, 1.0, TOLERANCE,
+        Code.NOT_CONVERGED,
+        'no rod through this point was found',
+        0,
+        1.0,
+        TOLERANCE,
         time.perf_counter() - start,
-    )  # fmt: skip
+    )
     lengths = np.full((rod.body.modules, 3), rod.body.length / rod.body.modules)
     return Reach(rod.straight.q, lengths, np.zeros(3), 0.0, False, status)
 
@@ -118,14 +122,22 @@ def _reach_from(
     elif not minimum:
         code, message = Code.UNSTABLE, 'this shape is a saddle of the energy'
     status = SolverStatus(
-        code, message, iterations, residual if converged else max(residual, 2 * TOLERANCE),
-        TOLERANCE, time.perf_counter() - start,
+        code,
+        message,
+        iterations,
+        residual if converged else max(residual, 2 * TOLERANCE),
+        TOLERANCE,
+        time.perf_counter() - start,
         Stability.STABLE if minimum else Stability.UNSTABLE,
-    )  # fmt: skip
+    )
     return Reach(
-        shape, rod.lengths_of(shape), force.copy(),
-        float(elastic_energy(shape, rod.rod_data[0], rod.element)), minimum, status,
-    )  # fmt: skip
+        shape,
+        rod.lengths_of(shape),
+        force.copy(),
+        float(elastic_energy(shape, rod.rod_data[0], rod.element)),
+        minimum,
+        status,
+    )
 
 
 def _is_minimum(matrix: Array, negative: int, attitude: int) -> bool:

@@ -32,9 +32,13 @@ LARGEST_TURN = 0.6  # rad: a Newton step that turns any node further is scaled d
 def make_rod_work(nodes):
     """Return (gradient, diagonal, coupling, lever, factor, step) for `nodes` nodes."""
     return (
-        np.zeros((nodes, 3)), np.zeros((nodes, 3, 3)), np.zeros((nodes, 3, 3)),
-        np.zeros((nodes, 3, 3)), np.zeros((nodes, 3, 10)), np.zeros((nodes, 3)),
-    )  # fmt: skip
+        np.zeros((nodes, 3)),
+        np.zeros((nodes, 3, 3)),
+        np.zeros((nodes, 3, 3)),
+        np.zeros((nodes, 3, 3)),
+        np.zeros((nodes, 3, 10)),
+        np.zeros((nodes, 3)),
+    )
 
 
 @njit(cache=True, error_model='numpy')
@@ -47,9 +51,10 @@ def _attitude_error(rotation, wanted, attitude, out):
     for i in range(3):
         for j in range(3):
             relative[i, j] = (
-                rotation[0, i] * wanted[0, j] + rotation[1, i] * wanted[1, j]
+                rotation[0, i] * wanted[0, j]
+                + rotation[1, i] * wanted[1, j]
                 + rotation[2, i] * wanted[2, j]
-            )  # fmt: skip
+            )
     if attitude == FULL:
         so3_log(relative, out)
         return 3

@@ -247,17 +247,19 @@ def eliminate_module(first, per, gradient, diagonal, coupling, lever, factor, ma
         for i in range(3):
             for j in range(10):
                 x[i, j] = (
-                    inverse[i, 0] * row[0, j] + inverse[i, 1] * row[1, j]
+                    inverse[i, 0] * row[0, j]
+                    + inverse[i, 1] * row[1, j]
                     + inverse[i, 2] * row[2, j]
-                )  # fmt: skip
+                )
         # onto first (rows 0-2) and F (rows 6-8 of the result)
         for i in range(3):
             for j in range(i, 3):
                 matrix[i, j] -= row[0, i] * x[0, j] + row[1, i] * x[1, j] + row[2, i] * x[2, j]
                 matrix[6 + i, 6 + j] -= (
-                    row[0, 3 + i] * x[0, 3 + j] + row[1, 3 + i] * x[1, 3 + j]
+                    row[0, 3 + i] * x[0, 3 + j]
+                    + row[1, 3 + i] * x[1, 3 + j]
                     + row[2, 3 + i] * x[2, 3 + j]
-                )  # fmt: skip
+                )
             for j in range(3):
                 matrix[i, 6 + j] -= (
                     row[0, i] * x[0, 3 + j] + row[1, i] * x[1, 3 + j] + row[2, i] * x[2, 3 + j]

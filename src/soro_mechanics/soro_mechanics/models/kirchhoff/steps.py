@@ -97,9 +97,19 @@ def reach(
         facing = wanted if goal == 1.0 else np.ascontiguousarray(first @ so3_exp(goal * turn))
         trial_q, trial_force = good_q.copy(), good_force.copy()
         converged, used, residual, negative, matrix = reach_newton(
-            trial_q, trial_force, stiffness, h, dead, moment, aim, facing, attitude, tolerance,
-            _NEWTON_LIMIT, work,
-        )  # fmt: skip
+            trial_q,
+            trial_force,
+            stiffness,
+            h,
+            dead,
+            moment,
+            aim,
+            facing,
+            attitude,
+            tolerance,
+            _NEWTON_LIMIT,
+            work,
+        )
         total += used
         if converged:
             good_q, good_force = trial_q, trial_force
@@ -132,9 +142,16 @@ def hold(
         aim = wanted if goal == 1.0 else start + goal * (wanted - start)
         trial = (good[0].copy(), good[1].copy(), good[2].copy())
         converged, used, residual, negative = hold_newton(
-            trial, rod_data, _between(before, after, goal), aim, tolerance, _NEWTON_LIMIT, rod,
-            scratch, lengths,
-        )  # fmt: skip
+            trial,
+            rod_data,
+            _between(before, after, goal),
+            aim,
+            tolerance,
+            _NEWTON_LIMIT,
+            rod,
+            scratch,
+            lengths,
+        )
         total += used
         if converged:
             good = trial

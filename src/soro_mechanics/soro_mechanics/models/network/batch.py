@@ -239,9 +239,10 @@ def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
     spec = layout.spec
     pieces = int(np.count_nonzero(layout.structure.lane >= 0))
     fitting = [
-        k for k in range(2, MOST_PARTS + 1)
+        k
+        for k in range(2, MOST_PARTS + 1)
         if spec.steps % k == 0 and (k == 2 or k * pieces <= LANES)
-    ]  # fmt: skip
+    ]
     if not pieces or not fitting:
         return layout, 1
     parts = max(fitting)

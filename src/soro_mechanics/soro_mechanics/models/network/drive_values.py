@@ -103,9 +103,11 @@ def curve_at(curve: Array, at: float) -> tuple[float, float]:
     t = (at - x[i]) / h[i]
     c = y[i], h[i] * slope[i], y[i + 1], h[i] * slope[i + 1]
     value = (
-        c[0] * (1 + 2 * t) * (1 - t) ** 2 + c[1] * t * (1 - t) ** 2
-        + c[2] * t**2 * (3 - 2 * t) + c[3] * t**2 * (t - 1)
-    )  # fmt: skip
+        c[0] * (1 + 2 * t) * (1 - t) ** 2
+        + c[1] * t * (1 - t) ** 2
+        + c[2] * t**2 * (3 - 2 * t)
+        + c[3] * t**2 * (t - 1)
+    )
     rate = (
         6 * t * (t - 1) * (c[0] - c[2]) + c[1] * (1 - t) * (1 - 3 * t) + c[3] * t * (3 * t - 2)
     ) / h[i]
@@ -119,8 +121,10 @@ def _curve_at_many(curve: Array, at: Array) -> Array:
     i = np.clip(np.searchsorted(x, at) - 1, 0, len(h) - 1)
     t = (at - x[i]) / h[i]
     inside = (
-        y[i] * (1 + 2 * t) * (1 - t) ** 2 + h[i] * slope[i] * t * (1 - t) ** 2
-        + y[i + 1] * t**2 * (3 - 2 * t) + h[i] * slope[i + 1] * t**2 * (t - 1)
-    )  # fmt: skip
+        y[i] * (1 + 2 * t) * (1 - t) ** 2
+        + h[i] * slope[i] * t * (1 - t) ** 2
+        + y[i + 1] * t**2 * (3 - 2 * t)
+        + h[i] * slope[i + 1] * t**2 * (t - 1)
+    )
     below, above = y[0] + slope[0] * (at - x[0]), y[-1] + slope[-1] * (at - x[-1])
     return np.where(at <= x[0], below, np.where(at >= x[-1], above, inside))

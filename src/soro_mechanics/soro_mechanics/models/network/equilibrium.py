@@ -92,8 +92,16 @@ class Equilibrium:
             return Outcome(*found)
         state = copy_state(start)
         outcome, steps, error = solve_held(
-            self.layout.structure, x, state, old, work, self._no_params, wanted, most, LANES,
-        )  # fmt: skip
+            self.layout.structure,
+            x,
+            state,
+            old,
+            work,
+            self._no_params,
+            wanted,
+            most,
+            LANES,
+        )
         return Outcome(outcome == CONVERGED, state, steps, error)
 
     def march(

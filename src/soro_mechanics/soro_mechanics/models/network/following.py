@@ -132,9 +132,14 @@ class Follower:
             found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)
         message = message or found.track.remark
         status = SolverStatus(
-            code, message, found.steps, found.error, TOLERANCE, time.perf_counter() - start,
+            code,
+            message,
+            found.steps,
+            found.error,
+            TOLERANCE,
+            time.perf_counter() - start,
             stability,
-        )  # fmt: skip
+        )
         q = self._configuration(target, wrench, gravity, found, solution, status)
         return InverseSolution(length, q, 0.0, 0.0, (), status)
 

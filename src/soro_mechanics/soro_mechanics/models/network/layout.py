@@ -186,10 +186,18 @@ def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
     length = float(np.mean(lengths))
     flexible = 1.0 / np.mean(sections[:, :, 9:11])
     structure = Structure(
-        counts=_integers([
-            len(bodies), len(rods), rod_node[-1], rod_piece[-1], spec.steps, shifts + tensions,
-            len(maps), batches,
-        ]),
+        counts=_integers(
+            [
+                len(bodies),
+                len(rods),
+                rod_node[-1],
+                rod_piece[-1],
+                spec.steps,
+                shifts + tensions,
+                len(maps),
+                batches,
+            ]
+        ),
         rod_node=_integers(rod_node),
         rod_piece=_integers(rod_piece),
         rod_body=_integers([[bodies.index(e.body) for e in r.ends] for r in rods]),
@@ -212,7 +220,7 @@ def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
         body_mass=np.array([b.mass for b in spec.bodies]),
         body_centre=np.array([b.centre for b in spec.bodies]),
         scale=np.array([length, flexible / length**2]),
-    )  # fmt: skip
+    )
     return Layout(
         spec, structure, sections, slots, actuators, bodies.index(spec.tip_body), lengths
     )
@@ -273,8 +281,10 @@ def _keep_first(rod: RodSpec, index: int, drives: tuple[DriveSpec, ...]) -> int:
 
 def _slots(drives: tuple[DriveSpec, ...], rods: int) -> tuple[tuple[int, ...], int, int]:
     """Return the slot of every drive, and the most rest strains and tensions of a rod."""
-    used = [[sum(d.rod == r and d.kind in k for d in drives) for k in (STRAINS, TENDONS)]
-            for r in range(rods)]  # fmt: skip
+    used = [
+        [sum(d.rod == r and d.kind in k for d in drives) for k in (STRAINS, TENDONS)]
+        for r in range(rods)
+    ]
     shifts, tensions = np.max(used, axis=0).tolist()
     slots = []
     seen = np.zeros((rods, 2), dtype=int)
@@ -417,9 +427,14 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
         table = lane_table(strain, s.lane, int(s.counts[7]))
         section = np.ascontiguousarray(strain[:, 0])
     return inputs._replace(
-        length=length, theta=theta, tension=tension, pull=pull, table=table, section=section,
+        length=length,
+        theta=theta,
+        tension=tension,
+        pull=pull,
+        table=table,
+        section=section,
         map_gain=gain,
-    )  # fmt: skip
+    )
 
 
 def load(
@@ -468,7 +483,12 @@ def load(
             (node_dead if base else node_follower)[node] += item.wrench
     heavy = layout.weighs and bool(np.count_nonzero(gravity))
     return inputs._replace(
-        dead=dead, follower=follower, node_dead=node_dead, node_follower=node_follower,
-        gravity=np.array(gravity, dtype=float), heavy=heavy,
-        tension=permanent * inputs.tension, pull=inputs.pull * [permanent, 1.0],
-    )  # fmt: skip
+        dead=dead,
+        follower=follower,
+        node_dead=node_dead,
+        node_follower=node_follower,
+        gravity=np.array(gravity, dtype=float),
+        heavy=heavy,
+        tension=permanent * inputs.tension,
+        pull=inputs.pull * [permanent, 1.0],
+    )

@@ -241,17 +241,30 @@ class Linearisation:
         )
         with self.lock:
             sensor_response(
-                s, self._x, self._state, self.work, places.rod, places.nodes, places.axis,
-                np.empty((2, longest, 6, 6)), np.empty((longest, 6, count)),
-                np.empty((6, 6 + count)), found.value, found.bodies, found.actuators, found.inner,
-            )  # fmt: skip
+                s,
+                self._x,
+                self._state,
+                self.work,
+                places.rod,
+                places.nodes,
+                places.axis,
+                np.empty((2, longest, 6, 6)),
+                np.empty((longest, 6, count)),
+                np.empty((6, 6 + count)),
+                found.value,
+                found.bodies,
+                found.actuators,
+                found.inner,
+            )
         if places.in_order:
             return found
         back = places.back
         return SensorResponse(
-            found.value[back], found.bodies[back], found.actuators[back],
+            found.value[back],
+            found.bodies[back],
+            found.actuators[back],
             found.inner[back[:, None], back],
-        )  # fmt: skip
+        )
 
 
 def turn6(pose: Array) -> Array:

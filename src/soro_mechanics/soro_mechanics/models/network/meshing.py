@@ -94,9 +94,7 @@ def choose_mesh(
         if error <= tolerance:
             pieces = {r.name: len(r.fractions) - 1 for r in spec.rods}
             unsolved = len(cases) - len(gaps)
-            report = MeshReport(
-                tolerance, error, worst, spec.steps, pieces, len(gaps), unsolved
-            )  # fmt: skip
+            report = MeshReport(tolerance, error, worst, spec.steps, pieces, len(gaps), unsolved)
             return spec, report
         spec, coarse = finer, fine
     raise _refusal(description, tolerance, f'about {error:.1e} m ({worst}) on the finest mesh')

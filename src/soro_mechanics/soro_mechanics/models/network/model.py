@@ -315,9 +315,15 @@ class Network(Model):
             )
             message = '; '.join(x for x in (message, remark) if x)
         return SolverStatus(
-            code, message, outcome.iterations, outcome.residual, equilibrium.tolerance,
-            time.perf_counter() - start, stability, smallest,
-        )  # fmt: skip
+            code,
+            message,
+            outcome.iterations,
+            outcome.residual,
+            equilibrium.tolerance,
+            time.perf_counter() - start,
+            stability,
+            smallest,
+        )
 
     def linearise_solution(self, solution: Solution | FollowedSolution) -> Linearisation:
         """Return the network linearised at a solution."""

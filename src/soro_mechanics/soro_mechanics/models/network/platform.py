@@ -103,10 +103,15 @@ class _Scratch:
         self.work = layout.work()
         self.numbers = np.concatenate(
             [
-                s.counts, s.rod_node, s.rod_piece, s.rod_macro, s.lane, s.joint_kind.ravel(),
+                s.counts,
+                s.rod_node,
+                s.rod_piece,
+                s.rod_macro,
+                s.lane,
+                s.joint_kind.ravel(),
                 rod_of_actuator,
             ]
-        )  # fmt: skip
+        )
         space = np.zeros(values_size(n, steps, batches) + LINE)
         away = -space.ctypes.data // space.itemsize % LINE
         self.values = space[away:]
@@ -178,9 +183,19 @@ class PlatformSolver:
         outcome, error = STALE, np.inf
         for _ in range(MOST_RENEWALS):
             outcome, taken, error, pairs = reach_platform(
-                scratch.numbers, scratch.values, maps, target, memory, track.count, pairs, resume,
-                self.tolerance, MOST_STEPS, pose, LANES,
-            )  # fmt: skip
+                scratch.numbers,
+                scratch.values,
+                maps,
+                target,
+                memory,
+                track.count,
+                pairs,
+                resume,
+                self.tolerance,
+                MOST_STEPS,
+                pose,
+                LANES,
+            )
             steps += taken
             if outcome != STALE:
                 break
@@ -198,10 +213,20 @@ class PlatformSolver:
             same = same and _alike(maps[:signature], track.maps[:signature])
         length = scratch.x.length[self._rod]
         return Found(
-            outcome == REACHED, steps, error, length, pose,
+            outcome == REACHED,
+            steps,
+            error,
+            length,
+            pose,
             Track(
-                memory, min(track.count + 1, POINTS), pairs, maps, made_at, same, track.loading,
+                memory,
+                min(track.count + 1, POINTS),
+                pairs,
+                maps,
+                made_at,
+                same,
+                track.loading,
                 track.remark,
             ),
             scratch.x.length.copy(),
-        )  # fmt: skip
+        )

@@ -91,6 +91,13 @@ def port_response(
     held = follow @ ports.T
     held[directions:, directions:] += sensors.inner
     return PortResponse(
-        np.array(actuation), linear.torque, tip, axes, axes.T @ wrench, sensors.value,
-        linear.motor_stiffness(), jacobian, held,
-    )  # fmt: skip
+        np.array(actuation),
+        linear.torque,
+        tip,
+        axes,
+        axes.T @ wrench,
+        sensors.value,
+        linear.motor_stiffness(),
+        jacobian,
+        held,
+    )

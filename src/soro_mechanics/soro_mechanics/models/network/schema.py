@@ -63,9 +63,15 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
             with item:
                 loads.append(_read_load(item, rods))
     return NetworkSpec(
-        tuple(bodies), tuple(rods), drives, tip_body, tip, steps, tuple(sensors),
+        tuple(bodies),
+        tuple(rods),
+        drives,
+        tip_body,
+        tip,
+        steps,
+        tuple(sensors),
         tuple(loads),
-    )  # fmt: skip
+    )
 
 
 def read_pose(item: Section) -> Array:

@@ -164,10 +164,16 @@ class Guard:
         """Whether any two segments are so near that their distance has to be looked at."""
         return bool(
             may_touch(
-                shape.pose, self._a, self._rod, self._radius, self._chunk, self._wide,
-                np.empty((len(self._wide), 4)), TURN_TO_TOUCH,
+                shape.pose,
+                self._a,
+                self._rod,
+                self._radius,
+                self._chunk,
+                self._wide,
+                np.empty((len(self._wide), 4)),
+                TURN_TO_TOUCH,
             )
-        )  # fmt: skip
+        )
 
     def strain(self, shape: Shape, stress: Array) -> Array:
         """Return the largest surface strain of every rod."""

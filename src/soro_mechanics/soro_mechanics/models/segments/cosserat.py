@@ -35,9 +35,19 @@ class NonlinearCosserat(SegmentModel):
         parameters = d_record.shape[3]
         below = LINEAR_BELOW_WITH_VARIATIONS if parameters else LINEAR_BELOW
         return kernels.cosserat_ramp(
-            grid.chain, self._push(actuation), self._push_variations(parameters), gravity, parts,
-            rule, self._units[1], below, starts, warm, record, d_record,
-        )  # fmt: skip
+            grid.chain,
+            self._push(actuation),
+            self._push_variations(parameters),
+            gravity,
+            parts,
+            rule,
+            self._units[1],
+            below,
+            starts,
+            warm,
+            record,
+            d_record,
+        )
 
 
 class LinearCosserat(NonlinearCosserat):

@@ -39,18 +39,39 @@ def law_factors(old, old_force, force, c_axial, rule):
         room = 1.0 - force * c_axial
         stretch = 1.0 / room if room > 0.0 else np.nan
         slope = stretch * stretch * c_axial
-        return (stretch, 0.0, slope, 0.0, old * stretch, stretch, old,
-                0.5 * (old + stretch), 0.5, 0.5)  # fmt: skip
+        return (
+            stretch,
+            0.0,
+            slope,
+            0.0,
+            old * stretch,
+            stretch,
+            old,
+            0.5 * (old + stretch),
+            0.5,
+            0.5,
+        )
     change = (force - old_force) * c_axial
     stretch = old * (1.0 + old * change)
     slope = old * old * c_axial
-    return (stretch, 1.0 + 2.0 * old * change, slope, slope, old * old, 2.0 * old, 0.0,
-            old, 1.0, 0.0)  # fmt: skip
+    return (
+        stretch,
+        1.0 + 2.0 * old * change,
+        slope,
+        slope,
+        old * old,
+        2.0 * old,
+        0.0,
+        old,
+        1.0,
+        0.0,
+    )
 
 
 @kernel
-def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point, rule, stage, dy,
-               d_cols):  # fmt: skip
+def ramp_rates(
+    y, cols, count, chain, record, d_record, press, d_press, e, point, rule, stage, dy, d_cols
+):
     """Write d/dx of y = (gamma, M) and of its variations (6, count), both at [stage].
 
     The last ``d_record.shape[3]`` columns are parameters, with the variations of the old record
@@ -137,12 +158,15 @@ def ramp_rates(y, cols, count, chain, record, d_record, press, d_press, e, point
         a0 = mass * g0
         a1 = mass * g1
         a2 = mass * g2
-        d_cols[stage, 0, c] = (ds * (y[1] * u2 - y[2] * u1)
-                        + s * (g1 * u2 - g2 * u1 + y[1] * du2 - y[2] * du1))  # fmt: skip
-        d_cols[stage, 1, c] = (ds * (y[2] * u0 - y[0] * u2)
-                        + s * (g2 * u0 - g0 * u2 + y[2] * du0 - y[0] * du2))  # fmt: skip
-        d_cols[stage, 2, c] = (ds * (y[0] * u1 - y[1] * u0)
-                        + s * (g0 * u1 - g1 * u0 + y[0] * du1 - y[1] * du0))  # fmt: skip
+        d_cols[stage, 0, c] = ds * (y[1] * u2 - y[2] * u1) + s * (
+            g1 * u2 - g2 * u1 + y[1] * du2 - y[2] * du1
+        )
+        d_cols[stage, 1, c] = ds * (y[2] * u0 - y[0] * u2) + s * (
+            g2 * u0 - g0 * u2 + y[2] * du0 - y[0] * du2
+        )
+        d_cols[stage, 2, c] = ds * (y[0] * u1 - y[1] * u0) + s * (
+            g0 * u1 - g1 * u0 + y[0] * du1 - y[1] * du0
+        )
         d_cols[stage, 3, c] = ds * r3 + s * (
             m1 * u2 - m2 * u1 + y[4] * du2 - y[5] * du1 - (dv1 * f2 + v1 * a2 - a1)
         )
@@ -241,8 +265,9 @@ def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
                     push = press[i, 1 + r] if r < 2 else 0.0
                     d_push = d_press[i, 1 + r, k] if r < 2 else 0.0
                     d_moment = d_push + d_y[3 + r]
-                    d_f[5 + r, k] += c * (db * (push + y[3 + r] - f[2 + r])
-                                          + b * (d_moment - d_f[2 + r, k]))  # fmt: skip
+                    d_f[5 + r, k] += c * (
+                        db * (push + y[3 + r] - f[2 + r]) + b * (d_moment - d_f[2 + r, k])
+                    )
                     d_f[2 + r, k] = d_moment
                 for r in range(2):
                     d_f[10 + r, k] += sections[i, 3] * (
@@ -264,8 +289,21 @@ def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
 
 
 @kernel
-def solve_increment(chain, record, d_record, press, d_press, rule, gravity, scale, start,
-                    linear_below, at, d_at, parameter_at):  # fmt: skip
+def solve_increment(
+    chain,
+    record,
+    d_record,
+    press,
+    d_press,
+    rule,
+    gravity,
+    scale,
+    start,
+    linear_below,
+    at,
+    d_at,
+    parameter_at,
+):
     """Shoot for M(0) of one increment and apply the last Newton step to the whole solution.
 
     `start` (3,) is the guess and receives M(0). Once the scaled residual is below `linear_below`
@@ -328,8 +366,20 @@ def _apply_last_step(at, d_at, b, parameter_at):
 
 
 @kernel
-def cosserat_ramp(chain, press, d_press, gravity, parts, rule, scale, linear_below, starts,
-                  warm, record, d_record):  # fmt: skip
+def cosserat_ramp(
+    chain,
+    press,
+    d_press,
+    gravity,
+    parts,
+    rule,
+    scale,
+    linear_below,
+    starts,
+    warm,
+    record,
+    d_record,
+):
     """Ramp pressure and weight; write the final record and its variations by the parameters.
 
     parts : fractions of the load at the end of every increment, the last one 1.
@@ -387,6 +437,7 @@ def cosserat_ramp(chain, press, d_press, gravity, parts, rule, scale, linear_bel
         if not residual < np.inf:
             return passes, np.nan
         worst = max(worst, residual)
-        update_record(chain, record, d_record, part * press, part * d_press, rule, at,
-                      parameter_at)  # fmt: skip
+        update_record(
+            chain, record, d_record, part * press, part * d_press, rule, at, parameter_at
+        )
     return passes, worst

@@ -64,11 +64,17 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
         node += len(places)
         last.append(len(lengths) - 1)
     segments = structure.segments
-    sections = np.array([
-        [1.0 / s.axial_stiffness, 1.0 / s.bending_stiffness,
-         1.5 / s.bending_stiffness, 3.0 / (s.shear_factor * s.axial_stiffness)]
-        for s in segments
-    ])  # fmt: skip
+    sections = np.array(
+        [
+            [
+                1.0 / s.axial_stiffness,
+                1.0 / s.bending_stiffness,
+                1.5 / s.bending_stiffness,
+                3.0 / (s.shear_factor * s.axial_stiffness),
+            ]
+            for s in segments
+        ]
+    )
     links = np.zeros(len(lengths))
     link_masses = np.zeros(len(lengths))
     for segment, element in zip(segments, last, strict=True):

@@ -114,9 +114,16 @@ class SegmentModel(Model):
             record = np.empty((grid.chain[0].size, 3, RECORD))
             d_record = np.zeros((*record.shape, parameters))
             used, residual = self._increments(
-                grid, actuation, gravity, steps, rule, starts[first : first + len(steps)], warm,
-                record, d_record,
-            )  # fmt: skip
+                grid,
+                actuation,
+                gravity,
+                steps,
+                rule,
+                starts[first : first + len(steps)],
+                warm,
+                record,
+                d_record,
+            )
             first += len(steps)
             passes += used
             worst = max(worst, residual) if math.isfinite(residual) else math.inf
@@ -127,9 +134,15 @@ class SegmentModel(Model):
             record = (4.0 * record - results[0][0]) / 3.0
             d_record = (4.0 * d_record - results[0][1]) / 3.0
         return Ramp(
-            actuation.copy(), gravity.copy(), record, d_record, starts, passes, worst,
+            actuation.copy(),
+            gravity.copy(),
+            record,
+            d_record,
+            starts,
+            passes,
+            worst,
             self.structure,
-        )  # fmt: skip
+        )
 
     @abstractmethod
     def _increments(
@@ -234,24 +247,32 @@ class SegmentModel(Model):
         if failed:
             code = Code.NOT_CONVERGED
             message = (
-                'the loads found no equilibrium' if math.isfinite(ramp.residual)
+                'the loads found no equilibrium'
+                if math.isfinite(ramp.residual)
                 else 'the actuation found no equilibrium: too much pressure or weight'
-            )  # fmt: skip
+            )
             residual = math.inf
         else:
             stability, smallest = self._stability(state)
             if stability is Stability.UNSTABLE:
                 code, message = Code.UNSTABLE, 'this equilibrium is unstable with valves held'
         return SolverStatus(
-            code, message, ramp.passes + passes, residual, TOLERANCE,
-            time.perf_counter() - began, stability, smallest,
-        )  # fmt: skip
+            code,
+            message,
+            ramp.passes + passes,
+            residual,
+            TOLERANCE,
+            time.perf_counter() - began,
+            stability,
+            smallest,
+        )
 
     def _stability(self, state: RodState) -> tuple[Stability, float]:
         """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
         inner = kernels.without_conjugate_point(state.columns, state.integral)
-        compliance = self._tip_form(state, state.columns[-1, :6, :] @ np.linalg.inv(
-            state.columns[-1, 6:, :]))  # fmt: skip
+        compliance = self._tip_form(
+            state, state.columns[-1, :6, :] @ np.linalg.inv(state.columns[-1, 6:, :])
+        )
         length = self._units[1] / self._units[0]
         scale = np.repeat([1.0, length], 3) / math.sqrt(self._units[1] * length)
         scaled = compliance / np.outer(scale, scale)
@@ -281,8 +302,12 @@ class SegmentModel(Model):
             if segment.link > 0.0:
                 bodies[f'{segment.name}_link'] = poses[part.stop - 1].copy()
         return Configuration(
-            model=self.name, actuation=actuation.copy(), wrench=wrench.copy(), loads=loads,
-            gravity=gravity.copy(), tip=poses[-1].copy(),
+            model=self.name,
+            actuation=actuation.copy(),
+            wrench=wrench.copy(),
+            loads=loads,
+            gravity=gravity.copy(),
+            tip=poses[-1].copy(),
             backbones=tuple(poses[part] for part in state.grid.slices),
             backbone_names=tuple(s.name for s in segments),
             arc_lengths=state.grid.stations,
@@ -290,8 +315,10 @@ class SegmentModel(Model):
                 np.full(len(x), s.radius)
                 for s, x in zip(segments, state.grid.stations, strict=True)
             ),
-            status=status, bodies=bodies, state=state,
-        )  # fmt: skip
+            status=status,
+            bodies=bodies,
+            state=state,
+        )
 
     def jacobian(self, q: Configuration) -> Array:
         """Return the exact derivative, through every increment and the loaded equilibrium."""
@@ -340,10 +367,19 @@ class SegmentModel(Model):
         count = state.nodes.shape[0]
         columns = np.zeros((count, 12, 12))
         kernels.fundamental_pass(
-            state.grid.chain, ramp.record, ramp.d_record, held, d_held,
-            self._push(ramp.actuation), self._no_pushes, q.gravity, state.grid.densities,
-            state.loads, state.base_wrench, columns,
-        )  # fmt: skip
+            state.grid.chain,
+            ramp.record,
+            ramp.d_record,
+            held,
+            d_held,
+            self._push(ramp.actuation),
+            self._no_pushes,
+            q.gravity,
+            state.grid.densities,
+            state.loads,
+            state.base_wrench,
+            columns,
+        )
         # Beyond a node only solutions without a wrench behind the tip exist: dF = D eta.
         tip = columns[-1]
         along = columns @ np.concatenate([-np.linalg.solve(tip[6:, :6], tip[6:, 6:]), np.eye(6)])

@@ -34,9 +34,18 @@ class NonlinearPcc(SegmentModel):
         d_record: Array,
     ) -> tuple[int, float]:
         return pcc_kernels.pcc_ramp(
-            grid.chain, self._push(actuation), self._push_variations(d_record.shape[3]), gravity,
-            parts, rule, self._units[1], TOLERANCE, starts, record, d_record,
-        )  # fmt: skip
+            grid.chain,
+            self._push(actuation),
+            self._push_variations(d_record.shape[3]),
+            gravity,
+            parts,
+            rule,
+            self._units[1],
+            TOLERANCE,
+            starts,
+            record,
+            d_record,
+        )
 
     def compliance_sum(self, q: Configuration, rule: str = 'midpoint') -> Array:
         """Return the published sum (5) over the arcs, (6, 6) at the tip, base axes.
@@ -60,14 +69,17 @@ class NonlinearPcc(SegmentModel):
             ends = poses[node], poses[node + 1]
             half = lie.se3_exp(0.5 * lie.se3_log(lie.compose(lie.inverse(ends[0]), ends[1])))
             middle = lie.compose(ends[0], half)
-            points = ((1, 1.0, middle),) if rule == 'midpoint' else (
-                (0, 0.5, ends[0]), (2, 0.5, ends[1])
-            )  # fmt: skip
+            points = (
+                ((1, 1.0, middle),)
+                if rule == 'midpoint'
+                else ((0, 0.5, ends[0]), (2, 0.5, ends[1]))
+            )
             for point, share, pose in points:
                 stretch, a = state.ramp.record[e, point, 0], held[e, point]
                 axial, bend, twist, shear = sections[i]
-                density = np.array([shear * a, shear * a, axial * a] + [bend * a * a] * 2
-                                   + [twist * a * a])  # fmt: skip
+                density = np.array(
+                    [shear * a, shear * a, axial * a] + [bend * a * a] * 2 + [twist * a * a]
+                )
                 spread = lie.adjoint(pose)
                 total += share * length * stretch * (spread * density) @ spread.T
         return at_point(total, q.tip[:3, 3])

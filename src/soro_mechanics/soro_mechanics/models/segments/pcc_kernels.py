@@ -85,8 +85,9 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
             a[row, c] = -s_n * d_mean[i, 0, c]
         a[row, row] += 1.0
         for k in range(parameters):
-            b[row, 1 + k] = (s_old * d_old[i, 3, k] + s_n * d_press[i, 0, k]
-                             - s_nold * d_old[i, 0, k])  # fmt: skip
+            b[row, 1 + k] = (
+                s_old * d_old[i, 3, k] + s_n * d_press[i, 0, k] - s_nold * d_old[i, 0, k]
+            )
         for r in range(1, 3):
             change = press[i, r] + mean[i, r] - old[i, r]
             give = sections[i, 1]
@@ -107,8 +108,9 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
 
 
 @kernel
-def pcc_ramp(chain, press, d_press, gravity, parts, rule, scale, tolerance, starts, record,
-             d_record):  # fmt: skip
+def pcc_ramp(
+    chain, press, d_press, gravity, parts, rule, scale, tolerance, starts, record, d_record
+):
     """Ramp pressure and weight; write the final record and its variations by the parameters.
 
     starts : (increments, 3) receives M(0) of every increment. Returns (passes, residual).
@@ -156,12 +158,14 @@ def pcc_ramp(chain, press, d_press, gravity, parts, rule, scale, tolerance, star
             cols[:] = 0.0
             for c in range(3):
                 cols[3 + c, c] = 1.0
-            ramp_pass(stiff, strain_record, d_strain_record, none, d_none, PUBLISHED, y, cols,
-                      at, d_at)  # fmt: skip
+            ramp_pass(
+                stiff, strain_record, d_strain_record, none, d_none, PUBLISHED, y, cols, at, d_at
+            )
             passes += 1
             _means(chain, at, d_at, mean, d_mean)
-            residual = _fill_system(sections, old, d_old, x, push, d_push, rule, mean, d_mean, y,
-                                    cols, a, b)  # fmt: skip
+            residual = _fill_system(
+                sections, old, d_old, x, push, d_push, rule, mean, d_mean, y, cols, a, b
+            )
             for r in range(3):
                 residual = max(residual, abs(y[3 + r]) / scale)
             if not residual < np.inf or solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:

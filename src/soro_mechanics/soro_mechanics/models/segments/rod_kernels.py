@@ -22,8 +22,26 @@ STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 
 
 @kernel
-def rod_rates(y, cols, count, chain, record, d_record, held_at, d_held_at, press, d_press, weight,
-              e, point, spread, stage, dy, d_cols, flow):  # fmt: skip
+def rod_rates(
+    y,
+    cols,
+    count,
+    chain,
+    record,
+    d_record,
+    held_at,
+    d_held_at,
+    press,
+    d_press,
+    weight,
+    e,
+    point,
+    spread,
+    stage,
+    dy,
+    d_cols,
+    flow,
+):
     """Write d/dx of the state and of `count` columns, at [stage], and of the compliance (6, 6).
 
     held_at : stretch of the sections (1 for the linear models); the variations by the parameters
@@ -100,8 +118,14 @@ def rod_rates(y, cols, count, chain, record, d_record, held_at, d_held_at, press
         x4 = cols[10, c] + n2 * a - n0 * g + k2 * o0 - k0 * o2
         x5 = cols[11, c] + n0 * b - n1 * a + k0 * o1 - k1 * o0
         for r in range(6):
-            d_cols[stage, r, c] = (flow[r, 0] * x0 + flow[r, 1] * x1 + flow[r, 2] * x2
-                            + flow[r, 3] * x3 + flow[r, 4] * x4 + flow[r, 5] * x5)  # fmt: skip
+            d_cols[stage, r, c] = (
+                flow[r, 0] * x0
+                + flow[r, 1] * x1
+                + flow[r, 2] * x2
+                + flow[r, 3] * x3
+                + flow[r, 4] * x4
+                + flow[r, 5] * x5
+            )
         d_cols[stage, 6, c] = 0.0
         d_cols[stage, 7, c] = 0.0
         d_cols[stage, 8, c] = 0.0
@@ -192,8 +216,25 @@ def take_off_load(y, cols, count, offset, load, local, scale):
 
 
 @kernel
-def rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, densities, loads,
-             scale, y, cols, total, nodes, node_cols, node_total):  # fmt: skip
+def rod_pass(
+    chain,
+    record,
+    d_record,
+    held,
+    d_held,
+    press,
+    d_press,
+    gravity,
+    densities,
+    loads,
+    scale,
+    y,
+    cols,
+    total,
+    nodes,
+    node_cols,
+    node_total,
+):
     """Integrate all elements by RK4; y, cols, total are overwritten with the tip's values.
 
     loads : (element, offset, wrench, local, ramped) arrays, in the order of the elements; ramped
@@ -252,8 +293,9 @@ def rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, den
                 )
         for a in range(load_elements.shape[0]):
             if load_elements[a] == e:
-                take_off_load(y, cols, count, offsets[a], wrenches[a], local[a],
-                              scale if ramped[a] else 1.0)  # fmt: skip
+                take_off_load(
+                    y, cols, count, offsets[a], wrenches[a], local[a], scale if ramped[a] else 1.0
+                )
         nodes[node] = y
         node_cols[node] = cols
         node_total[node] = total
@@ -277,8 +319,25 @@ def begin(start, y, cols, total):
 
 
 @kernel
-def solve_loaded(chain, record, d_record, held, d_held, press, d_press, gravity, densities,
-                 loads, units, tolerance, rest, start, nodes, node_cols, node_total):  # fmt: skip
+def solve_loaded(
+    chain,
+    record,
+    d_record,
+    held,
+    d_held,
+    press,
+    d_press,
+    gravity,
+    densities,
+    loads,
+    units,
+    tolerance,
+    rest,
+    start,
+    nodes,
+    node_cols,
+    node_total,
+):
     """Shoot for the base wrench `start` (6,) until no wrench is left beyond the tip.
 
     rest : base wrench without the ramped loads. units : force and moment that make the residual
@@ -334,9 +393,28 @@ def solve_loaded(chain, record, d_record, held, d_held, press, d_press, gravity,
 
 
 @kernel
-def _newton(chain, record, d_record, held, d_held, press, d_press, gravity, densities, loads,
-            scale, units, tolerance, start, y, cols, total, nodes, node_cols,
-            node_total):  # fmt: skip
+def _newton(
+    chain,
+    record,
+    d_record,
+    held,
+    d_held,
+    press,
+    d_press,
+    gravity,
+    densities,
+    loads,
+    scale,
+    units,
+    tolerance,
+    start,
+    y,
+    cols,
+    total,
+    nodes,
+    node_cols,
+    node_total,
+):
     a = np.empty((6, 6))
     b = np.empty((6, 1))
     last = np.inf
@@ -370,8 +448,20 @@ def _newton(chain, record, d_record, held, d_held, press, d_press, gravity, dens
 
 
 @kernel
-def fundamental_pass(chain, record, d_record, held, d_held, press, d_press, gravity, densities,
-                     loads, start, node_cols):  # fmt: skip
+def fundamental_pass(
+    chain,
+    record,
+    d_record,
+    held,
+    d_held,
+    press,
+    d_press,
+    gravity,
+    densities,
+    loads,
+    start,
+    node_cols,
+):
     """Write all twelve columns at every node: unit wrenches, then unit twists of the base."""
     nodes = np.empty((node_cols.shape[0], STATE))
     node_total = np.empty((node_cols.shape[0], 6, 6))

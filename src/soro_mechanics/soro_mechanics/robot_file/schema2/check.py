@@ -142,6 +142,9 @@ def _homes(key: Key, path: str) -> Iterator[str]:
 def plain(data: Any) -> Any:
     """Return data without origins: what stands under `value` alone."""
     if isinstance(data, dict):
-        return plain(data['value']) if 'value' in data and set(data) <= {
-            'value', 'source', 'note'} else {k: plain(v) for k, v in data.items()}  # fmt: skip
+        return (
+            plain(data['value'])
+            if 'value' in data and set(data) <= {'value', 'source', 'note'}
+            else {k: plain(v) for k, v in data.items()}
+        )
     return [plain(x) for x in data] if isinstance(data, list) else data

@@ -26,9 +26,11 @@ from soro_mechanics.robot_file.schema2.tables import SERVED
 from soro_mechanics.robot_file.section import Section
 
 KINDS = {
-    'chain': derive_chain.derive, 'legs': derive_legs.derive,
-    'muscles': derive_muscles.derive, 'rods': derive_rods.derive,
-}  # fmt: skip
+    'chain': derive_chain.derive,
+    'legs': derive_legs.derive,
+    'muscles': derive_muscles.derive,
+    'rods': derive_rods.derive,
+}
 PLACES = ({'position', 'polar'}, {'rotation', 'direction'})  # two ways of writing one
 OF_RODS = ('mesh', 'formulation')  # numerics that stand under the model, for all or for one
 LATER_SENSORS = ('pressure', 'marker', 'force')
@@ -90,10 +92,16 @@ class Derived:
         for name, pose in guess.items():
             found = {f'network.bodies.{name}.{key}': f'{home}.guess.{name}.{key}' for key in pose}
             self.paths |= found
-        self.tree['network'] = tree | parts | {
-            'bodies': {name: _sought(body, guess.get(name, {})) for name, body in bodies.items()},
-            'rods': [{**rod, **shared, **own.get(rod['name'], {})} for rod in rods],
-        }  # fmt: skip
+        self.tree['network'] = (
+            tree
+            | parts
+            | {
+                'bodies': {
+                    name: _sought(body, guess.get(name, {})) for name, body in bodies.items()
+                },
+                'rods': [{**rod, **shared, **own.get(rod['name'], {})} for rod in rods],
+            }
+        )
 
     def si(self, path: str, value: Any, unit: str, default: float = 0.0) -> float:
         """Return one number in SI; it was checked before."""
@@ -159,10 +167,11 @@ def _check_shared(made: Derived) -> None:
         for name in stated[1:]:
             key = next(iter(made.data['models'][name]))
             raise made.wrong(
-                f'models.{name}.{key}', made.data['models'][name][key],
+                f'models.{name}.{key}',
+                made.data['models'][name][key],
                 f'{", ".join(own)} share their numerics; write it under models.{stated[0]}, '
                 f'and {name}: {{}}',
-            )  # fmt: skip
+            )
         if own:
             made.paths[section] = f'models.{(stated or own)[0]}'
 

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 OF_ARC = ('shortest_length', 'longest_length', 'elongation')
 OF_NETWORK = ('torsion_stiffness', 'strain_limit')
-UNITS = {'axial_stiffness': 'N', 'bending_stiffness': 'N m^2', 'torsion_stiffness': 'N m^2',
-         'shear_factor': '1', 'linear_density': 'kg/m'}  # fmt: skip
+UNITS = {
+    'axial_stiffness': 'N',
+    'bending_stiffness': 'N m^2',
+    'torsion_stiffness': 'N m^2',
+    'shear_factor': '1',
+    'linear_density': 'kg/m',
+}
 
 
 def derive(made: Derived) -> None:
@@ -103,11 +108,15 @@ def _arc(made: Derived) -> None:
         tree['mass'] = f'{density * length!r} kg'
     made.tree['constant_curvature'] = tree
     for name, key in {
-        'rest_length': 'length', 'radius': 'radius', 'actuator_offset': 'chambers',
-        'actuator_angles': 'chambers', 'axial_stiffness': 'axial_stiffness',
-        'mass': 'linear_density', 'pressure_map': 'elongation',
+        'rest_length': 'length',
+        'radius': 'radius',
+        'actuator_offset': 'chambers',
+        'actuator_angles': 'chambers',
+        'axial_stiffness': 'axial_stiffness',
+        'mass': 'linear_density',
+        'pressure_map': 'elongation',
         **{key: key for key in OF_ARC[:2]},
-    }.items():  # fmt: skip
+    }.items():
         made.paths[f'constant_curvature.{name}'] = f'{home}.{key}'
 
 
@@ -144,10 +153,15 @@ def _network(made: Derived) -> None:
         home, last = f'body.segments[{i}]', i == len(body['segments']) - 1
         end = name if last else f'behind_{segment["name"]}'
         sections[segment['name']] = _section(made, home, segment)
-        rods.append({
-            'name': segment['name'], 'section': segment['name'], 'length': segment['length'],
-            'from': before, 'to': {'body': end},
-        })  # fmt: skip
+        rods.append(
+            {
+                'name': segment['name'],
+                'section': segment['name'],
+                'length': segment['length'],
+                'from': before,
+                'to': {'body': end},
+            }
+        )
         link = made.si(home, segment.get('link'), 'm')
         mass = tip.get('mass', '0 kg') if last else segment.get('link_mass', '0 kg')
         bodies[end] = {'mass': mass}
@@ -156,14 +170,15 @@ def _network(made: Derived) -> None:
         before = {'body': end, 'position': f'0 0 {link!r} m'}
         stiffness = f'network.sections.{segment["name"]}.stiffness'
         made.paths |= {
-            f'network.rods[{i}]': home, f'network.sections.{segment["name"]}': home,
+            f'network.rods[{i}]': home,
+            f'network.sections.{segment["name"]}': home,
             f'network.bodies.{end}': 'body.tip' if last else home,
             f'network.sections.{segment["name"]}.mass_per_length': f'{home}.linear_density',
             f'{stiffness}.axial': f'{home}.axial_stiffness',
             f'{stiffness}.shear': f'{home}.shear_factor',
             f'{stiffness}.bending_x': f'{home}.bending_stiffness',
             f'{stiffness}.torsion': f'{home}.torsion_stiffness',
-        }  # fmt: skip
+        }
     made.paths |= {'network.rods': 'body.segments', 'network.tip': 'body.tip'}
     place = {'position': tip['offset']} if 'offset' in tip else {}
     made.put_network(
@@ -213,6 +228,12 @@ def _pressures(made: Derived) -> list[dict[str, Any]]:
                 parts.append({'area': chamber['area'], 'position': place})
             if parts:
                 made.paths[f'network.actuation[{len(found)}]'] = home
-                found.append({'actuator': drive['name'], 'drives': 'pressure',
-                              'rods': [segment['name']], 'chambers': parts})  # fmt: skip
+                found.append(
+                    {
+                        'actuator': drive['name'],
+                        'drives': 'pressure',
+                        'rods': [segment['name']],
+                        'chambers': parts,
+                    }
+                )
     return found

@@ -15,13 +15,24 @@ if TYPE_CHECKING:
 
 # Key of the section ancf -> key of the body.
 NAMES = {
-    'flexible_length': 'length', 'leg_radius': 'radius', 'spacing_ratio': 'spacing_ratio',
-    'EI': 'bending_stiffness', 'GI': 'torsion_stiffness', 'EA': 'axial_stiffness',
-    'leg_mass': 'mass', 'platform_radius': 'platform.radius', 'platform_mass': 'platform.mass',
-    'platform_centre': 'platform.centre', 'tip': 'tip.offset',
-}  # fmt: skip
-REQUIRED = {'axial_stiffness': 'N', 'bending_stiffness': 'N m^2', 'torsion_stiffness': 'N m^2',
-            'mass': 'kg'}  # fmt: skip
+    'flexible_length': 'length',
+    'leg_radius': 'radius',
+    'spacing_ratio': 'spacing_ratio',
+    'EI': 'bending_stiffness',
+    'GI': 'torsion_stiffness',
+    'EA': 'axial_stiffness',
+    'leg_mass': 'mass',
+    'platform_radius': 'platform.radius',
+    'platform_mass': 'platform.mass',
+    'platform_centre': 'platform.centre',
+    'tip': 'tip.offset',
+}
+REQUIRED = {
+    'axial_stiffness': 'N',
+    'bending_stiffness': 'N m^2',
+    'torsion_stiffness': 'N m^2',
+    'mass': 'kg',
+}
 
 
 def derive(made: Derived) -> None:
@@ -85,39 +96,59 @@ def _network(made: Derived) -> None:
     )
     mass = made.si('body.mass', body['mass'], 'kg')
     section = {
-        'stiffness': {'axial': body['axial_stiffness'], 'bending_x': body['bending_stiffness'],
-                      'torsion': body['torsion_stiffness']},
+        'stiffness': {
+            'axial': body['axial_stiffness'],
+            'bending_x': body['bending_stiffness'],
+            'torsion': body['torsion_stiffness'],
+        },
         'mass_per_length': f'{mass / length!r} kg/m',
         'radius': body['radius'],
-    }  # fmt: skip
+    }
     rods, actuation = [], []
     for i, (leg, drive) in enumerate(zip(body['legs'], made.data['drives'], strict=True)):
         base = {'radius': f'{radius!r} m', 'angle': leg['angle']}
         top = {'radius': platform['radius'], 'angle': leg['angle']}
-        rods.append({
-            'name': leg['name'], 'section': 'leg', 'length': body['length'],
-            'from': {'body': 'ground', 'polar': base}, 'to': {'body': name, 'polar': top},
-        })  # fmt: skip
-        acts: dict[str, Any] = {'actuator': drive['name'], 'drives': 'stretch',
-                                'rods': [leg['name']]}  # fmt: skip
+        rods.append(
+            {
+                'name': leg['name'],
+                'section': 'leg',
+                'length': body['length'],
+                'from': {'body': 'ground', 'polar': base},
+                'to': {'body': name, 'polar': top},
+            }
+        )
+        acts: dict[str, Any] = {
+            'actuator': drive['name'],
+            'drives': 'stretch',
+            'rods': [leg['name']],
+        }
         if 'curve' in drive:
             acts |= {'drives': 'length', 'curve': _lengths(made, i, drive['curve'], length)}
         actuation.append(acts)
-        made.paths |= {f'network.rods[{i}]': f'body.legs[{i}]',
-                       f'network.actuation[{i}]': f'drives[{i}]'}  # fmt: skip
-    made.paths |= {'network.sections.leg': 'body', f'network.bodies.{name}': 'body.platform',
-                   'network.rods': 'body.legs', 'network.tip': 'body.tip',
-                   'network.sections.leg.stiffness.axial': 'body.axial_stiffness',
-                   'network.sections.leg.stiffness.bending_x': 'body.bending_stiffness',
-                   'network.sections.leg.stiffness.torsion': 'body.torsion_stiffness',
-                   'network.sections.leg.mass_per_length': 'body.mass'}  # fmt: skip
+        made.paths |= {
+            f'network.rods[{i}]': f'body.legs[{i}]',
+            f'network.actuation[{i}]': f'drives[{i}]',
+        }
+    made.paths |= {
+        'network.sections.leg': 'body',
+        f'network.bodies.{name}': 'body.platform',
+        'network.rods': 'body.legs',
+        'network.tip': 'body.tip',
+        'network.sections.leg.stiffness.axial': 'body.axial_stiffness',
+        'network.sections.leg.stiffness.bending_x': 'body.bending_stiffness',
+        'network.sections.leg.stiffness.torsion': 'body.torsion_stiffness',
+        'network.sections.leg.mass_per_length': 'body.mass',
+    }
     plate = {k: platform[k] for k in ('mass', 'centre') if k in platform}
     tip = body.get('tip', {})
     place = {'position': tip['offset']} if 'offset' in tip else {}
     made.put_network(
-        {name: plate}, rods, sections={'leg': section}, actuation=actuation,
+        {name: plate},
+        rods,
+        sections={'leg': section},
+        actuation=actuation,
         tip={'body': name, **place},
-    )  # fmt: skip
+    )
 
 
 def _lengths(made: Derived, i: int, curve: dict[str, Any], length: float) -> list[dict[str, Any]]:

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 # Key of the section kirchhoff -> key of the body.
 NAMES = {
-    'modules': 'modules', 'length': 'backbone.length', 'rod_diameter': 'backbone.diameter',
-    'mass': 'backbone.mass', 'material': 'backbone.material',
-    'muscle_radius': 'muscles.distance', 'muscle_diameter': 'muscles.diameter',
-}  # fmt: skip
+    'modules': 'modules',
+    'length': 'backbone.length',
+    'rod_diameter': 'backbone.diameter',
+    'mass': 'backbone.mass',
+    'material': 'backbone.material',
+    'muscle_radius': 'muscles.distance',
+    'muscle_diameter': 'muscles.diameter',
+}
 UNIVERSAL = {'joint': 'universal', 'axis': '1 0 0', 'second_axis': '0 1 0'}
 
 
@@ -68,7 +72,8 @@ def _sections(made: Derived) -> dict[str, Any]:
     return {
         'backbone': {
             'stiffness': {
-                'axial': f'{young * area!r} N', 'shear': f'{factor * shear * area!r} N',
+                'axial': f'{young * area!r} N',
+                'shear': f'{factor * shear * area!r} N',
                 'bending_x': f'{young * second!r} N m^2',
                 'torsion': f'{2.0 * shear * second!r} N m^2',
             },
@@ -76,10 +81,11 @@ def _sections(made: Derived) -> dict[str, Any]:
             'radius': f'{0.5 * d!r} m',
         },
         'muscle': {
-            'stiffness': tube, 'mass_per_length': '0 kg/m',
+            'stiffness': tube,
+            'mass_per_length': '0 kg/m',
             'radius': f'{0.5 * made.si("", muscles["diameter"], "m")!r} m',
         },
-    }  # fmt: skip
+    }
 
 
 def _network(made: Derived) -> None:
@@ -95,38 +101,54 @@ def _network(made: Derived) -> None:
     for t in range(1, modules + 1):
         below, disk = f'disk_{t - 1}' if t > 1 else 'ground', f'disk_{t}'
         bodies[disk] = {'position': f'0 0 {piece * t!r} m'}
-        rods.append({'name': f'backbone_{t}', 'section': 'backbone', 'from': {'body': below},
-                     'to': {'body': disk}})  # fmt: skip
+        rods.append(
+            {
+                'name': f'backbone_{t}',
+                'section': 'backbone',
+                'from': {'body': below},
+                'to': {'body': disk},
+            }
+        )
         for i in range(3):
             angle = 120 * i + 60 * (t % 2)
             polar = {'radius': body['muscles']['distance'], 'angle': f'{angle} deg'}
             tube = f'tube_{t}_{i + 1}'
-            rods.append({
-                'name': tube, 'section': 'muscle',
-                'from': {'body': below, 'polar': polar, **UNIVERSAL},
-                'to': {'body': disk, 'polar': polar, 'joint': 'spherical'},
-            })  # fmt: skip
+            rods.append(
+                {
+                    'name': tube,
+                    'section': 'muscle',
+                    'from': {'body': below, 'polar': polar, **UNIVERSAL},
+                    'to': {'body': disk, 'polar': polar, 'joint': 'spherical'},
+                }
+            )
             made.paths[f'network.actuation[{len(actuation)}]'] = f'drives[{len(actuation)}]'
-            actuation.append({'actuator': drives[len(actuation)]['name'], 'drives': 'length',
-                              'rods': [tube]})  # fmt: skip
+            actuation.append(
+                {'actuator': drives[len(actuation)]['name'], 'drives': 'length', 'rods': [tube]}
+            )
     for rod in rods:
         rod['length'] = f'{piece!r} m'
     sections = _sections(made)
+    material = f'body.backbone.materials.{body["backbone"]["material"]}'
     made.paths |= {
-        'network.rods': 'body.muscles', 'network.bodies': 'body.backbone',
-        'network.sections.backbone': 'body.backbone', 'network.sections.muscle': 'body.muscles',
+        'network.rods': 'body.muscles',
+        'network.bodies': 'body.backbone',
+        'network.sections.backbone': 'body.backbone',
+        'network.sections.muscle': 'body.muscles',
         'network.sections.backbone.mass_per_length': 'body.backbone.mass',
         'network.sections.backbone.radius': 'body.backbone.diameter',
         'network.sections.muscle.radius': 'body.muscles.diameter',
         'network.sections.backbone.stiffness.shear': 'body.backbone.shear_factor',
-        'network.sections.backbone.stiffness.bending_x':
-            f'body.backbone.materials.{body["backbone"]["material"]}.young',
-        'network.sections.backbone.stiffness.torsion':
-            f'body.backbone.materials.{body["backbone"]["material"]}.shear_modulus',
-        **{f'network.sections.muscle.stiffness.{key}':
-           f'body.muscles.{key.removesuffix("_x")}_stiffness'
-           for key in ('axial', 'shear', 'bending_x', 'torsion')},
-    }  # fmt: skip
+        'network.sections.backbone.stiffness.bending_x': f'{material}.young',
+        'network.sections.backbone.stiffness.torsion': f'{material}.shear_modulus',
+        **{
+            f'network.sections.muscle.stiffness.{key}': f'body.muscles.{name}_stiffness'
+            for key, name in zip(
+                ('axial', 'shear', 'bending_x', 'torsion'),
+                ('axial', 'shear', 'bending', 'torsion'),
+                strict=True,
+            )
+        },
+    }
     made.put_network(
         bodies, rods, sections=sections, actuation=actuation, tip={'body': f'disk_{modules}'}
     )

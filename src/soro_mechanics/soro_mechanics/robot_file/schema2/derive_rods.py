@@ -21,9 +21,12 @@ def derive(made: Derived) -> None:
         made.paths[f'network.{key}'] = f'body.{key}'
     made.paths['network.actuation'] = 'drives'
     made.put_network(
-        body['bodies'], body['rods'], sections=body['sections'], tip=body['tip'],
+        body['bodies'],
+        body['rods'],
+        sections=body['sections'],
+        tip=body['tip'],
         actuation=_actuation(made),
-    )  # fmt: skip
+    )
 
 
 def _refuse_later(made: Derived) -> None:
@@ -46,8 +49,10 @@ def _actuation(made: Derived) -> list[dict[str, Any]]:
     used: dict[tuple[str, str], str] = {}
     for i, drive in enumerate(made.data['drives']):
         if not drive.get('acts'):
-            remedy = 'required by a body of kind rods: what this drive does, for example ' \
-                     '[{drives: length, rods: [leg]}]'  # fmt: skip
+            remedy = (
+                'required by a body of kind rods: what this drive does, for example '
+                '[{drives: length, rods: [leg]}]'
+            )
             raise made.wrong(f'drives[{i}].acts', drive.get('acts'), remedy)
         for j, acts in enumerate(drive['acts']):
             path = f'drives[{i}].acts[{j}]'

@@ -56,7 +56,8 @@ def _table(item: Table | Variants) -> Json:
         'type': 'object',
         'required': [item.by],
         'properties': {
-            item.by: {'enum': list(item.tables)}, **{name: {} for name in sorted(every)},
+            item.by: {'enum': list(item.tables)},
+            **{name: {} for name in sorted(every)},
         },
         'allOf': [
             {
@@ -65,7 +66,7 @@ def _table(item: Table | Variants) -> Json:
             }
             for kind, part in item.tables.items()
         ],
-    }  # fmt: skip
+    }
 
 
 def _branch(part: Table, by: str) -> Json:
@@ -128,13 +129,18 @@ def _quantity(key: Key) -> Json:
     times = f'{{{key.size - 1}}}' if key.size else '*'
     bare = key.unit == '1'
     unit = f'(?:{units})' + ('?' if bare else '')
-    text: Json = {'type': 'string',
-                  'pattern': rf'^\s*(?:{NUMBER}\s+){times}{NUMBER}\s*{unit}\s*$'}  # fmt: skip
+    text: Json = {'type': 'string', 'pattern': rf'^\s*(?:{NUMBER}\s+){times}{NUMBER}\s*{unit}\s*$'}
     if not bare:
         text['examples'] = [f'{"0 " * max(key.size - 1, 0)}1 {units_of(key.unit)[0]}']
     ways = [text] + ([{'type': 'number'}] if bare and key.size <= 1 else [])
     if key.size != 1:
         one = _quantity(Key('quantity', key.unit))
-        ways.append({'type': 'array', 'items': one, 'minItems': key.size or 1,
-                     **({'maxItems': key.size} if key.size else {})})  # fmt: skip
+        ways.append(
+            {
+                'type': 'array',
+                'items': one,
+                'minItems': key.size or 1,
+                **({'maxItems': key.size} if key.size else {}),
+            }
+        )
     return ways[0] if len(ways) == 1 else {'anyOf': ways}

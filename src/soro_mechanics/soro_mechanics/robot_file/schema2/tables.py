@@ -126,11 +126,17 @@ LEGS: Table = {
     'damping': DAMPING,
     'spacing_ratio': need(q('1', 'distance of two legs on the base over their length')),
     'platform': need(
-        table({'name': TEXT, 'radius': need(q('m')), 'mass': need(q('kg')),
-               'centre': q('m', 'of mass', size=3)})
+        table(
+            {
+                'name': TEXT,
+                'radius': need(q('m')),
+                'mass': need(q('kg')),
+                'centre': q('m', 'of mass', size=3),
+            }
+        )
     ),
     'tip': table({'offset': q('m', 'in the frame of the platform', size=3)}),
-}  # fmt: skip
+}
 MATERIAL: Table = {'young': need(q('Pa')), 'shear_modulus': need(q('Pa'))}
 MUSCLES: Table = {
     'modules': need(WHOLE),
@@ -197,10 +203,14 @@ HYSTERESIS = Variants(
     'operator',
     {
         'prandtl_ishlinskii': {'thresholds': need(NUMBERS), 'weights': need(NUMBERS)},
-        'bouc_wen': {'alpha': need(NUMBER), 'beta': need(NUMBER), 'gamma': need(NUMBER),
-                     'exponent': NUMBER},
+        'bouc_wen': {
+            'alpha': need(NUMBER),
+            'beta': need(NUMBER),
+            'gamma': need(NUMBER),
+            'exponent': NUMBER,
+        },
     },
-)  # fmt: skip
+)
 
 
 def _acts(unit: str) -> Variants:
@@ -248,23 +258,38 @@ DRIVE = Variants(
 )
 
 _PLACE: Table = {'rod': need(TEXT), 'at': q('m'), 'from': q('m'), 'to': q('m')}
-_LOAD: Table = {**_PLACE, 'force': either(q('N', size=3), q('N/m', size=3)),
-                'moment': q('N m', size=3)}  # fmt: skip
+_LOAD: Table = {
+    **_PLACE,
+    'force': either(q('N', size=3), q('N/m', size=3)),
+    'moment': q('N m', size=3),
+}
 LOAD = Variants(
     'kind',
     {
         'dead': _LOAD,
         'follower': _LOAD,
-        'spring': {'body': need(TEXT), 'anchor': need(q('m', size=3)),
-                   'stiffness': need(q('N/m')), 'rest_length': q('m')},
+        'spring': {
+            'body': need(TEXT),
+            'anchor': need(q('m', size=3)),
+            'stiffness': need(q('N/m')),
+            'rest_length': q('m'),
+        },
         'field': {'body': need(TEXT), 'direction': need(q('1', size=3)), 'force': need(q('N'))},
-        'contact': {'body': need(TEXT), 'point': need(q('m', size=3)),
-                    'normal': need(q('1', size=3)), 'stiffness': need(q('N/m')),
-                    'friction': NUMBER},
+        'contact': {
+            'body': need(TEXT),
+            'point': need(q('m', size=3)),
+            'normal': need(q('1', size=3)),
+            'stiffness': need(q('N/m')),
+            'friction': NUMBER,
+        },
     },
-)  # fmt: skip
-_STRIP: Table = {'name': need(TEXT), 'rod': need(TEXT), 'from': need(q('m')),
-                 'length': need(q('m'))}  # fmt: skip
+)
+_STRIP: Table = {
+    'name': need(TEXT),
+    'rod': need(TEXT),
+    'from': need(q('m')),
+    'length': need(q('m')),
+}
 SENSOR = Variants(
     'kind',
     {
@@ -306,13 +331,20 @@ MODEL: dict[str, Table] = {
     'npcc': _SEGMENTS,
     'lpcc': _SEGMENTS,
     'constant_curvature': {'stations': WHOLE, 'weightless': FLAG},
-    'ancf': {'elements': WHOLE, 'penalty': q('N', 'alpha of eq (27)'),
-             'stations_per_element': WHOLE},
+    'ancf': {
+        'elements': WHOLE,
+        'penalty': q('N', 'alpha of eq (27)'),
+        'stations_per_element': WHOLE,
+    },
     'kirchhoff': _KIRCHHOFF,
     'kirchhoff_published': _KIRCHHOFF,
-    'network': {'steps': WHOLE, **_MESH, 'rods': named(_MESH),
-                'guess': named(POSE, 'where a body is sought first')},
-}  # fmt: skip
+    'network': {
+        'steps': WHOLE,
+        **_MESH,
+        'rods': named(_MESH),
+        'guess': named(POSE, 'where a body is sought first'),
+    },
+}
 # Read by the driver and the emulator, which refuse what is wrong; editors complete from here. The
 # section of the device (`channels: {drive: ...}` for any number of drives) is the device's own.
 _SECONDS = q('s')
@@ -324,21 +356,33 @@ DRIVER: Table = {
     'time_to_live': q('s', 'without a write for longer, the device goes safe by itself'),
     'engage_band': q('1', 'nearness of a first command to the measurement, part of the range'),
     'on_command_loss': table(
-        {'action': need(text('ramp', 'release')), 'rate': either(
-            *(q(rate) for _, _, rate in QUANTITIES.values()))}
+        {
+            'action': need(text('ramp', 'release')),
+            'rate': either(*(q(rate) for _, _, rate in QUANTITIES.values())),
+        }
     ),
     'supervision': table(
-        {'over_limit_margin': NUMBER, 'over_limit_for': _SECONDS, 'sensor_for': _SECONDS,
-         'frozen_for': _SECONDS, 'rest_margin': NUMBER, 'rest_for': _SECONDS,
-         'follow_time_constant': _SECONDS, 'follow_tolerance': NUMBER, 'follow_for': _SECONDS}
+        {
+            'over_limit_margin': NUMBER,
+            'over_limit_for': _SECONDS,
+            'sensor_for': _SECONDS,
+            'frozen_for': _SECONDS,
+            'rest_margin': NUMBER,
+            'rest_for': _SECONDS,
+            'follow_time_constant': _SECONDS,
+            'follow_tolerance': NUMBER,
+            'follow_for': _SECONDS,
+        }
     ),
-}  # fmt: skip
+}
 _CHANGE: Table = {'path': need(TEXT), 'factor': NUMBER, 'value': FREE}
 EMULATOR: Table = {
     'seed': WHOLE,
-    'body': table({'model': text(*MODEL), 'hysteresis': NUMBER, 'changes': rows(_CHANGE)},
-                  'what the emulated body has otherwise than the described one'),
-}  # fmt: skip
+    'body': table(
+        {'model': text(*MODEL), 'hysteresis': NUMBER, 'changes': rows(_CHANGE)},
+        'what the emulated body has otherwise than the described one',
+    ),
+}
 TOP: Table = {
     'schema': need(WHOLE),
     'name': need(text(about='lower-case letters, digits and _')),
@@ -347,17 +391,19 @@ TOP: Table = {
     'gravity': need(q('m/s^2', 'in base_link: the mounting', size=3)),
     'body': need(table(BODY, 'what the robot is; models take from it')),
     'drives': need(rows(DRIVE, 'what is commanded, in the order of every actuation vector')),
-    'coupled_limits': rows(
-        {'name': TEXT, 'coefficients': need(FREE), 'maximum': need(FREE)}
-    ),
+    'coupled_limits': rows({'name': TEXT, 'coefficients': need(FREE), 'maximum': need(FREE)}),
     'loads': rows(LOAD),
     'sensors': rows(SENSOR),
-    'models': need(table({name: table(item) for name, item in MODEL.items()},
-                         'the default first, each with its own numerics')),
+    'models': need(
+        table(
+            {name: table(item) for name, item in MODEL.items()},
+            'the default first, each with its own numerics',
+        )
+    ),
     'control': table(CONTROL),
     'driver': Key('free', item=DRIVER, about='how it is driven; without it simulated'),
     'emulator': Key('free', item=EMULATOR, about='the bench that stands in for the robot'),
-}  # fmt: skip
+}
 # Which models each kind of body can be given to.
 SERVED = {
     'chain': ('ncm', 'lcm', 'npcc', 'lpcc', 'constant_curvature', 'network'),

@@ -90,8 +90,12 @@ def plain_tree(node: Any) -> Any:
 
 
 def _kind(old: Any, file: str) -> str:
-    kinds = {'segments': 'chain', 'constant_curvature': 'chain', 'ancf': 'legs',
-             'kirchhoff': 'muscles'}  # fmt: skip
+    kinds = {
+        'segments': 'chain',
+        'constant_curvature': 'chain',
+        'ancf': 'legs',
+        'kirchhoff': 'muscles',
+    }
     used = {family(model) for model in old['models']}
     for section in (*kinds, 'network'):
         if section in old and section not in used:
@@ -129,14 +133,19 @@ def _drives(old: Any, new: CommentedMap, kind: str) -> None:
         drive = by_name[item['actuator']]
         acts = CommentedMap({'drives': item['drives']})
         home = {'pressure': 'chambers', 'tension': 'tendons', 'tendon': 'tendons'}.get(
-            item['drives'])  # fmt: skip
+            item['drives']
+        )
         keys = [key for key in item if key not in ('actuator', 'drives')]
         if home:
             name = drive['name'] if count[drive['name']] == 1 else f'{drive["name"]}_{i + 1}'
             part = CommentedMap()
             for key in keys:
-                move(item, key, acts if key == 'curve' else part,
-                     'parts' if key == 'chambers' else key)  # fmt: skip
+                move(
+                    item,
+                    key,
+                    acts if key == 'curve' else part,
+                    'parts' if key == 'chambers' else key,
+                )
             part.fa.set_flow_style()
             body.setdefault(home, CommentedMap())[name] = part
             acts[home] = styled([name])
@@ -212,8 +221,11 @@ def _mesh(network: Any, item: CommentedMap, kind: str) -> None:
     if kind in ('legs', 'chain', 'muscles'):
         guesses = CommentedMap()
         for name, body in network['bodies'].items():
-            pose = {k: body[k] for k in ('position', 'polar', 'rotation', 'direction')
-                    if k in body and kind != 'muscles'}  # fmt: skip
+            pose = {
+                k: body[k]
+                for k in ('position', 'polar', 'rotation', 'direction')
+                if k in body and kind != 'muscles'
+            }
             if pose:
                 guesses[name] = styled(pose)
         if guesses:
@@ -278,8 +290,9 @@ def _compare(
 def differences(old: Any, new: Any, path: str) -> list[tuple[str, Any, Any, float]]:
     """Return (path, old, new, relative size) of all that is not the same; inf: another kind."""
     if is_dataclass(old) and type(old) is type(new):
-        pairs = [(f'{path}.{f.name}', getattr(old, f.name), getattr(new, f.name))
-                 for f in fields(old)]  # fmt: skip
+        pairs = [
+            (f'{path}.{f.name}', getattr(old, f.name), getattr(new, f.name)) for f in fields(old)
+        ]
     elif isinstance(old, dict) and isinstance(new, dict) and list(old) == list(new):
         pairs = [(f'{path}.{key}', old[key], new[key]) for key in old]
     elif isinstance(old, tuple | list) and isinstance(new, tuple | list) and len(old) == len(new):

@@ -23,8 +23,9 @@ def _like(node: Any, value: Any, note: str) -> Any:
     """Return a value derived from one of schema 1, with its origin."""
     if isinstance(node, dict) and 'value' in node:
         old = f'{node["note"]}; ' if 'note' in node else ''
-        return styled({'value': value, 'source': node.get('source', 'assumed'),
-                       'note': f'{old}{note}'})  # fmt: skip
+        return styled(
+            {'value': value, 'source': node.get('source', 'assumed'), 'note': f'{old}{note}'}
+        )
     return value
 
 
@@ -45,8 +46,7 @@ def _chain(old: Any, before: RobotDescription, file: str) -> CommentedMap:
         move(network['tip'], 'position', tip, 'offset')
         for segment, rod in zip(segments, network['rods'], strict=False):
             section = network['sections'][rod['section']]
-            move(section.get('stiffness', CommentedMap()), 'torsion', segment,
-                  'torsion_stiffness')  # fmt: skip
+            move(section.get('stiffness', CommentedMap()), 'torsion', segment, 'torsion_stiffness')
             move(section, 'strain_limit', segment, 'strain_limit')
     if 'segments' in old:
         move(old['segments'], 'tip_mass', tip, 'mass')
@@ -87,10 +87,15 @@ def _arc_alone(old: Any) -> CommentedSeq:
         numbers, unit = [str(x).rsplit(' ', 1)[0] for x in angles], 'rad'
     chambers = CommentedSeq()
     for drive, number in zip(old['actuators'], numbers, strict=True):
-        chambers.append(styled({
-            'drive': drive['name'], 'offset': arc['actuator_offset'],
-            'angle': _like(arc['actuator_angles'], f'{number} {unit}', drive['name']),
-        }))  # fmt: skip
+        chambers.append(
+            styled(
+                {
+                    'drive': drive['name'],
+                    'offset': arc['actuator_offset'],
+                    'angle': _like(arc['actuator_angles'], f'{number} {unit}', drive['name']),
+                }
+            )
+        )
     segment['chambers'] = chambers
     return CommentedSeq([segment])
 
@@ -103,8 +108,13 @@ def _legs(old: Any, before: RobotDescription, file: str) -> CommentedMap:
     for name, path in derive_legs.NAMES.items():
         if name in ancf:
             home, _, key = path.rpartition('.')
-            target = body if not home else platform if home == 'platform' else \
-                body.setdefault(home, CommentedMap())  # fmt: skip
+            target = (
+                body
+                if not home
+                else platform
+                if home == 'platform'
+                else body.setdefault(home, CommentedMap())
+            )
             move(ancf, name, target, key)
     body['platform'] = platform
     body['legs'] = legs = CommentedSeq()

@@ -95,9 +95,25 @@ def _pieces_hold(s, w):
 
 @kernel
 def solve_samples(
-    s, base, x, rest, drives, values, moves, tip, limits, most, exact, w, state, old, no_params,
-    tips, solved, lanes,
-):  # fmt: skip
+    s,
+    base,
+    x,
+    rest,
+    drives,
+    values,
+    moves,
+    tip,
+    limits,
+    most,
+    exact,
+    w,
+    state,
+    old,
+    no_params,
+    tips,
+    solved,
+    lanes,
+):
     """Solve many actuations, each from its own start; say which of them are beyond doubt.
 
     Parameters

@@ -301,14 +301,18 @@ def _product(factor, half, out, rows, lanes):
                     f0 * half[CORNER + first + k]
                     + f1 * half[CORNER + first + 24 + k]
                     + f2 * half[CORNER + first + 48 + k]
-                    + f3 * a0 + f4 * a1 + f5 * a2
-                )  # fmt: skip
+                    + f3 * a0
+                    + f4 * a1
+                    + f5 * a2
+                )
                 out[into + 72 + first + k] = (
                     f0 * half[RIGHT_CORNER + first + k]
                     + f1 * half[RIGHT_CORNER + first + 24 + k]
                     + f2 * half[RIGHT_CORNER + first + 48 + k]
-                    + f3 * r0 + f4 * r1 + f5 * r2
-                )  # fmt: skip
+                    + f3 * r0
+                    + f4 * r1
+                    + f5 * r2
+                )
 
 
 @merged_kernel

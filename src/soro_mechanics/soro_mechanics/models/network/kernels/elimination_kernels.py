@@ -39,9 +39,13 @@ def _node_rows(t, force, before, d, coupled, lanes):
             c5 = t[6 + i, 5]
             for j in range(lanes):
                 d[i, j] -= (
-                    c0 * before[0, 6 + j] + c1 * before[1, 6 + j] + c2 * before[2, 6 + j]
-                    + c3 * before[3, 6 + j] + c4 * before[4, 6 + j] + c5 * before[5, 6 + j]
-                )  # fmt: skip
+                    c0 * before[0, 6 + j]
+                    + c1 * before[1, 6 + j]
+                    + c2 * before[2, 6 + j]
+                    + c3 * before[3, 6 + j]
+                    + c4 * before[4, 6 + j]
+                    + c5 * before[5, 6 + j]
+                )
 
 
 @merged_kernel
@@ -199,9 +203,13 @@ def _transform_columns(z, basis, begin, e, half):
         c5 = z[i, 6 * e + 5]
         for j in range(SIDE):
             half[i, SIDE * e + j] = (
-                c0 * basis[0, j] + c1 * basis[1, j] + c2 * basis[2, j]
-                + c3 * basis[3, j] + c4 * basis[4, j] + c5 * basis[5, j]
-            )  # fmt: skip
+                c0 * basis[0, j]
+                + c1 * basis[1, j]
+                + c2 * basis[2, j]
+                + c3 * basis[3, j]
+                + c4 * basis[4, j]
+                + c5 * basis[5, j]
+            )
 
 
 @fused_kernel
@@ -217,9 +225,13 @@ def _transform_rows(half, basis, rows, begin, width, e, m):
         c5 = basis[5, i]
         for j in range(begin, width):
             m[SIDE * e + i, j] = (
-                c0 * half[k, j] + c1 * half[k + 1, j] + c2 * half[k + 2, j]
-                + c3 * half[k + 3, j] + c4 * half[k + 4, j] + c5 * half[k + 5, j]
-            )  # fmt: skip
+                c0 * half[k, j]
+                + c1 * half[k + 1, j]
+                + c2 * half[k + 2, j]
+                + c3 * half[k + 3, j]
+                + c4 * half[k + 4, j]
+                + c5 * half[k + 5, j]
+            )
 
 
 @fused_kernel

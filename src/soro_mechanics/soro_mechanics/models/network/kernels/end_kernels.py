@@ -118,6 +118,10 @@ def joint_geometry(basis, kind, force, out):
         end = 7 if kind == SPHERICAL and j > 6 else j
         for i in range(end):
             out[i, j] = -(
-                basis[0, i] * a0 + basis[1, i] * a1 + basis[2, i] * a2
-                + basis[3, i] * b0 + basis[4, i] * b1 + basis[5, i] * b2
-            )  # fmt: skip
+                basis[0, i] * a0
+                + basis[1, i] * a1
+                + basis[2, i] * a2
+                + basis[3, i] * b0
+                + basis[4, i] * b1
+                + basis[5, i] * b2
+            )

@@ -35,9 +35,16 @@ AHEAD = (0.5, 0.5, 1.0, 0.0)
 def rotation_of(y, k):
     """Return R of lane k, row by row."""
     return (
-        y[k], y[8 + k], y[16 + k], y[24 + k], y[32 + k], y[40 + k], y[48 + k], y[56 + k],
+        y[k],
+        y[8 + k],
+        y[16 + k],
+        y[24 + k],
+        y[32 + k],
+        y[40 + k],
+        y[48 + k],
+        y[56 + k],
         y[64 + k],
-    )  # fmt: skip
+    )
 
 
 @merged_kernel

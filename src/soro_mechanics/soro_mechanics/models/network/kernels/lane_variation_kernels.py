@@ -247,9 +247,18 @@ def _follow_stages(z, load, tables, i, stages, drive, bend, growth, scratch, lan
         stage = stages[part]
         table = tables[2 * i + (part + 1) // 2]
         _column_rate(
-            stage[0:SIZE], stage[2 * SIZE : STAGE], stage[SIZE : 2 * SIZE], ahead_of_z, load,
-            table, drive, bend, growth, slope, lanes,
-        )  # fmt: skip
+            stage[0:SIZE],
+            stage[2 * SIZE : STAGE],
+            stage[SIZE : 2 * SIZE],
+            ahead_of_z,
+            load,
+            table,
+            drive,
+            bend,
+            growth,
+            slope,
+            lanes,
+        )
         weight = WEIGHT[part]
         ahead = AHEAD[part]
         for j in range(SIZE):

@@ -186,10 +186,16 @@ def cut_maps(maps, n):
     g = f + 6 * n
     h = g + 6 * n
     return Maps(
-        maps[0:a], maps[a:b].reshape((n, 6, 6)), maps[b:c].reshape((n, 6, 6)),
-        maps[c:d].reshape((n, 6, 6)), maps[d:e].reshape((6, 6)), maps[e:f].reshape((n, 6)),
-        maps[f:g].reshape((n, 6)), maps[g:h].reshape((n, 6)), maps[h : h + n],
-    )  # fmt: skip
+        maps[0:a],
+        maps[a:b].reshape((n, 6, 6)),
+        maps[b:c].reshape((n, 6, 6)),
+        maps[c:d].reshape((n, 6, 6)),
+        maps[d:e].reshape((6, 6)),
+        maps[e:f].reshape((n, 6)),
+        maps[f:g].reshape((n, 6)),
+        maps[g:h].reshape((n, 6)),
+        maps[h : h + n],
+    )
 
 
 def maps_size(n: int) -> int:

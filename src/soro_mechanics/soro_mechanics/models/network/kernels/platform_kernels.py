@@ -125,17 +125,34 @@ def shape_residual(s, x, state, w, lanes):
     body = state.body[1]
     for r in range(n):
         end_frame(
-            s.attach[r, 1], s.motor_axis[r, 1], x.theta[r, 1], s.offset[r, 1],
-            s.joint_kind[r, 1], s.joint_axes[r, 1], state.joint[r, 1], state.spin[r, 1],
-            x.gap[r], w.scratch[0:13, 0:4], w.end[r, 1], w.basis[r, 1],
-        )  # fmt: skip
+            s.attach[r, 1],
+            s.motor_axis[r, 1],
+            x.theta[r, 1],
+            s.offset[r, 1],
+            s.joint_kind[r, 1],
+            s.joint_axes[r, 1],
+            state.joint[r, 1],
+            state.spin[r, 1],
+            x.gap[r],
+            w.scratch[0:13, 0:4],
+            w.end[r, 1],
+            w.basis[r, 1],
+        )
         compose(body, w.end[r, 1], state.node[2 * r + 1])
     fill_loads(s, x, state, w)
     for b in range(s.counts[7]):
         integrate_lanes(
-            w.load[b], x.table[b], s.counts[4], 0, s.light_drive, s.light_shift[b], False,
-            w.lanes[b], w.paths[b], lanes,
-        )  # fmt: skip
+            w.load[b],
+            x.table[b],
+            s.counts[4],
+            0,
+            s.light_drive,
+            s.light_shift[b],
+            False,
+            w.lanes[b],
+            w.paths[b],
+            lanes,
+        )
     length = s.scale[0]
     size = s.scale[1]
     worst = 0.0

@@ -24,10 +24,19 @@ def place_ends(s, x, state, w):
             node = s.rod_node[r] if e == 0 else s.rod_node[r + 1] - 1
             gap = x.gap[r] if e == 1 else state.body[0]
             end_frame(
-                s.attach[r, e], s.motor_axis[r, e], x.theta[r, e], s.offset[r, e],
-                s.joint_kind[r, e], s.joint_axes[r, e], state.joint[r, e], state.spin[r, e],
-                gap, w.scratch[0:13, 0:4], w.end[r, e], w.basis[r, e],
-            )  # fmt: skip
+                s.attach[r, e],
+                s.motor_axis[r, e],
+                x.theta[r, e],
+                s.offset[r, e],
+                s.joint_kind[r, e],
+                s.joint_axes[r, e],
+                state.joint[r, e],
+                state.spin[r, e],
+                gap,
+                w.scratch[0:13, 0:4],
+                w.end[r, e],
+                w.basis[r, e],
+            )
             compose(state.body[s.rod_body[r, e]], w.end[r, e], state.node[node])
 
 
@@ -66,15 +75,31 @@ def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
         if x.heavy:
             columns = 9 + shifts
             integrate_lanes(
-                w.load[b], x.table[b], s.counts[4], columns, s.drive, s.lane_shift[b], True,
-                w.lanes[b], path, lanes,
-            )  # fmt: skip
+                w.load[b],
+                x.table[b],
+                s.counts[4],
+                columns,
+                s.drive,
+                s.lane_shift[b],
+                True,
+                w.lanes[b],
+                path,
+                lanes,
+            )
         else:
             columns = 6 + shifts
             integrate_lanes(
-                w.load[b], x.table[b], s.counts[4], columns, s.light_drive, s.light_shift[b],
-                False, w.lanes[b], path, lanes,
-            )  # fmt: skip
+                w.load[b],
+                x.table[b],
+                s.counts[4],
+                columns,
+                s.light_drive,
+                s.light_shift[b],
+                False,
+                w.lanes[b],
+                path,
+                lanes,
+            )
 
 
 @merged_kernel
@@ -83,14 +108,28 @@ def _differentiate_pieces(s, x, w, lanes):
     for b in range(s.counts[7]):
         if x.heavy:
             differentiate_lanes(
-                w.load[b], x.table[b], s.counts[4], 9 + shifts, s.drive, s.lane_shift[b],
-                w.variation, w.lanes[b, 0], lanes,
-            )  # fmt: skip
+                w.load[b],
+                x.table[b],
+                s.counts[4],
+                9 + shifts,
+                s.drive,
+                s.lane_shift[b],
+                w.variation,
+                w.lanes[b, 0],
+                lanes,
+            )
         else:
             differentiate_lanes(
-                w.load[b], x.table[b], s.counts[4], 6 + shifts, s.light_drive, s.light_shift[b],
-                w.variation, w.lanes[b, 0], lanes,
-            )  # fmt: skip
+                w.load[b],
+                x.table[b],
+                s.counts[4],
+                6 + shifts,
+                s.light_drive,
+                s.light_shift[b],
+                w.variation,
+                w.lanes[b, 0],
+                lanes,
+            )
 
 
 @kernel
@@ -111,10 +150,21 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 relative_twist(a, b, w.h[p], w.closure[p])
                 y = w.lanes[batch, 0]
                 w.signs[p] = condense_piece(
-                    y, w.load[batch], x.table[batch, 2 * steps], lane, w.h[p], x.heavy, shifts,
-                    s.share[p], exact, w.scratch, w.closure[p], w.force[p], w.tangent[p],
+                    y,
+                    w.load[batch],
+                    x.table[batch, 2 * steps],
+                    lane,
+                    w.h[p],
+                    x.heavy,
+                    shifts,
+                    s.share[p],
+                    exact,
+                    w.scratch,
+                    w.closure[p],
+                    w.force[p],
+                    w.tangent[p],
                     w.params[p],
-                )  # fmt: skip
+                )
                 end_forces(y, w.load[batch], lane, w.h[p], w.scratch[0:1, 0:6], w.raw[p])
                 good = good and w.signs[p] != 0
             elif x.heavy:
@@ -147,10 +197,15 @@ def assemble_elements(s, x, state, w, exact, lanes):
         first = s.rod_node[r] - s.rod_piece[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             fill_element(
-                state.node[first + p], state.node[first + p + 1], x.length[r] * s.share[p],
-                x.section[p, 0:6], x.section[p, 6:12], state.wrench[p, 0 : 0 if exact else 6],
-                full, w.eight.ends,
-            )  # fmt: skip
+                state.node[first + p],
+                state.node[first + p + 1],
+                x.length[r] * s.share[p],
+                x.section[p, 0:6],
+                x.section[p, 6:12],
+                state.wrench[p, 0 : 0 if exact else 6],
+                full,
+                w.eight.ends,
+            )
             w.filled[full] = p
             full += 1
             left -= 1
@@ -158,9 +213,16 @@ def assemble_elements(s, x, state, w, exact, lanes):
             if full == LANES or left == 0:
                 compute_elements(w.eight, w.scratch[0:5, 0:6], lanes)
                 take_elements(
-                    full, w.eight, w.filled, w.twist, w.closure, w.strain, w.tangent, w.force,
+                    full,
+                    w.eight,
+                    w.filled,
+                    w.twist,
+                    w.closure,
+                    w.strain,
+                    w.tangent,
+                    w.force,
                     w.raw,
-                )  # fmt: skip
+                )
                 full = 0
 
 

@@ -216,9 +216,19 @@ def sensor_response(
             a, b = nodes[i + k]
             _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
             _carry_back(
-                s, w, r, a, b, row_a, row_b, params, w.scratch[53:56, 0:6], z,
-                own[:, :, 0 : many if clamped else 0], inner[i + k, i : i + many],
-            )  # fmt: skip
+                s,
+                w,
+                r,
+                a,
+                b,
+                row_a,
+                row_b,
+                params,
+                w.scratch[53:56, 0:6],
+                z,
+                own[:, :, 0 : many if clamped else 0],
+                inner[i + k, i : i + many],
+            )
             _spread(s, x, r, z, params, bodies[i + k], actuators[i + k])
             if clamped:
                 continue

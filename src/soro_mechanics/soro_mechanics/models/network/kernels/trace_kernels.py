@@ -19,9 +19,17 @@ def trace(s, x, state, w, paths, pose, wrench, lanes):
     steps = s.counts[4]
     for b in range(s.counts[7]):
         integrate_lanes(
-            w.load[b], x.table[b], steps, 0, s.drive, s.lane_shift[b], x.heavy, w.lanes[b],
-            paths[b], lanes,
-        )  # fmt: skip
+            w.load[b],
+            x.table[b],
+            steps,
+            0,
+            s.drive,
+            s.lane_shift[b],
+            x.heavy,
+            w.lanes[b],
+            paths[b],
+            lanes,
+        )
     row = 0
     h = w.scratch[0:4, 0:4]
     for r in range(s.counts[1]):
