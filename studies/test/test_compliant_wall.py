@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Walls with stiffness and damping on the bench, beside the linear loop and plain balances."""
+"""Walls with stiffness and damping on the rig, beside the linear loop and plain balances."""
 
 import math
 
@@ -71,13 +71,13 @@ def test_energy_of_a_cycle_is_that_of_the_damper_and_of_the_lag(cycled):
 
 def test_first_order_of_the_lag_is_the_formula_of_the_page(make):
     """T k (1 - k / K): what the page says about walls below and above the natural stiffness."""
-    bench = make([compliant_wall(100.0)], None)
+    rig = make([compliant_wall(100.0)], None)
     rate = 0.1  # rad/s: first order
     # Two ticks less half of the lag that sampling takes off each low-pass, and their constants.
-    lag = 2 * bench.dt + 6e-3 + bench.dt / math.expm1(bench.dt / 5.5e-3)
-    legs = natural(bench)
+    lag = 2 * rig.dt + 6e-3 + rig.dt / math.expm1(rig.dt / 5.5e-3)
+    legs = natural(rig)
     for k in (50.0, 150.0, 400.0):
-        felt = felt_impedance(bench, k / SOFTER, 0.0, rate)
+        felt = felt_impedance(rig, k / SOFTER, 0.0, rate)
         assert felt.real == pytest.approx(k, rel=1e-3)
         assert felt.imag / rate == pytest.approx(lag * k * (1.0 - k / legs), rel=0.02)
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from soro_studies.system.recent_lines import lines_before, MOST_LINES
+from soro_studies.system.recent_lines import lines_before, MAX_LINES
 
 OUTPUT = """[launch] starting
 [driver] [INFO] [1795574002.100000000] [soak.arm.driver]: armed
@@ -24,7 +24,7 @@ def test_lines_of_the_time_tell_how_long_ago_they_were_said():
 def test_the_last_lines_are_kept_of_many():
     many = ''.join(f'[a] [INFO] [{t}.0] [a]: {t}\n' for t in range(100))
     assert lines_before(100.0, 100.0, many)[-1] == '-1.000 s a: 99'
-    assert len(lines_before(100.0, 100.0, many)) == MOST_LINES
+    assert len(lines_before(100.0, 100.0, many)) == MAX_LINES
 
 
 def test_a_robot_that_said_nothing_has_no_lines():

@@ -15,7 +15,7 @@ from soro_studies.system.soak_growth import grown, growth, verdict
 from soro_studies.system.soak_page import soak_section
 from soro_studies.system.soak_results import (
     compact,
-    MOST_ROWS,
+    MAX_ROWS,
     note_without_figures,
     objection,
     raw_results,
@@ -69,10 +69,10 @@ def test_a_file_stays_small(hours, tmp_path):
     assert (tmp_path / 'stiff_flop.json').stat().st_size < 10_000
 
 
-@pytest.mark.parametrize('count', [1, 2, MOST_ROWS - 1, MOST_ROWS, MOST_ROWS + 1, 901, 14401])
+@pytest.mark.parametrize('count', [1, 2, MAX_ROWS - 1, MAX_ROWS, MAX_ROWS + 1, 901, 14401])
 def test_rows_are_thinned_evenly_and_keep_their_ends(count):
     rows = thinned(list(range(count)))
-    assert len(rows) == min(count, MOST_ROWS)
+    assert len(rows) == min(count, MAX_ROWS)
     assert rows[0] == 0 and rows[-1] == count - 1
     steps = {b - a for a, b in zip(rows, rows[1:], strict=False)}
     assert not steps or max(steps) - min(steps) <= 1

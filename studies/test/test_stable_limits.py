@@ -38,18 +38,18 @@ def swing(robot, signals, report):
 
     def run(preset, hand, energy=ENERGY, limited=True, **changes):
         objects = [replace(o, **changes) for o in published_environment(preset, np.eye(4))]
-        bench = MovingBench(
+        rig = MovingBench(
             robot, calibration, signals, objects, BenchSetup(energy=energy), HANDS[hand]
         )
         if limited:
             limits = stable_limits(device, setup, 'fingertip')
-            bench.loop.law.environment, _ = limits.environment(objects)
+            rig.loop.law.environment, _ = limits.environment(objects)
         places = []
         for tick in range(850):
             there = min(1.0, tick / 100) if preset != 'hold' else tick / 100 * (tick < 100)
-            bench.step(there * np.array(REACH.get(preset, ASIDE)))
-            places.append(bench.x[:3].copy())
-        assert bench.failures == 0
+            rig.step(there * np.array(REACH.get(preset, ASIDE)))
+            places.append(rig.x[:3].copy())
+        assert rig.failures == 0
         return np.ptp(places[600:], axis=0).max()
 
     return run

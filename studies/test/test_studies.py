@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The studies of the docs, shortened: what they claim holds on the bench in simulated time."""
+"""The studies of the docs, shortened: what they claim holds on the rig in simulated time."""
 
 import numpy as np
 import pytest
@@ -68,10 +68,10 @@ def test_a_turn_against_the_wall_is_light_until_it_and_heavy_there(make):
 def test_motors_that_are_held_aside_hold_the_handle_there(make):
     errors = sensing_errors(make, Motors.HELD_ASIDE, 100)
     assert np.all(errors.place_share < 0.055)
-    bench = make((), BenchSetup(grip=np.zeros((5, 5))))
-    bench.held = True
-    _hold_aside(bench)
-    np.testing.assert_allclose(bench.place[:3], ASIDE, atol=3e-4)
+    rig = make((), BenchSetup(grip=np.zeros((5, 5))))
+    rig.held = True
+    _hold_aside(rig)
+    np.testing.assert_allclose(rig.place[:3], ASIDE, atol=3e-4)
 
 
 def test_the_circle_is_held_to_a_millimetre_and_the_hand_gets_no_energy(make):
@@ -112,18 +112,18 @@ def test_a_line_is_felt_with_the_damping_asked_at_every_rate(make, rate):
 
 
 def test_motors_that_are_off_have_no_torque_and_turn_with_the_hand(make):
-    bench = make((), BenchSetup())
-    bench.off = True
+    rig = make((), BenchSetup())
+    rig.off = True
     hand = np.array([0.01, 0.0, 0.0, 0.0, 0.0])
     for share in np.linspace(0.0, 1.0, 100):
-        bench.step(share * hand)
+        rig.step(share * hand)
     for _ in range(20):
-        bench.step(hand)
-    p = bench.plant.ports
+        rig.step(hand)
+    p = rig.plant.ports
     assert np.abs(p.torque).max() < 1e-6
-    assert np.abs(bench.angle).max() > 0.02
+    assert np.abs(rig.angle).max() > 0.02
     held = np.linalg.inv(p.ee - p.ea @ np.linalg.solve(p.aa, p.ae))[0, 0]
-    assert abs(p.force[0]) < 0.7 * held * bench.place[0], 'softer than with the motors held'
+    assert abs(p.force[0]) < 0.7 * held * rig.place[0], 'softer than with the motors held'
 
 
 def test_strips_follow_with_a_dead_band():

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's 
 def make(robot, signals, report):
     calibration = report.calibration()
 
-    def bench(held_by, stiffness=None, damping_ratio=0.05, **setup):
+    def rig(held_by, stiffness=None, damping_ratio=0.05, **setup):
         turns = 1.26  # N m/rad: about what the legs have
         spring = (
             []
@@ -42,7 +42,7 @@ def make(robot, signals, report):
         made = BenchSetup(energy=NO_MONITOR, **setup)
         return MovingBench(robot, calibration, signals, spring, made, held_by, damping_ratio)
 
-    return bench
+    return rig
 
 
 def test_condensed_handle_rings_as_the_whole_network_does(robot):
@@ -74,15 +74,15 @@ def test_every_mode_is_damped_alike(robot):
 
 
 def test_a_free_handle_loses_energy_all_the_time(make):
-    bench = make(NO_HAND)
-    bench.held = True
+    rig = make(NO_HAND)
+    rig.held = True
     push = np.array([1.0, 0.5, 0.5, 0.0, 0.0])
     for _ in range(100):
-        bench.step(np.zeros(5), push)
+        rig.step(np.zeros(5), push)
     energy = []
     for _ in range(250):
-        bench.step(np.zeros(5))
-        energy.append(bench.energy)
+        rig.step(np.zeros(5))
+        energy.append(rig.energy)
     assert energy[0] > 1e-3
     # A new linearisation moves the zero of the energy a little; the integrator adds nothing.
     assert np.diff(energy).max() < 5e-3 * energy[0]
@@ -91,20 +91,20 @@ def test_a_free_handle_loses_energy_all_the_time(make):
 
 
 def test_the_integrator_conserves_energy_on_one_linearisation(make):
-    bench = make(NO_HAND, damping_ratio=0.0)
-    stiffness, rest = bench.stiffness(), bench.place.copy()
+    rig = make(NO_HAND, damping_ratio=0.0)
+    stiffness, rest = rig.stiffness(), rig.place.copy()
     random = np.random.default_rng(0)
-    bench.x = rest + 1e-2 * random.normal(size=5)
-    bench.v = random.normal(size=5)
+    rig.x = rest + 1e-2 * random.normal(size=5)
+    rig.v = random.normal(size=5)
 
     def energy():
-        stretch = bench.x - rest
-        return 0.5 * (bench.v @ bench.mass @ bench.v + stretch @ stiffness @ stretch)
+        stretch = rig.x - rest
+        return 0.5 * (rig.v @ rig.mass @ rig.v + stretch @ stiffness @ stretch)
 
     before, still = energy(), np.zeros(5)
-    bench._move(still, still, bench.angle, still, 3, 0.03)  # steps of an eighth of a period
+    rig._move(still, still, rig.angle, still, 3, 0.03)  # steps of an eighth of a period
     assert energy() == pytest.approx(before, rel=1e-6)
-    assert np.abs(bench.x - rest).max() > 1e-3
+    assert np.abs(rig.x - rest).max() > 1e-3
 
 
 def test_a_textbook_wall_is_stable_up_to_the_bound_that_is_quoted():
@@ -183,8 +183,8 @@ def test_a_fingertip_on_a_line_comes_to_rest_on_the_full_model(robot, signals, r
         damping=2.0,
     )
     setup = BenchSetup(energy=NO_MONITOR)
-    bench = MovingBench(robot, report.calibration(), signals, [line], setup, FINGERTIP)
-    assert comes_to_rest(bench)
+    rig = MovingBench(robot, report.calibration(), signals, [line], setup, FINGERTIP)
+    assert comes_to_rest(rig)
 
 
 def test_bisection_finds_a_limit_from_both_sides():

@@ -13,7 +13,7 @@ from soro_can_driver.python_can_link import PythonCanLink
 from soro_can_driver.socketcand_link import SocketcandLink
 from soro_can_driver.wiring import CanWiring, SERVER_PORT
 from soro_driver.device import DeviceLost
-from soro_driver.exclusive import ExclusiveUse, is_loopback
+from soro_driver.device_lock import DeviceLock, is_loopback
 
 POLL = 2e-4  # s between looks at the bus while a reply is awaited
 
@@ -39,7 +39,7 @@ class CanBus:
     def __init__(self, wiring: CanWiring, timeout: float, connect_timeout: float) -> None:
         self._wiring, self._timeout = wiring, timeout
         self._connect_timeout = connect_timeout
-        self._use = ExclusiveUse(resource_of(wiring))
+        self._use = DeviceLock(resource_of(wiring))
         self._link: SocketcandLink | PythonCanLink | None = None
         self._foreign = 0
 

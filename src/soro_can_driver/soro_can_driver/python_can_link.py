@@ -13,7 +13,7 @@ from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_mechanics.core.missing_package import how_to_install
 
 INSTALL = how_to_install('python-can==4.6.1')
-MOST_PENDING = 4096  # frames taken at once: a babbling bus must not hold the loop
+MAX_PENDING = 4096  # frames taken at once: a babbling bus must not hold the loop
 
 Raw = tuple[int, bytes]
 
@@ -88,7 +88,7 @@ class PythonCanLink:
     def receive(self) -> list[Raw]:
         """Return what has arrived, without waiting. Raises DeviceLost."""
         found: list[Raw] = []
-        for _ in range(MOST_PENDING):
+        for _ in range(MAX_PENDING):
             try:
                 message = self._bus.recv(0)
             except (self._can.CanError, OSError) as error:

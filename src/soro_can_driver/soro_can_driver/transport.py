@@ -53,7 +53,7 @@ HEARTBEAT, LAST_HEARTBEAT = 0.05, 0.3  # s: ours, and the age of the board's tha
 SEND_WITHIN = 0.01  # s until a link that takes no frames is lost
 ASK_AGAIN = 0.02  # s: a frame can be lost, and what a parameter frame asks for may be asked twice
 HALVES = (slice(0, PER_HALF), slice(PER_HALF, MOTORS))
-MOST_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
+MAX_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
 
 
 class CanTransport:
@@ -347,7 +347,7 @@ class CanTransport:
         self._setpoints.answered(echo)
         armed = self._armed and self.state is BoardState.ARMED
         waiting = max(self._syncs.behind, self._setpoints.behind if armed else 0)
-        if repeated or waiting > MOST_BEHIND:
+        if repeated or waiting > MAX_BEHIND:
             self.stale += 1
             return
         self.time, self.sampled = now, self._sent_at[echo]

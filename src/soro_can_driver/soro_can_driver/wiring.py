@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from soro_can_driver.board import MOTORS
 from soro_driver.channels import read_channels
-from soro_driver.settings import LONGEST_STEP, read_rate
+from soro_driver.settings import MAX_STEP, read_rate
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
@@ -111,7 +111,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         interface, channel, host, port, bitrate, data_bitrate, framing, ratio, zero, direction,
         np.array([a.minimum for a in robot.actuators]),
         np.array([a.maximum for a in robot.actuators]),
-        speed, LONGEST_STEP * speed / read_rate(robot), tracking,
+        speed, MAX_STEP * speed / read_rate(robot), tracking,
         tuple(a.name for a in robot.actuators),
         sensors if len(sensors) == MOTORS else (), serial,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from soro_can_driver.device import CanDevice
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceState, Fault
-from soro_driver.law import CommandInlet
+from soro_driver.law import CommandArbiter
 from soro_driver.plausibility import PlausibilityLimits
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_mechanics.core.actuators import Actuator
@@ -36,7 +36,7 @@ def loop(board):
         plausibility=PlausibilityLimits(),
         section=Section({}, 'driver.can'),
     )
-    made = ControlLoop(CanDevice(wiring()), CommandInlet(gate, 5.0), gate, settings)
+    made = ControlLoop(CanDevice(wiring()), CommandArbiter(gate, 5.0), gate, settings)
     made.open()
     yield made
     made.shutdown()

@@ -9,10 +9,10 @@ import time
 from typing import Any
 
 from soro_cli.demo_journal import Say, Tour
+from soro_cli.display_units import shown, shown_position
 from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_cli.motion import MotionWatch
-from soro_cli.people_units import shown, shown_position
 from soro_mechanics.core.status import Code
 
 COMPILING = 240.0  # s a model is waited for whose kernels are compiled for the first time

@@ -26,11 +26,11 @@ from soro_cli.demo import Player
 from soro_cli.demo_journal import Say, Tour
 from soro_cli.demo_questions import ask_mechanics
 from soro_cli.demo_viewer import photograph_recording, photograph_viewer, viewer_address, WITHOUT
+from soro_cli.display_units import shown, shown_position
 from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics, pose_message
 from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.page_driver import find_browser
-from soro_cli.people_units import shown, shown_position
 from soro_cli.recording.bag_metadata import METADATA, PART
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess, serves
@@ -53,7 +53,7 @@ MODULE_BY_MODULE = 12  # more actuators than this stand in threes, module after 
 EXTENT = (0.12, 0.06, 0.03, 0.015, 0.008)  # of the tip's distance from the base: curves tried
 # Planes of the curve that are tried: its normal along z, x, y of base_link (quaternions).
 PLANES = ((0.0, 0.0, 0.0, 1.0), (0.0, 0.5**0.5, 0.0, 0.5**0.5), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))
-LEAST_REACH = 0.05  # m, of a robot whose tip rests in the origin of its base
+MIN_REACH = 0.05  # m, of a robot whose tip rests in the origin of its base
 LOST = (Code.NOT_ACTIVE, Code.DEVICE_FAULT, Code.NO_STATE)
 BODY = 'emulator/configuration'  # what the tracking error is measured with
 RECORD_PATIENCE = 40.0  # s
@@ -331,7 +331,7 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
     """Follow the largest circle that can be planned; whether the device was there all the time."""
     judged = _by_the_body(robot, watch)
     centre = list(watch.tip)
-    reach = max(float(np.linalg.norm(centre)), LEAST_REACH)
+    reach = max(float(np.linalg.norm(centre)), MIN_REACH)
     action = f'{robot.namespace}/trajectory_planner/track_trajectory'
 
     def run(size: float, plane: tuple[float, ...], plan_only: bool) -> Any:

@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_cli.robot_choice import RunningRobot
 from soro_msgs.msg import ActuatorState
 from soro_node.actuator_state_bits import STOPPED_BIT
-from soro_node.inbox import Inbox
+from soro_node.polled_subscriptions import PolledSubscriptions
 
 ACTIVE, ESTOP = ActuatorState.ACTIVE, ActuatorState.ESTOP
 STEADY = 0.3  # s within the tolerance before a robot counts as arrived
@@ -41,7 +41,7 @@ class MotionWatch:
         self._complaints: dict[str, str] = {}
         node, space = robot.session.node, robot.namespace
         self._states, self._tips = f'{space}/actuator_state', f'{space}/tip_pose'
-        self._inbox = Inbox(node)
+        self._inbox = PolledSubscriptions(node)
         self._inbox.open(ActuatorState, self._states, _NEWEST)
         self._inbox.open(PoseStamped, self._tips, _NEWEST)
         self._diagnostics = node.create_subscription(

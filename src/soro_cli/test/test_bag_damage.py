@@ -19,7 +19,7 @@ from soro_cli.bag_reader import BagReader, NotABag
 from soro_cli.main import main
 from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import BadRecord
-from soro_cli.recording.mcap_scan import LARGEST_CHUNK, MOST_UNPACKED, scan
+from soro_cli.recording.mcap_scan import MAX_CHUNK, MAX_UNPACKED, scan
 
 MESSAGE = b'\0\1\0\0' + struct.pack('<i', 7)
 SEPARATOR = '=' * 80
@@ -126,11 +126,11 @@ def bomb(chunks: int, size: int, told: bool) -> bytes:
 @pytest.mark.parametrize('told', [True, False])
 def test_bombs_are_refused_before_they_are_unpacked(tmp_path, told):
     file = tmp_path / 'x.mcap'
-    file.write_bytes(bomb(MOST_UNPACKED // 2**26 + 1, 2**26, told))
+    file.write_bytes(bomb(MAX_UNPACKED // 2**26 + 1, 2**26, told))
     with pytest.raises(NotABag, match='would unpack to'):
         scan(file)
     assert file.stat().st_size < 2**17
-    file.write_bytes(bomb(2, LARGEST_CHUNK + 1, told))
+    file.write_bytes(bomb(2, MAX_CHUNK + 1, told))
     found = scan(file)
     assert found.chunks == [] and len(found.damage) == 2
 

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 
 from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
-from launch_workbench import Workbench
+from launch_rig import LaunchRig
 import pytest
 
 from soro_cli.launch_runner.errors import LaunchError
@@ -100,19 +100,19 @@ def small_files(draw: st.DrawFn) -> str:
 
 
 @pytest.fixture
-def bench(tmp_path):
-    bench = Workbench(tmp_path)
+def rig(tmp_path):
+    rig = LaunchRig(tmp_path)
     (tmp_path / 'parameters').mkdir()
-    return bench
+    return rig
 
 
-def try_to_plan(bench: Workbench, data: bytes) -> None:
+def try_to_plan(rig: LaunchRig, data: bytes) -> None:
     """Plan a file; LaunchError, naming the file and a line, is the one way to fail."""
-    file = bench.folder / 'fuzz.launch.xml'
+    file = rig.folder / 'fuzz.launch.xml'
     file.write_bytes(data)
     for attempt in (
-        lambda: plan_launch(file, {}, bench.environment, bench.folder / 'parameters'),
-        lambda: describe_arguments(file, bench.environment),
+        lambda: plan_launch(file, {}, rig.environment, rig.folder / 'parameters'),
+        lambda: describe_arguments(file, rig.environment),
     ):
         try:
             attempt()
@@ -124,20 +124,20 @@ def try_to_plan(bench: Workbench, data: bytes) -> None:
 
 @given(text=changed_files())
 @FUZZ
-def test_a_changed_file_is_a_plan_or_an_error(bench, text):
-    try_to_plan(bench, re.sub(r'xacro|\bsoro\b', 'true', text).encode())
+def test_a_changed_file_is_a_plan_or_an_error(rig, text):
+    try_to_plan(rig, re.sub(r'xacro|\bsoro\b', 'true', text).encode())
 
 
 @given(text=small_files())
 @FUZZ
-def test_any_value_gives_a_plan_or_an_error(bench, text):
-    try_to_plan(bench, text.encode())
+def test_any_value_gives_a_plan_or_an_error(rig, text):
+    try_to_plan(rig, text.encode())
 
 
 @given(data=st.binary(max_size=300))
 @FUZZ
-def test_any_bytes_give_a_plan_or_an_error(bench, data):
-    try_to_plan(bench, data)
+def test_any_bytes_give_a_plan_or_an_error(rig, data):
+    try_to_plan(rig, data)
 
 
 @given(text=st.text(st.sampled_from('$()\'" \\ab'), max_size=40))
@@ -181,28 +181,28 @@ FILES = {
 
 
 @pytest.mark.parametrize('text', FILES.values(), ids=FILES)
-def test_hostile_files_are_refused(bench, text):
-    file = bench.folder / 'fuzz.launch.xml'
+def test_hostile_files_are_refused(rig, text):
+    file = rig.folder / 'fuzz.launch.xml'
     file.write_text(text)
     with pytest.raises(LaunchError) as caught:
-        plan_launch(file, {}, bench.environment, bench.folder / 'parameters')
+        plan_launch(file, {}, rig.environment, rig.folder / 'parameters')
     assert caught.value.file.endswith('.launch.xml') and caught.value.line > 0
 
 
-def test_includes_that_double_at_every_level_are_refused(bench):
+def test_includes_that_double_at_every_level_are_refused(rig):
     for i in range(40):
         line = f'<include file="$(dirname)/level_{i + 1}.launch.xml"/>'
-        bench.file(line * 2, f'level_{i}.launch.xml')
-    bench.file('', 'level_40.launch.xml')
+        rig.file(line * 2, f'level_{i}.launch.xml')
+    rig.file('', 'level_40.launch.xml')
     with pytest.raises(LaunchError, match='includes'):
         plan_launch(
-            bench.folder / 'level_0.launch.xml',
+            rig.folder / 'level_0.launch.xml',
             {},
-            bench.environment,
-            bench.folder / 'parameters',
+            rig.environment,
+            rig.folder / 'parameters',
         )
     with pytest.raises(LaunchError, match='includes'):
-        describe_arguments(bench.folder / 'level_0.launch.xml', bench.environment)
+        describe_arguments(rig.folder / 'level_0.launch.xml', rig.environment)
 
 
 def test_every_launch_file_is_well_formed_before_it_is_changed():

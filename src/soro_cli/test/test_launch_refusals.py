@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything outside the subset is refused with file, line and remedy."""
 
-from launch_workbench import Workbench
+from launch_rig import LaunchRig
 import pytest
 
 from soro_cli.launch_runner.errors import LaunchError
@@ -65,21 +65,21 @@ NODE = '<node pkg="pkg" exec="run" name="n"'
 )
 def test_refused_with_file_and_line(tmp_path, body, line, reason):
     with pytest.raises(LaunchError, match=reason) as caught:
-        Workbench(tmp_path).plan(body)
+        LaunchRig(tmp_path).plan(body)
     assert str(caught.value).startswith(f'{tmp_path}/test.launch.xml:{line}: ')
 
 
 def test_broken_xml_is_refused(tmp_path):
-    bench = Workbench(tmp_path)
+    rig = LaunchRig(tmp_path)
     with pytest.raises(LaunchError, match=r'launch.xml:3: is not valid XML: mismatched tag'):
-        bench.plan('<group>')
+        rig.plan('<group>')
 
 
 def test_undeclared_arguments_are_refused_with_the_valid_ones(tmp_path):
-    bench = Workbench(tmp_path)
+    rig = LaunchRig(tmp_path)
     body = '<arg name="use_emulator" default="true"/>\n<arg name="robot" default="r"/>'
     with pytest.raises(LaunchError) as caught:
-        bench.plan(body, use_emulatr='false')
+        rig.plan(body, use_emulatr='false')
     assert str(caught.value) == (
         'use_emulatr:= is not an argument of test.launch.xml. Did you mean use_emulator? '
         'Valid: use_emulator, robot'
@@ -87,38 +87,38 @@ def test_undeclared_arguments_are_refused_with_the_valid_ones(tmp_path):
 
 
 def test_arguments_behind_a_closed_group_cannot_be_given(tmp_path):
-    bench = Workbench(tmp_path)
-    bench.file('<arg name="inner" default="1"/>', 'child.launch.xml')
+    rig = LaunchRig(tmp_path)
+    rig.file('<arg name="inner" default="1"/>', 'child.launch.xml')
     include = '<include file="$(dirname)/child.launch.xml"/>'
-    assert bench.plan(include, inner='2').processes == []
+    assert rig.plan(include, inner='2').processes == []
     with pytest.raises(LaunchError, match='inner:= is not an argument'):
-        bench.plan(f'<group forwarding="false">{include}</group>', inner='2')
+        rig.plan(f'<group forwarding="false">{include}</group>', inner='2')
 
 
 def test_folder_after_an_include_elsewhere_is_refused(tmp_path):
-    bench = Workbench(tmp_path)
+    rig = LaunchRig(tmp_path)
     (tmp_path / 'share' / 'pkg' / 'child.launch.xml').write_text('<launch/>')
     include = '<include file="$(find-pkg-share pkg)/child.launch.xml"/>\n'
     with pytest.raises(LaunchError, match=r':3: .*use \$\(find-pkg-share'):
-        bench.plan(include + '<log message="$(dirname)"/>')
+        rig.plan(include + '<log message="$(dirname)"/>')
 
 
 def test_parameter_file_that_ros_would_ignore_is_refused(tmp_path):
-    bench = Workbench(tmp_path)
+    rig = LaunchRig(tmp_path)
     file = tmp_path / 'node.yaml'
     body = f'{NODE}>\n<param from="{file}"/></node>'
     file.write_text('driver: {ros__parameters: {a: 1}}')
     with pytest.raises(LaunchError, match=r':3: .*write /\*\*/driver'):
-        bench.plan(body)
+        rig.plan(body)
     file.write_text('/**: {a: 1}')
     with pytest.raises(LaunchError, match='must hold ros__parameters'):
-        bench.plan(body)
+        rig.plan(body)
     file.write_text('/**/driver: {ros__parameters: {a: 1}}')
-    assert bench.plan(body).processes[0].command[-1] == str(file)
+    assert rig.plan(body).processes[0].command[-1] == str(file)
 
 
 def test_files_that_include_each_other_are_refused(tmp_path):
-    bench = Workbench(tmp_path)
-    bench.file('<include file="$(dirname)/test.launch.xml"/>', 'other.launch.xml')
+    rig = LaunchRig(tmp_path)
+    rig.file('<include file="$(dirname)/test.launch.xml"/>', 'other.launch.xml')
     with pytest.raises(LaunchError, match='includes itself'):
-        bench.plan('<include file="$(dirname)/other.launch.xml"/>')
+        rig.plan('<include file="$(dirname)/other.launch.xml"/>')

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 
-from launch_workbench import Workbench
+from launch_rig import LaunchRig
 import pytest
 
 from soro_cli.launch_runner import run
@@ -67,12 +67,12 @@ class Launched:
 
 
 @contextmanager
-def launched(bench: Workbench, body: str):
-    file = bench.file(body)
+def launched(rig: LaunchRig, body: str):
+    file = rig.file(body)
     environment = {
         **os.environ,
-        **bench.environment,
-        'ROS_LOG_DIR': str(bench.folder / 'log'),
+        **rig.environment,
+        'ROS_LOG_DIR': str(rig.folder / 'log'),
         'PYTHONPATH': os.pathsep.join(sys.path),
     }
     process = subprocess.Popen(
@@ -106,17 +106,17 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def bench(tmp_path):
-    made = Workbench(tmp_path)
+def rig(tmp_path):
+    made = LaunchRig(tmp_path)
     for name, script in (('obedient', OBEDIENT), ('stubborn', STUBBORN), ('deaf', DEAF)):
         made.add(name, script)
     return made
 
 
-def test_output_carries_names_and_the_exit_code_is_the_worst(bench):
-    bench.add('three', 'echo out; echo err >&2; printf unfinished; exit 3')
-    bench.add('two', 'exit 2')
-    with launched(bench, node('three') + node('two') + node('run')) as run:
+def test_output_carries_names_and_the_exit_code_is_the_worst(rig):
+    rig.add('three', 'echo out; echo err >&2; printf unfinished; exit 3')
+    rig.add('two', 'exit 2')
+    with launched(rig, node('three') + node('two') + node('run')) as run:
         assert run.finish() == 3
     for line in (
         '[three] out',
@@ -127,32 +127,32 @@ def test_output_carries_names_and_the_exit_code_is_the_worst(bench):
         assert line in run.lines
 
 
-def test_log_output_stays_off_the_screen(bench):
-    bench.add('quiet', 'echo out; echo err >&2')
-    with launched(bench, '<node pkg="pkg" exec="quiet"/>') as run:
+def test_log_output_stays_off_the_screen(rig):
+    rig.add('quiet', 'echo out; echo err >&2')
+    with launched(rig, '<node pkg="pkg" exec="quiet"/>') as run:
         assert run.finish() == 0
     assert '[quiet] err' in run.lines
     assert '[quiet] out' not in run.lines
-    log = next((bench.folder / 'log').rglob('launch.log')).read_text()
+    log = next((rig.folder / 'log').rglob('launch.log')).read_text()
     assert '[quiet] out' in log
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_everything_in_order(bench, number):
-    with launched(bench, node('obedient')) as run:
+def test_a_signal_stops_everything_in_order(rig, number):
+    with launched(rig, node('obedient')) as run:
         run.wait_for('[obedient] ready')
         run.process.send_signal(number)
         assert run.finish() == 0
     assert run.lines.count('[obedient] got INT') == 1
 
 
-def test_a_second_interrupt_reaches_nobody(bench):
-    bench.add(
+def test_a_second_interrupt_reaches_nobody(rig):
+    rig.add(
         'slow',
         'trap "echo got INT" INT\ntrap "exit 0" TERM\necho ready\n'
         + ('while :; do sleep 0.05; done'),
     )
-    with launched(bench, node('slow', 'sigterm_timeout="1.0"')) as run:
+    with launched(rig, node('slow', 'sigterm_timeout="1.0"')) as run:
         run.wait_for('[slow] ready')
         run.process.send_signal(signal.SIGINT)
         run.wait_for('[slow] got INT')
@@ -163,8 +163,8 @@ def test_a_second_interrupt_reaches_nobody(bench):
     assert run.lines.count('[slow] got INT') == 1
 
 
-def test_escalates_to_sigterm_and_reports_the_code(bench):
-    with launched(bench, node('stubborn', 'sigterm_timeout="0.3"')) as run:
+def test_escalates_to_sigterm_and_reports_the_code(rig):
+    with launched(rig, node('stubborn', 'sigterm_timeout="0.3"')) as run:
         run.wait_for('[stubborn] ready')
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 5
@@ -172,9 +172,9 @@ def test_escalates_to_sigterm_and_reports_the_code(bench):
     assert '[stubborn] got TERM' in run.lines
 
 
-def test_escalates_to_sigkill_and_reaps(bench):
+def test_escalates_to_sigkill_and_reaps(rig):
     more = 'sigterm_timeout="0.2" sigkill_timeout="0.2"'
-    with launched(bench, node('deaf', more) + node('obedient')) as run:
+    with launched(rig, node('deaf', more) + node('obedient')) as run:
         run.wait_for('ready', 2)
         pid = int(next(x for x in run.lines if 'deaf] started' in x).rsplit(' ', 1)[1])
         run.process.send_signal(signal.SIGINT)
@@ -182,8 +182,8 @@ def test_escalates_to_sigkill_and_reaps(bench):
     assert not is_alive(pid)
 
 
-def test_killed_children_are_reaped_while_others_run(bench):
-    with launched(bench, node('deaf') + node('obedient')) as run:
+def test_killed_children_are_reaped_while_others_run(rig):
+    with launched(rig, node('deaf') + node('obedient')) as run:
         run.wait_for('ready', 2)
         pid = int(next(x for x in run.lines if 'deaf] started' in x).rsplit(' ', 1)[1])
         os.kill(pid, signal.SIGKILL)
@@ -193,31 +193,31 @@ def test_killed_children_are_reaped_while_others_run(bench):
         assert run.finish() == 128 + signal.SIGKILL
 
 
-def test_on_exit_shutdown_stops_the_rest(bench):
-    bench.add('ends', 'sleep 0.3; exit 4')
-    with launched(bench, node('obedient') + node('ends', 'on_exit="shutdown"')) as run:
+def test_on_exit_shutdown_stops_the_rest(rig):
+    rig.add('ends', 'sleep 0.3; exit 4')
+    with launched(rig, node('obedient') + node('ends', 'on_exit="shutdown"')) as run:
         assert run.finish() == 4
     assert '[launch] stopping: ends has ended' in run.lines
 
 
-def test_respawn_stops_at_its_limit(bench):
-    bench.add('dies', 'echo once; exit 1')
+def test_respawn_stops_at_its_limit(rig):
+    rig.add('dies', 'echo once; exit 1')
     more = 'respawn="true" respawn_max_retries="2" respawn_delay="0.05"'
-    with launched(bench, node('dies', more)) as run:
+    with launched(rig, node('dies', more)) as run:
         assert run.finish() == 1
     assert run.lines.count('[dies] once') == 3
 
 
-def test_a_stop_ends_waiting_for_a_respawn(bench):
+def test_a_stop_ends_waiting_for_a_respawn(rig):
     more = 'respawn="true" respawn_delay="60"'
-    with launched(bench, node('run', more)) as run:
+    with launched(rig, node('run', more)) as run:
         run.wait_for('[run] ended with 0')
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0
 
 
-def test_processes_end_with_a_killed_launcher(bench):
-    with launched(bench, node('obedient')) as run:
+def test_processes_end_with_a_killed_launcher(rig):
+    with launched(rig, node('obedient')) as run:
         run.wait_for('[obedient] ready')
         pid = int(next(x for x in run.lines if 'obedient] started' in x).rsplit(' ', 1)[1])
         watch = os.pidfd_open(pid)
@@ -228,16 +228,16 @@ def test_processes_end_with_a_killed_launcher(bench):
         os.close(watch)
 
 
-def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_launch(bench):
-    bench.add('parent', 'sleep 30 &\nexit 0')
-    with launched(bench, node('parent')) as run:
+def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_launch(rig):
+    rig.add('parent', 'sleep 30 &\nexit 0')
+    with launched(rig, node('parent')) as run:
         assert run.process.wait(LIMIT) == 0
 
 
-def test_what_cannot_be_started_is_reported(bench):
-    (bench.folder / 'lib' / 'pkg' / 'broken').write_text('#!/nowhere/sh\n')
-    (bench.folder / 'lib' / 'pkg' / 'broken').chmod(0o755)
-    with launched(bench, node('broken')) as run:
+def test_what_cannot_be_started_is_reported(rig):
+    (rig.folder / 'lib' / 'pkg' / 'broken').write_text('#!/nowhere/sh\n')
+    (rig.folder / 'lib' / 'pkg' / 'broken').chmod(0o755)
+    with launched(rig, node('broken')) as run:
         assert run.finish() == 127
     assert any('[broken] cannot be started' in line for line in run.lines)
 
@@ -249,12 +249,12 @@ VENTING = 'trap "sleep 0.3; echo venting; echo INT >> $0.seen; exit 0" INT\necho
 
 
 @pytest.fixture
-def venting(bench):
+def venting(rig):
     """Two processes that vent, and what each has noted of its signals."""
     for name in ('left', 'right'):
-        bench.add(name, VENTING)
-    folder = bench.folder / 'lib' / 'pkg'
-    plans = bench.plan(node('left') + node('right')).processes
+        rig.add(name, VENTING)
+    folder = rig.folder / 'lib' / 'pkg'
+    plans = rig.plan(node('left') + node('right')).processes
     return plans, lambda: [(folder / f'{n}.seen').read_text() for n in ('left', 'right')]
 
 
@@ -290,13 +290,13 @@ def test_an_error_while_stopping_ends_nothing_early(venting):
     assert seen() == ['INT\n', 'INT\n']
 
 
-def test_a_reader_that_fails_for_good_does_not_hold_the_order_up(bench, monkeypatch):
-    bench.add(
+def test_a_reader_that_fails_for_good_does_not_hold_the_order_up(rig, monkeypatch):
+    rig.add(
         'patient',
         'trap "" INT\ntrap "echo TERM > $0.seen; exit 0" TERM\necho ready\n'
         + ('while :; do sleep 0.05; done'),
     )
-    plans = bench.plan(node('patient', 'sigterm_timeout="0.3"')).processes
+    plans = rig.plan(node('patient', 'sigterm_timeout="0.3"')).processes
 
     def fail(*_: object) -> None:
         raise RuntimeError('no reader')
@@ -304,7 +304,7 @@ def test_a_reader_that_fails_for_good_does_not_hold_the_order_up(bench, monkeypa
     monkeypatch.setattr(Supervisor, '_read', fail)
     with pytest.raises(RuntimeError, match='no reader'):
         Supervisor(plans, lambda *_: None, lambda text: None).run()
-    assert (bench.folder / 'lib' / 'pkg' / 'patient.seen').read_text() == 'TERM\n'
+    assert (rig.folder / 'lib' / 'pkg' / 'patient.seen').read_text() == 'TERM\n'
 
 
 def test_a_full_disk_ends_the_log_and_no_process(venting, tmp_path):

@@ -14,7 +14,6 @@ from soro_compliance.workspace_action import WorkspaceAction
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeCompliance
 from soro_node.diagnostics import Level
-from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
@@ -23,6 +22,7 @@ from soro_node.qos import LATCHED
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 
 STOP_TIMEOUT = 0.8  # s
@@ -55,9 +55,9 @@ class Compliance(RobotNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('compliance', PARAMETERS, **kwargs)
-        self._requests = Lane(self, 'requests')
+        self._requests = WorkerQueue(self, 'requests')
         # More than one thread, so that a second goal is refused at once.
-        self._goals = Lane(self, 'goals', threads=2)
+        self._goals = WorkerQueue(self, 'goals', threads=2)
         self._workspace = self.create_publisher(PointCloud2, 'workspace', LATCHED)
         self._service: Any = None
         self._analysis: WorkspaceAction | None = None

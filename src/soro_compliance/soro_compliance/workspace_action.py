@@ -132,8 +132,8 @@ class WorkspaceAction:
 
     def _samples(self, robot: Robot, goal: Any, told_to_end: Callable[[], bool]) -> Array:
         count = goal.samples or self._default_samples()
-        if count > analysis.MOST_SAMPLES:
-            raise InvalidInput('samples', count, f'at most {analysis.MOST_SAMPLES}')
+        if count > analysis.MAX_SAMPLES:
+            raise InvalidInput('samples', count, f'at most {analysis.MAX_SAMPLES}')
         low, high = analysis.bounds(robot, goal.lower, goal.upper)
         if goal.method == AnalyzeWorkspace.Goal.GRID:
             samples = analysis.grid_samples(robot, low, high, count)

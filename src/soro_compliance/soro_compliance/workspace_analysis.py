@@ -27,7 +27,7 @@ from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.atomic_write import write_whole
 from soro_node.requests import forward_from, quick_start_of
 
-MOST_SAMPLES = 1_000_000
+MAX_SAMPLES = 1_000_000
 CHUNK = 32  # samples of one task; where there is no batch, each starts from the one before
 SUFFIXES = ('.npz', '.csv')
 

@@ -21,7 +21,7 @@ from soro_mechanics.core.status import Code
 # A pressure regulator cannot suck: a clearly negative pressure is a mistake of the sender and is
 # refused; less than this part of the range is noise of a measured state that was sent back.
 NEGATIVE_PRESSURE_SLACK = 0.01
-SHORTEST_STEP = 1e-12  # s: two set-points at one time of the clock
+MIN_STEP = 1e-12  # s: two set-points at one time of the clock
 
 
 class NotNear(InvalidInput):
@@ -140,7 +140,7 @@ class CommandGate:
         flags = np.zeros(len(self.names), np.uint16)
         target, flags = self._within_range(values, flags)
         target, flags = self._within_coupled(target, flags)
-        limit = (self.rate if rate is None else rate) * max(dt, SHORTEST_STEP)
+        limit = (self.rate if rate is None else rate) * max(dt, MIN_STEP)
         step = target - previous
         excess = float(np.max(np.abs(step) / limit))
         if excess > 1.0 + 1e-9:  # a step of exactly the limit is not limited

@@ -11,7 +11,7 @@ from typing import Any
 
 from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceState, fault_names
-from soro_driver.law import CommandInlet
+from soro_driver.law import CommandArbiter
 
 MISSED_WARNING = 0.01  # part of all slots: the loop is not what it is supposed to be
 LOST = 'device lost, outputs not confirmed safe'
@@ -38,7 +38,7 @@ class Status:
 
 
 def report(
-    loop: ControlLoop, inlet: CommandInlet | None, emulated: bool | None = None
+    loop: ControlLoop, inlet: CommandArbiter | None, emulated: bool | None = None
 ) -> list[Status]:
     """Return all statuses of a running loop."""
     statuses = [device_status(loop, emulated), loop_status(loop)]
@@ -101,7 +101,7 @@ def left_unsafe(loop: ControlLoop | None) -> str:
     return ': '.join(filter(None, ('outputs not made safe from here', ', '.join(loop.unsafe))))
 
 
-def command_status(inlet: CommandInlet) -> Status:
+def command_status(inlet: CommandArbiter) -> Status:
     """Say who commands and what was refused."""
     owner = inlet.owner(time.monotonic())
     values = {'source': owner, 'accepted': inlet.accepted, 'rejected': inlet.rejected.total()}

@@ -40,9 +40,9 @@ class EmergencyStop:
         self.note()
         if latches.estop:
             node.get_logger().error('emergency stop of before the start: it is still latched')
-        self._input = EstopInput(node, self.hear)
+        self._input = EstopInput(node, self.receive)
 
-    def hear(self, pressed: bool, sender: str) -> None:
+    def receive(self, pressed: bool, sender: str) -> None:
         """Take what a publisher says."""
         if pressed:
             new = self._latches.press(sender)

@@ -23,7 +23,7 @@ from soro_mechanics.core.status import Code
 
 CLOCK_STEP = 0.1  # s; NTP steps from 0.128 s on, and slews less than this between two commands
 STOP_REACH = 2.0  # command timeouts: who was heard since then has a stream that a stop ends
-MOST_HEARD = 32  # sources that are kept in mind without looking who has become silent
+MAX_HEARD = 32  # sources that are kept in mind without looking who has become silent
 NOTHING = np.zeros(0)  # values of a command that ends control
 STAMP_END = 2**31 * 1_000_000_000  # ns, no message can repeat a stamp from here on, or below zero
 
@@ -87,7 +87,7 @@ class Law(ABC):
         """Learn that a person stopped the robot at `now` [s], also one that nobody moved."""
 
 
-class CommandInlet(Law):
+class CommandArbiter(Law):
     """Commands that arrive as messages from one source at a time. Safe from any thread.
 
     Parameters
@@ -250,7 +250,7 @@ class CommandInlet(Law):
     def _hear(self, source: str, now: float) -> float:
         """Note who speaks; return how long an ended stream has been silent, refused or not [s]."""
         self._heard[source] = now
-        if len(self._heard) > MOST_HEARD:
+        if len(self._heard) > MAX_HEARD:
             self._forget_silent(now)
         if source not in self._ended:
             return math.inf

@@ -28,7 +28,7 @@ from soro_driver.driver_report import left_unsafe, LOST, report, Status
 from soro_driver.emergency_stop import EmergencyStop, latch_file
 from soro_driver.endpoint import derive, Endpoint
 from soro_driver.latches import Latches
-from soro_driver.law import CommandInlet, Law
+from soro_driver.law import CommandArbiter, Law
 from soro_driver.not_allowed import NotAllowed
 from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_driver.tick import Tick
@@ -37,13 +37,13 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
-from soro_node.inbox import Inbox
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ending
 from soro_node.main import run as run_node
 from soro_node.measurement_clock import MeasurementClock
 from soro_node.parameters import ParameterTable
 from soro_node.parent_death import launcher_lives
+from soro_node.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import COMMANDS
 from soro_node.robot_binding import read_description
 
@@ -79,7 +79,7 @@ class DriverNode(GuardedLifecycleNode):
         self._table = ParameterTable(self, self.parameters)
         self.add_on_set_parameters_callback(self._refuse_simulated_time)
         self._loop: ControlLoop | None = None
-        self._inlet: CommandInlet | None = None
+        self._inlet: CommandArbiter | None = None
         self._gate: CommandGate | None = None
         self._left: ControlLoop | None = None  # by a clean-up or an end
         self._unsafe: set[str] = set()  # devices, of all its loops
@@ -99,7 +99,7 @@ class DriverNode(GuardedLifecycleNode):
         self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
         self._flex_publisher: Any = None
         self._stamps = MeasurementClock(self.get_clock(), self.get_logger().warning)
-        self._commands = Inbox(self)
+        self._commands = PolledSubscriptions(self)
         self._looked = math.inf
         self.listen_to_commands()
         self.emergency_stop = EmergencyStop(self, self._latches, self._stop_at_once)
@@ -175,7 +175,7 @@ class DriverNode(GuardedLifecycleNode):
         self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
     ) -> Law:
         """Return what decides the set-points."""
-        return CommandInlet(gate, settings.command_timeout)
+        return CommandArbiter(gate, settings.command_timeout)
 
     def use_law(self, law: Any) -> None:
         """Hand what is commanded to what `make_law` returned: its device has answered."""

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from soro_driver.debounce import Debounce
 from soro_driver.device import Array, Fault, Flag, Flags, Reading
-from soro_driver.lasting import Lasting
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.robot_file.section import Section
 
@@ -104,10 +104,10 @@ class Plausibility:
     def restart(self) -> None:
         """Forget the past (after a reconnection)."""
         count = len(self._actuators)
-        self._over = Lasting(count, self._limits.over_limit_for)
-        self._sensor = Lasting(count, self._limits.sensor_for)
-        self._off = Lasting(count, self._limits.follow_for)
-        self._up = Lasting(count, self._limits.rest_for)
+        self._over = Debounce(count, self._limits.over_limit_for)
+        self._sensor = Debounce(count, self._limits.sensor_for)
+        self._off = Debounce(count, self._limits.follow_for)
+        self._up = Debounce(count, self._limits.rest_for)
         self._lowest = np.full(count, math.inf)
         self._expected = np.full(count, math.nan)
         self._at_start_of_error = np.full(count, math.nan)

@@ -18,10 +18,10 @@ from typing import Any, ClassVar, TypeVar
 
 MAJOR, MINOR = 1, 0
 VERSION = MAJOR << 4 | MINOR
-LONGEST_FRAME = 255  # bytes on the wire, with the closing zero
+MAX_FRAME = 255  # bytes on the wire, with the closing zero
 _HEAD = struct.Struct('<BBH')
 _CRC = struct.Struct('<H')
-LONGEST_BODY = LONGEST_FRAME - 2 - _HEAD.size - _CRC.size
+MAX_BODY = MAX_FRAME - 2 - _HEAD.size - _CRC.size
 B = TypeVar('B', bound='Body')
 
 
@@ -47,7 +47,7 @@ def cobs_encode(data: bytes) -> bytes:
         A run of more than 253 bytes without a zero: no frame is that long.
     """
     parts = data.split(b'\0')
-    if max(map(len, parts)) > LONGEST_FRAME - 2:
+    if max(map(len, parts)) > MAX_FRAME - 2:
         raise FrameError(f'{len(data)} bytes are too long for a frame')
     return b''.join(bytes((len(part) + 1,)) + part for part in parts)
 
@@ -83,8 +83,8 @@ class Frame:
 
     def pack(self) -> bytes:
         """Return the bytes for the wire, closing zero included. Raises FrameError."""
-        if len(self.body) > LONGEST_BODY:
-            raise FrameError(f'a body has at most {LONGEST_BODY} bytes, not {len(self.body)}')
+        if len(self.body) > MAX_BODY:
+            raise FrameError(f'a body has at most {MAX_BODY} bytes, not {len(self.body)}')
         try:
             data = _HEAD.pack(self.version, self.type, self.seq) + self.body
         except struct.error as error:
@@ -135,7 +135,7 @@ class FrameReader:
         self._oversize = False
 
     def _extend(self, part: bytes) -> None:
-        if self._oversize or len(self._pending) + len(part) >= LONGEST_FRAME:
+        if self._oversize or len(self._pending) + len(part) >= MAX_FRAME:
             self._oversize = True  # wait for the next zero; keep nothing of it
             self._pending.clear()
         else:

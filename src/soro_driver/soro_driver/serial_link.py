@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
-from soro_driver.exclusive import ExclusiveUse
+from soro_driver.device_lock import DeviceLock
 from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader
 from soro_mechanics.core.missing_package import how_to_install
 
@@ -23,7 +23,7 @@ INSTALL = how_to_install('pyserial==3.5')
 IN_USE = (errno.EBUSY, errno.EAGAIN)  # opened exclusively (TIOCEXCL), locked (flock)
 PTYS = '/dev/pts/'
 READ_TIMEOUT = 0.1  # s, after which the thread looks whether it shall end
-MOST_WAITING = 4096  # frames that nobody took; the oldest go first
+MAX_WAITING = 4096  # frames that nobody took; the oldest go first
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Arrival:
 
 
 def resource(port: str | os.PathLike[str]) -> str:
-    """Return what whoever has a port locks, see `ExclusiveUse`."""
+    """Return what whoever has a port locks, see `DeviceLock`."""
     return f'serial {os.path.realpath(port)}'
 
 
@@ -62,12 +62,12 @@ class SerialLink:
     def __init__(self, port: str, baudrate: int, write_timeout: float = 0.02) -> None:
         self.port, self._baudrate, self._write_timeout = port, baudrate, write_timeout
         self.reader = FrameReader()
-        self._use: ExclusiveUse | None = None
+        self._use: DeviceLock | None = None
         self._serial: Any = None
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
         self._arrived = threading.Condition()
-        self._waiting: deque[Arrival] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[Arrival] = deque(maxlen=MAX_WAITING)
         self._error = ''
         self._seq = 0
 
@@ -86,7 +86,7 @@ class SerialLink:
         except ImportError as error:
             raise DeviceError(f'pyserial is not installed ({error}); {INSTALL}') from None
         self.close()
-        use = ExclusiveUse(resource(self.port))
+        use = DeviceLock(resource(self.port))
         use.acquire()
         try:
             port = serial.Serial(

@@ -10,7 +10,7 @@ import numpy as np
 
 from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, Flags, Reading
-from soro_driver.settings import LONGEST_STEP
+from soro_driver.settings import MAX_STEP
 
 AT_REST = 1e-6  # of the range: the ramp has arrived; below the resolution of any converter
 NOISE = 0.01  # of the range: so near to rest, a robot that is armed is at rest
@@ -72,7 +72,7 @@ class SetPoint:
         """Return the next set-point on the way to a target, within every limit, and its flags."""
         # A late tick must not make a longer step than the device would allow.
         dt = self._period if math.isnan(self._written) else now - self._written
-        return self._gate.shape(target, self.values, min(dt, LONGEST_STEP * self._period), rate)
+        return self._gate.shape(target, self.values, min(dt, MAX_STEP * self._period), rate)
 
     def written(self, values: Array, now: float) -> None:
         """Keep what the device has been told."""

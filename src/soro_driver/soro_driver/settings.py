@@ -18,7 +18,7 @@ from soro_node.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
 RAMP, RELEASE = 'ramp', 'release'
 SIMULATED = 'simulated'
-LONGEST_STEP = 2.0  # periods: no set-point moves farther than the slew limit allows in them
+MAX_STEP = 2.0  # periods: no set-point moves farther than the slew limit allows in them
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Device, DeviceError, Identity, Reading
-from soro_driver.law import CommandInlet
+from soro_driver.law import CommandArbiter
 from soro_driver.plausibility import PlausibilityLimits
 from soro_driver.settings import DriverSettings, RAMP
 from soro_mechanics.core.actuators import Actuator, CoupledLimit
@@ -129,7 +129,7 @@ class Rig:
     clock: FakeClock
     device: FakeDevice
     gate: CommandGate
-    inlet: CommandInlet
+    inlet: CommandArbiter
     loop: ControlLoop
     log: list[str] = field(default_factory=list)
     stamp: int = 0
@@ -222,7 +222,7 @@ def make_rig(actuators, coupled):
         settings |= changes
         device = FakeDevice(clock, 3)
         settings = DriverSettings(**settings)
-        inlet = CommandInlet(gate, settings.command_timeout)
+        inlet = CommandArbiter(gate, settings.command_timeout)
         log: list[str] = []
         loop = ControlLoop(device, inlet, gate, settings, log=log.append, clock=clock)
         if open_:

@@ -169,12 +169,12 @@ def test_a_stop_before_the_device_has_come_is_not_forgotten(driver):
 def test_an_emergency_stop_before_the_device_has_come_is_not_forgotten(driver):
     break_device(driver, open=ABSENT)
     driver.autostart()
-    driver.emergency_stop.hear(True, 'button')
+    driver.emergency_stop.receive(True, 'button')
     break_device(driver)
     look_until(driver, lambda: not driver._starting.pending)
     assert driver._loop.safety.state is DeviceState.ESTOP and not driver.active
     assert not clear_fault(driver).success
-    driver.emergency_stop.hear(False, 'button')
+    driver.emergency_stop.receive(False, 'button')
     assert clear_fault(driver).success and driver.active
 
 

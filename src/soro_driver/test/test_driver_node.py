@@ -155,7 +155,7 @@ def test_a_device_that_outlasts_the_clean_up_is_given_back_later(driver):
     loop, held = driver._loop, driver.memory.hold('read')
     assert held.entered.wait(5.0)
     start = time.monotonic()
-    driver.emergency_stop.hear(True, 'button')
+    driver.emergency_stop.receive(True, 'button')
     assert time.monotonic() - start < 1.0  # the loop has not answered
     assert driver.trigger_cleanup() is SUCCESS
     assert driver.trigger_configure() is FAILURE  # the device is not free yet

@@ -23,7 +23,7 @@ LIMITS = PlausibilityLimits(
 )
 
 
-class Bench:
+class Rig:
     """Feeds readings of regulators with a lag of 80 ms and seeded noise."""
 
     def __init__(self, actuators, limits=LIMITS):
@@ -49,8 +49,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(actuators):
-    return Bench(actuators)
+def rig(actuators):
+    return Rig(actuators)
 
 
 def faults(found) -> int:
@@ -61,17 +61,17 @@ def flags(found) -> list[int]:
     return np.bitwise_or.reduce([f.flags for f in found]).tolist()
 
 
-def test_ten_minutes_of_steps_give_no_alarm(bench):
+def test_ten_minutes_of_steps_give_no_alarm(rig):
     steps = np.random.default_rng(5).uniform(0.0, 1.5 * BAR, (1200, 3))
-    found = [f for step in steps for f in bench.run(step, 0.5)]
+    found = [f for step in steps for f in rig.run(step, 0.5)]
     assert faults(found) == 0
     assert len(found) == 60000
 
 
-def test_pressure_above_the_limit(bench):
-    bench.run([BAR, BAR, 0.0], 1.0)
-    start = bench.now
-    found = bench.run([BAR, BAR, 0.0], 0.1, lambda p: p + [0.0, 0.7 * BAR, 0.0])
+def test_pressure_above_the_limit(rig):
+    rig.run([BAR, BAR, 0.0], 1.0)
+    start = rig.now
+    found = rig.run([BAR, BAR, 0.0], 0.1, lambda p: p + [0.0, 0.7 * BAR, 0.0])
     assert faults(found) & Fault.OVER_LIMIT
     assert flags(found)[1] & Flag.OVER_LIMIT
     first = next(i for i, f in enumerate(found) if f.faults & Fault.OVER_LIMIT)
@@ -79,24 +79,24 @@ def test_pressure_above_the_limit(bench):
     assert 'b (' in found[first].reason and start > 0.0
 
 
-def test_one_sample_above_the_limit_is_not_a_fault(bench):
-    bench.run([0.0, 0.0, 0.0], 0.5)
-    assert faults(bench.run([0.0, 0.0, 0.0], PERIOD, lambda p: p + 2 * BAR)) == 0
-    assert faults(bench.run([0.0, 0.0, 0.0], 0.5)) == 0
+def test_one_sample_above_the_limit_is_not_a_fault(rig):
+    rig.run([0.0, 0.0, 0.0], 0.5)
+    assert faults(rig.run([0.0, 0.0, 0.0], PERIOD, lambda p: p + 2 * BAR)) == 0
+    assert faults(rig.run([0.0, 0.0, 0.0], 0.5)) == 0
 
 
-def test_faulty_sensor(bench):
-    bench.flags[2] = Flag.SENSOR_FAULT
-    found = bench.run([0.0, 0.0, 0.0], 0.1, lambda p: p * [1, 1, np.nan])
+def test_faulty_sensor(rig):
+    rig.flags[2] = Flag.SENSOR_FAULT
+    found = rig.run([0.0, 0.0, 0.0], 0.1, lambda p: p * [1, 1, np.nan])
     assert faults(found) == Fault.SENSOR
     assert 'c (' in found[-1].reason
 
 
-def test_frozen_feedback_while_armed_only(bench):
+def test_frozen_feedback_while_armed_only(rig):
     frozen = np.array([0.1, 0.2, 0.3]) * BAR
-    assert faults(bench.run(frozen, 2.0, lambda p: frozen, armed=False)) == 0
-    bench.run(frozen, 0.1)
-    found = bench.run(frozen, 1.0, lambda p: frozen)
+    assert faults(rig.run(frozen, 2.0, lambda p: frozen, armed=False)) == 0
+    rig.run(frozen, 0.1)
+    found = rig.run(frozen, 1.0, lambda p: frozen)
     assert faults(found) & Fault.FROZEN
 
 
@@ -108,44 +108,44 @@ def test_frozen_feedback_while_armed_only(bench):
         ('supply lost', lambda b, p: p * np.exp(-3.0 * (b.now - 2.0)), Flag.LEAK),
     ],
 )
-def test_pressure_that_sinks_is_a_leak(bench, name, measure, flag):
-    assert faults(bench.run([BAR, 0.0, 0.0], 2.0)) == 0
-    found = bench.run([BAR, 0.0, 0.0], 1.0, lambda p: measure(bench, p))
+def test_pressure_that_sinks_is_a_leak(rig, name, measure, flag):
+    assert faults(rig.run([BAR, 0.0, 0.0], 2.0)) == 0
+    found = rig.run([BAR, 0.0, 0.0], 1.0, lambda p: measure(rig, p))
     assert faults(found) == Fault.TRACKING
     assert flags(found)[0] == flag
 
 
-def test_burst_is_found_within_half_a_second(bench):
-    bench.run([BAR, 0.0, 0.0], 2.0)
-    found = bench.run([BAR, 0.0, 0.0], 0.5, lambda p: p * [0.0, 1.0, 1.0])
+def test_burst_is_found_within_half_a_second(rig):
+    rig.run([BAR, 0.0, 0.0], 2.0)
+    found = rig.run([BAR, 0.0, 0.0], 0.5, lambda p: p * [0.0, 1.0, 1.0])
     assert faults(found) & Fault.TRACKING
 
 
 @pytest.mark.parametrize('goal', [[1.2 * BAR, 0.0, 0.0], [0.0, 0.0, 0.0]])
-def test_a_line_that_stands_still_is_blocked(bench, goal):
+def test_a_line_that_stands_still_is_blocked(rig, goal):
     held = np.array([0.6 * BAR, 0.0, 0.0])
-    bench.run(held, 2.0)
+    rig.run(held, 2.0)
     stuck = 0.6 * BAR
-    found = bench.run(
-        goal, 1.0, lambda p: p * [0, 1, 1] + [stuck + 0.01 * BAR * bench.noise.random(), 0, 0]
+    found = rig.run(
+        goal, 1.0, lambda p: p * [0, 1, 1] + [stuck + 0.01 * BAR * rig.noise.random(), 0, 0]
     )
     assert faults(found) == Fault.TRACKING
     assert flags(found)[0] == Flag.BLOCKED
 
 
 def test_following_is_not_judged_without_a_time_constant(actuators):
-    bench = Bench(actuators, PlausibilityLimits())
-    bench.run([BAR, 0.0, 0.0], 1.0)
-    assert faults(bench.run([BAR, 0.0, 0.0], 2.0, lambda p: p * 0.0)) == 0
+    rig = Rig(actuators, PlausibilityLimits())
+    rig.run([BAR, 0.0, 0.0], 1.0)
+    assert faults(rig.run([BAR, 0.0, 0.0], 2.0, lambda p: p * 0.0)) == 0
 
 
 # Outputs that are safe -------------------------------------------------------------------------
 
 
-def test_a_pressure_that_somebody_else_drives_is_found_where_the_outputs_are_safe(bench):
+def test_a_pressure_that_somebody_else_drives_is_found_where_the_outputs_are_safe(rig):
     """As of a second driver on the same cards."""
-    assert faults(bench.run(np.zeros(3), 60.0, armed=False, at_rest=True)) == 0
-    found = bench.run([0.0, 1.2 * BAR, 0.0], 4.0, armed=False, at_rest=True)
+    assert faults(rig.run(np.zeros(3), 60.0, armed=False, at_rest=True)) == 0
+    found = rig.run([0.0, 1.2 * BAR, 0.0], 4.0, armed=False, at_rest=True)
     assert faults(found) == Fault.NOT_AT_REST
     first = next(i for i, f in enumerate(found) if f.faults)
     assert 2.0 < PERIOD * first < 2.3
@@ -153,28 +153,28 @@ def test_a_pressure_that_somebody_else_drives_is_found_where_the_outputs_are_saf
 
 
 @pytest.mark.parametrize('full', [3.0, 10.0, 40.0])
-def test_what_is_being_vented_is_no_alarm(bench, full):
+def test_what_is_being_vented_is_no_alarm(rig, full):
     """However slowly: in `full` seconds from the top, with the noise of the sensor."""
-    bench.run(np.full(3, 1.5 * BAR), 2.0)
+    rig.run(np.full(3, 1.5 * BAR), 2.0)
     for left in np.arange(1.0, 0.0, -PERIOD / full):
-        assert faults(bench.run(np.full(3, 1.5 * BAR * left), PERIOD, None, False, True)) == 0
-    assert faults(bench.run(np.zeros(3), 5.0, armed=False, at_rest=True)) == 0
+        assert faults(rig.run(np.full(3, 1.5 * BAR * left), PERIOD, None, False, True)) == 0
+    assert faults(rig.run(np.zeros(3), 5.0, armed=False, at_rest=True)) == 0
 
 
-def test_a_pressure_that_is_not_vented_to_the_end_is_found(bench):
-    bench.run(np.full(3, 1.5 * BAR), 2.0)
-    found = bench.run([0.6 * BAR, 0.0, 0.0], 4.0, armed=False, at_rest=True)
+def test_a_pressure_that_is_not_vented_to_the_end_is_found(rig):
+    rig.run(np.full(3, 1.5 * BAR), 2.0)
+    found = rig.run([0.6 * BAR, 0.0, 0.0], 4.0, armed=False, at_rest=True)
     assert faults(found) == Fault.NOT_AT_REST
 
 
-def test_pressures_that_are_commanded_are_not_at_rest(bench):
-    assert faults(bench.run(np.full(3, 1.2 * BAR), 10.0)) == 0
+def test_pressures_that_are_commanded_are_not_at_rest(rig):
+    assert faults(rig.run(np.full(3, 1.2 * BAR), 10.0)) == 0
 
 
-def test_each_time_of_rest_is_judged_anew(bench):
+def test_each_time_of_rest_is_judged_anew(rig):
     for _ in range(5):
-        bench.run(np.full(3, 1.4 * BAR), 2.0)
-        assert faults(bench.run(np.zeros(3), 1.9, armed=False, at_rest=True)) == 0
+        rig.run(np.full(3, 1.4 * BAR), 2.0)
+        assert faults(rig.run(np.zeros(3), 1.9, armed=False, at_rest=True)) == 0
 
 
 def test_lengths_and_angles_stay_where_they_are():

@@ -11,7 +11,7 @@ from soro_driver import serial_frame as sf
 
 u8, u16, u32 = st.integers(0, 255), st.integers(0, 0xFFFF), st.integers(0, 0xFFFFFFFF)
 i32 = st.integers(-0x80000000, 0x7FFFFFFF)
-frames = st.builds(sf.Frame, u8, u16, st.binary(max_size=sf.LONGEST_BODY), u8)
+frames = st.builds(sf.Frame, u8, u16, st.binary(max_size=sf.MAX_BODY), u8)
 bodies = st.one_of(
     st.builds(sf.Hello, u32, u8, u8),
     st.builds(sf.HelloAck, u32, u8, u8, u8, u8, u32, u32, u8, u8, u8, u16, u16, i32, i32),
@@ -80,7 +80,7 @@ def slow_pack(frame):
 def test_round_trip_of_frames(frame):
     wire = frame.pack()
     assert wire == slow_pack(frame)
-    assert len(wire) <= sf.LONGEST_FRAME
+    assert len(wire) <= sf.MAX_FRAME
     assert wire.count(0) == 1 and wire.endswith(b'\0')
     assert sf.FrameReader().feed(wire) == [frame]
 
@@ -100,7 +100,7 @@ def test_fields_that_do_not_fit_are_refused():
     with pytest.raises(sf.FrameError):
         sf.Frame(256, 0).pack()
     with pytest.raises(sf.FrameError, match='at most'):
-        sf.Frame(1, 0, bytes(sf.LONGEST_BODY + 1)).pack()
+        sf.Frame(1, 0, bytes(sf.MAX_BODY + 1)).pack()
     with pytest.raises(sf.FrameError, match='too long'):
         sf.cobs_encode(b'\1' * 300)
 
@@ -160,8 +160,8 @@ def test_oversize_is_counted_once_and_forgotten():
 
 
 def test_longest_body_is_carried():
-    frame = sf.Frame(16, 5, b'\7' * sf.LONGEST_BODY)
-    assert len(frame.pack()) <= sf.LONGEST_FRAME
+    frame = sf.Frame(16, 5, b'\7' * sf.MAX_BODY)
+    assert len(frame.pack()) <= sf.MAX_FRAME
     assert sf.FrameReader().feed(frame.pack()) == [frame]
 
 

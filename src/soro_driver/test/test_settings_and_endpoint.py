@@ -16,8 +16,8 @@ import pytest
 from soro_driver import devices
 from soro_driver.channels import read_channels
 from soro_driver.device import DeviceError, Fault, fault_names
+from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import derive, FIRST_PORT, make_private, PORTS
-from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import RAMP, read_driver_settings, RELEASE
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.schema2 import tables
@@ -161,12 +161,12 @@ def test_unknown_device_lists_what_is_installed():
 
 def test_exclusive_use_across_processes():
     resource = f'test {np.random.default_rng().integers(1 << 40)}'
-    mine = ExclusiveUse(resource)
+    mine = DeviceLock(resource)
     mine.acquire()
     mine.acquire()
     code = (
-        'import sys; from soro_driver.exclusive import *\n'
-        'try: ExclusiveUse(sys.argv[1]).acquire()\n'
+        'import sys; from soro_driver.device_lock import *\n'
+        'try: DeviceLock(sys.argv[1]).acquire()\n'
         'except DeviceError as error: print(error); sys.exit(3)\n'
     )
     command = [sys.executable, '-c', code, resource]
@@ -176,7 +176,7 @@ def test_exclusive_use_across_processes():
     assert subprocess.run(command, capture_output=True, timeout=30).returncode == 0
     with pytest.raises(DeviceError):
         mine.acquire()
-        ExclusiveUse(resource).acquire()
+        DeviceLock(resource).acquire()
     mine.release()
 
 

@@ -23,7 +23,7 @@ LOWEST_RATE, HIGHEST_RATE = RATE_COUNT, 0xFFFF * RATE_COUNT  # Pa/s, what LIMITS
 FULL_SCALE = 40000  # counts: 400 kPa, 10 V
 INVALID = 0xFFFF  # a measurement whose monitor is outside -0.1 V to 10.2 V
 TTL_COUNT = 2  # ms
-SHORTEST_TTL, LONGEST_TTL = 20, 500  # ms, what a device allows at 100 Hz
+MIN_TTL, MAX_TTL = 20, 500  # ms, what a device allows at 100 Hz
 Three = tuple[int, int, int]
 
 

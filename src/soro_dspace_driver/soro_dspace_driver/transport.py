@@ -35,10 +35,10 @@ from soro_dspace_driver.protocol import (
     FULL_SCALE,
     INVALID,
     Limits,
-    LONGEST_TTL,
+    MAX_TTL,
+    MIN_TTL,
     PERIOD_COUNT,
     RATE_COUNT,
-    SHORTEST_TTL,
     Status,
     TTL_COUNT,
     Type,
@@ -114,7 +114,7 @@ class DspaceTransport:
         """Send set-points [Pa], shape (3,), that hold for `ttl` [s]. Raises DeviceError."""
         if not np.all(np.isfinite(values)):
             raise DeviceError(f'set-points {values} are not finite')
-        milliseconds = min(max(ttl * 1e3, SHORTEST_TTL), LONGEST_TTL)
+        milliseconds = min(max(ttl * 1e3, MIN_TTL), MAX_TTL)
         body = Command(int(milliseconds / TTL_COUNT), CommandFlag.ENABLE, self._counts(values))
         self.session.link.send(body)
 

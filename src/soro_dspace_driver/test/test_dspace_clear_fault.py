@@ -11,7 +11,7 @@ import pytest
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceState, Fault
-from soro_driver.law import CommandInlet
+from soro_driver.law import CommandArbiter
 from soro_driver.plausibility import PlausibilityLimits
 from soro_driver.serial_frame import SerialState
 from soro_driver.settings import DriverSettings, RELEASE
@@ -44,7 +44,7 @@ def loop(link):
     )
     device = DspaceDevice(wiring())
     device.transport.session.link = link
-    made = ControlLoop(device, CommandInlet(gate, 5.0), gate, settings)
+    made = ControlLoop(device, CommandArbiter(gate, 5.0), gate, settings)
     made.open()
     yield made
     made.shutdown()

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from soro_emulation.asked_process import answer, AskedProcess
 from soro_emulation.device_emulator import Array
+from soro_emulation.worker_process import answer, WorkerProcess
 from soro_mechanics.core.configuration import Configuration
 
 NICE = 5  # the device comes first on a busy computer
 
 
-class BodyProcess(AskedProcess):
+class BodyProcess(WorkerProcess):
     """The emulator's side.
 
     Parameters

@@ -19,7 +19,7 @@ from soro_mechanics.core.errors import UnknownName
 Wire = Iterable[tuple[int, bytes]]
 
 BUS_FAULTS = ('link', 'deaf', 'garbage', 'babble', 'errors')
-MOST_GARBAGE = 10**5  # frames at once
+MAX_GARBAGE = 10**5  # frames at once
 LOOK = 0.002  # s
 RATE = 10**12  # the pace of the bus is that of the host; faults are what is added
 FLOOD_ID = 0x001  # wins every arbitration
@@ -109,7 +109,7 @@ class BusFaults:
         elif fault == 'deaf':
             self._hears.clear()
         elif fault == 'garbage':
-            self._garbage = whole_number(values, 'count', 100, MOST_GARBAGE)
+            self._garbage = whole_number(values, 'count', 100, MAX_GARBAGE)
         elif fault == 'babble':
             self._babbling = True
         else:

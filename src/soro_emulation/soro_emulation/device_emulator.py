@@ -102,7 +102,7 @@ class DeviceEmulator(ABC):
         return False
 
     def resources(self) -> Sequence[str]:
-        """Return what a driver of this device locks, see `soro_driver.exclusive`."""
+        """Return what a driver of this device locks, see `soro_driver.device_lock`."""
         return ()
 
     @abstractmethod

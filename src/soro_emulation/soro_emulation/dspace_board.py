@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from soro_driver.lasting import Conditions, Lasting
+from soro_driver.debounce import Conditions, Debounce
 from soro_driver.serial_frame import (
     Ack,
     Arm,
@@ -41,8 +41,8 @@ from soro_dspace_driver.protocol import (
     FULL_SCALE,
     INVALID,
     Limits,
-    LONGEST_TTL,
-    SHORTEST_TTL,
+    MAX_TTL,
+    MIN_TTL,
     Status,
     TTL_COUNT,
 )
@@ -110,7 +110,7 @@ class DspaceBoard:
         self.target, self.applied = np.zeros(CHANNELS), np.zeros(CHANNELS)
         self._command_at, self._ttl, self._first = -math.inf, 0.0, False
         self.ramping = False
-        self._wrong = {bit: Lasting(CHANNELS, hold) for bit, hold in JUDGED.items()}
+        self._wrong = {bit: Debounce(CHANNELS, hold) for bit, hold in JUDGED.items()}
         self._refused = self._expired = 0
         self._repeated: Frame | None = None
         self._off(now)
@@ -213,7 +213,7 @@ class DspaceBoard:
         self.target = np.minimum(wanted, self._maximum)
         self._mark(DeviceFault.LIMITED, bool(np.any(self.target != wanted)))
         self._last, self._command_at = frame.seq, now
-        self._ttl = 1e-3 * min(max(TTL_COUNT * body.ttl, SHORTEST_TTL), LONGEST_TTL)
+        self._ttl = 1e-3 * min(max(TTL_COUNT * body.ttl, MIN_TTL), MAX_TTL)
         return []
 
     def _limits(self, body: Limits, now: float) -> Reason | None:
@@ -350,8 +350,8 @@ class DspaceBoard:
             self.boot_id,
             *FIRMWARE,
             self.channels,
-            SHORTEST_TTL,
-            LONGEST_TTL,
+            MIN_TTL,
+            MAX_TTL,
             0,
             FULL_SCALE,
         )

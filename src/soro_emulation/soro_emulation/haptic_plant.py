@@ -20,13 +20,13 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_emulation.asked_process import answer, AskedProcess
+from soro_emulation.worker_process import answer, WorkerProcess
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
 
 # A plant that was held up for longer than this loses time: it must not run after its host [s].
-LONGEST_STALL = 0.1
+MAX_STALL = 0.1
 # s: damping over stiffness of a hand that gives no damping; a firm grip's, assumed. A hand that is
 # a spring alone would be steel: no device renders stiff objects to it.
 GRIP_TIME = 0.01
@@ -142,7 +142,7 @@ class HapticPlant:
         if self.dynamics is None:
             self._balance(angle, hand, outside)
         else:
-            past = 0.0 if self._last is None else min(now - self._last, LONGEST_STALL)
+            past = 0.0 if self._last is None else min(now - self._last, MAX_STALL)
             self._last = now if self._last is None else max(now, self._last)
             load = self._load(
                 hand.place,
@@ -179,7 +179,7 @@ def read_damping_ratio(device: Section) -> float | None:
         return float(item.number('damping_ratio', minimum=0.0, maximum=1.0))
 
 
-class HapticPlantProcess(AskedProcess):
+class HapticPlantProcess(WorkerProcess):
     """The emulator's side; `error` says why there is no plant, empty while there is one."""
 
     def __init__(self, robot_file: str, device: str, sensors: int) -> None:

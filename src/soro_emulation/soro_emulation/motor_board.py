@@ -53,7 +53,7 @@ Array = NDArray[np.float64]
 
 HOLD_TIME = 0.2  # s at reduced current before coasting
 HOST_TIMEOUT = 0.3  # s without the host's heartbeat
-MOST_LOST = 10  # numbers for which a set-point may be farther away: those of a lost burst
+MAX_LOST = 10  # numbers for which a set-point may be farther away: those of a lost burst
 HEARTBEAT = 0.05  # s
 FIRMWARE = (1, 0)
 FRESH, END = int(FlexFlag.FRESH), int(FlexFlag.FRESH | FlexFlag.OUT_OF_RANGE)
@@ -205,7 +205,7 @@ class MotorBoard:
                 return
             target, self._first = self.limits.within_range(angles), False
         else:
-            target = self.limits.shape(angles, self.target, min(ahead, MOST_LOST))
+            target = self.limits.shape(angles, self.target, min(ahead, MAX_LOST))
         self.status_bits &= ~Status.SATURATED
         if np.any(target != angles):
             self.status_bits |= Status.SATURATED

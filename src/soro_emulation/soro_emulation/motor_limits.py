@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_can_driver.board import EmergencyCode, MOTORS, Parameter
-from soro_driver.lasting import Lasting
+from soro_driver.debounce import Debounce
 
 Array = NDArray[np.float64]
 Motors = NDArray[np.bool_]
@@ -81,8 +81,8 @@ class MotorWatch:
 
     def restart(self) -> None:
         """Forget the past, when motors are armed."""
-        self._away = Lasting(MOTORS, REVERSE_TIME)
-        self._off = Lasting(MOTORS, TRACKING_TIME)
+        self._away = Debounce(MOTORS, REVERSE_TIME)
+        self._off = Debounce(MOTORS, TRACKING_TIME)
 
     def judge(
         self, error: Array, speed: Array, largest: Array, now: float

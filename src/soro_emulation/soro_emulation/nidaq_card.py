@@ -20,7 +20,7 @@ TASK_RUNNING = -200479  # the operation cannot be performed while the task is ru
 
 MODEL = 'USB-6341'
 INPUTS, COUNTERS, LINES = 16, 4, 8
-MOST_TASKS, MOST_CHANNELS = 64, 64  # of all cards, of a task: what is kept must not grow
+MAX_TASKS, MAX_CHANNELS = 64, 64  # of all cards, of a task: what is kept must not grow
 
 
 class CardError(Exception):
@@ -85,8 +85,8 @@ class Cards:
         """Return the task of a name, and whether it had to be made; an empty name gets one."""
         if name in self._tasks:
             return self._tasks[name], False
-        if len(self._tasks) >= MOST_TASKS:
-            raise CardError(OUT_OF_MEMORY, f'There are {MOST_TASKS} tasks already.')
+        if len(self._tasks) >= MAX_TASKS:
+            raise CardError(OUT_OF_MEMORY, f'There are {MAX_TASKS} tasks already.')
         if not name:
             self._counted += 1
             name = f'_unnamedTask<{self._counted}>'
@@ -125,8 +125,8 @@ class Cards:
         """Refuse another channel for a task that runs, or that has very many."""
         if task.running:
             raise CardError(TASK_RUNNING, 'Channels cannot be added while the task is running.')
-        if len(task.inputs) >= MOST_CHANNELS:
-            raise CardError(OUT_OF_MEMORY, f'The task has {MOST_CHANNELS} channels already.')
+        if len(task.inputs) >= MAX_CHANNELS:
+            raise CardError(OUT_OF_MEMORY, f'The task has {MAX_CHANNELS} channels already.')
 
     def start(self, task: Task) -> None:
         """Start a task; a counter begins its pulses."""

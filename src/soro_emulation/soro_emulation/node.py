@@ -16,8 +16,8 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from soro_driver import devices
+from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import derive
-from soro_driver.exclusive import ExclusiveUse
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
@@ -80,7 +80,7 @@ class EmulatorNode(Node):
         it has given the device back, or has ended, it can be sure of nothing without an answer.
         """
         end = time.monotonic() + FAREWELL
-        uses = [ExclusiveUse(name) for name in self._device.resources()]
+        uses = [DeviceLock(name) for name in self._device.resources()]
         while time.monotonic() < end and (
             self._device.in_use(time.monotonic()) or any(use.holder() is not None for use in uses)
         ):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
-LONGEST_STEP = 0.002  # s, well below every time constant: exact exponentials in between
+MAX_STEP = 0.002  # s, well below every time constant: exact exponentials in between
 STILL = 1e-9  # Pa moved in a step: at rest
 
 
@@ -94,7 +94,7 @@ class RegulatorBank:
     def advance(self, setpoint: Array, duration: float) -> None:
         """Let `duration` [s] pass with set-points [Pa]."""
         p = self._properties
-        steps = max(1, int(np.ceil(duration / LONGEST_STEP)))
+        steps = max(1, int(np.ceil(duration / MAX_STEP)))
         dt = duration / steps
         regulated = np.minimum(self._gain * setpoint, self.supply)
         goal = np.where(self.stuck_open, self.supply, regulated)

@@ -13,8 +13,8 @@ from soro_emulation.injected_fault import finite, whole_number
 from soro_mechanics.core.errors import InvalidInput
 
 BITS_PER_BYTE = 10  # start, eight, stop
-MOST_LOST = 10**6  # units of a burst
-MOST_WAITING = 400  # units that have not left; what comes then is lost, as in a full UART
+MAX_LOST = 10**6  # units of a burst
+MAX_WAITING = 400  # units that have not left; what comes then is lost, as in a full UART
 
 
 class SerialLine:
@@ -79,7 +79,7 @@ class SerialLine:
             if not 0.0 <= parts[key] <= 1.0:
                 raise InvalidInput(key, parts[key], 'a part, 0 to 1')
         delay = finite(values, 'delay', self._delay)
-        burst = whole_number(values, 'burst', 0, MOST_LOST)
+        burst = whole_number(values, 'burst', 0, MAX_LOST)
         if delay < 0.0:
             raise InvalidInput('delay', delay, 'seconds, zero or more')
         self._loss, self._corruption = parts['loss'], parts['corruption']
@@ -125,7 +125,7 @@ class SerialLine:
         if self._random.random() < self._repetition:
             times, self.repeated = 2, self.repeated + 1
         for _ in range(times):
-            if len(self._waiting) >= MOST_WAITING:
+            if len(self._waiting) >= MAX_WAITING:
                 self.overrun += 1
                 return
             self._free_at = max(now, self._free_at) + len(unit) * self._second_per_byte

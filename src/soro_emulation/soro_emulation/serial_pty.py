@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from soro_driver.device import DeviceError
+from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import make_private
-from soro_driver.exclusive import ExclusiveUse
 from soro_driver.serial_frame import Frame, FrameReader
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine
@@ -25,7 +25,7 @@ from soro_mechanics.core.errors import InvalidInput, UnknownName
 
 STEP = 0.002  # s between two looks at the clock
 NICENESS = -10  # of the thread that stands for the device
-MOST_GARBAGE = 10**6  # bytes at once
+MAX_GARBAGE = 10**6  # bytes at once
 LINK_FAULTS = ('link', 'silent', 'deaf', 'unplug', 'plug', 'garbage')
 
 
@@ -66,7 +66,7 @@ class SerialPty:
         self.reader, self.garbage, self.unread = FrameReader(), 0, 0
         self.to_device = SerialLine(baudrate, generator)
         self.to_host = SerialLine(baudrate, generator)
-        self._use = ExclusiveUse(f'emulator {path}')
+        self._use = DeviceLock(f'emulator {path}')
         self._master = self._slave = -1
         self._silent = self._deaf = False
         self._stopping = threading.Event()
@@ -131,7 +131,7 @@ class SerialPty:
             elif fault == 'plug':
                 self._plug()
             elif fault == 'garbage':
-                self._garbage(whole_number(values, 'count', 1000, MOST_GARBAGE))
+                self._garbage(whole_number(values, 'count', 1000, MAX_GARBAGE))
             else:
                 raise UnknownName('fault', fault, LINK_FAULTS)
 
@@ -190,9 +190,9 @@ class SerialPty:
                 data = os.read(self._master, 4096) if self._master == master else b''
         except (OSError, ValueError):
             return  # unplugged in between
-        self.hear(data, time.monotonic())
+        self.receive(data, time.monotonic())
 
-    def hear(self, data: bytes, now: float) -> None:
+    def receive(self, data: bytes, now: float) -> None:
         """Let bytes from the host enter the line."""
         self.to_device.put(data, now)
 

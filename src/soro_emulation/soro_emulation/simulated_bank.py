@@ -17,7 +17,7 @@ from soro_simulated_driver.protocol import EXPIRED, Kind, Packet, State
 Array = NDArray[np.float64]
 Log = Callable[..., None]
 PRESSURE = 1e-3  # of the range: below it nothing is pressurised
-LONGEST_TTL = 10.0  # s, of a set-point, whatever it asks for
+MAX_TTL = 10.0  # s, of a set-point, whatever it asks for
 
 
 class SimulatedBank:
@@ -118,7 +118,7 @@ class SimulatedBank:
         if not np.array_equal(targets, self.targets):
             self._log('output', now, values=targets.tolist())
         self.targets = targets
-        self._end = now + min(max(packet.time, 0.0), LONGEST_TTL)
+        self._end = now + min(max(packet.time, 0.0), MAX_TTL)
 
     def _go_safe(self, now: float, why: str) -> None:
         self.targets = np.where(self._pressure, self._rest, self.values)

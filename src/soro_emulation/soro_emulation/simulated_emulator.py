@@ -25,8 +25,8 @@ from soro_simulated_driver.transport import resource
 
 TIME_CONSTANT = 0.05  # s, assumed: that of a brisk drive
 RATE = 250.0  # states per second
-MOST_GARBAGE = 10**5  # packets at once
-MOST_NOTED = 100  # malformed packets in the log
+MAX_GARBAGE = 10**5  # packets at once
+MAX_NOTED = 100  # malformed packets in the log
 FAULTS = ('none', 'blocked', 'silent', 'disconnect', 'reboot', 'garbage')
 
 
@@ -99,7 +99,7 @@ class SimulatedEmulator(DeviceEmulator):
             elif fault == 'silent':
                 self._silent_until = now + finite(values, 'duration', 1.0)
             elif fault == 'garbage':
-                self._babble(whole_number(values, 'count', 100, MOST_GARBAGE))
+                self._babble(whole_number(values, 'count', 100, MAX_GARBAGE))
             elif fault in ('disconnect', 'reboot'):
                 if self._client is not None:
                     self._client.shutdown(socket.SHUT_RDWR)  # the serving thread finds out
@@ -184,7 +184,7 @@ class SimulatedEmulator(DeviceEmulator):
             answer = self._bank.receive(unpack(data), now)
         except PacketError as error:
             self.malformed += 1
-            if self.malformed <= MOST_NOTED:  # a log must not fill up with them
+            if self.malformed <= MAX_NOTED:  # a log must not fill up with them
                 self._log.write('malformed', now, error=str(error), count=self.malformed)
             return
         if answer is not None:

@@ -11,10 +11,10 @@ from soro_emulation.stm32_valves import DEEPEST_QUEUE
 from soro_stm32_driver.protocol import (
     Action,
     FARTHEST_DEADLINE,
-    LONGEST_ACTION,
+    MAX_ACTION,
+    MIN_ACTION,
     MUSCLES,
     SetTimed,
-    SHORTEST_ACTION,
     Timed,
     until,
     ValveReason,
@@ -68,7 +68,7 @@ def _one(a: Timed, board: Stm32Board) -> int | None:
         return Reason.OUT_OF_RANGE
     if a.action == Action.HOLD:
         return None
-    if not SHORTEST_ACTION <= a.duration <= LONGEST_ACTION:
+    if not MIN_ACTION <= a.duration <= MAX_ACTION:
         return ValveReason.DURATION
     if len(muscle.queue) >= DEEPEST_QUEUE:
         return ValveReason.QUEUE

@@ -12,8 +12,8 @@ from soro_stm32_driver.protocol import (
     Action,
     deflate_valve,
     inflate_valve,
+    MIN_ACTION,
     MUSCLES,
-    SHORTEST_ACTION,
     Timed,
     ValveTimes,
     Worked,
@@ -148,7 +148,7 @@ class Valves:
         self.close_all()
         self._tick = tick
         # The last relay pulls in after its pause and all the staggering.
-        last = SHORTEST_ACTION + MUSCLES * STAGGER
+        last = MIN_ACTION + MUSCLES * STAGGER
         self._venting_until = tick + self._properties.vent_time + last
         for i, m in enumerate(self.muscles):
             m.queue.append(Timed(i, Action.DEFLATE, self._properties.vent_time + last))
@@ -204,7 +204,7 @@ class Valves:
         m.net = max(0.0, m.net - leak + (on if kind == 0 else -DEFLATION_WEIGHT * on))
         self.coils &= ~self._bit(i, m.running)
         m.running = Action.HOLD
-        m.ready = self._tick + SHORTEST_ACTION  # also lets the other valve close first
+        m.ready = self._tick + MIN_ACTION  # also lets the other valve close first
         self._switch(kind, i, False)
 
     @staticmethod

@@ -9,11 +9,11 @@ import json
 import os
 from pathlib import Path
 
-from bench_robots import make_bench
 import fault_evidence
 import pytest
 from rcl_interfaces.msg import Log
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rig_robots import make_bench
 from robot_processes import RobotProcesses
 
 
@@ -60,8 +60,8 @@ def robot(robot_):
 
 
 @pytest.fixture(scope='module')
-def bench_(request, tmp_path_factory):
-    """Return the bench of the device that a test is parametrised with."""
+def rig_(request, tmp_path_factory):
+    """Return the rig of the device that a test is parametrised with."""
     made = make_bench(request.param, tmp_path_factory.mktemp(request.param))
     try:
         made.robot.start()
@@ -71,12 +71,12 @@ def bench_(request, tmp_path_factory):
 
 
 @pytest.fixture
-def bench(bench_):
-    """Return the bench with its robot ACTIVE and at rest."""
-    bench_.clock.unlink(missing_ok=True)
-    bench_.robot.wall_step = 0
-    bench_.robot.recover()
-    return bench_
+def rig(rig_):
+    """Return the rig with its robot ACTIVE and at rest."""
+    rig_.clock.unlink(missing_ok=True)
+    rig_.robot.wall_step = 0
+    rig_.robot.recover()
+    return rig_
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ def on(*devices, cells):
 
 
 @pytest.fixture
-def robot(bench):
-    return bench.robot
+def robot(rig):
+    return rig.robot
 
 
 def down(robot):
@@ -58,8 +58,8 @@ def device_safe(robot, since, within):
 
 
 @on('can', cells=[1])
-def test_device_killed(bench, robot):
-    bench.drive()
+def test_device_killed(rig, robot):
+    rig.drive()
     since = robot.hit('emulator', signal.SIGKILL)
     assert assert_lost(robot, since) < 0.6 + BUSY
     robot.emulator.wait()
@@ -67,12 +67,12 @@ def test_device_killed(bench, robot):
     robot.start_emulator()
     robot.wait_state(DeviceState.INACTIVE, 30.0)
     robot.spin(1.0)  # the stream goes on
-    assert bench.rearmed(since) == []
+    assert rig.rearmed(since) == []
 
 
 @on('stm32', 'can', cells=[2])
-def test_frozen_device_does_not_replay(bench, robot):
-    bench.drive()
+def test_frozen_device_does_not_replay(rig, robot):
+    rig.drive()
     since = robot.hit('emulator', signal.SIGSTOP)
     robot.wait_state(DeviceState.UNCONFIGURED, 10.0)
     robot.spin(1.0)
@@ -80,12 +80,12 @@ def test_frozen_device_does_not_replay(bench, robot):
     device_safe(robot, since, 8.0)
     robot.spin(2.0)
     assert robot.state.device_state != DeviceState.ACTIVE
-    assert bench.rearmed(since + 1.0) == []
+    assert rig.rearmed(since + 1.0) == []
 
 
 @on('stm32', 'can', cells=[4])
-def test_garbage_is_no_measurement(bench, robot):
-    bench.drive()
+def test_garbage_is_no_measurement(rig, robot):
+    rig.drive()
     before, begin = np.array(robot.state.applied), time.monotonic()
     readable = unreadable(robot)
     for count in NOISE:
@@ -94,27 +94,27 @@ def test_garbage_is_no_measurement(bench, robot):
     robot.spin(0.5)
     assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
     np.testing.assert_allclose(robot.state.applied, before, atol=0.02 * abs(before).max())
-    check_garbage(robot, begin, readable, sum(NOISE), bench.pieces)
+    check_garbage(robot, begin, readable, sum(NOISE), rig.pieces)
 
 
 @on('stm32', cells=[3])
-def test_nothing_but_damaged_frames(bench, robot):
-    bench.drive()
+def test_nothing_but_damaged_frames(rig, robot):
+    rig.drive()
     since = robot.inject('link', direction='both', corruption=1.0)
     down(robot)
-    device_safe(robot, since, bench.watchdog)
+    device_safe(robot, since, rig.watchdog)
     robot.inject('none')
     robot.spin(2.0)
     assert robot.state.device_state != DeviceState.ACTIVE
-    assert bench.rearmed(since + bench.watchdog + BUSY) == []
+    assert rig.rearmed(since + rig.watchdog + BUSY) == []
 
 
 @on('stm32', 'can', cells=[22])
-def test_device_that_does_not_read(bench, robot):
-    bench.drive()
+def test_device_that_does_not_read(rig, robot):
+    rig.drive()
     since = robot.inject('deaf')
     down(robot)
-    device_safe(robot, since, bench.watchdog + 1.0)
+    device_safe(robot, since, rig.watchdog + 1.0)
     assert fresh(robot, 'loop')  # it went on reporting
     assert rises(robot, since)['unread'] > ENOUGH
     robot.inject('none')
@@ -126,7 +126,7 @@ def test_device_that_does_not_read(bench, robot):
 
 
 @on('stm32', 'can', cells=[9])
-def test_another_protocol_is_refused(bench, robot, said):
+def test_another_protocol_is_refused(rig, robot, said):
     assert robot.transition(DEACTIVATE)
     assert robot.transition(CLEANUP)
     robot.inject('protocol', major=2)
@@ -146,8 +146,8 @@ def test_another_protocol_is_refused(bench, robot, said):
         ('blocked', {}, Flag.BLOCKED),
     ],
 )
-def test_pressure_that_does_not_follow(bench, robot, fault, values, flag):
-    bench.drive()
+def test_pressure_that_does_not_follow(rig, robot, fault, values, flag):
+    rig.drive()
     since = robot.inject(fault, actuator='left', **values)
     if flag == Flag.BLOCKED:
         robot.target = np.array([1.5e5, 0.4e5, 0.0])
@@ -157,8 +157,8 @@ def test_pressure_that_does_not_follow(bench, robot, fault, values, flag):
 
 
 @on('stm32', cells=[17])
-def test_supply_lost(bench, robot):
-    bench.drive()
+def test_supply_lost(rig, robot):
+    rig.drive()
     since = robot.inject('supply', pressure=1e4)
     robot.wait_state(DeviceState.FAULT, 8.0)
     device_safe(robot, since, 1.0)
@@ -177,8 +177,8 @@ def test_supply_lost(bench, robot):
 
 @on('stm32', 'can', cells=[11])
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_the_driver(bench, robot, number):
-    bench.drive()
+def test_signals_end_the_driver(rig, robot, number):
+    rig.drive()
     since = robot.hit('driver', number)
     robot.wait_for(lambda: robot.driver.poll() is not None, 10.0, 'exit')
     ended = time.monotonic() - since
@@ -189,8 +189,8 @@ def test_signals_end_the_driver(bench, robot, number):
 
 
 @on('nidaq', 'dspace', 'stm32', 'can', cells=[23])
-def test_a_short_stall_is_counted_and_survived(bench, robot):
-    bench.drive()
+def test_a_short_stall_is_counted_and_survived(rig, robot):
+    rig.drive()
     values = fresh(robot, 'loop')
     before, period = int(values['missed']), 1.0 / float(values['rate_hz'])
     seen = len(robot.states)
@@ -199,7 +199,7 @@ def test_a_short_stall_is_counted_and_survived(bench, robot):
     robot.spin(0.75 * period)
     robot.hit('driver', signal.SIGSTOP)
     begin = time.monotonic()
-    robot.spin(bench.stall)
+    robot.spin(rig.stall)
     stalled = time.monotonic() - begin
     robot.driver.send_signal(signal.SIGCONT)
     missed = max(1, int(stalled / period) - 1)
@@ -218,11 +218,11 @@ def send_of_before(robot):
 
 
 @on('nidaq', 'dspace', 'stm32', 'can', cells=[24])
-def test_steps_of_the_wall_clock(bench, robot):
-    bench.drive()
+def test_steps_of_the_wall_clock(rig, robot):
+    rig.drive()
     for step in (HOUR, -HOUR):
         robot.struck(f'wall clock of driver and sender steps to {step:+} s')
-        bench.clock.write_text(str(step))
+        rig.clock.write_text(str(step))
         robot.wall_step = step
         # Going back, only a driver whose own clock went back too takes such stamps.
         robot.wait_count('accepted', int(fresh(robot, 'commands')['accepted']) + 50)
@@ -236,8 +236,8 @@ def test_steps_of_the_wall_clock(bench, robot):
 
 
 @on('stm32', 'can', cells=[25])
-def test_second_driver_is_refused(bench, robot, said):
-    bench.drive()
+def test_second_driver_is_refused(rig, robot, said):
+    rig.drive()
     since = robot.struck('a second driver on the same device')
     second = start_node(
         'soro_driver.node', robot.namespace, robot=robot.robot, connect_timeout=1.0
@@ -255,8 +255,8 @@ def test_second_driver_is_refused(bench, robot, said):
 
 
 @on('dspace', 'can', cells=[12])
-def test_source_gone(bench, robot):
-    bench.drive()
+def test_source_gone(rig, robot):
+    rig.drive()
     robot.target = None
     since = robot.struck('no more commands')
     robot.wait_for(
@@ -265,7 +265,7 @@ def test_source_gone(bench, robot):
     robot.spin(1.0)
     assert robot.state.command_source == ''
     back = time.monotonic()
-    robot.target = np.full(len(bench.names), bench.limits[0, 1])  # not where the robot is
+    robot.target = np.full(len(rig.names), rig.limits[0, 1])  # not where the robot is
     robot.spin(1.0)
     assert robot.raised_after(back) == []
     assert robot.state.device_state != DeviceState.ACTIVE
@@ -273,16 +273,16 @@ def test_source_gone(bench, robot):
 
 
 @on('dspace', 'stm32', 'can', cells=[13])
-def test_wrong_messages_are_refused_whole_and_counted(bench, robot):
-    bench.drive()
-    good, names = np.array(robot.target), list(bench.names)
+def test_wrong_messages_are_refused_whole_and_counted(rig, robot):
+    rig.drive()
+    good, names = np.array(robot.target), list(rig.names)
     wrong = [
-        ('not_finite', [math.nan, *good[1:]], names, bench.quantity),
-        ('not_finite', [*good[:-1], math.inf], names, bench.quantity),
-        ('out_of_range', [1e308, *good[1:]], names, bench.quantity),
-        ('invalid_size', good[:-1], names[:-1], bench.quantity),
-        ('unknown_name', good, [*names[:-1], 'nobody'], bench.quantity),
-        ('out_of_range', good, names, bench.quantity + 1),
+        ('not_finite', [math.nan, *good[1:]], names, rig.quantity),
+        ('not_finite', [*good[:-1], math.inf], names, rig.quantity),
+        ('out_of_range', [1e308, *good[1:]], names, rig.quantity),
+        ('invalid_size', good[:-1], names[:-1], rig.quantity),
+        ('unknown_name', good, [*names[:-1], 'nobody'], rig.quantity),
+        ('out_of_range', good, names, rig.quantity + 1),
     ]
     robot.struck('NaN, infinity, 1e308, one value too few, a wrong name, a wrong quantity')
     for code, values, of, quantity in wrong:
@@ -296,9 +296,9 @@ def test_wrong_messages_are_refused_whole_and_counted(bench, robot):
 
 
 @on('dspace', 'stm32', 'can', cells=[14])
-def test_commands_beyond_the_range_are_limited_and_flagged(bench, robot):
-    bench.drive()
-    low, high = bench.limits[0]
+def test_commands_beyond_the_range_are_limited_and_flagged(rig, robot):
+    rig.drive()
+    low, high = rig.limits[0]
     target = np.array(robot.state.commanded)
     target[0] = high + 0.3 * (high - low)
     since = robot.struck(f'{target[0]:g} commanded, {high:g} allowed')
@@ -311,8 +311,8 @@ def test_commands_beyond_the_range_are_limited_and_flagged(bench, robot):
 
 
 @on('stm32', 'can', cells=[26])
-def test_estop_while_active(bench, robot):
-    bench.drive()
+def test_estop_while_active(rig, robot):
+    rig.drive()
     since = time.monotonic()
     robot.struck('emergency stop')
     robot.press_estop(True)
@@ -322,11 +322,11 @@ def test_estop_while_active(bench, robot):
     robot.press_estop(False)
     robot.spin(0.5)
     assert robot.state.device_state == DeviceState.ESTOP
-    assert bench.rearmed(since + 0.5) == []
+    assert rig.rearmed(since + 0.5) == []
 
 
 @on('dspace', 'can', cells=[26])
-def test_estop_while_inactive_and_unconfigured(bench, robot):
+def test_estop_while_inactive_and_unconfigured(rig, robot):
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)
     press_and_check(robot, time.monotonic(), was_active=False)

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture
-def robot(bench):
-    return bench.robot
+def robot(rig):
+    return rig.robot
 
 
 def ended(robot, name):
@@ -34,13 +34,13 @@ def ended(robot, name):
 
 
 @on('nidaq', 'dspace', 'stm32', 'can', cells=[28])
-def test_a_device_lost_for_good_makes_the_end_an_error(bench, robot):
-    bench.drive()
+def test_a_device_lost_for_good_makes_the_end_an_error(rig, robot):
+    rig.drive()
     lost_then_told_to_end(robot)
 
 
 @on('nidaq', 'dspace', 'can', cells=[28])
-def test_so_does_one_lost_at_rest(bench, robot):
+def test_so_does_one_lost_at_rest(rig, robot):
     """Not of the valve board: it has confirmed that it vents, and does that by itself."""
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)
@@ -64,10 +64,10 @@ def lost_then_told_to_end(robot):
 
 @on('dspace', 'stm32', 'can', cells=[11])
 @pytest.mark.parametrize('active', [True, False])
-def test_told_to_end_together_nobody_raises_a_false_alarm(bench, robot, active):
+def test_told_to_end_together_nobody_raises_a_false_alarm(rig, robot, active):
     """As the launchers do it. The emulator hears it first, and serves until the driver is done."""
     if active:
-        bench.drive()
+        rig.drive()
     else:
         assert robot.transition(DEACTIVATE)
         robot.wait_state(DeviceState.INACTIVE)
@@ -83,9 +83,9 @@ def test_told_to_end_together_nobody_raises_a_false_alarm(bench, robot, active):
 
 @on('dspace', 'stm32', 'can', cells=[25])
 def test_a_second_driver_with_another_temporary_folder_is_refused(
-    bench, robot, tmp_path, monkeypatch
+    rig, robot, tmp_path, monkeypatch
 ):
-    bench.drive()
+    rig.drive()
     since = robot.struck('a second driver on the same device, TMPDIR another one')
     with monkeypatch.context() as other:
         for name in ('TMPDIR', 'XDG_RUNTIME_DIR', 'HOME'):
@@ -95,7 +95,7 @@ def test_a_second_driver_with_another_temporary_folder_is_refused(
 
 
 @on('dspace', cells=[34])
-def test_a_pressure_that_somebody_else_drives(bench, robot):
+def test_a_pressure_that_somebody_else_drives(rig, robot):
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)
     robot.spin(2.5)  # vented: no alarm

@@ -93,7 +93,7 @@ def test_late_answers_are_a_lost_device_and_late_calls_have_no_effect(robot):
 def test_a_card_that_is_not_there_is_named(robot, tmp_path, said):
     assert robot.transition(DEACTIVATE)
     assert robot.transition(CLEANUP)
-    file = tmp_path / 'bench.yaml'
+    file = tmp_path / 'rig.yaml'
     file.write_text(BENCH.read_text(encoding='utf-8').replace('Dev1', 'Dev2'), encoding='utf-8')
     robot.struck('the robot file names Dev2, there is only Dev1')
     node = start_node('soro_driver.node', robot.namespace, robot=file, autostart=True)

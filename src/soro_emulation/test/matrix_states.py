@@ -29,30 +29,30 @@ LOST = 10.0  # s, the valve board is given up after 3 s
 
 
 @pytest.fixture
-def robot(bench):
-    return bench.robot
+def robot(rig):
+    return rig.robot
 
 
 def device_of(request):
     return request.node.callspec.params['bench_']
 
 
-def press_and_clear(bench, active):
+def press_and_clear(rig, active):
     """Press, release and clear: nothing moves by any of it, whatever is streamed.
 
     An armed valve board is another matter: it brings vented muscles to their lengths at rest.
     """
-    robot = bench.robot
+    robot = rig.robot
     since = robot.struck('emergency stop')
     robot.press_estop(True)
     robot.wait_state(DeviceState.ESTOP, 5.0)
     robot.wait_for(lambda: robot.lifecycle() == 'inactive', 5.0, 'lifecycle inactive')
     assert not robot.clear().success  # still pressed
     robot.press_estop(False)
-    robot.target = bench.limits[:, 1]  # not where the robot is
+    robot.target = rig.limits[:, 1]  # not where the robot is
     robot.spin(0.5)
     assert robot.state.device_state == DeviceState.ESTOP
-    assert bench.rearmed(since + 0.5) == []
+    assert rig.rearmed(since + 0.5) == []
     robot.wait_for(lambda: robot.clear().success, 30.0, 'cleared')
     robot.spin(0.5)
     assert robot.raised_after(since + 0.5) == []
@@ -65,47 +65,47 @@ def press_and_clear(bench, active):
 
 
 @on('stm32', cells=[26])
-def test_estop_while_inactive(bench, robot):
+def test_estop_while_inactive(rig, robot):
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)
-    press_and_clear(bench, active=False)
+    press_and_clear(rig, active=False)
 
 
 @on('dspace', 'stm32', 'can', cells=[26])
-def test_estop_while_safe(bench, robot):
-    bench.drive()
+def test_estop_while_safe(rig, robot):
+    rig.drive()
     assert robot.stop().success
     robot.wait_for(lambda: robot.state.device_state == DeviceState.SAFE, 5.0, 'SAFE')
-    press_and_clear(bench, active=True)
+    press_and_clear(rig, active=True)
     robot.target = None
-    robot.spin(bench.pause)  # clearing forgets what a fault has stopped, not what a person has
+    robot.spin(rig.pause)  # clearing forgets what a fault has stopped, not what a person has
 
 
 @on('dspace', 'stm32', 'can', cells=[26])
-def test_estop_while_in_fault(bench, robot, request):
+def test_estop_while_in_fault(rig, robot, request):
     fault, values = FAULTS[device_of(request)]
-    bench.drive()
+    rig.drive()
     robot.inject(fault, **values)
     robot.wait_state(DeviceState.FAULT, 8.0)
     robot.inject('none')
-    press_and_clear(bench, active=True)
+    press_and_clear(rig, active=True)
 
 
 @on('dspace', 'stm32', 'can', cells=[26])
-def test_estop_while_the_device_is_away(bench, robot):
-    bench.drive()
+def test_estop_while_the_device_is_away(rig, robot):
+    rig.drive()
     robot.inject('silent')
     robot.wait_state(DeviceState.UNCONFIGURED, LOST)
     robot.press_estop(True)
     robot.wait_state(DeviceState.ESTOP, 5.0)
     robot.inject('none')
     robot.spin(1.0)
-    press_and_clear(bench, active=True)
+    press_and_clear(rig, active=True)
 
 
 @on('can', cells=[23])
-def test_frozen_driver_moves_nothing_when_it_wakes_up(bench, robot):
-    bench.drive()
+def test_frozen_driver_moves_nothing_when_it_wakes_up(rig, robot):
+    rig.drive()
     since = robot.hit('driver', signal.SIGSTOP)
     device_safe(robot, since, 0.2)
     robot.spin(0.5)
@@ -113,7 +113,7 @@ def test_frozen_driver_moves_nothing_when_it_wakes_up(bench, robot):
     down(robot)
     robot.spin(1.0)  # the stream goes on
     assert robot.state.device_state != DeviceState.ACTIVE
-    assert bench.rearmed(since + 0.2 + BUSY) == []
+    assert rig.rearmed(since + 0.2 + BUSY) == []
 
 
 # Length sensors ------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ SETTLED = 3.0  # s, in which every safe action is over
 
 
 @pytest.fixture
-def robot(bench):
-    return bench.robot
+def robot(rig):
+    return rig.robot
 
 
 def release_estop(robot):
@@ -50,13 +50,13 @@ def here(robot):
     return np.where(np.isfinite(state.measured), state.measured, np.nan_to_num(state.applied))
 
 
-def nothing_moves(bench, since, seconds, settled=SETTLED):
+def nothing_moves(rig, since, seconds, settled=SETTLED):
     """Watch a stopped robot for a while."""
-    robot = bench.robot
+    robot = rig.robot
     robot.spin(max(0.0, since + settled - time.monotonic()))
     calm = time.monotonic()
     robot.spin(seconds)
-    assert bench.rearmed(calm) == []
+    assert rig.rearmed(calm) == []
     heard = [s for t, s in robot.states if t > since]
     assert {s.device_state for s in heard} & {DeviceState.ACTIVE} == set(), robot.describe()
     assert {s.command_source for s in heard if s.device_state == DeviceState.SAFE} <= {''}
@@ -65,10 +65,10 @@ def nothing_moves(bench, since, seconds, settled=SETTLED):
 # Who goes on -----------------------------------------------------------------------------------
 
 
-def stopped_with(bench, period, send):
+def stopped_with(rig, period, send):
     """Stop a driven robot while something is sent every `period`; return when, and the timer."""
-    robot = bench.robot
-    bench.drive()
+    robot = rig.robot
+    rig.drive()
     robot.target = None if period else robot.target
     timer = robot.node.create_timer(period, send) if period else None
     assert robot.stop().success
@@ -78,15 +78,15 @@ def stopped_with(bench, period, send):
 
 @on(*EVERY, cells=[29])
 @pytest.mark.parametrize('pauses', [0.1, 0.9, 1.1, 3.0])  # of the command timeout
-def test_commands_that_go_on_after_a_stop_move_nothing(bench, robot, pauses):
-    period = pauses * bench.pause / 1.2
-    since, timer = stopped_with(bench, period, lambda: robot.send(here(robot)))
+def test_commands_that_go_on_after_a_stop_move_nothing(rig, robot, pauses):
+    period = pauses * rig.pause / 1.2
+    since, timer = stopped_with(rig, period, lambda: robot.send(here(robot)))
     try:
-        nothing_moves(bench, since, max(2.0, 2.2 * period))
+        nothing_moves(rig, since, max(2.0, 2.2 * period))
         assert not robot.transition(ACTIVATE)
         assert robot.transition(DEACTIVATE)
         assert not robot.transition(ACTIVATE)  # a stop is not forgotten by that
-        nothing_moves(bench, time.monotonic(), 2.0, settled=1.0)
+        nothing_moves(rig, time.monotonic(), 2.0, settled=1.0)
     finally:
         robot.node.destroy_timer(timer)
 
@@ -95,7 +95,7 @@ def test_commands_that_go_on_after_a_stop_move_nothing(bench, robot, pauses):
 @pytest.mark.parametrize(
     'between', ['nan', 'old', 'short', 0.9 * CLOCK_STEP, 1.1 * CLOCK_STEP, 0.15, 0.4, 3600.0]
 )
-def test_refused_messages_and_stamps_that_step_back_are_no_pause(bench, robot, between):
+def test_refused_messages_and_stamps_that_step_back_are_no_pause(rig, robot, between):
     begun = time.monotonic()
 
     def send():
@@ -106,18 +106,18 @@ def test_refused_messages_and_stamps_that_step_back_are_no_pause(bench, robot, b
         if between == 'nan':
             return robot.send([math.nan, *values[1:]])
         if between == 'short':
-            return robot.send(values[:-1], list(bench.names[:-1]))
+            return robot.send(values[:-1], list(rig.names[:-1]))
         robot.wall_step = -7
         robot.send(values)
         robot.wall_step = 0
         return None
 
-    bench.drive()
+    rig.drive()
     if isinstance(between, float):
         step_stamps(robot, between)
     try:
-        since, timer = stopped_with(bench, 0.02, send)
-        nothing_moves(bench, since, 2.0)
+        since, timer = stopped_with(rig, 0.02, send)
+        nothing_moves(rig, since, 2.0)
     finally:
         robot.node.destroy_timer(timer)
         step_stamps(robot, 0.0)
@@ -135,21 +135,21 @@ def step_stamps(robot, step):
 
 
 @on(*EVERY, cells=[29])
-def test_what_goes_on_after_lost_commands_moves_nothing(bench, robot):
-    bench.drive()
+def test_what_goes_on_after_lost_commands_moves_nothing(rig, robot):
+    rig.drive()
     robot.target = None
     since = robot.struck('no more commands, and then again')
     robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 8.0, 'lost commands')
     since = time.monotonic()
     timer = robot.node.create_timer(0.02, lambda: robot.send(here(robot)))
     try:
-        nothing_moves(bench, since, 2.0)
+        nothing_moves(rig, since, 2.0)
     finally:
         robot.node.destroy_timer(timer)
 
 
 @on('nidaq', 'can', cells=[29])
-def test_a_stop_before_the_driver_is_configured_is_kept(bench, robot):
+def test_a_stop_before_the_driver_is_configured_is_kept(rig, robot):
     assert robot.transition(DEACTIVATE)
     assert robot.transition(CLEANUP)
     since = robot.struck('driver/stop while nothing is configured')
@@ -157,14 +157,14 @@ def test_a_stop_before_the_driver_is_configured_is_kept(bench, robot):
     assert robot.transition(CONFIGURE)
     assert not robot.transition(ACTIVATE)
     robot.spin(0.5)
-    assert bench.rearmed(since) == []
+    assert rig.rearmed(since) == []
     robot.wait_for(lambda: robot.clear().success, 30.0, 'cleared')
     robot.wait_for(lambda: robot.transition(ACTIVATE), 30.0, 'activated')
 
 
 @on('nidaq', 'can', cells=[29])
-def test_nobody_else_ends_control_and_no_release_ends_a_stop(bench, robot):
-    bench.drive()
+def test_nobody_else_ends_control_and_no_release_ends_a_stop(rig, robot):
+    rig.drive()
     robot.struck('commands without actuators, of somebody else and after a stop')
     for _ in range(20):
         robot.send((), (), source='/somebody/else')
@@ -177,9 +177,9 @@ def test_nobody_else_ends_control_and_no_release_ends_a_stop(bench, robot):
         robot.send((), ())
         robot.send(here(robot))
 
-    since, timer = stopped_with(bench, 0.05, send)
+    since, timer = stopped_with(rig, 0.05, send)
     try:
-        nothing_moves(bench, since, 2.0)
+        nothing_moves(rig, since, 2.0)
     finally:
         robot.node.destroy_timer(timer)
 
@@ -187,12 +187,12 @@ def test_nobody_else_ends_control_and_no_release_ends_a_stop(bench, robot):
 @on('nidaq', 'dspace', 'can', cells=[32])
 @pytest.mark.parametrize('pause', [0.0, 5e-4])
 @pytest.mark.parametrize('by', ['stop', 'estop'])
-def test_no_flood_of_commands_delays_a_stop(bench, robot, note_time, by, pause):
+def test_no_flood_of_commands_delays_a_stop(rig, robot, note_time, by, pause):
     rest = [float(x) for x in here(robot)]
-    quantity = [bench.quantity] * len(bench.names)
-    values = {'names': list(bench.names), 'quantity': quantity, 'values': rest, 'pause': pause}
+    quantity = [rig.quantity] * len(rig.names)
+    values = {'names': list(rig.names), 'quantity': quantity, 'values': rest, 'pause': pause}
     with flood(robot.namespace, 1, COMMANDS, **values) as begin:
-        bench.drive()
+        rig.drive()
         begin()
         robot.spin(1.0)
         assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
@@ -210,7 +210,7 @@ def test_no_flood_of_commands_delays_a_stop(bench, robot, note_time, by, pause):
 
         robot.wait_for(lambda: stopped(robot.state), 5.0, 'a stop')
         heard = next(t for t, s in robot.states if t > since and stopped(s)) - since
-        note_time(f'{bench.names[0]}: {by} under a flood, {speed}', heard)
+        note_time(f'{rig.names[0]}: {by} under a flood, {speed}', heard)
         assert heard < STOP_WITHIN + BUSY
 
 
@@ -219,9 +219,9 @@ def test_no_flood_of_commands_delays_a_stop(bench, robot, note_time, by, pause):
 
 @on('nidaq', 'can', cells=[31])
 @pytest.mark.parametrize('quality', QUALITIES)
-def test_a_press_of_every_quality_of_service_is_heard(bench, robot, quality):
+def test_a_press_of_every_quality_of_service_is_heard(rig, robot, quality):
     with button(robot.namespace, quality) as node:
-        bench.drive()
+        rig.drive()
         node.say('release')  # it is there now
         since = robot.struck(f'emergency stop, {quality}')
         node.say('press')
@@ -241,9 +241,9 @@ def test_a_press_of_every_quality_of_service_is_heard(bench, robot, quality):
 
 
 @on('nidaq', 'can', cells=[31])
-def test_a_button_that_is_released_needs_no_service(bench, robot):
+def test_a_button_that_is_released_needs_no_service(rig, robot):
     with button(robot.namespace) as node, button(robot.namespace) as other:
-        bench.drive()
+        rig.drive()
         node.say('press')
         robot.struck('emergency stop by two buttons')
         robot.wait_state(DeviceState.ESTOP)
@@ -257,7 +257,7 @@ def test_a_button_that_is_released_needs_no_service(bench, robot):
 
 
 @on('nidaq', 'can', cells=[31])
-def test_no_flood_of_releases_swallows_a_press(bench, robot, note_time):
+def test_no_flood_of_releases_swallows_a_press(rig, robot, note_time):
     slowest = 0.0
     with flood(robot.namespace, 2, RELEASES, pause=5e-4) as begin:
         begin()
@@ -268,15 +268,15 @@ def test_no_flood_of_releases_swallows_a_press(bench, robot, note_time):
             robot.press_estop(False)
             slowest = max(slowest, robot.wait_state(DeviceState.ESTOP, STOP_WITHIN + BUSY))
             robot.wait_for(lambda: robot.clear().success, 30.0, 'cleared')
-    note_time(f'{bench.names[0]}: e-stop under a flood of releases', slowest)
+    note_time(f'{rig.names[0]}: e-stop under a flood of releases', slowest)
 
 
 @on('nidaq', 'dspace', 'can', cells=[33])
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize('goes', [True, False])
-def test_a_restarted_driver_remembers_the_emergency_stop(bench, robot, number, goes):
+def test_a_restarted_driver_remembers_the_emergency_stop(rig, robot, number, goes):
     with button(robot.namespace) as node:
-        bench.drive()
+        rig.drive()
         node.say('press')
         robot.wait_state(DeviceState.ESTOP)
         robot.target = None
@@ -292,7 +292,7 @@ def test_a_restarted_driver_remembers_the_emergency_stop(bench, robot, number, g
         robot.target = here(robot)
         robot.spin(2.0)
         assert robot.state.device_state == DeviceState.ESTOP
-        assert bench.rearmed(since) == []
+        assert rig.rearmed(since) == []
         assert not robot.clear().success and not robot.transition(ACTIVATE)
         if not goes:
             assert not release_estop(robot).success
@@ -315,8 +315,8 @@ def soro(*words):
 
 
 @on('nidaq', 'can', cells=[31])
-def test_the_verbs_press_release_and_clear(bench, robot):
-    bench.drive()
+def test_the_verbs_press_release_and_clear(rig, robot):
+    rig.drive()
     name = robot.namespace.strip('/')
     robot.struck('soro estop')
     pressed = soro('estop', '-n', name)

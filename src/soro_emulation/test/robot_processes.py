@@ -35,7 +35,7 @@ from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.process_table import ProcessTable
 
 BAR = 1e5
-BENCH = Path(__file__).with_name('bench.yaml')
+BENCH = Path(__file__).with_name('rig.yaml')
 NAMES = ('left', 'middle', 'right')
 STREAM_PERIOD = 0.02  # s
 ACTIVATE, DEACTIVATE, CLEANUP, CONFIGURE = 3, 4, 2, 1
@@ -100,9 +100,9 @@ def check_refused(robot: RobotProcesses, second: subprocess.Popen[str], since: f
 
 
 def children(pid: int) -> list[int]:
-    """Return the child processes of a process."""
-    text = Path(f'/proc/{pid}/task/{pid}/children').read_text()
-    return [int(x) for x in text.split()]
+    """Return the child processes of a process, whichever of its threads has started them."""
+    found = Path(f'/proc/{pid}/task').glob('*/children')
+    return [int(x) for file in found for x in file.read_text().split()]
 
 
 class Hit(NamedTuple):

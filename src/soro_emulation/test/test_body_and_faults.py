@@ -28,7 +28,7 @@ STIFF_FLOP = ['stiff_flop', 'stiff_flop_two_segment']
 
 
 @pytest.fixture
-def bench():
+def rig():
     return read_robot_file(BENCH)
 
 
@@ -36,29 +36,29 @@ def with_changes(*changes):
     return BodyProperties('', 0.0, changes)
 
 
-def test_a_factor_scales_every_number_and_keeps_the_unit(bench):
+def test_a_factor_scales_every_number_and_keeps_the_unit(rig):
     changes = [(f'body.segments.0.chambers.{i}.angle', 2.0, None) for i in range(3)]
-    robot = perturbed_robot(bench, with_changes(*changes))
+    robot = perturbed_robot(rig, with_changes(*changes))
     angles = robot.description.structure['constant_curvature'].angles
     assert np.rad2deg(angles) == pytest.approx([180.0, 420.0, 660.0])
 
 
 def test_nothing_is_left_in_the_temporary_folder_whenever_the_process_is_killed(
-    bench, tmp_path, monkeypatch
+    rig, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'absent'))
-    perturbed_robot(bench, with_changes())
+    perturbed_robot(rig, with_changes())
 
 
-def test_entries_of_lists_are_named_in_both_ways(bench):
+def test_entries_of_lists_are_named_in_both_ways(rig):
     for path in ('drives.0.maximum', 'drives[0].maximum'):
-        robot = perturbed_robot(bench, with_changes((path, 0.5, None)))
+        robot = perturbed_robot(rig, with_changes((path, 0.5, None)))
         assert robot.limits[0, 1] == pytest.approx(0.5 * load_robot(BENCH).limits[0, 1])
 
 
-def test_a_value_is_replaced_and_provenance_is_kept_whole(bench):
+def test_a_value_is_replaced_and_provenance_is_kept_whole(rig):
     change = ('body.segments.0.length', None, '150 mm')
-    robot = perturbed_robot(bench, with_changes(change))
+    robot = perturbed_robot(rig, with_changes(change))
     assert robot.forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.150)
     assert load_robot(BENCH).forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.1716)
 
@@ -73,13 +73,13 @@ def test_a_value_is_replaced_and_provenance_is_kept_whole(bench):
         ('body.segments.0.length', -1.0, None),
     ],
 )
-def test_wrong_changes_are_refused(bench, change):
+def test_wrong_changes_are_refused(rig, change):
     with pytest.raises(RobotFileError):
-        perturbed_robot(bench, with_changes(change))
+        perturbed_robot(rig, with_changes(change))
 
 
-def test_body_without_changes_and_hysteresis_is_the_robot(bench):
-    body = EmulatedBody(bench, BodyProperties('', 0.0, ()))
+def test_body_without_changes_and_hysteresis_is_the_robot(rig):
+    body = EmulatedBody(rig, BodyProperties('', 0.0, ()))
     values = np.array([0.9e5, 0.3e5, 0.0])
     assert body.configuration(values).tip == pytest.approx(load_robot(BENCH).forward(values).tip)
 
@@ -101,9 +101,9 @@ def test_the_emulated_robot_is_near_the_described_one_and_not_its_twin(name):
     assert len(true.backbones[0]) > len(modelled.backbones[0])  # divided more finely
 
 
-def test_the_body_remembers_the_way(bench):
-    settings = read_emulator_settings(bench, 'nidaq')
-    body = EmulatedBody(bench, settings.body)
+def test_the_body_remembers_the_way(rig):
+    settings = read_emulator_settings(rig, 'nidaq')
+    body = EmulatedBody(rig, settings.body)
     half, full = np.array([0.7e5, 0.0, 0.0]), np.array([1.4e5, 0.0, 0.0])
     up = body.configuration(half).tip[:3, 3]
     body.configuration(full)

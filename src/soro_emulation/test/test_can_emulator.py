@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(900)  # the plant compiles its model at its fir
 STILL = 5e-5  # m, rad: what a handle at rest moves by
 
 
-class Bench:
+class Rig:
     def __init__(self):
         robot = read_robot_file(find_robot_file('haptic_5dof'))
         settings = read_driver_settings(robot)
@@ -87,8 +87,8 @@ class Bench:
 
 
 @pytest.fixture(scope='module')
-def bench():
-    made = Bench()
+def rig():
+    made = Rig()
     end = time.monotonic() + 800.0
     while not made.emulator._plant.ready:
         assert not made.emulator._plant.error, made.emulator._plant.error
@@ -98,88 +98,88 @@ def bench():
     made.close()
 
 
-def test_sensors_feel_motors_and_hand(bench):
-    bench.device.open()
-    bench.device.arm()
-    rest = bench.mean_counts(np.zeros(6))
+def test_sensors_feel_motors_and_hand(rig):
+    rig.device.open()
+    rig.device.arm()
+    rest = rig.mean_counts(np.zeros(6))
     assert np.all((rest > 500.0) & (rest < 3000.0))
     # The motor of leg 1 bends its strip; the sign is that of the published tripods' symmetry.
-    turned = bench.mean_counts(np.array([0.3, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    turned = rig.mean_counts(np.array([0.3, 0.0, 0.0, 0.0, 0.0, 0.0]))
     assert np.abs(turned - rest).max() > 20.0
-    bench.emulator.inject('hand', {'force': [1.0, 0.0, 0.0, 0.0, 0.0]})
-    pushed = bench.mean_counts(np.zeros(6))
+    rig.emulator.inject('hand', {'force': [1.0, 0.0, 0.0, 0.0, 0.0]})
+    pushed = rig.mean_counts(np.zeros(6))
     assert np.abs(pushed - rest).max() > 20.0
-    np.testing.assert_allclose(bench.emulator.actuation(time.monotonic()), 0.0, atol=1e-3)
-    bench.emulator.inject('hand', {})
-    np.testing.assert_allclose(bench.mean_counts(np.zeros(6)), rest, atol=5.0)
+    np.testing.assert_allclose(rig.emulator.actuation(time.monotonic()), 0.0, atol=1e-3)
+    rig.emulator.inject('hand', {})
+    np.testing.assert_allclose(rig.mean_counts(np.zeros(6)), rest, atol=5.0)
 
 
-def test_a_board_that_has_disarmed_itself_is_noticed_without_its_emergency(bench):
-    bench.device.open()
-    bench.device.arm()
-    assert not bench.drive(np.zeros(6), 0.1).tripped
-    with bench.emulator._lock:
-        bench.emulator._board.state = BoardState.SAFE  # as if the frame that says so were lost
+def test_a_board_that_has_disarmed_itself_is_noticed_without_its_emergency(rig):
+    rig.device.open()
+    rig.device.arm()
+    assert not rig.drive(np.zeros(6), 0.1).tripped
+    with rig.emulator._lock:
+        rig.emulator._board.state = BoardState.SAFE  # as if the frame that says so were lost
     end = time.monotonic() + 2.0
-    while not bench.device.read().tripped:
+    while not rig.device.read().tripped:
         assert time.monotonic() < end
-        bench.stopping.wait(0.002)
+        rig.stopping.wait(0.002)
 
 
 @pytest.mark.injection('can', 16)
-def test_sensor_faults(bench):
-    bench.device.open()
-    bench.device.arm()
+def test_sensor_faults(rig):
+    rig.device.open()
+    rig.device.arm()
     fault, values = parse_fault(json.dumps({'fault': 'flex', 'sensor': 'flex_3', 'kind': 'open'}))
-    bench.emulator.inject(fault, values)
-    reading = bench.drive(np.zeros(6), 0.1)
+    rig.emulator.inject(fault, values)
+    reading = rig.drive(np.zeros(6), 0.1)
     faulty = (reading.sensors.flags & Flag.SENSOR_FAULT) != 0
     np.testing.assert_array_equal(faulty, np.arange(6) == 2)
-    bench.emulator.inject('none', {})
-    assert not np.any(bench.drive(np.zeros(6), 0.1).sensors.flags)
+    rig.emulator.inject('none', {})
+    assert not np.any(rig.drive(np.zeros(6), 0.1).sensors.flags)
 
 
-def test_wrong_faults_are_refused(bench):
+def test_wrong_faults_are_refused(rig):
     with pytest.raises(UnknownName, match='fault'):
-        bench.emulator.inject('leak', {})
+        rig.emulator.inject('leak', {})
     with pytest.raises(UnknownName, match='sensor'):
-        bench.emulator.inject('flex', {'sensor': 'flex_9'})
+        rig.emulator.inject('flex', {'sensor': 'flex_9'})
     with pytest.raises(InvalidInput, match='five numbers'):
         read_hand({'place': [1.0]})
     with pytest.raises(InvalidInput, match='stiffness'):
         read_hand({'stiffness': [-1.0, 0.0, 0.0, 0.0, 0.0]})
 
 
-def test_a_hand_follows_its_way_and_a_wrench_presses_beside_it(bench):
-    bench.device.open()
-    bench.device.arm()
+def test_a_hand_follows_its_way_and_a_wrench_presses_beside_it(rig):
+    rig.device.open()
+    rig.device.arm()
     way = [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.3, 0.01, 0.0, 0.0, 0.0, 0.0]]
     stiff = [1e5, 0.0, 0.0, 0.0, 0.0]
-    bench.emulator.inject('hand', {'way': way, 'stiffness': stiff})
-    bench.drive(np.zeros(6), 0.8)
-    state = bench.emulator._plant.state
+    rig.emulator.inject('hand', {'way': way, 'stiffness': stiff})
+    rig.drive(np.zeros(6), 0.8)
+    state = rig.emulator._plant.state
     assert state.place[0] == pytest.approx(0.01, abs=2e-4)
     # The device is a spring of some 240 N/m (docs/robots/haptic_5dof.md).
     assert 1.5 < state.wrench[0] < 3.5
-    bench.emulator.inject('hand', {})
-    bench.emulator.load(np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]))
-    bench.drive(np.zeros(6), 0.5)
-    state = bench.emulator._plant.state
+    rig.emulator.inject('hand', {})
+    rig.emulator.load(np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]))
+    rig.drive(np.zeros(6), 0.5)
+    state = rig.emulator._plant.state
     np.testing.assert_allclose(state.wrench, [0.0, 0.0, -1.0, 0.0, 0.0, 0.0], atol=1e-3)
     assert state.place[2] < -0.003
-    bench.emulator.load(np.zeros(6))
+    rig.emulator.load(np.zeros(6))
     with pytest.raises(InvalidInput, match='increase'):
         read_hand({'way': way[::-1]})
 
 
-def test_without_a_plant_the_sensors_show_open_instead_of_a_shape_of_before(bench):
-    bench.device.open()
-    bench.device.arm()
-    assert not bench.drive(np.zeros(6), 0.1).sensors.flags.any()
-    bench.emulator._plant._process.kill()  # the last test of this bench
+def test_without_a_plant_the_sensors_show_open_instead_of_a_shape_of_before(rig):
+    rig.device.open()
+    rig.device.arm()
+    assert not rig.drive(np.zeros(6), 0.1).sensors.flags.any()
+    rig.emulator._plant._process.kill()  # the last test of this rig
     end = time.monotonic() + 5.0
-    while not bench.emulator.error:
+    while not rig.emulator.error:
         assert time.monotonic() < end
-        bench.drive(np.zeros(6), 0.01)
-    assert 'has ended' in bench.emulator.error
-    assert np.all(bench.drive(np.zeros(6), 0.2).sensors.flags & Flag.SENSOR_FAULT)
+        rig.drive(np.zeros(6), 0.01)
+    assert 'has ended' in rig.emulator.error
+    assert np.all(rig.drive(np.zeros(6), 0.2).sensors.flags & Flag.SENSOR_FAULT)

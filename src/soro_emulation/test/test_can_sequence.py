@@ -15,7 +15,7 @@ from soro_can_driver.board import BoardState, EmergencyCode
 from soro_can_driver.cyclic_frames import Command, CommandFd, Position
 from soro_can_driver.device import CanDevice
 from soro_can_driver.protocol import unpack
-from soro_can_driver.transport import MOST_BEHIND
+from soro_can_driver.transport import MAX_BEHIND
 from soro_driver.device import DeviceTimeout, Fault
 from soro_emulation.motor_board import MotorBoard
 
@@ -63,7 +63,7 @@ class Wire:
         return time.monotonic() < end
 
 
-class Bench:
+class Rig:
     """The driver's device, a wire and a board, cycle by cycle."""
 
     def __init__(self, framing: str) -> None:
@@ -106,76 +106,76 @@ class Bench:
 
 
 @pytest.fixture(params=['classic', 'fd'])
-def bench(request):
-    return Bench(request.param)
+def rig(request):
+    return Rig(request.param)
 
 
 @pytest.fixture
 def classic():
-    return Bench('classic')
+    return Rig('classic')
 
 
 @pytest.mark.parametrize('values', [None, np.zeros(6)], ids=['idle', 'commanded'])
-def test_every_answer_in_time_counts_across_the_wraps(bench, values):
+def test_every_answer_in_time_counts_across_the_wraps(rig, values):
     if values is not None:
-        bench.armed()
-    assert bench.counted(601, values) == 600  # u8 wraps twice
-    assert bench.transport.stale == 0
+        rig.armed()
+    assert rig.counted(601, values) == 600  # u8 wraps twice
+    assert rig.transport.stale == 0
 
 
-def test_applied_set_points_are_those_that_the_board_acts_on(bench):
-    bench.armed()
+def test_applied_set_points_are_those_that_the_board_acts_on(rig):
+    rig.armed()
     for k in range(300):
         values = COUNT * np.round(np.linspace(-k, k, 6))
-        bench.read(values)
-        np.testing.assert_allclose(bench.read(values).applied, values, atol=1e-12)
+        rig.read(values)
+        np.testing.assert_allclose(rig.read(values).applied, values, atol=1e-12)
 
 
 @pytest.mark.parametrize('state', ['idle', 'armed', 'commanded'])
-def test_a_board_that_repeats_its_last_measurement_ages(bench, state):
+def test_a_board_that_repeats_its_last_measurement_ages(rig, state):
     if state != 'idle':
-        bench.armed()
+        rig.armed()
     values = np.zeros(6) if state == 'commanded' else None
-    bench.board.repeats = True
-    assert bench.counted(600, values) <= MOST_BEHIND + 1  # the numbers wrap twice
-    assert bench.transport.stale >= 600 - MOST_BEHIND - 5
-    assert bench.device.link_counts()['stale'] == bench.transport.stale
-    bench.board.repeats = False
-    assert bench.counted(20, values) >= 18
+    rig.board.repeats = True
+    assert rig.counted(600, values) <= MAX_BEHIND + 1  # the numbers wrap twice
+    assert rig.transport.stale >= 600 - MAX_BEHIND - 5
+    assert rig.device.link_counts()['stale'] == rig.transport.stale
+    rig.board.repeats = False
+    assert rig.counted(20, values) >= 18
 
 
-def test_a_board_that_repeats_itself_is_not_opened(bench):
-    bench.counted(20)
-    bench.board.repeats = True
-    if bench.transport._fd:  # its clock stands still from one connection to the next: not seen
-        bench.device.open()
+def test_a_board_that_repeats_itself_is_not_opened(rig):
+    rig.counted(20)
+    rig.board.repeats = True
+    if rig.transport._fd:  # its clock stands still from one connection to the next: not seen
+        rig.device.open()
         return
     with pytest.raises(DeviceTimeout, match='old measurements only'):
-        bench.device.open()
+        rig.device.open()
 
 
-@pytest.mark.parametrize(('late', 'counts'), [(MOST_BEHIND - 3, True), (MOST_BEHIND + 3, False)])
-def test_late_answers_count_up_to_a_limit(bench, late, counts):
-    bench.armed()
-    bench.wire.late = late
-    bench.counted(2 * MOST_BEHIND, np.zeros(6))
-    counted = bench.counted(51, np.zeros(6))
+@pytest.mark.parametrize(('late', 'counts'), [(MAX_BEHIND - 3, True), (MAX_BEHIND + 3, False)])
+def test_late_answers_count_up_to_a_limit(rig, late, counts):
+    rig.armed()
+    rig.wire.late = late
+    rig.counted(2 * MAX_BEHIND, np.zeros(6))
+    counted = rig.counted(51, np.zeros(6))
     assert counted >= 48 if counts else counted == 0
 
 
-def test_a_board_that_takes_no_set_points_ages_although_it_answers(bench):
-    bench.armed()
-    kind = CommandFd if bench.transport._fd else Command
-    bench.wire.to_board = lambda frame: not isinstance(frame, kind)
+def test_a_board_that_takes_no_set_points_ages_although_it_answers(rig):
+    rig.armed()
+    kind = CommandFd if rig.transport._fd else Command
+    rig.wire.to_board = lambda frame: not isinstance(frame, kind)
     if kind is CommandFd:  # the board hears the question and not what is wanted
-        bench.wire.to_board = lambda frame: True
-        bench.board._apply = lambda *args: None
-    bench.board._watch = lambda now: None  # and knows no time to live
-    assert bench.counted(600, np.zeros(6)) <= MOST_BEHIND + 1
+        rig.wire.to_board = lambda frame: True
+        rig.board._apply = lambda *args: None
+    rig.board._watch = lambda now: None  # and knows no time to live
+    assert rig.counted(600, np.zeros(6)) <= MAX_BEHIND + 1
     # What it says about itself is heard all the same.
-    bench.board.fail(EmergencyCode.OVER_CURRENT, 1)
-    bench.counted(3)
-    assert bench.read().faults & Fault.DEVICE
+    rig.board.fail(EmergencyCode.OVER_CURRENT, 1)
+    rig.counted(3)
+    assert rig.read().faults & Fault.DEVICE
 
 
 def test_lost_set_points_now_and_then_change_nothing(classic):
@@ -185,13 +185,13 @@ def test_lost_set_points_now_and_then_change_nothing(classic):
     assert classic.counted(201, np.zeros(6)) == 200
 
 
-def test_a_disarmed_board_that_took_no_set_points_is_not_stale(bench):
-    bench.armed()
-    bench.board._apply = lambda *args: None
-    bench.counted(100, np.zeros(6))
-    bench.device.make_safe()
-    bench.counted(2)
-    assert bench.counted(51) == 50
+def test_a_disarmed_board_that_took_no_set_points_is_not_stale(rig):
+    rig.armed()
+    rig.board._apply = lambda *args: None
+    rig.counted(100, np.zeros(6))
+    rig.device.make_safe()
+    rig.counted(2)
+    assert rig.counted(51) == 50
 
 
 def test_a_number_of_the_last_session_is_not_taken_for_one_of_this(classic):

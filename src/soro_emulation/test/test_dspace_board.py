@@ -38,10 +38,10 @@ class Host:
         )
         self.now = 100.0
         names = ('a', 'b', 'c')
-        self.bench = PneumaticBench(
+        self.rig = PneumaticBench(
             names, np.full(3, 1.8e5), (SCALE, 0.0), properties, 1, EventLog(''), self.now
         )
-        self.board = DspaceBoard(self.bench, 77, 5, EventLog(''), self.now)
+        self.board = DspaceBoard(self.rig, 77, 5, EventLog(''), self.now)
         self.seq, self.maximum = 0, maximum
         self.heard = []
         self.run(0.3)
@@ -104,7 +104,7 @@ def test_start_is_announced_and_outputs_are_dumped(host):
             0, 1, 0, sf.DeviceKind.PRESSURE, SerialState.SAFE, 5, 77, 1, 0, 3, 20, 500, 0, 40000
         )
     ]
-    assert not host.bench.regulators.supplied
+    assert not host.rig.regulators.supplied
     assert host.board.tick(host.now + STEP) == []  # silent without a session
 
 
@@ -141,14 +141,14 @@ def test_time_to_live_ramps_to_zero_and_dumps(host):
     assert host.board.state is SerialState.SAFE
     assert host.now - silent == pytest.approx(0.1, abs=2 * STEP + 1e-9)
     assert host.board.faults & DeviceFault.EXPIRED
-    assert host.bench.regulators.supplied  # a ramp needs the regulators
+    assert host.rig.regulators.supplied  # a ramp needs the regulators
     host.run(0.25)
     assert host.board.applied[0] == pytest.approx(50e3, abs=2e3)
     host.run(0.3)
-    assert not host.board.applied.any() and not host.bench.regulators.supplied
+    assert not host.board.applied.any() and not host.rig.regulators.supplied
     assert reason(host.send(Command(100, 1, (100 * KPA, 0, 0)))) == Reason.STATE
     host.run(0.5)
-    assert host.bench.pressures(host.now).max() < 100.0
+    assert host.rig.pressures(host.now).max() < 100.0
 
 
 @pytest.mark.parametrize(('ttl', 'expected'), [(0, 0.02), (125, 0.25), (255, 0.5)])
@@ -228,7 +228,7 @@ def tripped(host, fault, channel):
     expected = DeviceFault[fault] | DeviceFault[f'CHANNEL_{channel}']
     f = host.feedback
     assert (f.state, f.faults & ~DeviceFault.LIMITED) == (SerialState.FAULT, expected)
-    assert not host.board.applied.any() and not host.bench.regulators.supplied
+    assert not host.board.applied.any() and not host.rig.regulators.supplied
     assert reason(host.send(sf.Arm(9))) == Reason.STATE
     assert isinstance(host.send(sf.Reset(9))[0], sf.Ack)
     assert host.board.state is SerialState.SAFE and host.board.faults == 0
@@ -236,18 +236,18 @@ def tripped(host, fault, channel):
 
 def test_over_pressure_trips_and_dumps(host):
     host.armed().stream((50 * KPA, 0, 0), 0.5)
-    host.bench.regulators.stuck_open[1] = True
+    host.rig.regulators.stuck_open[1] = True
     host.stream((50 * KPA, 0, 0), 0.5)
-    host.bench.regulators.stuck_open[1] = False
+    host.rig.regulators.stuck_open[1] = False
     tripped(host, 'OVER_PRESSURE', 2)
     host.run(0.4)
-    assert host.bench.pressures(host.now).max() < 2e3
+    assert host.rig.pressures(host.now).max() < 2e3
 
 
 @pytest.mark.parametrize('volts', [-0.2, 10.3])
 def test_broken_monitor_trips(host, volts):
     host.armed().stream((50 * KPA, 0, 0), 0.5)
-    host.bench.inputs.forced[2] = volts
+    host.rig.inputs.forced[2] = volts
     host.stream((50 * KPA, 0, 0), 0.1)
     assert host.feedback.measured[2] == INVALID
     tripped(host, 'SENSOR', 3)
@@ -255,7 +255,7 @@ def test_broken_monitor_trips(host, volts):
 
 def test_commanded_but_nothing_comes(host):
     host.armed().stream((0, 0, 0), 0.1)
-    host.bench.inputs.forced[0] = 0.0  # zero volt: an open wire, or a burst leg
+    host.rig.inputs.forced[0] = 0.0  # zero volt: an open wire, or a burst leg
     host.stream((60 * KPA, 0, 0), 0.4)
     assert host.board.state is SerialState.ARMED
     host.stream((60 * KPA, 0, 0), 0.6)
@@ -266,7 +266,7 @@ def test_emergency_stop_is_latched(host):
     host.armed().stream((50 * KPA, 0, 0), 0.5)
     host.send(Command(0, CommandFlag.ESTOP, (0, 0, 0)))
     assert host.board.state is SerialState.ESTOP
-    assert not host.bench.regulators.supplied
+    assert not host.rig.regulators.supplied
     assert isinstance(host.send(sf.Disarm())[0], sf.Ack)
     assert host.board.state is SerialState.ESTOP
     assert reason(host.send(sf.Arm(9))) == Reason.STATE
@@ -284,7 +284,7 @@ def test_restart_forgets_everything(host):
     host.run(0.2)
     assert host.heard[-1].boot_id == 78 and host.heard[-1].session == 0
     assert reason(host.send(Command(100, 1, (50 * KPA, 0, 0)))) == Reason.SESSION
-    assert not host.bench.regulators.supplied
+    assert not host.rig.regulators.supplied
 
 
 def test_unknown_frames_are_refused(host):
@@ -307,7 +307,7 @@ def test_any_frame_is_survived(host):
         kind, size = int(random.integers(0, 256)), int(random.integers(0, 30))
         host.board.receive(Frame(kind, int(random.integers(65536)), random.bytes(size)), host.now)
         host.run(STEP)
-    assert not host.bench.pressures(host.now).max() > 200e3
+    assert not host.rig.pressures(host.now).max() > 200e3
 
 
 def test_feedback_keeps_its_period_and_counts_itself(host):

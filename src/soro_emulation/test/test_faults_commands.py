@@ -13,7 +13,7 @@ from robot_processes import ACTIVATE, BAR, CLEANUP, CONFIGURE, DEACTIVATE, NAMES
 
 from soro_driver.device import DeviceState, Flag
 
-RAMP = 2.0 * BAR  # bench.yaml: on_command_loss
+RAMP = 2.0 * BAR  # rig.yaml: on_command_loss
 STOPS, FLOOD = 5, 5  # 5 times two commands every 10 ms
 
 

@@ -52,7 +52,7 @@ def test_driver_and_supervisor_killed_leaves_the_relay(robot, note_time):
 def without_heartbeat(tmp_path):
     """Return a robot whose cards have no heartbeat line, so no relay."""
     lines = BENCH.read_text(encoding='utf-8').splitlines(keepends=True)
-    file = tmp_path / 'bench.yaml'
+    file = tmp_path / 'rig.yaml'
     kept = [x for x in lines if 'heartbeat:' not in x and 'relay:' not in x]
     file.write_text(''.join(kept), encoding='utf-8')
     assert len(kept) == len(lines) - 2

@@ -44,7 +44,7 @@ def test_truth_follows_the_pressures(stiff_flop):
 
 def test_a_body_that_cannot_be_made_is_reported_and_the_device_goes_on(tmp_path):
     text = BENCH.read_text(encoding='utf-8')
-    file = tmp_path / 'bench.yaml'
+    file = tmp_path / 'rig.yaml'
     assert 'elongation.linear' in text
     file.write_text(text.replace('elongation.linear', 'elongation.liner'), encoding='utf-8')
     robot = RobotProcesses(tmp_path, file, rate=30.0)

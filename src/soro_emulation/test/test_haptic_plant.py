@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from soro_emulation.can_emulator import read_hand
-from soro_emulation.haptic_plant import GRIP_TIME, Hand, HapticPlant, LONGEST_STALL, RELEASED
+from soro_emulation.haptic_plant import GRIP_TIME, Hand, HapticPlant, MAX_STALL, RELEASED
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
@@ -82,7 +82,7 @@ def test_time_that_a_stall_took_is_lost_and_never_runs_back(tmp_path):
     for plant in (stalled, steady):
         rest = plant.update(np.zeros(6), RELEASED, None, 200.0).place
     moved = stalled.update(np.zeros(6), hand, None, 260.0).place
-    for k in range(round(1e3 * LONGEST_STALL)):
+    for k in range(round(1e3 * MAX_STALL)):
         state = steady.update(np.zeros(6), hand, None, 200.001 + 1e-3 * k)
     # A minute late, it has moved for as long as a stall may count, and as a plant in time.
     np.testing.assert_allclose(moved, state.place, atol=2e-5)

@@ -28,7 +28,7 @@ import numpy as np
 import pytest
 from session_pb2 import Session
 
-from soro_emulation.nidaq_card import Cards, MOST_CHANNELS, MOST_TASKS
+from soro_emulation.nidaq_card import Cards, MAX_CHANNELS, MAX_TASKS
 from soro_emulation.nidaq_emulator import NidaqEmulator
 from soro_emulation.nidaq_server import NidaqService
 from soro_node.testing import wait_until
@@ -160,7 +160,7 @@ def of(task, *names):
     return [kinds[name] for name in names]
 
 
-class Bench:
+class Rig:
     """The service with outputs that are only written down."""
 
     def __init__(self):
@@ -192,32 +192,32 @@ class Bench:
 @example(sequence=of('a', 'create', 'counter', 'start') + of('b', 'create', 'counter', 'start'))
 @fuzz(150)
 def test_only_a_running_task_puts_something_out(sequence):
-    bench = Bench()
+    rig = Rig()
     for name, request in sequence:
-        bench.call(name, request)
-        driven = {counter for counter, duty in bench.output.items() if duty}
-        assert driven == bench.expected()
+        rig.call(name, request)
+        driven = {counter for counter, duty in rig.output.items() if duty}
+        assert driven == rig.expected()
         assert driven <= set(COUNTERS) | {f'Dev1/ctr{i}' for i in range(4)}
-        assert all(0.0 <= duty < 1.0 for duty in bench.output.values())
-        assert '' not in bench.level
-    bench.call('ResetDevice', pb.ResetDeviceRequest(device_name='Dev1'))
-    assert not any(bench.output.values())
+        assert all(0.0 <= duty < 1.0 for duty in rig.output.values())
+        assert '' not in rig.level
+    rig.call('ResetDevice', pb.ResetDeviceRequest(device_name='Dev1'))
+    assert not any(rig.output.values())
 
 
 def test_tasks_and_their_channels_are_bounded():
-    bench = Bench()
-    for _ in range(10 * MOST_TASKS):
-        bench.call('CreateTask', pb.CreateTaskRequest())
-    assert len(bench.cards.tasks) == MOST_TASKS
-    task = bench.cards.tasks[0]
+    rig = Rig()
+    for _ in range(10 * MAX_TASKS):
+        rig.call('CreateTask', pb.CreateTaskRequest())
+    assert len(rig.cards.tasks) == MAX_TASKS
+    task = rig.cards.tasks[0]
     request = pb.CreateAIVoltageChanRequest(
         task=Session(name=task.name), physical_channel='Dev1/ai0'
     )
-    answers = [bench.call('CreateAIVoltageChan', request) for _ in range(10 * MOST_CHANNELS)]
-    assert len(task.inputs) == MOST_CHANNELS
-    assert answers[MOST_CHANNELS - 1] is not None and answers[MOST_CHANNELS] is None
-    assert bench.call('ClearTask', pb.ClearTaskRequest(task=Session(name=task.name))) is not None
-    assert bench.call('CreateTask', pb.CreateTaskRequest()) is not None
+    answers = [rig.call('CreateAIVoltageChan', request) for _ in range(10 * MAX_CHANNELS)]
+    assert len(task.inputs) == MAX_CHANNELS
+    assert answers[MAX_CHANNELS - 1] is not None and answers[MAX_CHANNELS] is None
+    assert rig.call('ClearTask', pb.ClearTaskRequest(task=Session(name=task.name))) is not None
+    assert rig.call('CreateTask', pb.CreateTaskRequest()) is not None
 
 
 # The wire ------------------------------------------------------------------------------------

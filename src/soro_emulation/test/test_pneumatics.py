@@ -153,12 +153,12 @@ def test_hysteresis_does_not_depend_on_speed(path, parts):
 def test_bench_drops_the_relay_at_the_right_time_even_when_it_looks_late(tmp_path):
     log = EventLog(str(tmp_path / 'log'))
     properties = BenchProperties(IDEAL, AnalogProperties(), RelayProperties(0.2, 2))
-    bench = PneumaticBench(('a',), np.array([BAR]), (3e4, 0.0), properties, 1, log, 10.0)
+    rig = PneumaticBench(('a',), np.array([BAR]), (3e4, 0.0), properties, 1, log, 10.0)
     for t in (10.0, 10.1, 10.2):
-        bench.heartbeat(t)
-    bench.command(0, BAR, 10.2)
-    assert bench.pressures(10.4)[0] == pytest.approx(BAR * (1 - np.exp(-2.0)), rel=1e-6)
-    assert bench.pressures(12.0)[0] < 10.0  # nobody looked for 1.6 s
+        rig.heartbeat(t)
+    rig.command(0, BAR, 10.2)
+    assert rig.pressures(10.4)[0] == pytest.approx(BAR * (1 - np.exp(-2.0)), rel=1e-6)
+    assert rig.pressures(12.0)[0] < 10.0  # nobody looked for 1.6 s
     relay = read_events(tmp_path / 'log', 'relay')
     assert [(e['t'], e['closed']) for e in relay] == [(10.1, True), (10.4, False)]
     assert [e['pressure'] for e in read_events(tmp_path / 'log', 'output')] == [BAR]

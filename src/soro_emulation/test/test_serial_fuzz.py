@@ -25,14 +25,14 @@ from soro_driver.serial_frame import (
     FrameReader,
     Hello,
     HelloAck,
-    LONGEST_BODY,
+    MAX_BODY,
     SerialState,
     SESSION_BODIES,
 )
 from soro_dspace_driver.protocol import BODIES as DSPACE_BODIES
 from soro_dspace_driver.protocol import Command, Limits
 from soro_emulation.dspace_emulator import DspaceEmulator
-from soro_emulation.serial_line import MOST_WAITING
+from soro_emulation.serial_line import MAX_WAITING
 from soro_emulation.stm32_emulator import Stm32Emulator
 from soro_node.testing import wait_until
 from soro_stm32_driver.protocol import Action, INFLATE_MASK, SetBitmap, SetTimed, Timed
@@ -74,11 +74,11 @@ def frames_of(device):
     # HELLO and ARM are made above.
     known = st.sampled_from(sorted({*TYPES[device], *SESSION_BODIES} - {Hello.type, Arm.type}))
     other = st.integers(0, 255).filter(lambda t: t not in (Hello.type, Arm.type))
-    anything = st.tuples(known | other, st.binary(max_size=LONGEST_BODY))
+    anything = st.tuples(known | other, st.binary(max_size=MAX_BODY))
     versions = st.sampled_from([16, 16, 16, 0, 32, 255])
     return st.builds(
         lambda content, seq, version: Frame(content[0], seq, content[1], version).pack(),
-        meant.filter(lambda c: len(c[1]) <= LONGEST_BODY) | anything,
+        meant.filter(lambda c: len(c[1]) <= MAX_BODY) | anything,
         u16,
         versions,
     )
@@ -105,9 +105,9 @@ class Line:
         self.pass_time(1.0)
         self.rest = self.emulator.actuation(self.now).copy()
 
-    def hear(self, data):
+    def receive(self, data):
         """Send bytes and let time pass until they are there."""
-        self.wire.hear(data, self.now)
+        self.wire.receive(data, self.now)
         self.pass_time(0.05)
 
     def pass_time(self, seconds):
@@ -119,12 +119,12 @@ class Line:
 
     def say(self, body):
         self.seq += 1
-        self.hear(body.frame(self.seq).pack())
+        self.receive(body.frame(self.seq).pack())
 
     def answers(self):
         """Say who is there; whether the device still answers as one."""
         self.heard.clear()
-        self.hear(b'\0')  # ends what was begun
+        self.receive(b'\0')  # ends what was begun
         self.pass_time(5.0)
         self.say(Hello(77))
         self.pass_time(1.0)
@@ -162,13 +162,13 @@ def check_at_rest(line):
 def test_a_board_that_nobody_arms_moves_nothing(device, data):
     line = Line(device)
     for piece in data.draw(bytes_of(device)):
-        line.hear(piece)
+        line.receive(piece)
         check_at_rest(line)
         # Valves may be worked on by hand (SET_BITMAP), once somebody has said who it is.
         if device == 'stm32' and not line.board.session.number:
             assert not line.board.valves.coils & INFLATE_MASK
-        assert len(line.wire.to_device._waiting) <= MOST_WAITING
-        assert len(line.wire.to_host._waiting) <= MOST_WAITING
+        assert len(line.wire.to_device._waiting) <= MAX_WAITING
+        assert len(line.wire.to_host._waiting) <= MAX_WAITING
     assert line.answers()
     if device == 'dspace':
         assert line.emulator.actuation(line.now) == pytest.approx(line.rest, abs=1.0)
@@ -176,9 +176,9 @@ def test_a_board_that_nobody_arms_moves_nothing(device, data):
 
 def test_valves_are_not_opened_for_a_stranger():
     line = Line('stm32')
-    line.hear(frame(SetBitmap(1, INFLATE_MASK, 60_000)))
-    line.hear(frame(SetBitmap(INFLATE_MASK, INFLATE_MASK, 60_000), 2))
-    line.hear(frame(SetTimed(0xFFFF, (Timed(0, Action.INFLATE, 100),)), 3))
+    line.receive(frame(SetBitmap(1, INFLATE_MASK, 60_000)))
+    line.receive(frame(SetBitmap(INFLATE_MASK, INFLATE_MASK, 60_000), 2))
+    line.receive(frame(SetTimed(0xFFFF, (Timed(0, Action.INFLATE, 100),)), 3))
     assert not line.board.valves.coils & INFLATE_MASK
     assert line.answers()
 
@@ -190,7 +190,7 @@ def test_an_armed_board_obeys_its_rules_and_lets_go_without_its_host(device, dat
     line = Line(device)
     line.arm()
     for piece in data.draw(bytes_of(device)):
-        line.hear(piece)
+        line.receive(piece)
         if device == 'dspace':
             assert (line.board.applied <= 180e3 + 1e-6).all() and (line.board.applied >= 0.0).all()
         else:
@@ -210,9 +210,9 @@ def test_an_armed_board_obeys_its_rules_and_lets_go_without_its_host(device, dat
 def test_a_flood_is_bounded(device):
     line = Line(device)
     for _ in range(200):
-        line.wire.hear(b'\x01' * 50_000, line.now)
-        line.wire.hear(frame(Hello(3)) * 1000, line.now)
-        assert len(line.wire.to_device._waiting) <= MOST_WAITING
+        line.wire.receive(b'\x01' * 50_000, line.now)
+        line.wire.receive(frame(Hello(3)) * 1000, line.now)
+        assert len(line.wire.to_device._waiting) <= MAX_WAITING
     line.pass_time(20.0)
     check_at_rest(line)
     assert line.answers()

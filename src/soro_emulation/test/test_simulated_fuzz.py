@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from soro_emulation.event_log import read_events
-from soro_emulation.simulated_bank import LONGEST_TTL, SimulatedBank
-from soro_emulation.simulated_emulator import MOST_NOTED, SimulatedEmulator
+from soro_emulation.simulated_bank import MAX_TTL, SimulatedBank
+from soro_emulation.simulated_emulator import MAX_NOTED, SimulatedEmulator
 from soro_mechanics.core.actuators import Actuator
 from soro_node.testing import wait_until
-from soro_simulated_driver.protocol import HEAD, Kind, MOST_VALUES, Packet, State, unpack
+from soro_simulated_driver.protocol import HEAD, Kind, MAX_VALUES, Packet, State, unpack
 
 pytestmark = LONG
 
@@ -94,7 +94,7 @@ def check(emulator):
 @example(sequence=[])
 @example(sequence=[b''])
 @example(sequence=[HEAD.pack(1, 6, 0xFFFF, 0, 0.0, 0, 0, 0)])
-@example(sequence=[b'\1' * (HEAD.size + 8 * MOST_VALUES + 100)])
+@example(sequence=[b'\1' * (HEAD.size + 8 * MAX_VALUES + 100)])
 @example(sequence=[Packet(Kind.SETPOINTS, 1, 1e308, values=np.full(6, 0.5)).pack()] * 3)
 @fuzz(40)
 def test_actuators_that_nobody_arms_stay_where_they_are(served, sequence):
@@ -111,8 +111,8 @@ def test_clients_leave_nothing_open_and_the_log_is_bounded(served):
     check(served)
     before = open_files()
     sent = 0
-    while served.malformed <= 2 * MOST_NOTED:
-        assert sent < 100 * MOST_NOTED, 'nonsense is not counted'
+    while served.malformed <= 2 * MAX_NOTED:
+        assert sent < 100 * MAX_NOTED, 'nonsense is not counted'
         with connect(served) as client:
             try:
                 sent += bool(client.send(b'nonsense'))
@@ -120,7 +120,7 @@ def test_clients_leave_nothing_open_and_the_log_is_bounded(served):
                 sent += 1  # turned away: the one before it was still there
     check(served)
     wait_until(lambda: open_files() <= before)
-    assert len(read_events(served.log_file, 'malformed')) == MOST_NOTED
+    assert len(read_events(served.log_file, 'malformed')) == MAX_NOTED
 
 
 @given(
@@ -139,5 +139,5 @@ def test_armed_actuators_stay_in_range_and_do_not_wait_for_ever(ttl, values):
     for k in range(1, 100):
         bank.advance(0.01 * k)
         assert (bank.values >= [0.0, 0.1]).all() and (bank.values <= [2e5, 0.5]).all()
-    bank.advance(LONGEST_TTL + 1.0)
+    bank.advance(MAX_TTL + 1.0)
     assert bank.state is State.SAFE

@@ -12,7 +12,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 
-FEWEST_POSES = 4
+MIN_POSES = 4
 
 
 def extremes(limits: Array, amplitude: float, poses: int, random: np.random.Generator) -> Array:
@@ -30,8 +30,8 @@ def extremes(limits: Array, amplitude: float, poses: int, random: np.random.Gene
     poses : int
     random : Generator
     """
-    if poses < FEWEST_POSES:
-        raise InvalidInput('poses', poses, f'at least {FEWEST_POSES}')
+    if poses < MIN_POSES:
+        raise InvalidInput('poses', poses, f'at least {MIN_POSES}')
     if not 0.0 < amplitude <= 1.0:
         raise InvalidInput('amplitude', amplitude, 'a part of the range in (0, 1]')
     middle = limits.mean(axis=1)

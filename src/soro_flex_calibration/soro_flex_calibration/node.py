@@ -43,7 +43,6 @@ from soro_mechanics.haptics.flex_fit import METHODS, PoorFit
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
-from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import ASIDE, run
 from soro_node.named_lists import lists_fit
@@ -52,6 +51,7 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
 from soro_node.user_data import calibration_path
+from soro_node.worker_queue import WorkerQueue
 
 SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING = 'flex_recording.npz'
@@ -121,7 +121,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self.table = ParameterTable(self, PARAMETERS)
         self.diagnostics = Diagnostics(self)
         self._source = self.get_fully_qualified_name()
-        self._lane = Lane(self, 'calibration', threads=2)  # the second one answers BUSY
+        self._queue = WorkerQueue(self, 'calibration', threads=2)  # the second one answers BUSY
         self._target = self.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
         self._busy = threading.Lock()
         self._ending = threading.Event()
@@ -141,7 +141,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._strips = tuple(strip.name for strip in haptic.strips)
         self.path = calibration_path(self.table.values(), self.get_namespace(), self._robot.name)
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
-        self._lane.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
+        self._queue.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
 
     def activate(self) -> None:
@@ -174,8 +174,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self.withdraw_actions()
 
     def destroy_node(self) -> None:
-        """End the lane of the action, then the node."""
-        self._lane.close()
+        """End the queue of the action, then the node."""
+        self._queue.close()
         super().destroy_node()
 
     # The action --------------------------------------------------------------------------------

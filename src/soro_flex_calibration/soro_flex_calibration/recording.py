@@ -21,7 +21,7 @@ from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.flex_calibration import FlexRecording
 from soro_mechanics.robot_file.atomic_write import write_whole
 
-LONGEST_STEP = 0.05  # rad, of a motor: two or three assemblies at the published device
+MAX_STEP = 0.05  # rad, of a motor: two or three assemblies at the published device
 MORE_STEPS = 10  # updates where one does not converge
 # What NumPy raises for files that are no archive of arrays, or lack some.
 UNREADABLE = (
@@ -137,7 +137,7 @@ class RawRecording:
 def _walk(device: HapticDevice, start: Array, end: Array) -> None:
     """Let the model follow the motors in steps that its solver for the loop can take."""
     free = np.zeros(len(device.ports.force))
-    steps = max(1, int(np.ceil(np.abs(end - start).max() / LONGEST_STEP)))
+    steps = max(1, int(np.ceil(np.abs(end - start).max() / MAX_STEP)))
     for k in range(1, steps + 1):
         angle = start + (k / steps) * (end - start)
         code = device.update(angle, free)

@@ -79,7 +79,7 @@ class FakeRobot(Node):
 
 
 @pytest.fixture
-def bench(tmp_path):
+def rig(tmp_path):
     with RosSession('/arm') as ros:
         robot = ros.node(FakeRobot, '/arm')
         node = ros.node(
@@ -94,10 +94,10 @@ def bench(tmp_path):
         client = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
         wait_until(client.server_is_ready)
         wait_until(lambda: node.count_publishers('actuator_state') > 0)
-        yield Bench(ros, robot, node, client, tmp_path / 'c.yaml')
+        yield Rig(ros, robot, node, client, tmp_path / 'c.yaml')
 
 
-class Bench:
+class Rig:
     def __init__(self, ros, robot, node, client, file):
         self.do = lambda action: ros.do(node, action)
         self.robot, self.node, self.client, self.file = robot, node, client, file
@@ -124,58 +124,58 @@ def good_recording():
     return RawRecording(tuple(STRIPS), np.array(angles), np.array(counts))
 
 
-def test_a_calibration_is_fitted_kept_and_used(bench):
-    result = bench.run(keep=True)
+def test_a_calibration_is_fitted_kept_and_used(rig):
+    result = rig.run(keep=True)
     assert result.error_code == Code.NONE, result.error_message
-    assert result.saved_to == str(bench.file)
+    assert result.saved_to == str(rig.file)
     assert result.samples >= 100
     np.testing.assert_allclose(result.gain, 1.0 / GAIN, rtol=0.02)
-    wait_until(lambda: bench.robot.reloads == 1)
+    wait_until(lambda: rig.robot.reloads == 1)
     # What was recorded can be fitted again, without motion and without keeping it.
-    before, moved = bench.file.read_text(), bench.robot.at.copy()
-    again = bench.run(use_recorded=True, sensor_name=['flex_2'])
+    before, moved = rig.file.read_text(), rig.robot.at.copy()
+    again = rig.run(use_recorded=True, sensor_name=['flex_2'])
     assert again.error_code == Code.NONE
     assert list(again.name) == ['flex_2']
     assert again.saved_to == ''
-    assert bench.file.read_text() == before
-    np.testing.assert_array_equal(bench.robot.at, moved)
+    assert rig.file.read_text() == before
+    np.testing.assert_array_equal(rig.robot.at, moved)
 
 
-def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(bench):
-    bench.robot.stuck, bench.robot.flagged = True, ActuatorState.SENSOR_FAULT
-    result = bench.run(keep=True)
+def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(rig):
+    rig.robot.stuck, rig.robot.flagged = True, ActuatorState.SENSOR_FAULT
+    result = rig.run(keep=True)
     assert result.error_code == Code.POOR_FIT
     assert 'flex_1' in result.error_message
     assert 'flagged by the device meanwhile: flex_1' in result.error_message
-    assert 'flagged' in (bench.file.parent / 'flex_calibration.txt').read_text()
-    assert not bench.file.exists()
-    assert (bench.file.parent / 'flex_calibration.txt').exists()
-    assert bench.robot.reloads == 0
+    assert 'flagged' in (rig.file.parent / 'flex_calibration.txt').read_text()
+    assert not rig.file.exists()
+    assert (rig.file.parent / 'flex_calibration.txt').exists()
+    assert rig.robot.reloads == 0
     # A later fit of that recording does not conceal it.
-    again = bench.run(use_recorded=True, keep=True)
+    again = rig.run(use_recorded=True, keep=True)
     assert 'flagged by the device meanwhile: flex_1' in again.error_message
-    assert 'recorded on 20' in (bench.file.parent / 'flex_calibration.txt').read_text()
+    assert 'recorded on 20' in (rig.file.parent / 'flex_calibration.txt').read_text()
 
 
-def test_wrong_goals_have_their_codes(bench):
-    assert bench.run(sensor_name=['flex_9']).error_code == Code.UNKNOWN_NAME
-    assert bench.run(poses=3).error_code == Code.OUT_OF_RANGE
-    assert bench.run(amplitude=2.0).error_code == Code.OUT_OF_RANGE
-    assert bench.run(use_recorded=True).error_code == Code.NO_STATE
-    assert bench.run(max_residual=-1e-4).error_code == Code.OUT_OF_RANGE
+def test_wrong_goals_have_their_codes(rig):
+    assert rig.run(sensor_name=['flex_9']).error_code == Code.UNKNOWN_NAME
+    assert rig.run(poses=3).error_code == Code.OUT_OF_RANGE
+    assert rig.run(amplitude=2.0).error_code == Code.OUT_OF_RANGE
+    assert rig.run(use_recorded=True).error_code == Code.NO_STATE
+    assert rig.run(max_residual=-1e-4).error_code == Code.OUT_OF_RANGE
 
 
-def test_a_fit_that_the_renderer_does_not_take_is_kept_and_said_to_be_unused(bench):
-    good_recording().save(bench.file.with_name(RECORDING))
-    bench.robot.refuses = True
-    result = bench.run(use_recorded=True, keep=True)
+def test_a_fit_that_the_renderer_does_not_take_is_kept_and_said_to_be_unused(rig):
+    good_recording().save(rig.file.with_name(RECORDING))
+    rig.robot.refuses = True
+    result = rig.run(use_recorded=True, keep=True)
     assert result.error_code == Code.BUSY
     assert 'a hand leans' in result.error_message and 'reload' in result.error_message
-    assert result.saved_to == str(bench.file) and bench.file.exists()
+    assert result.saved_to == str(rig.file) and rig.file.exists()
 
 
 def test_a_disk_that_takes_no_report_costs_no_fit_and_one_that_takes_no_fit_is_named(
-    bench, monkeypatch
+    rig, monkeypatch
 ):
     recorded = good_recording()
 
@@ -183,48 +183,48 @@ def test_a_disk_that_takes_no_report_costs_no_fit_and_one_that_takes_no_fit_is_n
         raise OSError(errno.ENOSPC, 'No space left on device')
 
     monkeypatch.setattr(node_module, 'write_report', full)
-    monkeypatch.setattr(bench.node, '_move_and_record', lambda *arguments: recorded)
+    monkeypatch.setattr(rig.node, '_move_and_record', lambda *arguments: recorded)
     monkeypatch.setattr(RawRecording, 'save', full)
-    result = bench.run(keep=True)
+    result = rig.run(keep=True)
     assert result.error_code == Code.NONE, result.error_message
-    before = bench.file.read_bytes()
+    before = rig.file.read_bytes()
     monkeypatch.setattr(os, 'fsync', full)
-    result = bench.run(keep=True)
-    assert str(bench.file) in result.error_message and 'free space' in result.error_message
+    result = rig.run(keep=True)
+    assert str(rig.file) in result.error_message and 'free space' in result.error_message
     assert result.error_code != Code.UNKNOWN and list(result.name) == STRIPS
-    assert bench.file.read_bytes() == before
-    assert not bench.file.with_name(bench.file.name + '.part').exists()
+    assert rig.file.read_bytes() == before
+    assert not rig.file.with_name(rig.file.name + '.part').exists()
 
 
-def test_a_robot_that_is_not_there_not_active_or_does_not_follow(bench):
-    bench.robot.follows = False
-    result = bench.run()
+def test_a_robot_that_is_not_there_not_active_or_does_not_follow(rig):
+    rig.robot.follows = False
+    result = rig.run()
     assert result.error_code == Code.NOT_IN_CONTROL
     assert 'soro haptics free' in result.error_message
-    bench.robot.follows, bench.robot.active = True, False
+    rig.robot.follows, rig.robot.active = True, False
     # The state takes a moment to arrive.
-    wait_until(lambda: bench.run().error_code == Code.DEVICE_FAULT)
-    bench.robot.talks = False
-    wait_until(lambda: bench.run().error_code == Code.NO_STATE)
+    wait_until(lambda: rig.run().error_code == Code.DEVICE_FAULT)
+    rig.robot.talks = False
+    wait_until(lambda: rig.run().error_code == Code.NO_STATE)
 
 
-def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(bench):
+def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(rig):
     started = threading.Event()
-    first = bench.send(lambda message: started.set(), poses=64)
+    first = rig.send(lambda message: started.set(), poses=64)
     assert started.wait(20.0)
-    assert bench.run().error_code == Code.BUSY
+    assert rig.run().error_code == Code.BUSY
     wait_for(first.cancel_goal_async())
     result = wait_for(first.get_result_async()).result
     assert result.error_code == Code.CANCELED
 
 
 @pytest.mark.parametrize('ended', ['cancelled', 'deactivated'])
-def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(bench, monkeypatch, ended):
-    good_recording().save(bench.file.with_name(RECORDING))
-    assert bench.run(use_recorded=True).error_code == Code.NONE
+def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(rig, monkeypatch, ended):
+    good_recording().save(rig.file.with_name(RECORDING))
+    assert rig.run(use_recorded=True).error_code == Code.NONE
     for step in ('_model', 'fit_recording', 'write_report'):
         there, go = threading.Event(), threading.Event()
-        where = bench.node if step == '_model' else node_module
+        where = rig.node if step == '_model' else node_module
         real = getattr(where, step)
 
         def held(*arguments, there=there, go=go, real=real):
@@ -234,32 +234,32 @@ def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(bench, monkeypatc
 
         with monkeypatch.context() as patch:
             patch.setattr(where, step, held)
-            goal = bench.send(use_recorded=True, keep=True)
+            goal = rig.send(use_recorded=True, keep=True)
             assert there.wait(20.0)
             if ended == 'cancelled':
                 wait_for(goal.cancel_goal_async())
             else:
-                bench.do(bench.node.trigger_deactivate)
-                bench.do(bench.node.trigger_activate)  # brings nothing back
+                rig.do(rig.node.trigger_deactivate)
+                rig.do(rig.node.trigger_activate)  # brings nothing back
             go.set()
-            wait_until(lambda: not bench.node._busy.locked())
+            wait_until(lambda: not rig.node._busy.locked())
         code = Code.CANCELED if ended == 'cancelled' else Code.NOT_ACTIVE
         assert wait_for(goal.get_result_async()).result.error_code == code
-        assert not bench.file.exists()
+        assert not rig.file.exists()
 
 
-def test_a_deactivation_ends_a_goal_with_a_result_and_refuses_others(bench):
+def test_a_deactivation_ends_a_goal_with_a_result_and_refuses_others(rig):
     started = threading.Event()
-    goal = bench.send(lambda message: started.set(), poses=64)
+    goal = rig.send(lambda message: started.set(), poses=64)
     assert started.wait(20.0)
-    bench.do(bench.node.trigger_deactivate)
+    rig.do(rig.node.trigger_deactivate)
     assert wait_for(goal.get_result_async()).result.error_code == Code.NOT_ACTIVE
-    assert bench.run().error_code == Code.NOT_ACTIVE
-    bench.do(bench.node.trigger_cleanup)
-    wait_until(lambda: not bench.client.server_is_ready())
-    assert bench.do(bench.node.autostart)
-    wait_until(bench.client.server_is_ready)
-    assert bench.run(sensor_name=['flex_9']).error_code == Code.UNKNOWN_NAME
+    assert rig.run().error_code == Code.NOT_ACTIVE
+    rig.do(rig.node.trigger_cleanup)
+    wait_until(lambda: not rig.client.server_is_ready())
+    assert rig.do(rig.node.autostart)
+    wait_until(rig.client.server_is_ready)
+    assert rig.run(sensor_name=['flex_9']).error_code == Code.UNKNOWN_NAME
 
 
 def test_a_new_configuration_solves_the_robot_file_as_it_is_then(tmp_path):

@@ -30,7 +30,7 @@ from soro_mechanics.haptics.stable_limits import StableLimits
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 ENCODERS, STOP = 'encoders', 'stop'
-LONGEST_BEHIND = 50  # ticks that run on a model that has not converged
+MAX_BEHIND = 50  # ticks that run on a model that has not converged
 MOTION_OVER = 'motors that follow no target: half a second after the last target_actuation'
 RESTART_PERIOD = 1.0  # s between attempts to find a lost model again
 
@@ -163,7 +163,7 @@ class HapticControl(Law):
         elif code is Code.NOT_CONVERGED:
             self.refusals['MODEL_BEHIND'] += 1
             self._behind += 1
-            if self._behind > LONGEST_BEHIND:
+            if self._behind > MAX_BEHIND:
                 self._broken = 'the model does not follow what is measured'
         elif self.estimated:  # otherwise nothing was sensed, and the model stays where it is
             self._broken = 'the model has no stable equilibrium at what was measured'

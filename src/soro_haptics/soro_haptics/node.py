@@ -49,7 +49,6 @@ from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.diagnostics import Level
 from soro_node.frames import frames_for
-from soro_node.lane import Lane
 from soro_node.lifecycle import NotActive
 from soro_node.main import interruptible
 from soro_node.main import run as run_node
@@ -57,6 +56,7 @@ from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
 from soro_node.user_data import calibration_path
+from soro_node.worker_queue import WorkerQueue
 
 
 class HapticRenderer(DriverNode):
@@ -114,8 +114,8 @@ class HapticRenderer(DriverNode):
             self.create_service(Trigger, '~/release_estop', self.emergency_stop.release)
         self.create_service(SetVirtualEnvironment, '~/set_environment', self._on_set_environment)
         # Building a model takes half a second, in which the executor must hear a stop.
-        self._lane = Lane(self, 'reload')
-        self._lane.create_service(Trigger, '~/reload_calibration', self._on_reload)
+        self._queue = WorkerQueue(self, 'reload')
+        self._queue.create_service(Trigger, '~/reload_calibration', self._on_reload)
         self.create_service(Trigger, '~/clear_timing', self._on_clear_timing)
 
     def make_device(
@@ -271,7 +271,7 @@ class HapticRenderer(DriverNode):
         return response
 
     def _on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Use the calibration that is in the file now (in the thread of the lane)."""
+        """Use the calibration that is in the file now (in the thread of the queue)."""
         try:
             response.message = self._reload()
             response.success = True

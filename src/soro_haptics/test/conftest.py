@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture(scope='module')
 def kernels():
     """Compile what the node would compile in its configuration."""
-    from recorded_bench import haptics  # found since the line above
+    from recorded_rig import haptics  # found since the line above
 
     haptics()
 

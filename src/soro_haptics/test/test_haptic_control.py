@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-from recorded_bench import Bench, counts_of, GAIN, OFFSET, PERIOD, reading, STILL
+from recorded_rig import counts_of, GAIN, OFFSET, PERIOD, reading, Rig, STILL
 
 from soro_driver.device import DeviceError
 from soro_driver.driver_report import Level
@@ -30,252 +30,252 @@ pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's 
 
 
 def test_nothing_is_demanded_before_a_person_armed_the_device_and_after_it_was_stopped(plant):
-    bench = Bench(plant)
-    assert bench.tick(accepting=False) is None
-    assert bench.tick() is None
-    bench.control.armed()
-    first = bench.tick()
+    rig = Rig(plant)
+    assert rig.tick(accepting=False) is None
+    assert rig.tick() is None
+    rig.control.armed()
+    first = rig.tick()
     np.testing.assert_allclose(first.values, STILL, atol=1e-3)  # starts where the robot is
     assert first.source == '/arm/haptic_renderer'
-    bench.control.disengaged()
-    assert all(bench.tick() is None for _ in range(5))
-    bench.control.armed()
-    assert bench.tick() is not None
+    rig.control.disengaged()
+    assert all(rig.tick() is None for _ in range(5))
+    rig.control.armed()
+    assert rig.tick() is not None
 
 
 def test_motors_give_way_to_a_hand_and_hold_a_wall_against_it(plant):
-    bench = Bench(plant).armed()
+    rig = Rig(plant).armed()
     for _ in range(200):
-        free = bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
-        bench.angle = free.values
-    ports = bench.plant.ports
+        free = rig.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
+        rig.angle = free.values
+    ports = rig.plant.ports
     assert ports.pose[0, 3] < -0.02, 'the device follows a push of 1 N'
-    bench.now = time.monotonic() - PERIOD  # of the real clock: what was sampled is PERIOD old
-    bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
-    assert bench.control.times.hand_to_command.largest > PERIOD
+    rig.now = time.monotonic() - PERIOD  # of the real clock: what was sampled is PERIOD old
+    rig.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
+    assert rig.control.times.hand_to_command.largest > PERIOD
 
-    bench = Bench(plant).armed()
+    rig = Rig(plant).armed()
     wall = VirtualEnvironment(published_environment('wall', np.eye(4)))
-    bench.control.replace_environment(wall)
+    rig.control.replace_environment(wall)
     for _ in range(300):
-        bench.angle = bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0)).values
-    assert bench.plant.ports.pose[0, 3] == pytest.approx(-0.01, abs=5e-4)
+        rig.angle = rig.tick((-1.0, 0.0, 0.0, 0.0, 0.0)).values
+    assert rig.plant.ports.pose[0, 3] == pytest.approx(-0.01, abs=5e-4)
     with pytest.raises(InvalidInput) as refused:
-        bench.control.replace_environment(VirtualEnvironment())
+        rig.control.replace_environment(VirtualEnvironment())
     assert refused.value.code is Code.BUSY
     with pytest.raises(NotAllowed):
-        bench.control.move_motors(STILL, bench.now)
+        rig.control.move_motors(STILL, rig.now)
 
 
 def test_what_holds_the_hand_everywhere_goes_when_the_hand_lets_go_or_the_device_stops(plant):
-    bench = Bench(plant, rest_force=0.15).armed()
+    rig = Rig(plant, rest_force=0.15).armed()
     hold = VirtualEnvironment(published_environment('hold', np.eye(4)))
-    bench.control.replace_environment(hold)
+    rig.control.replace_environment(hold)
     for _ in range(50):
-        bench.angle = bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0)).values
+        rig.angle = rig.tick((-1.0, 0.0, 0.0, 0.0, 0.0)).values
     with pytest.raises(InvalidInput, match='lets go') as refused:
-        bench.control.replace_environment(VirtualEnvironment())
+        rig.control.replace_environment(VirtualEnvironment())
     assert refused.value.code is Code.BUSY
     for _ in range(50):
-        bench.angle = bench.tick().values
-    assert bench.control.environment.touched
+        rig.angle = rig.tick().values
+    assert rig.control.environment.touched
     circle = VirtualEnvironment(published_environment('circle', np.eye(4)))
-    bench.control.replace_environment(circle)
-    assert bench.control.environment is circle
-    bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
-    bench.control.disengaged()
-    bench.tick((-1.0, 0.0, 0.0, 0.0, 0.0), accepting=False)
-    bench.control.armed()
-    bench.control.replace_environment(hold)  # a leaning hand, but it leans on nothing any more
-    assert bench.control.environment is hold
+    rig.control.replace_environment(circle)
+    assert rig.control.environment is circle
+    rig.tick((-1.0, 0.0, 0.0, 0.0, 0.0))
+    rig.control.disengaged()
+    rig.tick((-1.0, 0.0, 0.0, 0.0, 0.0), accepting=False)
+    rig.control.armed()
+    rig.control.replace_environment(hold)  # a leaning hand, but it leans on nothing any more
+    assert rig.control.environment is hold
 
 
 def test_slots_that_the_loop_missed_do_not_speed_the_hand_up(plant):
-    bench, seen = Bench(plant).armed(), []
-    law = bench.control.haptics.loop.law
+    rig, seen = Rig(plant).armed(), []
+    law = rig.control.haptics.loop.law
     tick = law.tick
     law.tick = lambda *samples: seen.append(samples[2]) or tick(*samples)
     for slots in (1, 1, 4, 1):
-        bench.now += (slots - 1) * PERIOD
-        bench.tick()
+        rig.now += (slots - 1) * PERIOD
+        rig.tick()
     assert seen == [1, 1, 4, 1]
 
 
 def test_a_small_error_of_the_sensors_moves_nothing_in_free_space(plant):
     moved = {}
     for rest_force in (0.0, 0.15):
-        bench = Bench(plant, rest_force=rest_force).armed()
+        rig = Rig(plant, rest_force=rest_force).armed()
         for _ in range(300):
-            bench.angle = bench.tick((0.05, 0.0, 0.0, 0.0, 0.0)).values
-        moved[rest_force] = np.abs(bench.angle).max()
+            rig.angle = rig.tick((0.05, 0.0, 0.0, 0.0, 0.0)).values
+        moved[rest_force] = np.abs(rig.angle).max()
     assert moved[0.0] > 0.02
     assert moved[0.15] < 1e-3
 
 
 def test_a_handle_that_nobody_held_does_not_jump_when_a_hand_comes(plant):
-    bench = Bench(plant, rest_force=0.15).armed()
+    rig = Rig(plant, rest_force=0.15).armed()
     line = VirtualEnvironment(published_environment('line', np.eye(4)))
-    bench.control.replace_environment(line)
+    rig.control.replace_environment(line)
     for _ in range(300):
-        bench.angle = bench.tick((0.05, 0.0, 0.0, 0.0, 0.0)).values
+        rig.angle = rig.tick((0.05, 0.0, 0.0, 0.0, 0.0)).values
     place = plant.ports.pose[0, 3]
     for _ in range(10):
-        bench.angle = bench.tick((1.0, 0.0, 0.0, 0.0, 0.0)).values
+        rig.angle = rig.tick((1.0, 0.0, 0.0, 0.0, 0.0)).values
     legs = 1.0 / 200.0  # m: what 1 N bends at most
     assert plant.ports.pose[0, 3] - place < legs + 10 * PERIOD / 5.0, 'force over damping'
 
 
 def test_without_a_calibration_the_encoders_are_used_alone(plant):
-    bench = Bench(plant, calibrated=False).armed()
-    demand = bench.tick((1.0, 0.0, 0.0, 0.0, 0.0))
+    rig = Rig(plant, calibrated=False).armed()
+    demand = rig.tick((1.0, 0.0, 0.0, 0.0, 0.0))
     assert demand is not None
-    guard = bench.control.haptics.guard
+    guard = rig.control.haptics.guard
     assert not guard.good.any()
     assert guard.rank == 0
     assert 'not calibrated' in guard.reason
-    np.testing.assert_allclose(bench.control.haptics.loop.law.sensing.wrench, 0.0, atol=1e-3)
+    np.testing.assert_allclose(rig.control.haptics.loop.law.sensing.wrench, 0.0, atol=1e-3)
 
 
 def test_an_open_sensor_is_left_out_before_it_is_used(plant):
-    bench = Bench(plant).armed()
+    rig = Rig(plant).armed()
     for _ in range(20):
-        bench.tick((0.5, 0.0, 0.0, 0.0, 0.0))
-    wrong = bench.plant.ports.sensor.copy()
+        rig.tick((0.5, 0.0, 0.0, 0.0, 0.0))
+    wrong = rig.plant.ports.sensor.copy()
     wrong[2] = 1.0  # far outside of anything
-    bench.tick((0.5, 0.0, 0.0, 0.0, 0.0), faulty=('flex_3',), elongation=wrong)
-    wrench = bench.control.haptics.loop.law.sensing.wrench
+    rig.tick((0.5, 0.0, 0.0, 0.0, 0.0), faulty=('flex_3',), elongation=wrong)
+    wrench = rig.control.haptics.loop.law.sensing.wrench
     np.testing.assert_allclose(wrench[:3], [0.5, 0.0, 0.0], atol=0.1)
-    assert 'flex_3' in bench.control.haptics.guard.reason
-    assert bench.control.haptics.guard.good.sum() == 5
-    bench.control.armed()  # a person looked at it
-    assert bench.control.haptics.guard.good.all()
+    assert 'flex_3' in rig.control.haptics.guard.reason
+    assert rig.control.haptics.guard.good.sum() == 5
+    rig.control.armed()  # a person looked at it
+    assert rig.control.haptics.guard.good.all()
 
 
 def test_a_stuck_sensor_is_named(plant):
-    bench = Bench(plant).armed()
-    stuck = bench.plant.ports.sensor[4]
+    rig = Rig(plant).armed()
+    stuck = rig.plant.ports.sensor[4]
     for k in range(400):
-        bench.plant.update(bench.angle, np.array([0.01 * k, 0.0, 0.0, 0.0, 0.0]))
-        seen = bench.plant.ports.sensor + 1e-5 * np.sin(k + np.arange(6))
+        rig.plant.update(rig.angle, np.array([0.01 * k, 0.0, 0.0, 0.0, 0.0]))
+        seen = rig.plant.ports.sensor + 1e-5 * np.sin(k + np.arange(6))
         seen[4] = stuck
-        bench.tick((0.01 * k, 0.0, 0.0, 0.0, 0.0), elongation=seen)
-    assert 'flex_5: stuck' in bench.control.haptics.guard.reason
+        rig.tick((0.01 * k, 0.0, 0.0, 0.0, 0.0), elongation=seen)
+    assert 'flex_5: stuck' in rig.control.haptics.guard.reason
 
 
 def test_contradicting_measurements_end_the_use_of_all_flex_sensors(plant):
-    bench = Bench(plant).armed()
+    rig = Rig(plant).armed()
     for k in range(1000):
-        drifted = bench.plant.ports.sensor.copy()
+        drifted = rig.plant.ports.sensor.copy()
         drifted[1] += 2e-6 * k
-        bench.tick(elongation=drifted + 1e-7 * (k % 3))
-    assert 'contradict' in bench.control.haptics.guard.reason
-    assert not bench.control.haptics.guard.good.any()
+        rig.tick(elongation=drifted + 1e-7 * (k % 3))
+    assert 'contradict' in rig.control.haptics.guard.reason
+    assert not rig.control.haptics.guard.good.any()
 
 
 def test_on_request_a_lost_sensor_stops_the_device(plant):
-    bench = Bench(plant, on_sensor_loss='stop').armed()
-    assert bench.tick() is not None
+    rig = Rig(plant, on_sensor_loss='stop').armed()
+    assert rig.tick() is not None
     with pytest.raises(DeviceError, match='flex_1'):
-        bench.tick(faulty=('flex_1',))
+        rig.tick(faulty=('flex_1',))
 
 
 def test_motors_follow_a_target_for_a_while_and_sensors_do_not_matter_meanwhile(plant):
-    bench = Bench(plant).armed()
-    bench.tick()
+    rig = Rig(plant).armed()
+    rig.tick()
     target = np.array([0.2, -0.1, 0.0, 0.0, 0.1, 0.0])
-    bench.control.move_motors(target, bench.now)
+    rig.control.move_motors(target, rig.now)
     nonsense = np.linspace(-0.1, 0.1, 6)
     way = []
     for _ in range(130):
-        bench.angle = bench.tick(elongation=nonsense).values
-        way.append(bench.angle)
-    np.testing.assert_allclose(bench.angle, target, atol=1e-9)
+        rig.angle = rig.tick(elongation=nonsense).values
+        way.append(rig.angle)
+    np.testing.assert_allclose(rig.angle, target, atol=1e-9)
     assert np.abs(np.diff(way, axis=0)).max() <= 1.0 * PERIOD * 1.001  # the speed limit
-    assert bench.control.motion.active(bench.now)
-    bench.now += LINGER
-    bench.tick()
-    assert not bench.control.motion.active(bench.now)
+    assert rig.control.motion.active(rig.now)
+    rig.now += LINGER
+    rig.tick()
+    assert not rig.control.motion.active(rig.now)
 
 
 def test_the_model_comes_back_where_the_motors_were_turned_by_hand(plant):
-    bench = Bench(plant)
-    bench.tick(accepting=False)
+    rig = Rig(plant)
+    rig.tick(accepting=False)
     place = np.eye(4)
     place[:3, 3] = 0.015, -0.01, 0.01
-    bench.angle = bench.plant.reach(place).angle.copy()
-    bench.plant.restart(bench.angle)
+    rig.angle = rig.plant.reach(place).angle.copy()
+    rig.plant.restart(rig.angle)
     for _ in range(60):
-        bench.tick(accepting=False)
-    bench.now += 1.0
+        rig.tick(accepting=False)
+    rig.now += 1.0
     for _ in range(3):
-        bench.tick(accepting=False)
-    bench.control.armed()
-    demand = bench.tick()
-    np.testing.assert_allclose(demand.values, bench.angle, atol=2e-3)
+        rig.tick(accepting=False)
+    rig.control.armed()
+    demand = rig.tick()
+    np.testing.assert_allclose(demand.values, rig.angle, atol=2e-3)
 
 
 def test_a_model_that_does_not_follow_stops_the_device(plant):
-    bench = Bench(plant).armed()
-    bench.tick()
-    bench.control.haptics.loop.device.tolerance = 0.0  # nothing is as good as that
+    rig = Rig(plant).armed()
+    rig.tick()
+    rig.control.haptics.loop.device.tolerance = 0.0  # nothing is as good as that
     with pytest.raises(DeviceError, match='does not follow'):
         for _ in range(100):
-            bench.tick()
+            rig.tick()
 
 
 def test_a_model_follows_motors_that_were_not_measured_for_a_while(plant):
-    bench = Bench(plant).armed()
-    bench.tick()
-    ports = bench.control.haptics.loop.device.ports
+    rig = Rig(plant).armed()
+    rig.tick()
+    ports = rig.control.haptics.loop.device.ports
     before = ports.angle.copy()
     for _ in range(20):
-        assert bench.tick(measured=np.full(6, np.nan)) is None
+        assert rig.tick(measured=np.full(6, np.nan)) is None
     np.testing.assert_array_equal(ports.angle, before)
-    bench.angle = 0.5 * np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
-    bench.plant.restart(bench.angle)
+    rig.angle = 0.5 * np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    rig.plant.restart(rig.angle)
     for _ in range(10):
-        assert bench.tick() is not None
-    np.testing.assert_allclose(ports.angle, bench.angle, atol=1e-4)
+        assert rig.tick() is not None
+    np.testing.assert_allclose(ports.angle, rig.angle, atol=1e-4)
     np.testing.assert_allclose(ports.force, 0.0, atol=0.01)
 
 
 def test_sensors_that_stop_together_while_the_motors_turn_are_given_up(plant):
-    bench = Bench(plant).armed()
-    guard = bench.control.haptics.guard
-    frozen = bench.plant.ports.sensor.copy()
+    rig = Rig(plant).armed()
+    guard = rig.control.haptics.guard
+    frozen = rig.plant.ports.sensor.copy()
     for _ in range(50):
-        bench.tick(elongation=frozen)
+        rig.tick(elongation=frozen)
     assert guard.good.all()  # at rest they may
     for k in range(150):
-        bench.angle = 0.3 * np.sin(0.6 * np.pi * k * PERIOD) * np.array([1, -1, 0.5, 1, -1, 0.3])
-        bench.tick(elongation=frozen)
+        rig.angle = 0.3 * np.sin(0.6 * np.pi * k * PERIOD) * np.array([1, -1, 0.5, 1, -1, 0.3])
+        rig.tick(elongation=frozen)
     assert not guard.good.any()
     assert 'do not change while the motors turn' in guard.reason
-    np.testing.assert_allclose(bench.control.haptics.loop.law.sensing.wrench, 0.0, atol=1e-3)
+    np.testing.assert_allclose(rig.control.haptics.loop.law.sensing.wrench, 0.0, atol=1e-3)
 
 
 def test_slow_motors_and_coarse_readings_are_not_taken_for_sensors_that_stop(plant):
-    bench = Bench(plant).armed()
-    guard, p = bench.control.haptics.guard, bench.plant.ports
+    rig = Rig(plant).armed()
+    guard, p = rig.control.haptics.guard, rig.plant.ports
     # What moves the sensors least, and at a hundredth of the usual speed.
     way = np.linalg.svd(p.sa @ np.linalg.inv(p.aa))[2][-1]
     for k in range(1000):
-        bench.angle = 0.1 * k * PERIOD * way
+        rig.angle = 0.1 * k * PERIOD * way
         coarse = np.round(counts_of(p.sensor)) - OFFSET
-        bench.tick(elongation=GAIN * coarse)
+        rig.tick(elongation=GAIN * coarse)
     assert guard.good.all(), guard.reason
 
 
 def test_readings_that_do_not_come_are_not_replaced_by_old_ones(plant):
-    bench = Bench(plant).armed()
-    guard = bench.control.haptics.guard
-    bench.tick((0.5, 0.0, 0.0, 0.0, 0.0))
-    assert bench.tick(sensors=None) is not None
+    rig = Rig(plant).armed()
+    guard = rig.control.haptics.guard
+    rig.tick((0.5, 0.0, 0.0, 0.0, 0.0))
+    assert rig.tick(sensors=None) is not None
     assert np.isnan(guard.elongation).all()
     assert 'no readings' in guard.reason
     assert not guard.good.any()
-    bench.control.armed()
-    bench.tick()
+    rig.control.armed()
+    rig.tick()
     assert guard.good.all()
 
 
@@ -297,14 +297,14 @@ def test_old_messages_of_a_driver_are_no_readings(monkeypatch):
 
 
 def test_thousands_of_ticks_leave_no_memory_behind(plant):
-    bench = Bench(plant).armed()
-    sample = reading(STILL, bench.plant.ports.sensor.copy(), bench.now)
+    rig = Rig(plant).armed()
+    sample = reading(STILL, rig.plant.ports.sensor.copy(), rig.now)
 
     def run(count):
         for _ in range(count):
-            bench.now += PERIOD
-            bench.control.demand(sample, True, bench.now)
-            bench.control.after_write()
+            rig.now += PERIOD
+            rig.control.demand(sample, True, rig.now)
+            rig.control.after_write()
 
     run(200)
     gc.collect()
@@ -338,55 +338,55 @@ def test_histogram_percentiles_against_numpy():
 
 
 def test_a_hold_far_from_the_handle_is_approached_slowly(plant):
-    bench = Bench(plant, environment='hold')
-    bench.angle = np.array([0.3, -0.2, 0.1, 0.3, -0.2, 0.1])  # turned by hand before the start
-    plant.restart(bench.angle)
-    bench.armed()
+    rig = Rig(plant, environment='hold')
+    rig.angle = np.array([0.3, -0.2, 0.1, 0.3, -0.2, 0.1])  # turned by hand before the start
+    plant.restart(rig.angle)
+    rig.armed()
     largest = []
     for _ in range(1500):
-        before = bench.angle
-        bench.angle = bench.tick().values
-        largest.append(np.abs(bench.angle - before).max() / PERIOD)
+        before = rig.angle
+        rig.angle = rig.tick().values
+        largest.append(np.abs(rig.angle - before).max() / PERIOD)
     tenth = round(0.1 / PERIOD)
     assert max(largest[:tenth]) < 2**0.1 + 1e-6  # rad/s, doubled every second
     assert max(largest) < 3.0, 'nor does its end jerk: the motors could do 17 rad/s'
     assert np.linalg.norm(plant.ports.pose[:3, 3]) < 1e-3, 'it arrives all the same'
-    assert not bench.control.haptics.loop.law.approaching
+    assert not rig.control.haptics.loop.law.approaching
 
 
 @pytest.mark.parametrize('lost', [(), ('flex_2',)])
 def test_an_error_that_the_sensors_are_known_to_have_moves_nothing_in_free_space(plant, lost):
-    bench = Bench(plant, rest_force=0.15).armed()
+    rig = Rig(plant, rest_force=0.15).armed()
     bias = 2e-5 * np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0])  # one deviation each
     sensed = 0.0
     for _ in range(300):
         seen = plant.ports.sensor + bias
-        bench.angle = bench.tick(elongation=seen, faulty=lost).values
-        wrench = bench.control.haptics.loop.law.sensing.wrench
+        rig.angle = rig.tick(elongation=seen, faulty=lost).values
+        wrench = rig.control.haptics.loop.law.sensing.wrench
         sensed = max(sensed, np.linalg.norm(wrench / [1.0, 1.0, 1.0, 0.04, 0.04, 0.04]))
     assert sensed > 0.15, 'more than the force that is given'
-    assert np.abs(bench.angle).max() < 0.05
+    assert np.abs(rig.angle).max() < 0.05
     for _ in range(300):
-        bench.angle = bench.tick((-3.0, 0.0, 0.0, 0.0, 0.0), faulty=lost).values
+        rig.angle = rig.tick((-3.0, 0.0, 0.0, 0.0, 0.0), faulty=lost).values
     assert plant.ports.pose[0, 3] < -0.02, 'a hand is felt all the same'
 
 
 def test_while_the_motors_follow_a_target_no_hand_is_said_to_be_felt(plant):
-    bench = Bench(plant).armed()
-    guard = bench.control.haptics.guard
-    bench.tick()
+    rig = Rig(plant).armed()
+    guard = rig.control.haptics.guard
+    rig.tick()
     assert guard.rank == 5
-    bench.control.move_motors(STILL, bench.now)
-    bench.tick()
+    rig.control.move_motors(STILL, rig.now)
+    rig.tick()
     assert guard.rank == 0
-    status = sensor_status(bench.control)
+    status = sensor_status(rig.control)
     assert status.level is Level.WARN and 'paused' in status.message
 
 
 def test_the_turn_that_nothing_senses_is_said_to_be_unknown(plant):
-    bench = Bench(plant).armed()
-    bench.tick()
-    sensing = bench.control.haptics.loop.law.sensing
+    rig = Rig(plant).armed()
+    rig.tick()
+    sensing = rig.control.haptics.loop.law.sensing
     message = estimate_message(sensing, 5, ['flex_2'], frames_for('/arm', 'arm/'), Time())
     assert message.ignored_sensors == ['flex_2']
     for values in (message.pose.covariance, message.wrench_covariance):

@@ -6,7 +6,7 @@ from device_in_memory import renderer_in_memory
 import numpy as np
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
-from recorded_bench import nominal_calibration
+from recorded_rig import nominal_calibration
 from std_srvs.srv import Trigger
 
 from soro_driver.device import DeviceError, DeviceState

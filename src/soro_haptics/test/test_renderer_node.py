@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.time import Time
-from recorded_bench import nominal_calibration
+from recorded_rig import nominal_calibration
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 

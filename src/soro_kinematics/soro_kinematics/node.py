@@ -3,7 +3,7 @@
 """Node ``kinematics_solver``: where the robot is, and the services that compute where it would be.
 
 The thread that spins serves the stream (actuator_state to tip_pose, configuration, TF); requests
-are solved on a lane of their own, so that a long one does not hold the stream up. The kernels
+are solved on a queue of their own, so that a long one does not hold the stream up. The kernels
 release the interpreter lock while they compute.
 """
 
@@ -34,7 +34,6 @@ from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInv
 from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Level
-from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
@@ -43,6 +42,7 @@ from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 
 SERVICES = {
@@ -94,7 +94,7 @@ class KinematicsSolver(RobotNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('kinematics_solver', PARAMETERS, **kwargs)
-        self._requests = Lane(self, 'requests')
+        self._requests = WorkerQueue(self, 'requests')
         self._tip = self.create_publisher(PoseStamped, 'tip_pose', 10)
         self._configuration = self.create_publisher(ConfigurationMessage, 'configuration', 5)
         self._ghost = self.create_publisher(ConfigurationMessage, 'commanded_configuration', 5)
@@ -137,7 +137,7 @@ class KinematicsSolver(RobotNode):
         for name, kind in SERVICES.items():
             answer = functools.partial(self._answer, name)
             self._offered.append(self._requests.create_service(kind, f'~/{name}', answer))
-        self._prepare_inverse(robot)
+        self._precompute_seeds(robot)
         self.diagnostics.report('solver', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -183,14 +183,14 @@ class KinematicsSolver(RobotNode):
         """Track with the new model."""
         robot = self._binding.robot
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
-        self._prepare_inverse(robot)
+        self._precompute_seeds(robot)
 
-    def _prepare_inverse(self, robot: Robot) -> None:
+    def _precompute_seeds(self, robot: Robot) -> None:
         """Begin what takes seconds for some robots, so that no request has to wait for it."""
 
         def prepare() -> None:
             try:
-                robot.prepare_inverse()
+                robot.precompute_seeds()
             except Exception:  # noqa: BLE001 - the first request meets it again, and answers it
                 self.get_logger().warning(f'postures to search from:\n{traceback.format_exc()}')
 

@@ -124,7 +124,7 @@ class Services:
             loads,
             task,
             *self._asked_tolerances(request),
-            elsewhere=not len(request.guess),
+            multistart=not len(request.guess),
         )
         response.actuator_name = [a.name for a in robot.actuators]
         response.actuation = solution.actuation.tolist()

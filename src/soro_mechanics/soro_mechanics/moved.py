@@ -121,10 +121,10 @@ def _moved() -> dict[str, str]:
 MOVED: dict[str, str] = _moved()
 
 
-def warn(old: str, new: str) -> None:
-    """Say where something is now."""
+def warn(old: str, new: str, callers: int = 0) -> None:
+    """Say what something is called now, in the line of who called so many functions before."""
     text = f'{old} is now {new}; the old name goes with {GONE_IN}'
-    warnings.warn(text, FutureWarning, stacklevel=2)
+    warnings.warn(text, FutureWarning, stacklevel=2 + callers)
 
 
 class _Finder(MetaPathFinder, Loader):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from soro_mechanics import moved
 from soro_mechanics.core.actuators import Actuator, limit_violations
 from soro_mechanics.core.array_input import all_finite, finite_array
 from soro_mechanics.core.configuration import (
@@ -31,7 +32,7 @@ from soro_mechanics.core.robot_input import (
 )
 from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.core.status import Code
-from soro_mechanics.inverse.multistart import OtherStarts
+from soro_mechanics.inverse.multistart import MultiStart
 from soro_mechanics.numerics.conditioning import Conditioning, conditioning
 from soro_mechanics.numerics.numba_start import load_numba
 from soro_mechanics.robot_file import registry
@@ -76,7 +77,7 @@ class Robot:
         self.model = name
         self._model: Model = registry.resolve(registry.MODELS[name][1])(description)
         self._gravity = description.gravity.copy()
-        self._others = OtherStarts()
+        self._others = MultiStart()
 
     @property
     def name(self) -> str:
@@ -175,6 +176,7 @@ class Robot:
         task: Task | None = None,
         position_tolerance: float = POSITION_TOLERANCE,
         orientation_tolerance: float = ORIENTATION_TOLERANCE,
+        multistart: bool | None = None,
         elsewhere: bool | None = None,
     ) -> InverseSolution:
         """Find the actuation that brings the tip to a target.
@@ -187,12 +189,14 @@ class Robot:
             What of a pose must be met; default POSITION for (3,), POSE for (4, 4).
         position_tolerance, orientation_tolerance : float
             The solution counts as reached within these [m], [rad].
-        elsewhere : bool, optional
+        multistart : bool, optional
             Whether to begin again from other postures, where the search from the guess ends short
             of the target; what is found then may be far from the guess. Default: where no guess
             is given. The first time it takes as long as 128 forward solves more, unless
-            `prepare_inverse` has been called. No further search begins after 4 s: the message
+            `precompute_seeds` has been called. No further search begins after 4 s: the message
             says what was left out.
+        elsewhere : bool, optional
+            The old name of `multistart`, until 0.3.
 
         Returns
         -------
@@ -210,13 +214,21 @@ class Robot:
             return self._searched(pose, task, load, further, start, tolerances)
 
         first = search(self._guess(guess))
-        if guess is None if elsewhere is None else elsewhere:
+        if elsewhere is not None:
+            moved.warn('elsewhere', 'multistart', callers=1)
+            multistart = elsewhere
+        if guess is None if multistart is None else multistart:
             return self._others.improved(self, first, search, pose, task, tolerances)
         return first
 
-    def prepare_inverse(self) -> None:
-        """Solve now what `inverse` needs when it begins again `elsewhere` for the first time."""
+    def precompute_seeds(self) -> None:
+        """Solve now the postures from which a `multistart` of `inverse` begins."""
         self._others.postures(self)
+
+    def prepare_inverse(self) -> None:
+        """Do what `precompute_seeds` does: its old name, until 0.3."""
+        moved.warn('prepare_inverse', 'precompute_seeds', callers=1)
+        self.precompute_seeds()
 
     def _searched(
         self,

@@ -215,7 +215,7 @@ def test_no_answer_is_beyond_a_coupled_limit(two, model):
     for limits in ((supply,), tuple(pairs), (order,)):
         bound = Robot(replace(two.description, coupled_limits=limits), model)
         for target in targets:
-            s = bound.inverse(target[:3, 3], elsewhere=False)
+            s = bound.inverse(target[:3, 3], multistart=False)
             assert bound.violations(s.actuation) == ()
             codes.add(s.status.code)
     assert {Code.NONE, Code.AT_LIMIT} <= codes

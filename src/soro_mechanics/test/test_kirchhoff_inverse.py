@@ -14,7 +14,7 @@ from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stabili
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
 from soro_mechanics.models.kirchhoff.model import Kirchhoff, KirchhoffPublished
-from soro_mechanics.models.kirchhoff.reach import Reach
+from soro_mechanics.models.kirchhoff.reach import InverseState
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import rod_system
 from soro_mechanics.robot import Robot
@@ -192,7 +192,7 @@ def test_the_tip_of_the_straight_robot_is_within_its_reach(robot):
 
 def test_a_lifted_robot_is_called_unstable(robot):
     """Bent up to the height of its base the robot twists down: muscles do not hold torsion."""
-    lifted = robot.inverse([0.53, 0.0, 0.025], elsewhere=False)
+    lifted = robot.inverse([0.53, 0.0, 0.025], multistart=False)
     assert lifted.status.code is Code.UNSTABLE
     assert lifted.configuration.status.stability is Stability.UNSTABLE
 
@@ -264,7 +264,7 @@ def test_published_moduli_need_thousands_of_elements():
         model = KirchhoffPublished(replace(printed.description, structure={'kirchhoff': body}))
         half = 0.5 * truth.sol(np.linspace(0.0, 1.0, elements + 1))[0]
         shape = np.column_stack([np.cos(half), 0.0 * half, np.sin(half), 0.0 * half])
-        start = Reach(
+        start = InverseState(
             shape,
             np.zeros((10, 3)),
             np.array([truth.p[0], 0.0, truth.p[1]]),
@@ -289,7 +289,7 @@ def test_with_published_moduli_the_muscles_hold_no_shape():
     """The status must say so: what is found is unstable, and other lengths lead elsewhere."""
     printed = load_robot('pam_continuum', model='kirchhoff_published')
     target = np.array([0.25, 0.0, 0.8])
-    s = printed.inverse(target, elsewhere=False)
+    s = printed.inverse(target, multistart=False)
     assert s.status.code is Code.UNSTABLE and s.position_error < 1e-6
     found = printed._model.reach(pose_at(target), Task.POSITION, np.zeros(6), (), printed.gravity)
     assert found.status.code is Code.NONE

@@ -82,7 +82,7 @@ def test_other_sizes_are_refused():
 def test_a_table_counts_from_its_rows_without_force(tmp_path):
     file = tmp_path / 'pulls.csv'
     file.write_text(
-        f'# a bench\n{HEADER}\n0,0,0,9,0,0.05\n0,0,0,11,0,0.05\n0.1,0,0,13,1,0.051\n'
+        f'# a rig\n{HEADER}\n0,0,0,9,0,0.05\n0,0,0,11,0,0.05\n0.1,0,0,13,1,0.051\n'
         '0,200,0,10,4,0.05\n',
         encoding='utf-8',
     )

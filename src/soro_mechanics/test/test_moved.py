@@ -6,9 +6,10 @@ import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from soro_mechanics import moved
+from soro_mechanics import load_robot, moved
 
 
 @pytest.mark.parametrize('old', sorted(moved.MOVED))
@@ -38,3 +39,17 @@ def test_names_of_modules_that_are_packages_now():
         [sys.executable, '-c', code], capture_output=True, text=True, check=False
     )
     assert 'is now soro_mechanics.robot_file.reader.read_robot_file' in done.stdout, done.stderr
+
+
+def test_old_names_of_the_inverse_do_what_they_did():
+    stewart = load_robot('stewart_gough')
+    target = stewart.forward([a.rest for a in stewart.actuators]).tip[:3, 3]
+    with pytest.warns(FutureWarning, match='multistart; the old name goes with 0.3') as said:
+        found = stewart.inverse(target, elsewhere=False)
+    assert said[0].filename == __file__
+    np.testing.assert_array_equal(
+        found.actuation, stewart.inverse(target, multistart=False).actuation
+    )
+    with pytest.warns(FutureWarning, match='precompute_seeds') as said:
+        stewart.prepare_inverse()
+    assert said[0].filename == __file__

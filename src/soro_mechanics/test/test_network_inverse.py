@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, Load, load_robot, Task
-from soro_mechanics.models.network.model import MOST_SOLVERS
+from soro_mechanics.models.network.model import MAX_SOLVERS
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
@@ -161,7 +161,7 @@ def test_loads_that_wander_do_not_fill_the_memory(tmp_path):
     robot = chain(tmp_path)
     engine, rest = robot.engine, robot.forward([0.1, -0.1])
     rod, length = rest.backbone_names[0], rest.arc_lengths[0][-1]
-    places = length * np.linspace(0.01, 0.99, MOST_SOLVERS + 20)
+    places = length * np.linspace(0.01, 0.99, MAX_SOLVERS + 20)
     push = np.array([0.0, 0.1, 0.0, 0.0, 0.0, 0.0])
     for place in places:
         q = robot.forward([0.1, -0.1], loads=[Load(push, rod, float(place))])
@@ -169,8 +169,8 @@ def test_loads_that_wander_do_not_fill_the_memory(tmp_path):
         robot.compliance(q)
     del q, rest
     gc.collect()
-    assert len(engine._solvers) <= MOST_SOLVERS + 1
-    assert len(engine._guards) <= MOST_SOLVERS + 1 and len(engine._cuts) <= MOST_SOLVERS + 1
+    assert len(engine._solvers) <= MAX_SOLVERS + 1
+    assert len(engine._guards) <= MAX_SOLVERS + 1 and len(engine._cuts) <= MAX_SOLVERS + 1
 
 
 @pytest.mark.parametrize('spin', [60.0, 120.0, 180.0])
@@ -179,7 +179,7 @@ def test_the_spin_of_a_target_says_nothing_where_only_its_axis_counts(stewart, s
     spun = upright.copy()
     spun[:3, :3] = upright[:3, :3] @ lie.so3_exp([0.0, 0.0, np.deg2rad(spin)])
     plain, s = (
-        stewart.inverse(pose, task=Task.POSITION_AND_AXIS, elsewhere=False)
+        stewart.inverse(pose, task=Task.POSITION_AND_AXIS, multistart=False)
         for pose in (upright, spun)
     )
     assert s.status.code is Code.NONE
@@ -188,7 +188,7 @@ def test_the_spin_of_a_target_says_nothing_where_only_its_axis_counts(stewart, s
 
 def test_the_error_of_an_axis_is_its_angle(stewart):
     spun = lie.se3_exp([0.0, 0.0, 1.2, 0.0, 0.0, np.deg2rad(150.0)])
-    s = stewart.inverse(spun, task=Task.POSITION_AND_AXIS, elsewhere=False)
+    s = stewart.inverse(spun, task=Task.POSITION_AND_AXIS, multistart=False)
     assert s.status.code in (Code.AT_LIMIT, Code.UNREACHABLE)
     angle = np.arccos(min(1.0, s.configuration.tip[2, 2]))
     assert s.orientation_error == pytest.approx(angle, abs=1e-6)

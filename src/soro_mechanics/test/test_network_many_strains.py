@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot, RobotFileError
-from soro_mechanics.models.network.drive_schema import MOST_STRAINS
+from soro_mechanics.models.network.drive_schema import MAX_STRAINS
 
 ROBOT = """
 schema: 2
@@ -70,18 +70,18 @@ def robot(tmp_path):
 
 @pytest.mark.parametrize('formulation', ['macro', 'elements'])
 def test_jacobian_of_as_many_as_there_may_be(robot, formulation):
-    arm = robot(MOST_STRAINS, formulation)
-    p = np.linspace(5e3, 20e3, MOST_STRAINS)
+    arm = robot(MAX_STRAINS, formulation)
+    p = np.linspace(5e3, 20e3, MAX_STRAINS)
     jacobian = arm.jacobian(arm.forward(p))
     step = 10.0
-    for i in range(MOST_STRAINS):
-        sides = [p + sign * step * np.eye(MOST_STRAINS)[i] for sign in (1.0, -1.0)]
+    for i in range(MAX_STRAINS):
+        sides = [p + sign * step * np.eye(MAX_STRAINS)[i] for sign in (1.0, -1.0)]
         ahead, behind = (arm.forward(side).tip for side in sides)
         moved = (ahead[:3, 3] - behind[:3, 3]) / (2.0 * step)
         assert moved == pytest.approx(jacobian[:3, i], rel=1e-4, abs=1e-12)
 
 
 def test_one_more_is_refused(robot):
-    with pytest.raises(RobotFileError, match=f'at most {MOST_STRAINS}') as refused:
-        robot(MOST_STRAINS + 1, 'macro')
-    assert refused.value.path == f'body.chambers.muscle_{MOST_STRAINS}.rods'
+    with pytest.raises(RobotFileError, match=f'at most {MAX_STRAINS}') as refused:
+        robot(MAX_STRAINS + 1, 'macro')
+    assert refused.value.path == f'body.chambers.muscle_{MAX_STRAINS}.rods'

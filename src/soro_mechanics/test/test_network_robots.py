@@ -237,7 +237,7 @@ def test_a_search_whose_numbers_grow_beyond_all_bounds_goes_on(stewart):
     lengths = [0.59666376, 0.4191032, 0.55930779, 0.49889643, 0.43065002, 0.47730086]
     q = stewart.forward(lengths)
     assert q.status.code is Code.NONE
-    found = stewart.inverse(q.tip[:3, 3], elsewhere=False)
+    found = stewart.inverse(q.tip[:3, 3], multistart=False)
     assert found.status.code in (Code.NONE, Code.UNREACHABLE, Code.AT_LIMIT), found.status
     assert np.isfinite(found.actuation).all()
 

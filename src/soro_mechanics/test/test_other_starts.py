@@ -55,7 +55,7 @@ def test_a_reachable_target_is_found(stewart_gough, number):
     reached = robot.forward(sample_actuations(robot, number + 1)[number])
     target = reached.tip[:3, 3]
     assert reached.status.code is Code.NONE
-    begun_at_rest = robot.inverse(target, elsewhere=False)
+    begun_at_rest = robot.inverse(target, multistart=False)
     assert begun_at_rest.status.code in (Code.AT_LIMIT, Code.UNREACHABLE)
     s = robot.inverse(target)
     assert s.status.code is Code.NONE and s.at_limit == ()
@@ -67,10 +67,10 @@ def test_a_reachable_target_is_found(stewart_gough, number):
 def test_a_guess_is_kept_to_unless_asked(stewart_gough):
     robot = stewart_gough
     target = robot.forward(sample_actuations(robot, 33)[32]).tip[:3, 3]
-    stuck = robot.inverse(target, elsewhere=False)
+    stuck = robot.inverse(target, multistart=False)
     assert stuck.status.code is not Code.NONE
     assert robot.inverse(target, guess=stuck).status.code is not Code.NONE
-    assert robot.inverse(target, guess=stuck, elsewhere=True).status.code is Code.NONE
+    assert robot.inverse(target, guess=stuck, multistart=True).status.code is Code.NONE
 
 
 def test_postures_are_those_of_the_robot_as_it_is_mounted():
@@ -100,7 +100,7 @@ def test_whoever_comes_while_the_postures_are_solved_waits_for_them(monkeypatch)
 
     monkeypatch.setattr(other_starts, 'postures_of', slow)
     with ThreadPoolExecutor(2) as pool:
-        prepared = pool.submit(robot.prepare_inverse)
+        prepared = pool.submit(robot.precompute_seeds)
         assert begun.wait(60.0)
         found = pool.submit(robot.inverse, [0.0, 0.0, 5.0])  # begins again elsewhere
         assert not found.done()
@@ -109,7 +109,7 @@ def test_whoever_comes_while_the_postures_are_solved_waits_for_them(monkeypatch)
         assert found.result(60.0).status.code is not Code.NONE
     assert len(solved) == 1
     robot.gravity = [0.0, 0.0, 9.81]
-    robot.prepare_inverse()
+    robot.precompute_seeds()
     assert len(solved) == 2
 
 
@@ -124,7 +124,7 @@ def test_a_search_does_not_wait_for_ever_while_the_postures_are_solved(monkeypat
     monkeypatch.setattr(other_starts, 'postures_of', slow)
     monkeypatch.setattr(other_starts, 'PATIENCE', 0.05)
     with ThreadPoolExecutor(1) as pool:
-        prepared = pool.submit(robot.prepare_inverse)
+        prepared = pool.submit(robot.precompute_seeds)
         assert begun.wait(60.0)
         found = robot.inverse([0.0, 0.0, 5.0])
         go_on.set()
@@ -142,11 +142,11 @@ def test_searches_end_when_patience_does_and_say_what_is_left_out(stewart_gough,
     s = robot.inverse(target)
     assert s.status.code in (Code.AT_LIMIT, Code.UNREACHABLE)
     assert s.status.message.endswith('4 of 4 searches from elsewhere left out: 0 s are over')
-    np.testing.assert_array_equal(s.actuation, robot.inverse(target, elsewhere=False).actuation)
+    np.testing.assert_array_equal(s.actuation, robot.inverse(target, multistart=False).actuation)
 
 
 def test_what_is_known_goes_to_another_process():
-    starts = other_starts.OtherStarts()
+    starts = other_starts.MultiStart()
     known = starts.postures(load_robot('spatial_cc'))
     there = pickle.loads(pickle.dumps(starts))  # noqa: S301 - our own
     np.testing.assert_array_equal(there.postures(load_robot('spatial_cc')).tip, known.tip)

@@ -141,7 +141,7 @@ def test_contradicting_limits_are_an_outcome_and_leave_the_angle():
     assert rendering.update(bad, np.zeros(6), np.zeros(6)) is Code.NOT_CONVERGED
 
 
-class Bench:
+class Rig:
     """The loop on a simulated device: motors lag, commands take effect one tick later."""
 
     def __init__(self, objects=(), delay=1, period=DT, **options):
@@ -177,27 +177,27 @@ class Bench:
 HAND = np.diag([400.0, 400.0, 400.0, 1.0, 1.0])
 
 
-def run(bench, ticks, **hand):
+def run(rig, ticks, **hand):
     for _ in range(ticks):
-        state = bench.step(**hand)
+        state = rig.step(**hand)
     return state
 
 
 def test_hold_takes_a_constant_force_without_moving():
     hold = VirtualObject('h', Shape.HOLD, rotational_stiffness=np.inf)
-    bench = Bench([hold])
+    rig = Rig([hold])
     force = np.array([1.0, -0.5, 0.8, 0.01, 0.02])
-    natural = np.linalg.solve(natural_stiffness(bench.state), force)
-    state = run(bench, 600, force=force)
+    natural = np.linalg.solve(natural_stiffness(rig.state), force)
+    state = run(rig, 600, force=force)
     assert np.linalg.norm(natural[:3]) > 1e-3
     assert np.linalg.norm(state.pose[:3, 3]) < 1e-3 * np.linalg.norm(natural[:3])
 
 
 def test_free_space_gives_way_until_no_force_is_left():
-    bench = Bench()
+    rig = Rig()
     place = np.array([0.003, -0.002, 0.002, 0.02, -0.01])
-    natural = natural_stiffness(bench.state) @ place
-    state = run(bench, 600, place=place)
+    natural = natural_stiffness(rig.state) @ place
+    state = run(rig, 600, place=place)
     assert np.linalg.norm(natural[:3]) > 0.1
     assert np.abs(state.force).max() < 1e-3 * np.abs(natural).max()
 
@@ -206,13 +206,13 @@ def test_free_space_gives_way_until_no_force_is_left():
 def test_rendered_stiffness_is_the_wanted_one_above_and_below_the_natural(stiffness):
     """Force-position curve of a compliant hold, pushed by a springy hand."""
     hold = VirtualObject('h', Shape.HOLD, stiffness=stiffness, rotational_stiffness=np.inf)
-    bench = Bench([hold])
-    natural = np.linalg.eigvalsh(natural_stiffness(bench.state)[:3, :3])
+    rig = Rig([hold])
+    natural = np.linalg.eigvalsh(natural_stiffness(rig.state)[:3, :3])
     assert 60.0 < natural[0] < 600.0  # the four values lie on both sides
     places, forces = [], []
     for reach in np.linspace(0.0, 0.01, 5):
         for _ in range(400):
-            state = bench.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
+            state = rig.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
         places.append(state.pose[0, 3])
         forces.append(state.force[0])
     slope = np.polyfit(places, forces, 1)[0]
@@ -223,33 +223,33 @@ def test_wall_stops_the_hand_at_its_surface_and_lets_it_go():
     wall = VirtualObject(
         'w', Shape.WALL, pose=frame_at(np.array([-0.002, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
     )
-    bench = Bench([wall])
+    rig = Rig([wall])
     deepest = 0.0
     for reach in np.concatenate([np.linspace(0, -0.01, 1000), np.full(500, -0.01)]):
-        state = bench.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
+        state = rig.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
         deepest = min(deepest, state.pose[0, 3])
-    assert bench.law.environment.touched
+    assert rig.law.environment.touched
     assert state.pose[0, 3] == pytest.approx(-0.002, abs=2e-5)
     assert state.force[0] == pytest.approx(-400.0 * 0.008, rel=0.02)
     assert deepest > -0.0032  # the step at contact: what the loop's lag lets through
     for reach in np.concatenate([np.linspace(-0.01, 0.005, 1500), np.full(500, 0.005)]):
-        state = bench.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
-    assert not bench.law.environment.touched
+        state = rig.grasp(np.array([reach, 0.0, 0.0, 0.0, 0.0]), HAND)
+    assert not rig.law.environment.touched
     assert state.pose[0, 3] == pytest.approx(0.005, abs=2e-4)
-    assert bench.law.monitor.lowest > -bench.law.setup.energy
+    assert rig.law.monitor.lowest > -rig.law.setup.energy
 
 
 @pytest.mark.parametrize('control', Control)
 def test_circle_of_three_centimetres_with_mean_error_below_a_millimetre(control):
     size = np.array([0.03, 0.0, 0.0])
     circle = VirtualObject('c', Shape.CIRCLE, control, size=size, damping=3.0)
-    bench = Bench([circle])
-    run(bench, 300, force=np.zeros(5))
+    rig = Rig([circle])
+    run(rig, 300, force=np.zeros(5))
     errors, angles = [], []
     for t in np.arange(0.0, 6.0, DT):
         way = 2.0 * np.pi * t / 6.0
         hand = np.array([0.031 * np.cos(way), 0.031 * np.sin(way), 0.0, 0.0, 0.0])
-        state = bench.grasp(hand, HAND)
+        state = rig.grasp(hand, HAND)
         errors.append(np.hypot(np.hypot(*state.pose[:2, 3]) - 0.03, state.pose[2, 3]))
         angles.append(np.arctan2(state.pose[1, 3], state.pose[0, 3]))
     assert np.mean(errors[500:]) < 1e-3
@@ -260,12 +260,12 @@ def test_circle_of_three_centimetres_with_mean_error_below_a_millimetre(control)
 def test_an_admittance_is_felt_as_asked_through_the_whole_law(period):
     """Sensed, rendered, smoothed and late: a steady push still moves at force over damping."""
     line = VirtualObject('l', Shape.LINE, Control.ADMITTANCE, damping=8.0)
-    bench, force = Bench([line], period=period), np.zeros(5)
+    rig, force = Rig([line], period=period), np.zeros(5)
     force[2] = 0.4
-    run(bench, round(0.2 / period), force=force)
-    start = bench.state.pose[2, 3]
+    run(rig, round(0.2 / period), force=force)
+    start = rig.state.pose[2, 3]
     ticks = round(0.2 / period)
-    end = run(bench, ticks, force=force).pose[2, 3]
+    end = run(rig, ticks, force=force).pose[2, 3]
     assert 0.4 * ticks * period / (end - start) == pytest.approx(8.0, rel=0.02)
 
 
@@ -273,12 +273,12 @@ def test_slots_that_were_missed_do_not_slow_an_admittance():
     line = VirtualObject('l', Shape.LINE, Control.ADMITTANCE, damping=8.0)
     leads = []
     for missed in (1, 3):
-        bench = Bench([line])
+        rig = Rig([line])
         force = np.array([0.0, 0.0, 0.4, 0.0, 0.0])
-        state = bench.device.held(bench.angle, force)
+        state = rig.device.held(rig.angle, force)
         for _ in range(4):
-            assert bench.law.tick(state.angle, state.sensor, missed) is Code.NONE
-        leads.append(bench.law.environment.goal[2])
+            assert rig.law.tick(state.angle, state.sensor, missed) is Code.NONE
+        leads.append(rig.law.environment.goal[2])
     assert leads[0] == pytest.approx(4 * 0.4 * DT / 8.0, rel=0.01)
     assert leads[1] == pytest.approx(3.0 * leads[0], rel=0.01)
 
@@ -289,21 +289,21 @@ def test_an_environment_begins_without_the_contacts_of_before():
     push = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     for _ in range(50):
         environment.update(np.eye(4), push, np.zeros(6), DT)
-    bench = Bench()
-    bench.law.replace_environment(environment)
+    rig = Rig()
+    rig.law.replace_environment(environment)
     environment.update(np.eye(4), push, np.zeros(6), DT)
     assert environment.goal[2] == pytest.approx(DT / 5.0)
 
 
 def test_speed_limit_keeps_the_direction():
     hold = VirtualObject('h', Shape.HOLD, pose=frame_at(np.array([0.02, 0.0, 0.0]), np.eye(3)[2]))
-    bench = Bench([hold])
-    bench.law._largest_step = np.full(6, 1e-3)
-    bench.step(force=np.zeros(5))
-    before = bench.law.command.copy()
-    bench.step(force=np.zeros(5))
-    step = bench.law.command - before
-    wanted = bench.law.rendering.angle - before
+    rig = Rig([hold])
+    rig.law._largest_step = np.full(6, 1e-3)
+    rig.step(force=np.zeros(5))
+    before = rig.law.command.copy()
+    rig.step(force=np.zeros(5))
+    step = rig.law.command - before
+    wanted = rig.law.rendering.angle - before
     assert np.abs(step).max() == pytest.approx(1e-3)
     np.testing.assert_allclose(np.cross(step[:3], wanted[:3]), 0.0, atol=1e-12)
 
@@ -328,15 +328,15 @@ def test_energy_monitor_counts_work_exactly_on_a_spring():
 def provoke(**options):
     """Let a hold wander with the hand so that it pushes the hand on: an active environment."""
     hold = VirtualObject('h', Shape.HOLD, rotational_stiffness=np.inf)
-    bench = Bench([hold], approach_speed=1e3, **options)  # at once as fast as it can
+    rig = Rig([hold], approach_speed=1e3, **options)  # at once as fast as it can
     for tick in range(4000):
         way = 2.0 * np.pi * tick / 500.0
         target = frame_at(np.array([0.012 * np.sin(way + 0.8), 0.0, 0.0]), np.eye(3)[2])
-        bench.law.environment = VirtualEnvironment(
+        rig.law.environment = VirtualEnvironment(
             [VirtualObject('h', Shape.HOLD, pose=target, rotational_stiffness=np.inf)]
         )
-        bench.step(place=np.array([0.008 * np.sin(way), 0.0, 0.0, 0.0, 0.0]))
-    return bench.law.monitor
+        rig.step(place=np.array([0.008 * np.sin(way), 0.0, 0.0, 0.0, 0.0]))
+    return rig.law.monitor
 
 
 def test_energy_monitor_limits_an_active_environment():
@@ -351,36 +351,36 @@ def test_energy_monitor_limits_an_active_environment():
 
 def test_environment_is_not_replaced_under_the_hand():
     wall = VirtualObject('w', Shape.WALL, pose=frame_at(np.array([0.001, 0, 0]), np.eye(3)[0]))
-    bench = Bench([wall])
-    bench.step(force=np.zeros(5))
+    rig = Rig([wall])
+    rig.step(force=np.zeros(5))
     with pytest.raises(InvalidInput, match='lets go') as caught:
-        bench.law.replace_environment(VirtualEnvironment())
+        rig.law.replace_environment(VirtualEnvironment())
     assert caught.value.code is Code.BUSY
-    bench.law.restart()
-    bench.law.replace_environment(VirtualEnvironment())
-    assert bench.law.environment.objects == ()
+    rig.law.restart()
+    rig.law.replace_environment(VirtualEnvironment())
+    assert rig.law.environment.objects == ()
 
 
 def test_bad_measurement_leaves_the_command():
-    bench = Bench()
-    run(bench, 3, force=np.zeros(5))
-    before = bench.law.command.copy()
-    assert bench.law.tick(np.full(6, np.nan), bench.state.sensor) is Code.NOT_FINITE
-    np.testing.assert_array_equal(bench.law.command, before)
+    rig = Rig()
+    run(rig, 3, force=np.zeros(5))
+    before = rig.law.command.copy()
+    assert rig.law.tick(np.full(6, np.nan), rig.state.sensor) is Code.NOT_FINITE
+    np.testing.assert_array_equal(rig.law.command, before)
 
 
 def test_the_speed_of_the_hand_counts_slots_that_were_missed():
-    bench, speed = Bench(), 0.05  # m/s along x
+    rig, speed = Rig(), 0.05  # m/s along x
     slots = [1, 1, 3, 1, 2] * 20
     at = np.cumsum(slots) * DT * speed
     for k, (place, missed) in enumerate(zip(at, slots, strict=True)):
-        state = bench.device.moved(bench.angle, np.array([place, 0.0, 0.0, 0.0, 0.0]))
+        state = rig.device.moved(rig.angle, np.array([place, 0.0, 0.0, 0.0, 0.0]))
         if k % 7 == 6:  # a sample that gives no estimate is one more
-            assert bench.law.tick(np.full(6, np.nan), state.sensor, missed) is Code.NOT_FINITE
+            assert rig.law.tick(np.full(6, np.nan), state.sensor, missed) is Code.NOT_FINITE
             continue
-        assert bench.law.tick(state.angle, state.sensor, missed) is Code.NONE
+        assert rig.law.tick(state.angle, state.sensor, missed) is Code.NONE
         if k > 30:
-            assert bench.law.speed[0] == pytest.approx(speed, rel=0.01)
+            assert rig.law.speed[0] == pytest.approx(speed, rel=0.01)
 
 
 def test_bad_setup():

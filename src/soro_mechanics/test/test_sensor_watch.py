@@ -15,7 +15,7 @@ ENCODER, SENSOR, COUNT = 1.6e-4, 2e-6, 1e-6
 NONE = np.zeros(6, bool)
 
 
-class Bench:
+class Rig:
     def __init__(self, prior=np.inf):
         self.device = SpringDevice()
         start = self.device.held(np.zeros(6), np.zeros(5))
@@ -36,26 +36,26 @@ class Bench:
 
 
 def test_nothing_is_given_up_while_all_is_well():
-    bench = Bench()
+    rig = Rig()
     for tick in range(3000):
-        _, lost = bench.step(tick)
+        _, lost = rig.step(tick)
         assert not lost
-        assert bench.watch.consistent
-    assert bench.watch.good.all()
-    assert 0.5 < bench.watch.misfit < 2.0
+        assert rig.watch.consistent
+    assert rig.watch.good.all()
+    assert 0.5 < rig.watch.misfit < 2.0
 
 
 def test_resting_device_is_not_stuck():
     """Equal readings alone mean nothing: a device at rest repeats its counts."""
-    bench = Bench()
-    state = bench.device.held(np.zeros(6), np.zeros(5))
+    rig = Rig()
+    state = rig.device.held(np.zeros(6), np.zeros(5))
     for _ in range(500):
-        bench.sensing.update(state.angle, state.sensor)
-        assert not bench.watch.update(np.zeros(6), NONE, state.angle, state.sensor)
+        rig.sensing.update(state.angle, state.sensor)
+        assert not rig.watch.update(np.zeros(6), NONE, state.angle, state.sensor)
 
 
 def test_stuck_sensor_is_given_up_and_the_estimate_recovers():
-    bench = Bench(prior=np.array([5.0, 5.0, 5.0, 0.3, 0.3]))
+    rig = Rig(prior=np.array([5.0, 5.0, 5.0, 0.3, 0.3]))
     held = None
 
     def freeze(raw):
@@ -66,43 +66,43 @@ def test_stuck_sensor_is_given_up_and_the_estimate_recovers():
 
     lost_at = None
     for tick in range(400):
-        truth, lost = bench.step(tick, freeze)
+        truth, lost = rig.step(tick, freeze)
         if lost:
             lost_at = tick
     assert lost_at is not None
     assert lost_at < 60
-    np.testing.assert_array_equal(bench.watch.good, np.arange(6) != 2)
-    error = bench.sensing.wrench[:5] - truth.force
-    deviation = np.sqrt(np.diag(bench.sensing.wrench_covariance)[:5])
+    np.testing.assert_array_equal(rig.watch.good, np.arange(6) != 2)
+    error = rig.sensing.wrench[:5] - truth.force
+    deviation = np.sqrt(np.diag(rig.sensing.wrench_covariance)[:5])
     assert np.all(np.abs(error) < 5.0 * deviation)
 
 
 def test_flagged_and_missing_sensors_go_at_once_down_to_encoders_only():
-    bench = Bench(prior=np.array([5.0, 5.0, 5.0, 0.3, 0.3]))
-    bench.step(0)
+    rig = Rig(prior=np.array([5.0, 5.0, 5.0, 0.3, 0.3]))
+    rig.step(0)
     for index in range(6):
         faulty = np.arange(6) == index
-        _, lost = bench.step(index + 1, faulty=faulty)
+        _, lost = rig.step(index + 1, faulty=faulty)
         assert lost
-    assert not bench.watch.good.any()
-    truth, _ = bench.step(10)
+    assert not rig.watch.good.any()
+    truth, _ = rig.step(10)
     # Encoders only: the force is unknown, the motors are not.
-    np.testing.assert_allclose(bench.sensing.angle(), truth.angle, atol=5 * ENCODER)
-    deviation = np.sqrt(np.diag(bench.sensing.wrench_covariance)[:5])
+    np.testing.assert_allclose(rig.sensing.angle(), truth.angle, atol=5 * ENCODER)
+    deviation = np.sqrt(np.diag(rig.sensing.wrench_covariance)[:5])
     np.testing.assert_allclose(deviation, [5.0, 5.0, 5.0, 0.3, 0.3], rtol=1e-3)
-    bench.watch.reset()
-    assert bench.watch.good.all()
-    _, lost = bench.step(11)
+    rig.watch.reset()
+    assert rig.watch.good.all()
+    _, lost = rig.step(11)
     assert not lost
 
 
 def test_drift_shows_as_contradiction():
-    bench = Bench()
+    rig = Rig()
     for tick in range(2000):
-        bench.step(tick, lambda raw, tick=tick: raw + (np.arange(6) == 4) * 0.2 * tick)
-        if not bench.watch.consistent:
+        rig.step(tick, lambda raw, tick=tick: raw + (np.arange(6) == 4) * 0.2 * tick)
+        if not rig.watch.consistent:
             break
-    assert not bench.watch.consistent
+    assert not rig.watch.consistent
     assert 0.2 * tick * COUNT < 300 * SENSOR
 
 

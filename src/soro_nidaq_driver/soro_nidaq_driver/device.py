@@ -32,7 +32,7 @@ NOT_WATCHED = 1 << DEVICE_FAULT_SHIFT
 
 
 def supervised(address: str, cards: Sequence[str]) -> list[str]:
-    """Return what the supervisor of these cards holds while it lives, see `ExclusiveUse`."""
+    """Return what the supervisor of these cards holds while it lives, see `DeviceLock`."""
     return [f'nidaq {place_of(address)} {card} supervisor' for card in cards]
 
 

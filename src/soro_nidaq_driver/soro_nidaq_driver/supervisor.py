@@ -24,7 +24,7 @@ import time
 from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost
-from soro_driver.exclusive import ExclusiveUse, hold_inherited
+from soro_driver.device_lock import DeviceLock, hold_inherited
 from soro_nidaq_driver.client import import_client, Link, translated
 
 ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
@@ -32,7 +32,7 @@ CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
 RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all after the end
 ANSWER_TIMEOUT = 0.5  # s without an answer: nobody would clear the outputs
 PROMPT = 0.05  # s, for the answer without which the driver does not arm
-LONGEST_LOOK = 0.1  # s that count between two looks: a driver that was stalled saw no answers
+MAX_LOOK = 0.1  # s that count between two looks: a driver that was stalled saw no answers
 PARTING = 0.1  # s to leave after a goodbye
 
 
@@ -48,14 +48,14 @@ class Supervisor:
     timeout : float
         Silence of the driver, while armed, after which they are reset [s].
     names : sequence of str
-        Resources that it holds while it lives, see `ExclusiveUse`.
+        Resources that it holds while it lives, see `DeviceLock`.
     """
 
     def __init__(
         self, address: str, cards: Sequence[str], timeout: float, names: Sequence[str] = ()
     ) -> None:
         self._arguments = [address, ','.join(cards), f'{timeout:g}']
-        self._uses = [ExclusiveUse(name) for name in names]
+        self._uses = [DeviceLock(name) for name in names]
         self._process: subprocess.Popen[bytes] | None = None
         self._parted: list[subprocess.Popen[bytes]] = []
         self._cut_short = False  # one was ended that may have been resetting
@@ -153,7 +153,7 @@ class Supervisor:
 
     def _hear(self) -> None:
         now = time.monotonic()
-        passed, self._looked = min(now - self._looked, LONGEST_LOOK), now
+        passed, self._looked = min(now - self._looked, MAX_LOOK), now
         data = b''
         if self._process is not None and self._process.stdout is not None:
             data = self._process.stdout.read(65536) or b''

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
-from soro_driver.exclusive import ExclusiveUse, is_loopback
+from soro_driver.device_lock import DeviceLock, is_loopback
 from soro_nidaq_driver.client import import_client, Link, translated
 from soro_nidaq_driver.wiring import LOCAL, Wiring
 
@@ -36,7 +36,7 @@ def place_of(address: str) -> str:
 
 
 def resources(address: str, cards: Sequence[str]) -> list[str]:
-    """Return what a driver of these cards locks, see `ExclusiveUse`."""
+    """Return what a driver of these cards locks, see `DeviceLock`."""
     return [f'nidaq {place_of(address)} {card}' for card in cards]
 
 
@@ -65,7 +65,7 @@ class NidaqTransport:
         count = len(wiring.channels)
         self._duty = np.zeros(count)
         self._volts = np.zeros(count)
-        self._locks = [ExclusiveUse(name) for name in resources(address, wiring.cards)]
+        self._locks = [DeviceLock(name) for name in resources(address, wiring.cards)]
         self._link: Link | None = None
         self._readers: list[tuple[Any, Array, list[int]]] = []
         self._counters: list[_Counter] = []

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from soro_driver.device import DeviceLost
-from soro_driver.exclusive import ExclusiveUse
+from soro_driver.device_lock import DeviceLock
 from soro_nidaq_driver.supervisor import ALIVE, ANSWER_TIMEOUT, GOODBYE, IDLE, Supervisor, watch
 
 
@@ -129,7 +129,7 @@ def test_it_answers_every_byte_and_holds_the_name_of_the_cards(supervisor):
     while time.monotonic() - begin < 1.5 * ANSWER_TIMEOUT:
         assert tick(supervisor) == ''
         threading.Event().wait(0.01)
-    assert ExclusiveUse(NAME).holder() == pid
+    assert DeviceLock(NAME).holder() == pid
     supervisor.check_alone()
 
 
@@ -166,7 +166,7 @@ def test_it_does_not_outlive_a_driver_whose_outputs_are_safe(supervisor, loaded)
     supervisor.stop(safe=True)
     assert not os.path.exists(f'/proc/{pid}')
     assert time.monotonic() - begin < 1.0
-    assert ExclusiveUse(NAME).holder() is None
+    assert DeviceLock(NAME).holder() is None
 
 
 def test_nobody_opens_cards_that_the_supervisor_of_another_driver_clears(supervisor):

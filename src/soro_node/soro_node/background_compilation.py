@@ -28,7 +28,7 @@ from soro_mechanics.robot import Robot
 from soro_node.parent_death import die_with_parent
 from soro_node.warm_up import is_compiled, open_lock, robot_key, warm_up
 
-LEAST_PRIORITY = 19
+MIN_PRIORITY = 19
 
 
 class ModelCompiling(SoroError):
@@ -113,7 +113,7 @@ class BackgroundCompilation:
 def main(parent: int, file: str, models: Sequence[str]) -> None:
     """Compile at low priority what is not compiled yet, and end with the node that asked."""
     die_with_parent(signal.SIGTERM, parent)
-    os.nice(LEAST_PRIORITY)
+    os.nice(MIN_PRIORITY)
     for model in models:
         robot = load_robot(file, model)
         if not is_compiled(robot):

@@ -29,8 +29,8 @@ from soro_msgs.msg import SolverStatus as SolverStatusMessage
 
 # Of a backbone in a message. A rod bent by 180 degrees is drawn within 0.1 % of its length;
 # every further pose costs sender and receiver 10 microseconds.
-MOST_STATIONS = 26
-FEWEST_STATIONS = 6
+MAX_STATIONS = 26
+MIN_STATIONS = 6
 UNIT_TOLERANCE = 1e-3  # of a quaternion's norm: typed by hand, still meant as unit
 # Of a (3, 3) matrix as 9 numbers: what gives x, y, z of the axis, one minus the other; and all of
 # them in the order of the transpose.
@@ -252,7 +252,7 @@ def configuration_to_message(
 ) -> ConfigurationMessage:
     """Return the message of a configuration.
 
-    Of a backbone with more than `MOST_STATIONS` stations, that many are taken: both ends and
+    Of a backbone with more than `MAX_STATIONS` stations, that many are taken: both ends and
     evenly many between them. What answers a request, and so is no part of a series, has fewer of
     them where the rod is bent less.
 
@@ -306,7 +306,7 @@ def configuration_to_message(
 
 def _stations(poses: Array, as_few_as_needed: bool) -> Array | slice:
     """Return which of the stations of a backbone (n, 4, 4) go into its message."""
-    most = _needed(poses) if as_few_as_needed else MOST_STATIONS
+    most = _needed(poses) if as_few_as_needed else MAX_STATIONS
     return _taken(len(poses), most) if len(poses) > most else slice(None)
 
 
@@ -320,9 +320,9 @@ def _needed(poses: Array) -> int:
     turns = np.square(tangents[1:] - tangents[:-1]).sum(axis=1)
     angle = math.sqrt(turns.max()) * (len(poses) - 1)
     if not angle < math.pi:
-        return MOST_STATIONS
-    chords = math.ceil((MOST_STATIONS - 1) * math.sqrt(angle / math.pi))
-    return max(chords + 1, FEWEST_STATIONS)
+        return MAX_STATIONS
+    chords = math.ceil((MAX_STATIONS - 1) * math.sqrt(angle / math.pi))
+    return max(chords + 1, MIN_STATIONS)
 
 
 @functools.cache

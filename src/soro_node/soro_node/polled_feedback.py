@@ -14,7 +14,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_msgs.msg import ActuatorState
 from soro_node.actuator_feedback import ActuatorFeedback, LatestFeedback
 from soro_node.conversions import HasActuators
-from soro_node.inbox import Gate, take_all
+from soro_node.polled_subscriptions import PolledCallbackGroup, take_all
 from soro_node.qos import LOSSY
 
 TOPIC = 'actuator_state'
@@ -44,7 +44,7 @@ class PolledFeedback(LatestFeedback):
         super().__init__(robot, timeout)
         self.refusal = ''
         self._node = node
-        self._gate = Gate()
+        self._gate = PolledCallbackGroup()
         self._subscription: Any = None
         self._looked = 0.0  # when the subscription was read last, steady clock
         self._reading = threading.Lock()

@@ -176,7 +176,7 @@ def test_a_configuration_survives_the_wire(robot, bent):
         every = bent.arc_lengths[k]
         taken = np.searchsorted(every, np.array(backbone.arc_length) - 1e-9)
         assert (taken[0], taken[-1]) == (0, len(every) - 1)
-        assert len(taken) == min(len(every), c.MOST_STATIONS)
+        assert len(taken) == min(len(every), c.MAX_STATIONS)
         assert np.ptp(np.diff(taken)) <= 1
         poses = np.array([c.pose_from_message(p) for p in backbone.poses])
         assert poses == pytest.approx(bent.backbones[k][taken], abs=1e-12)
@@ -215,8 +215,8 @@ def test_an_answer_has_as_many_stations_as_the_bend_needs(robot, bent, angle, ha
         c.configuration_to_message(q, robot, '', Time(), origin).backbones
         for origin in (Configuration.FROM_MEASUREMENT, Configuration.FROM_REQUEST)
     )
-    assert len(series.poses) == c.MOST_STATIONS
-    assert c.FEWEST_STATIONS <= len(answer.poses) <= c.MOST_STATIONS
+    assert len(series.poses) == c.MAX_STATIONS
+    assert c.MIN_STATIONS <= len(answer.poses) <= c.MAX_STATIONS
     sharpest = angle * (1 + half)  # were the whole rod bent as much as its most bent part
     if sharpest > math.pi:
         assert answer == series

@@ -101,7 +101,7 @@ def pool():
         executor.submit(kernel).result()
 
 
-def lane():
+def queue():
     """Have a thread compute; the one that spins goes on."""
     threading.Thread(target=pool, daemon=True).start()
     threading.Event().wait(0.1)
@@ -123,7 +123,7 @@ def cores_of_threads():
     return len(set().union(*(os.sched_getaffinity(int(t)) for t in os.listdir('/proc/self/task'))))
 
 
-busy = {'kernel': kernel, 'pool': pool, 'lane': lane, 'child': child}
+busy = {'kernel': kernel, 'pool': pool, 'queue': queue, 'child': child}
 
 
 class Slow:

@@ -12,8 +12,8 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import AnalyzeWorkspace
-from soro_node.lane import Lane
 from soro_node.single_executor import SingleExecutor
+from soro_node.worker_queue import WorkerQueue
 
 TURNS = 20
 
@@ -100,7 +100,7 @@ def test_what_a_callback_begins_is_taken_up(node):
 
 
 def test_a_goal_that_a_lane_executes_ends(node):
-    executor, done, lane = SingleExecutor(), Future(), Lane(node, 'goals')
+    executor, done, queue = SingleExecutor(), Future(), WorkerQueue(node, 'goals')
     executor.add_node(node)
 
     def execute(handle):
@@ -108,7 +108,7 @@ def test_a_goal_that_a_lane_executes_ends(node):
         handle.succeed()
         return AnalyzeWorkspace.Result(error_message='executed')
 
-    server = lane.create_action(AnalyzeWorkspace, 'work', execute)
+    server = queue.create_action(AnalyzeWorkspace, 'work', execute)
     client = ActionClient(node, AnalyzeWorkspace, 'work')
 
     def send():
@@ -122,6 +122,6 @@ def test_a_goal_that_a_lane_executes_ends(node):
     timer = node.create_timer(0.01, send)
     executor.spin_until_future_complete(done, 10.0)
     assert done.result().result().result.error_message == 'executed'
-    lane.close()
+    queue.close()
     client.destroy()
     server.destroy()

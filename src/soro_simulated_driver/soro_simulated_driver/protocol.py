@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 VERSION = 1
-MOST_VALUES = 2048
+MAX_VALUES = 2048
 HEAD = struct.Struct('<BBHIdIBB')
-LONGEST = HEAD.size + 8 * MOST_VALUES
+LONGEST = HEAD.size + 8 * MAX_VALUES
 EXPIRED = 1  # flag: went safe by itself, no set-point came within the time to live
 
 
@@ -106,7 +106,7 @@ def unpack(data: bytes) -> Packet:
         raise PacketError(f'version {version}, not {VERSION}')
     if kind not in list(Kind) or state not in list(State) or flags & ~EXPIRED:
         raise PacketError(f'unknown kind {kind}, state {state} or flags {flags}')
-    if count > MOST_VALUES or len(data) != HEAD.size + 8 * count:
+    if count > MAX_VALUES or len(data) != HEAD.size + 8 * count:
         raise PacketError(f'{len(data)} bytes for {count} values')
     values = np.frombuffer(data, dtype='<f8', offset=HEAD.size).astype(float)
     if not (math.isfinite(time) and np.isfinite(values).all()):

@@ -13,14 +13,14 @@ import time
 import numpy as np
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
-from soro_driver.exclusive import ExclusiveUse
+from soro_driver.device_lock import DeviceLock
 from soro_simulated_driver.protocol import Array, Kind, LONGEST, Packet, PacketError, State, unpack
 
-MOST_PENDING = 1024  # packets taken at once: a babbling peer must not hold the loop
+MAX_PENDING = 1024  # packets taken at once: a babbling peer must not hold the loop
 
 
 def resource(path: Path) -> str:
-    """Return what a driver of the actuators behind a socket locks, see `ExclusiveUse`."""
+    """Return what a driver of the actuators behind a socket locks, see `DeviceLock`."""
     return f'simulated {path.resolve()}'
 
 
@@ -49,7 +49,7 @@ class SimulatedTransport:
     def __init__(self, path: Path, count: int, io_timeout: float, open_timeout: float) -> None:
         self._path, self._count = path, count
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
-        self._use = ExclusiveUse(resource(path))
+        self._use = DeviceLock(resource(path))
         self._socket: socket.socket | None = None
         self._sequence = 0
         self.newest: Packet | None = None
@@ -108,7 +108,7 @@ class SimulatedTransport:
 
     def poll(self) -> None:
         """Take what has arrived. Raises DeviceLost."""
-        for _ in range(MOST_PENDING):
+        for _ in range(MAX_PENDING):
             packet = self._receive()
             if packet is None:
                 return

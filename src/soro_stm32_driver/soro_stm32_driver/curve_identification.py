@@ -13,9 +13,9 @@ from scipy.interpolate import BSpline
 from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
 
-FEWEST_KNOTS = 4  # vented, the onset of growth, and two more: fewer draw a line
+MIN_KNOTS = 4  # vented, the onset of growth, and two more: fewer draw a line
 FEWEST = 8  # samples of a direction
-SMALLEST_STROKE = 5e-3  # m
+MIN_STROKE = 5e-3  # m
 ONSET = (0.5e-3, 6e-3)  # m above the shortest length: the line whose foot is the onset
 RESTING = 0.3e-3  # m within the shortest length counts as completely deflated
 INTERVALS = 5  # of the spline: a stroke is one bulge, and every sample has noise
@@ -82,8 +82,8 @@ def identify_curve(
         Times or lengths that are no numbers, too few samples, a stroke that is too short, gaps,
         lengths that go the wrong way, runs that disagree, a deflation that does not reach the end.
     """
-    if knots < FEWEST_KNOTS:
-        raise InvalidInput('knots', knots, f'at least {FEWEST_KNOTS} points of a table')
+    if knots < MIN_KNOTS:
+        raise InvalidInput('knots', knots, f'at least {MIN_KNOTS} points of a table')
     inflate = _gather(runs, 'inflate', name)
     deflate = _gather(runs, 'deflate', name)
     shortest = _shortest(inflate, deflate, name)
@@ -117,9 +117,9 @@ def _gather(runs: Sequence[Run], action: str, name: str) -> tuple[Array, Array]:
     order = np.argsort(time, kind='stable')
     time, length = time[order], length[order]
     stroke = float(np.ptp(length))
-    if stroke < SMALLEST_STROKE:
+    if stroke < MIN_STROKE:
         found = f'a stroke of {1e3 * stroke:.2f} mm'
-        expected = f'at least {1e3 * SMALLEST_STROKE:g} mm: is the valve connected?'
+        expected = f'at least {1e3 * MIN_STROKE:g} mm: is the valve connected?'
         raise InvalidInput(f'{name}, {action}', found, expected)
     gap = float(np.max(np.diff(np.sort(length))))
     if gap > 0.25 * stroke:

@@ -20,8 +20,8 @@ from soro_driver.serial_frame import Body, FrameError, reason_name
 
 MUSCLES = 30
 VALVES = 2 * MUSCLES
-LONGEST_ACTION = 2000  # ms
-SHORTEST_ACTION = 20  # ms, a relay stays at least this long
+MAX_ACTION = 2000  # ms
+MIN_ACTION = 20  # ms, a relay stays at least this long
 WATCHDOG = 500  # ms without a valid frame: inflate valves close, the queue is dropped
 VENT_AFTER = 1000  # ms more: everything is vented
 WINDOW = 16  # sequence numbers the device remembers

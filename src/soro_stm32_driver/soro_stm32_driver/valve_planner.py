@@ -13,7 +13,7 @@ import numpy as np
 
 from soro_stm32_driver.muscle_curves import Array
 from soro_stm32_driver.muscle_estimate import free_lengths, MuscleEstimate
-from soro_stm32_driver.protocol import Action, LONGEST_ACTION, MUSCLES, Timed
+from soro_stm32_driver.protocol import Action, MAX_ACTION, MUSCLES, Timed
 from soro_stm32_driver.wiring import Stm32Wiring
 
 OVERSHOOT = 0.75  # of the shortest pulse; its dead time off, half of what it does
@@ -53,7 +53,7 @@ class ValvePlanner:
 
     def __init__(self, wiring: Stm32Wiring, estimate: MuscleEstimate, horizon: float) -> None:
         self._wiring, self._estimate = wiring, estimate
-        self._longest = min(int(horizon * 1e3), LONGEST_ACTION)
+        self._longest = min(int(horizon * 1e3), MAX_ACTION)
         self._shortest = int(np.ceil(wiring.shortest_pulse * 1e3))
 
     def plan(

@@ -13,7 +13,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
-from soro_stm32_driver.protocol import LONGEST_ACTION, MUSCLES, SHORTEST_ACTION
+from soro_stm32_driver.protocol import MAX_ACTION, MIN_ACTION, MUSCLES
 
 PER_MODULE = 3
 DEFAULT = 'default'
@@ -84,7 +84,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
             raise section.error('port', f'the board drives {MUSCLES} actuators that are lengths')
         if read_channels(section, robot.actuators) != tuple(range(MUSCLES)):
             raise section.error('channels', 'not supported yet by stm32: keep the order of drives')
-        shortest, longest = SHORTEST_ACTION * 1e-3, LONGEST_ACTION * 1e-3
+        shortest, longest = MIN_ACTION * 1e-3, MAX_ACTION * 1e-3
         inflate = section.quantity('inflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
         deflate = section.quantity('deflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
         return Stm32Wiring(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from soro_driver.serial_frame import FrameError, LONGEST_FRAME
+from soro_driver.serial_frame import FrameError, MAX_FRAME
 from soro_stm32_driver.protocol import (
     AbortAll,
     Action,
@@ -117,8 +117,8 @@ def test_the_page_has_every_frame():
 
 def test_the_longest_frames_fit():
     everything = ValveTimes(0xFFFFFFFF, (Worked(65535, 65535, 255, 255),) * MUSCLES)
-    assert len(everything.frame(65535).pack()) <= LONGEST_FRAME
-    assert len(SetTimed(65535, (Timed(29, 2, 2000),) * MUSCLES).frame(1).pack()) <= LONGEST_FRAME
+    assert len(everything.frame(65535).pack()) <= MAX_FRAME
+    assert len(SetTimed(65535, (Timed(29, 2, 2000),) * MUSCLES).frame(1).pack()) <= MAX_FRAME
 
 
 @pytest.mark.parametrize('kind', BODIES.values())

@@ -15,8 +15,9 @@ when that has paused, and a command that comes too soon begins the pause anew. F
 pauses: what a stop ends that the driver has carried out and nobody has heard of yet stays ended.
 
 A request may take long between its arrival and its motion: it is solved or planned first. Whoever
-stops, releases or deactivates in between means that request too. So each of them ends an *era*,
-also when nothing is being sent, and a motion may only start in the era its request arrived in.
+stops, releases or deactivates in between means that request too. So each of them ends a
+*generation*, also when nothing is being sent, and a motion may only start in the generation its
+request arrived in.
 
 What has come before a person cleared a stop moves nothing, also where it is solved after that. And
 whoever streams targets may go on as if nothing had been: a stop or release ends that stream too,
@@ -41,11 +42,11 @@ from soro_node.actuator_feedback import ActuatorFeedback
 from soro_trajectory.stream_error import meaning_of, STOPPED, StreamError
 
 # A stalled loop may catch up by this many periods at once, no further.
-MOST_PERIODS = 3.0
+MAX_PERIODS = 3.0
 ROUNDING = 1e-6  # schedules go at the very rate that is allowed
-LEAST_TRY = 0.1  # s, before a new target begins the takeover anew
+MIN_TRY = 0.1  # s, before a new target begins the takeover anew
 SILENCE = 0.5  # s, without targets: those of a stream that was ended are over
-ENDED = -1  # era of what belongs to such a stream
+ENDED = -1  # generation of what belongs to such a stream
 
 
 class Phase(Enum):
@@ -104,11 +105,11 @@ class CommandStream:
         self._spoke = -math.inf  # when something was sent last, or the driver was stopped
         self._silent_until = -math.inf
         self._stopped: StreamError | None = None
-        self._era = 0
-        self._heard = -math.inf  # when a target came last
+        self._generation = 0
+        self._last_arrival = -math.inf  # when a target came last
         self._leaves = False  # by a release, which the driver has not been told yet
-        self._deaf = False  # to targets that follow each other without a pause
-        self._deaf_since = self._counted = 0  # counts of stops: before that, and known so far
+        self._ignoring = False  # to targets that follow each other without a pause
+        self._ignoring_since = self._counted = 0  # counts of stops: before that, and known so far
         self._seen: ActuatorFeedback | None = None  # last
 
     @property
@@ -138,12 +139,14 @@ class CommandStream:
         return self._takeover_timeout + self.longest_ramp + self._pause
 
     @property
-    def era(self) -> int:
+    def generation(self) -> int:
         """What a request has to remember when it arrives; see above."""
-        return self._era
+        return self._generation
 
-    def hear(self, now: float, feedback: ActuatorFeedback | None = None, stops: int = 0) -> int:
-        """Note that a target has arrived and return its era; `ENDED` after a stop, see above.
+    def note_arrival(
+        self, now: float, feedback: ActuatorFeedback | None = None, stops: int = 0
+    ) -> int:
+        """Note that a target arrived; return its generation, `ENDED` after a stop, see above.
 
         `stops` is the count that the target carries, zero where it carries none.
         """
@@ -153,41 +156,41 @@ class CommandStream:
             if stops and seen is not None:
                 if stops != seen.stops:
                     return ENDED
-                self._deaf = self._deaf and stops == self._deaf_since
-            if now - self._heard >= SILENCE:
-                self._deaf = False
-            self._heard = now
+                self._ignoring = self._ignoring and stops == self._ignoring_since
+            if now - self._last_arrival >= SILENCE:
+                self._ignoring = False
+            self._last_arrival = now
             stopped = seen is not None and seen.stopped
-            return ENDED if self._deaf or stopped else self._era
+            return ENDED if self._ignoring or stopped else self._generation
 
     def begin_era(self) -> int:
-        """End what was requested before and return the new era.
+        """End what was requested before and return the new generation.
 
         StreamError while the driver is stopped: what is requested then never moves anything.
         """
         with self._lock:
             if self._seen is not None and self._seen.stopped:
                 raise StreamError(*STOPPED)
-            self._era += 1
-            return self._era
+            self._generation += 1
+            return self._generation
 
-    def require(self, era: int) -> None:
-        """Raise StreamError when an era has ended."""
+    def require(self, generation: int) -> None:
+        """Raise StreamError when an generation has ended."""
         with self._lock:
-            if era == ENDED:
+            if generation == ENDED:
                 raise StreamError(
                     Code.NOT_ACTIVE,
                     f'stopped or released while targets came; send none for {SILENCE:g} s, look '
                     'why, then send a new one',
                 )
-            if era != self._era:
+            if generation != self._generation:
                 raise self._stopped or StreamError(
                     Code.CANCELED,
                     'stopped, released or followed by a path after it was sent; send it again',
                 )
 
     def go_to(
-        self, target: Array, feedback: ActuatorFeedback | None, now: float, era: int
+        self, target: Array, feedback: ActuatorFeedback | None, now: float, generation: int
     ) -> None:
         """Move to a target (m,) at the limited rate and hold it.
 
@@ -198,7 +201,7 @@ class CommandStream:
             The newest one; None when it is too old.
         now : float
             Steady clock [s].
-        era : int
+        generation : int
             That in which the target arrived.
 
         Raises
@@ -218,7 +221,7 @@ class CommandStream:
             self._watch(feedback, now)
             if self._phase is Phase.IDLE:
                 self._check_may_start(feedback)
-            self.require(era)
+            self.require(generation)
             if self._phase is Phase.IDLE or self._spoke_in_vain(now):
                 self._begin_takeover(now)
             elif self._phase is not Phase.TAKEOVER:
@@ -295,7 +298,7 @@ class CommandStream:
             if fault is not None or feedback is None:
                 self.stop(*(fault or (Code.NO_STATE, 'no state')))
                 return None
-            dt = min(max(now - self._last, 0.0), MOST_PERIODS * self._period)
+            dt = min(max(now - self._last, 0.0), MAX_PERIODS * self._period)
             self._last = now
             if self._phase is Phase.TAKEOVER:
                 self._take_over(feedback, now)
@@ -316,7 +319,7 @@ class CommandStream:
         if _holds(feedback if before is None else before) and (
             before is None or not _holds(feedback)
         ):
-            self._era += 1  # it was not cleared for what had been asked for before
+            self._generation += 1  # it was not cleared for what had been asked for before
         if before is None:
             self._counted = feedback.stops
             return
@@ -331,9 +334,9 @@ class CommandStream:
 
     def _end_requests(self) -> None:
         """End what was requested before, and every stream of targets that is under way."""
-        self._era += 1
-        if not self._deaf:
-            self._deaf, self._deaf_since = True, self._counted
+        self._generation += 1
+        if not self._ignoring:
+            self._ignoring, self._ignoring_since = True, self._counted
 
     def _enter(self, phase: Phase, now: float) -> None:
         self._phase, self._since = phase, now
@@ -347,7 +350,7 @@ class CommandStream:
     def _spoke_in_vain(self, now: float) -> bool:
         """Whether a takeover was not answered for so long that the driver may have ended it."""
         begun = max(self._since, self._silent_until)
-        return self._phase is Phase.TAKEOVER and now - begun > max(self._pause, LEAST_TRY)
+        return self._phase is Phase.TAKEOVER and now - begun > max(self._pause, MIN_TRY)
 
     def _check_may_start(self, feedback: ActuatorFeedback | None) -> None:
         if feedback is None:

@@ -24,7 +24,6 @@ from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
 from soro_node.estop_input import EstopInput
 from soro_node.external_wrench import settled, WrenchAt
-from soro_node.lane import Lane
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
@@ -33,6 +32,7 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
@@ -106,9 +106,9 @@ class TrajectoryPlanner(RobotNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('trajectory_planner', PARAMETERS, **kwargs)
         self._source = self.get_fully_qualified_name()
-        self._targets = Lane(self, 'targets')
+        self._targets = WorkerQueue(self, 'targets')
         # More than one thread, so that a second goal is refused at once.
-        self._goals = Lane(self, 'goals', threads=2)
+        self._goals = WorkerQueue(self, 'goals', threads=2)
         self._command = self.create_publisher(ActuatorCommand, 'actuator_command', NEWEST)
         self._topics = TrackTopics(self)
         self._thread: StreamingThread | None = None
@@ -226,14 +226,14 @@ class TrajectoryPlanner(RobotNode):
         self._near = near if near.status.code is not Code.NOT_CONVERGED else None
         return self._near, wrench_at
 
-    def go_to(self, target: Array, era: int) -> None:
+    def go_to(self, target: Array, generation: int) -> None:
         """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now.
 
-        `era` is that of the stream in which the target arrived.
+        `generation` is that of the stream in which the target arrived.
         """
         if self._failure is not None:
             raise StreamError(Code.UNKNOWN, DEAD)
-        self._stream.go_to(target, self._feedback.first(), time.monotonic(), era)
+        self._stream.go_to(target, self._feedback.first(), time.monotonic(), generation)
 
     def model_changed(self) -> None:
         """Solve anew what is near."""
@@ -270,12 +270,14 @@ class TrajectoryPlanner(RobotNode):
             self._stream.stop(*EMERGENCY_STOP)
 
     def _newest(self, take: Callable[[Any, int], None]) -> Callable[[Any], None]:
-        """Return a callback that hands messages to the lane with the era they arrived in."""
+        """Return a callback that queues messages with the generation they arrived in."""
         hand_over = self._targets.newest(lambda arrived: take(*arrived))
-        return lambda message: hand_over((message, self._heard(getattr(message, 'stops', 0))))
+        return lambda message: hand_over(
+            (message, self._last_arrival(getattr(message, 'stops', 0)))
+        )
 
-    def _heard(self, stops: int) -> int:
-        return self._stream.hear(time.monotonic(), self._feedback.fresh(), stops)
+    def _last_arrival(self, stops: int) -> int:
+        return self._stream.note_arrival(time.monotonic(), self._feedback.fresh(), stops)
 
     def _on_goal(self, handle: Any) -> Any:
         track = self._track
@@ -291,25 +293,29 @@ class TrajectoryPlanner(RobotNode):
         handle.abort()
         return result
 
-    def _on_pose(self, message: PoseStamped, era: int) -> None:
+    def _on_pose(self, message: PoseStamped, generation: int) -> None:
         task = Task[self.table.task.upper()]
-        self._take_target('target_pose', lambda: self._solved(message, task, 'target_pose'), era)
+        self._take_target(
+            'target_pose', lambda: self._solved(message, task, 'target_pose'), generation
+        )
 
-    def _on_tip_target(self, message: TipTarget, era: int) -> None:
+    def _on_tip_target(self, message: TipTarget, generation: int) -> None:
         def solved() -> Array:
             return self._solved(message, task_of(message), 'tip_target')
 
-        self._take_target('tip_target', solved, era)
+        self._take_target('tip_target', solved, generation)
 
-    def _on_actuation(self, message: ActuatorCommand, era: int) -> None:
+    def _on_actuation(self, message: ActuatorCommand, generation: int) -> None:
         robot = self._binding.robot
-        self._take_target('target_actuation', lambda: actuation_of_command(robot, message), era)
+        self._take_target(
+            'target_actuation', lambda: actuation_of_command(robot, message), generation
+        )
 
-    def _take_target(self, topic: str, actuation: Callable[[], Array], era: int) -> None:
+    def _take_target(self, topic: str, actuation: Callable[[], Array], generation: int) -> None:
         try:
             if self._track is None or self._track.busy:
                 raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
-            self.go_to(actuation(), era)
+            self.go_to(actuation(), generation)
         except SoroError as error:
             self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
             self.diagnostics.report(

@@ -65,7 +65,7 @@ class TrackAction:
         self._extent: float | None = None
         self._busy = threading.Lock()
         self._ending = threading.Event()
-        self._era = 0  # of the present goal
+        self._generation = 0  # of the present goal
 
     @property
     def busy(self) -> bool:
@@ -119,10 +119,10 @@ class TrackAction:
         self._node.check_active()
         topic = topic_of(handle.request.reference, self._node.table.feedback)
         if not handle.request.plan_only:
-            self._era = self._stream.begin_era()
+            self._generation = self._stream.begin_era()
         plan = self._plan(handle)
         if not handle.request.plan_only:
-            self._stream.require(self._era)
+            self._stream.require(self._generation)
         self._describe(plan, result)
         if plan.schedule is None:
             fill_code(result, plan.code, plan.message)
@@ -154,7 +154,7 @@ class TrackAction:
                 message = TrackTrajectory.Feedback(phase=TrackTrajectory.Feedback.PLANNING)
                 message.progress = progress
                 handle.publish_feedback(message)
-            stopped = not handle.request.plan_only and self._stream.era != self._era
+            stopped = not handle.request.plan_only and self._stream.generation != self._generation
             return not (handle.is_cancel_requested or self._ending.is_set() or stopped)
 
         near, wrench_at = self._node.near()
@@ -178,7 +178,7 @@ class TrackAction:
         """Go to the first point and rest there."""
         assert plan.schedule is not None  # noqa: S101 - for mypy
         first, table = plan.schedule.actuation_at(0.0), self._node.table
-        self._node.go_to(first, self._era)
+        self._node.go_to(first, self._generation)
         ramp = self._stream.longest_ramp
         end = time.monotonic() + ramp + self._stream.patience + APPROACH_SLACK
         start, arrived = time.monotonic(), None
@@ -238,7 +238,7 @@ class TrackAction:
             raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
         if self._stream.stopped is not None:
             raise self._stream.stopped
-        if self._stream.era != self._era:
+        if self._stream.generation != self._generation:
             raise StreamError(Code.CANCELED, 'released while moving')
         if self._ending.is_set():
             raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')

@@ -28,7 +28,7 @@ from soro_node.conversions import poses_to_messages
 from soro_node.qos import LATCHED
 from soro_trajectory.error_record import ErrorRecord
 
-MOST_POSES = 500  # of actual_path
+MAX_POSES = 500  # of actual_path
 RECENT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 ACTUAL_PERIOD = 0.5  # s
 
@@ -113,7 +113,7 @@ class TrackTopics:
         if now - self._shown < ACTUAL_PERIOD:
             return
         self._shown = now
-        positions = record.actual_path(MOST_POSES)
+        positions = record.actual_path(MAX_POSES)
         poses = np.tile(np.eye(4), (len(positions), 1, 1))
         poses[:, :3, 3] = positions
         self._actual.publish(self.path(poses, frame_id))

@@ -41,7 +41,7 @@ def feedback(present, state=ActuatorState.ACTIVE, source=ME, stops=0, faults=0):
     return ActuatorFeedback(present, present, 0, 0.0, state, faults, source, stops)
 
 
-class Bench:
+class Rig:
     """A stream and a driver that does at once what it is told."""
 
     def __init__(self, robot, slew=1.0, pause=0.0):
@@ -58,9 +58,9 @@ class Bench:
         return feedback(self.present, self.state, self.source, self.stops, self.faults)
 
     def go_to(self, target):
-        self.stream._watch(self.feedback(), self.now)  # as `hear` does, deaf or not
+        self.stream._watch(self.feedback(), self.now)  # as `note_arrival` does, ignoring or not
         self.stream.go_to(
-            np.array(target, dtype=float), self.feedback(), self.now, self.stream.era
+            np.array(target, dtype=float), self.feedback(), self.now, self.stream.generation
         )
 
     def step(self, count=1):
@@ -81,42 +81,42 @@ class Bench:
 
 
 @pytest.fixture
-def bench(robot):
-    return Bench(robot)
+def rig(robot):
+    return Rig(robot)
 
 
-def test_nothing_is_sent_before_a_target(bench):
-    bench.step(50)
-    assert bench.sent == []
+def test_nothing_is_sent_before_a_target(rig):
+    rig.step(50)
+    assert rig.sent == []
 
 
-def test_first_command_is_the_measurement_and_the_last_the_target(bench):
-    bench.go_to([1.0e5, 0.0, 0.5e5])
-    bench.run_until(Phase.HOLD)
-    assert np.array_equal(bench.sent[0], START)
-    bench.step(100)
-    assert np.array_equal(bench.sent[-1], [1.0e5, 0.0, 0.5e5])
-    assert len(bench.sent) > 100  # it is held, not sent once
+def test_first_command_is_the_measurement_and_the_last_the_target(rig):
+    rig.go_to([1.0e5, 0.0, 0.5e5])
+    rig.run_until(Phase.HOLD)
+    assert np.array_equal(rig.sent[0], START)
+    rig.step(100)
+    assert np.array_equal(rig.sent[-1], [1.0e5, 0.0, 0.5e5])
+    assert len(rig.sent) > 100  # it is held, not sent once
 
 
 def test_ramp_takes_the_time_of_the_slowest_actuator(robot):
-    bench = Bench(robot, slew=0.5)
-    bench.go_to([1.2e5, 0.1e5, 0.0])
-    bench.run_until(Phase.HOLD)
+    rig = Rig(robot, slew=0.5)
+    rig.go_to([1.2e5, 0.1e5, 0.0])
+    rig.run_until(Phase.HOLD)
     rate = 0.5 * robot.actuators[0].rate
-    assert (len(bench.sent) - 1) * PERIOD == pytest.approx(1.0e5 / rate, abs=2.5 * PERIOD)
+    assert (len(rig.sent) - 1) * PERIOD == pytest.approx(1.0e5 / rate, abs=2.5 * PERIOD)
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_ramps_between_feasible_targets_stay_feasible_and_slow_enough(robot, seed):
     rng = np.random.default_rng(seed)
-    bench = Bench(robot)
+    rig = Rig(robot)
     low, high = robot.limits.T
     for _ in range(3):
-        bench.go_to(nearest_feasible(robot, rng.uniform(low, high)))
-        bench.step(int(rng.integers(1, 60)))  # the next target may come on the way
-    sent = np.array(bench.sent)
+        rig.go_to(nearest_feasible(robot, rng.uniform(low, high)))
+        rig.step(int(rng.integers(1, 60)))  # the next target may come on the way
+    sent = np.array(rig.sent)
     assert all(robot.feasible(a) for a in sent)
     rates = np.array([a.rate for a in robot.actuators])
     assert np.all(np.abs(np.diff(sent, axis=0)) <= rates * PERIOD * (1 + 1e-9))
@@ -125,13 +125,13 @@ def test_ramps_between_feasible_targets_stay_feasible_and_slow_enough(robot, see
 @pytest.mark.parametrize(
     'target', [[-1e4, 0, 0], [1.6e5, 0, 0], [1.4e5, 1.4e5, 0.0], [np.nan, 0, 0]]
 )
-def test_targets_beyond_a_limit_are_refused_and_change_nothing(bench, target):
-    bench.go_to([0.3e5, 0.3e5, 0.3e5])
-    bench.run_until(Phase.HOLD)
+def test_targets_beyond_a_limit_are_refused_and_change_nothing(rig, target):
+    rig.go_to([0.3e5, 0.3e5, 0.3e5])
+    rig.run_until(Phase.HOLD)
     with pytest.raises(InvalidInput):
-        bench.go_to(target)
-    bench.step(10)
-    assert np.array_equal(bench.sent[-1], [0.3e5] * 3)
+        rig.go_to(target)
+    rig.step(10)
+    assert np.array_equal(rig.sent[-1], [0.3e5] * 3)
 
 
 @pytest.mark.parametrize(
@@ -143,83 +143,83 @@ def test_targets_beyond_a_limit_are_refused_and_change_nothing(bench, target):
         (ActuatorState.ESTOP, Code.DEVICE_FAULT),
     ],
 )
-def test_a_driver_that_may_not_move_refuses_targets_and_stops_the_stream(bench, state, code):
-    bench.state = state
+def test_a_driver_that_may_not_move_refuses_targets_and_stops_the_stream(rig, state, code):
+    rig.state = state
     with pytest.raises(StreamError) as caught:
-        bench.go_to([0.3e5] * 3)
+        rig.go_to([0.3e5] * 3)
     assert caught.value.code is code
-    bench.state = ActuatorState.ACTIVE
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.state = state
-    count = len(bench.sent)
-    bench.step(10)
-    assert bench.stream.stopped.code is code
-    assert len(bench.sent) == count  # not one more command
+    rig.state = ActuatorState.ACTIVE
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.state = state
+    count = len(rig.sent)
+    rig.step(10)
+    assert rig.stream.stopped.code is code
+    assert len(rig.sent) == count  # not one more command
 
 
-def test_nothing_resumes_by_itself(bench):
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.state = ActuatorState.SAFE
-    bench.step()
-    bench.state = ActuatorState.ACTIVE
-    count = len(bench.sent)
-    bench.step(100)
-    assert len(bench.sent) == count
-    assert 'soro stop --clear' in str(bench.stream.stopped)
-    bench.go_to([0.2e5] * 3)
-    bench.run_until(Phase.HOLD)
-    assert bench.stream.stopped is None
+def test_nothing_resumes_by_itself(rig):
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.state = ActuatorState.SAFE
+    rig.step()
+    rig.state = ActuatorState.ACTIVE
+    count = len(rig.sent)
+    rig.step(100)
+    assert len(rig.sent) == count
+    assert 'soro stop --clear' in str(rig.stream.stopped)
+    rig.go_to([0.2e5] * 3)
+    rig.run_until(Phase.HOLD)
+    assert rig.stream.stopped is None
 
 
-def test_takeover_follows_a_driver_in_its_safe_action_until_it_obeys(bench):
+def test_takeover_follows_a_driver_in_its_safe_action_until_it_obeys(rig):
     """The measured value sinks; the command sinks with it, so the driver's band is kept."""
-    bench.state, bench.source = ActuatorState.SAFE, ''
-    bench.go_to([0.5e5] * 3)
+    rig.state, rig.source = ActuatorState.SAFE, ''
+    rig.go_to([0.5e5] * 3)
     for k in range(20):
-        bench.present = START * (1.0 - k / 20)
-        bench.now += PERIOD
-        value = bench.stream.tick(feedback(bench.present, ActuatorState.SAFE, ''), bench.now)
-        assert np.array_equal(value, bench.present)
-    bench.state = ActuatorState.ACTIVE
-    bench.run_until(Phase.HOLD)
-    assert np.array_equal(bench.sent[-1], [0.5e5] * 3)
+        rig.present = START * (1.0 - k / 20)
+        rig.now += PERIOD
+        value = rig.stream.tick(feedback(rig.present, ActuatorState.SAFE, ''), rig.now)
+        assert np.array_equal(value, rig.present)
+    rig.state = ActuatorState.ACTIVE
+    rig.run_until(Phase.HOLD)
+    assert np.array_equal(rig.sent[-1], [0.5e5] * 3)
 
 
-def never_obeyed(bench, state):
+def never_obeyed(rig, state):
     """Return how long the stream tries [s]."""
-    bench.state = state
-    bench.go_to([0.5e5] * 3)
-    begin = bench.now
-    while bench.stream.phase is Phase.TAKEOVER:
-        bench.now += PERIOD
-        bench.stream.tick(feedback(bench.present, state, ''), bench.now)
-        assert bench.now - begin < 10.0
-    assert bench.stream.stopped.code is Code.NOT_IN_CONTROL
-    return bench.now - begin
+    rig.state = state
+    rig.go_to([0.5e5] * 3)
+    begin = rig.now
+    while rig.stream.phase is Phase.TAKEOVER:
+        rig.now += PERIOD
+        rig.stream.tick(feedback(rig.present, state, ''), rig.now)
+        assert rig.now - begin < 10.0
+    assert rig.stream.stopped.code is Code.NOT_IN_CONTROL
+    return rig.now - begin
 
 
-def test_a_driver_that_never_obeys_is_given_up(bench):
-    assert never_obeyed(bench, ActuatorState.ACTIVE) == pytest.approx(0.5, abs=2.0 * PERIOD)
-    assert 'did not obey within 0.5 s' in str(bench.stream.stopped)
+def test_a_driver_that_never_obeys_is_given_up(rig):
+    assert never_obeyed(rig, ActuatorState.ACTIVE) == pytest.approx(0.5, abs=2.0 * PERIOD)
+    assert 'did not obey within 0.5 s' in str(rig.stream.stopped)
 
 
 @pytest.mark.parametrize('name', ['stiff_flop', 'pam_continuum'])
 def test_a_driver_in_its_safe_action_has_the_time_of_the_longest_ramp_more(name):
     robot = load_robot(name)
-    bench = Bench(robot)
-    bench.present = np.array([a.rest for a in robot.actuators])
-    bench.state = ActuatorState.SAFE
-    bench.stream.go_to(bench.present, bench.feedback(), 0.0, bench.stream.era)
+    rig = Rig(robot)
+    rig.present = np.array([a.rest for a in robot.actuators])
+    rig.state = ActuatorState.SAFE
+    rig.stream.go_to(rig.present, rig.feedback(), 0.0, rig.stream.generation)
     ramp = max((a.maximum - a.rest) / a.rate for a in robot.actuators)
     end = ramp + 0.4
-    while bench.now < end:
-        bench.now += PERIOD
-        bench.stream.tick(feedback(bench.present, ActuatorState.SAFE, ''), bench.now)
-    assert bench.stream.phase is Phase.TAKEOVER
-    bench.state, bench.source = ActuatorState.ACTIVE, ME
-    bench.run_until(Phase.HOLD)
+    while rig.now < end:
+        rig.now += PERIOD
+        rig.stream.tick(feedback(rig.present, ActuatorState.SAFE, ''), rig.now)
+    assert rig.stream.phase is Phase.TAKEOVER
+    rig.state, rig.source = ActuatorState.ACTIVE, ME
+    rig.run_until(Phase.HOLD)
 
 
 @pytest.mark.parametrize(
@@ -229,154 +229,154 @@ def test_a_driver_in_its_safe_action_has_the_time_of_the_longest_ramp_more(name)
         (ActuatorState.SAFE, ActuatorState.INACTIVE, ActuatorState.ACTIVE),
     ],
 )
-def test_a_stop_during_the_takeover_ends_the_target(bench, way):
-    bench.state = way[0]
-    bench.step()
-    bench.go_to([0.5e5] * 3)
+def test_a_stop_during_the_takeover_ends_the_target(rig, way):
+    rig.state = way[0]
+    rig.step()
+    rig.go_to([0.5e5] * 3)
     for state in way[1:]:
-        bench.state = state
-        assert bench.stream.tick(feedback(START, state, ''), bench.now + PERIOD) is None
-    bench.state = ActuatorState.ACTIVE
-    bench.step(200)
-    assert bench.stream.phase is Phase.IDLE and not bench.sent
+        rig.state = state
+        assert rig.stream.tick(feedback(START, state, ''), rig.now + PERIOD) is None
+    rig.state = ActuatorState.ACTIVE
+    rig.step(200)
+    assert rig.stream.phase is Phase.IDLE and not rig.sent
 
 
 @pytest.mark.parametrize('sent', [0, 1, 5])
 @pytest.mark.parametrize('state', [ActuatorState.ACTIVE, ActuatorState.SAFE])
-def test_a_stop_that_leaves_the_drivers_state_as_it_is_ends_the_target(bench, state, sent):
-    bench.state, bench.source = state, '/arm/somebody'  # commands of ours reach nobody yet
-    bench.step()
-    bench.source = ''
-    bench.go_to([0.5e5] * 3)
+def test_a_stop_that_leaves_the_drivers_state_as_it_is_ends_the_target(rig, state, sent):
+    rig.state, rig.source = state, '/arm/somebody'  # commands of ours reach nobody yet
+    rig.step()
+    rig.source = ''
+    rig.go_to([0.5e5] * 3)
     for _ in range(sent):
-        bench.now += PERIOD
-        assert bench.stream.tick(bench.feedback(), bench.now) is not None
-    bench.stops += 1
-    bench.step(300)
-    assert bench.stream.phase is Phase.IDLE and not bench.sent
-    assert 'was stopped' in str(bench.stream.stopped)
+        rig.now += PERIOD
+        assert rig.stream.tick(rig.feedback(), rig.now) is not None
+    rig.stops += 1
+    rig.step(300)
+    assert rig.stream.phase is Phase.IDLE and not rig.sent
+    assert 'was stopped' in str(rig.stream.stopped)
 
 
 @pytest.mark.parametrize('period', [0.02, 0.7, 5.0])
-def test_no_target_moves_before_a_stop_was_cleared_however_slowly_they_come(bench, period):
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.state, bench.stops, bench.faults, bench.source = ActuatorState.SAFE, 1, STOPPED_BIT, ''
-    sent = len(bench.sent)
+def test_no_target_moves_before_a_stop_was_cleared_however_slowly_they_come(rig, period):
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.state, rig.stops, rig.faults, rig.source = ActuatorState.SAFE, 1, STOPPED_BIT, ''
+    sent = len(rig.sent)
     for _ in range(20):
-        bench.step(round(period / PERIOD))
-        era = bench.stream.hear(bench.now)
+        rig.step(round(period / PERIOD))
+        generation = rig.stream.note_arrival(rig.now)
         with pytest.raises(StreamError, match='soro stop --clear'):
-            bench.stream.go_to(START, bench.feedback(), bench.now, era)
-    assert len(bench.sent) == sent
-    bench.state, bench.faults = ActuatorState.ACTIVE, 0
-    bench.step()
+            rig.stream.go_to(START, rig.feedback(), rig.now, generation)
+    assert len(rig.sent) == sent
+    rig.state, rig.faults = ActuatorState.ACTIVE, 0
+    rig.step()
     with pytest.raises(StreamError):  # sent before, and solved after it was cleared
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
-    bench.step(round(1.0 / PERIOD))
-    assert len(bench.sent) == sent
-    era = bench.stream.hear(bench.now)
-    bench.stream.go_to(np.array([0.2e5] * 3), bench.feedback(), bench.now, era)
-    bench.run_until(Phase.HOLD)
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
+    rig.step(round(1.0 / PERIOD))
+    assert len(rig.sent) == sent
+    generation = rig.stream.note_arrival(rig.now)
+    rig.stream.go_to(np.array([0.2e5] * 3), rig.feedback(), rig.now, generation)
+    rig.run_until(Phase.HOLD)
 
 
-def test_the_driver_is_told_of_a_release_and_not_of_a_stop(bench):
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.stream.release()
-    assert bench.stream.take_leave() and not bench.stream.take_leave()
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.stream.stop(Code.DEVICE_FAULT, 'fault')
-    assert not bench.stream.take_leave()
+def test_the_driver_is_told_of_a_release_and_not_of_a_stop(rig):
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.stream.release()
+    assert rig.stream.take_leave() and not rig.stream.take_leave()
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.stream.stop(Code.DEVICE_FAULT, 'fault')
+    assert not rig.stream.take_leave()
 
 
 PAUSE = 0.4
 
 
 def held_and_stopped(robot):
-    """Return a bench whose stream the driver has just ended."""
-    bench = Bench(robot, pause=PAUSE)
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.state, bench.source, bench.stops = ActuatorState.SAFE, '', 1
-    bench.step()
-    assert bench.stream.phase is Phase.IDLE
-    return bench
+    """Return a rig whose stream the driver has just ended."""
+    rig = Rig(robot, pause=PAUSE)
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.state, rig.source, rig.stops = ActuatorState.SAFE, '', 1
+    rig.step()
+    assert rig.stream.phase is Phase.IDLE
+    return rig
 
 
-def silence(bench):
+def silence(rig):
     """Return how long nothing is sent [s]."""
-    begin = bench.now
-    bench.present, bench.source = START, ''
-    while bench.stream.tick(bench.feedback(), bench.now) is None:
-        bench.now += PERIOD
-        assert bench.now - begin < 2.0
-    return bench.now - begin
+    begin = rig.now
+    rig.present, rig.source = START, ''
+    while rig.stream.tick(rig.feedback(), rig.now) is None:
+        rig.now += PERIOD
+        assert rig.now - begin < 2.0
+    return rig.now - begin
 
 
 def test_a_target_soon_after_a_stop_is_sent_after_a_pause_and_then_without_one(robot):
-    bench = held_and_stopped(robot)
-    bench.now += 0.1
-    bench.go_to([0.5e5] * 3)
-    assert silence(bench) == pytest.approx(PAUSE - 0.1, abs=2.5 * PERIOD)
+    rig = held_and_stopped(robot)
+    rig.now += 0.1
+    rig.go_to([0.5e5] * 3)
+    assert silence(rig) == pytest.approx(PAUSE - 0.1, abs=2.5 * PERIOD)
     for _ in range(60):  # what a stop ended in between must not become a new first command
-        bench.now += PERIOD
-        assert bench.stream.tick(bench.feedback(), bench.now) is not None
-    bench.state, bench.source = ActuatorState.ACTIVE, ME
-    bench.run_until(Phase.HOLD)
+        rig.now += PERIOD
+        assert rig.stream.tick(rig.feedback(), rig.now) is not None
+    rig.state, rig.source = ActuatorState.ACTIVE, ME
+    rig.run_until(Phase.HOLD)
 
 
 def test_commands_that_the_driver_missed_begin_no_pause_anew(robot):
-    bench = Bench(robot, pause=PAUSE)
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.stream.release()
-    bench.now += 0.8 * PAUSE  # its own timeout
-    bench.state, bench.source = ActuatorState.SAFE, ''
-    bench.step()
-    bench.go_to([0.5e5] * 3)
-    assert silence(bench) == pytest.approx(0.2 * PAUSE, abs=2.5 * PERIOD)
+    rig = Rig(robot, pause=PAUSE)
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.stream.release()
+    rig.now += 0.8 * PAUSE  # its own timeout
+    rig.state, rig.source = ActuatorState.SAFE, ''
+    rig.step()
+    rig.go_to([0.5e5] * 3)
+    assert silence(rig) == pytest.approx(0.2 * PAUSE, abs=2.5 * PERIOD)
 
 
 def test_a_target_long_after_a_stop_is_sent_at_once(robot):
-    bench = held_and_stopped(robot)
-    bench.now += PAUSE
-    bench.go_to([0.5e5] * 3)
-    assert silence(bench) < 2.5 * PERIOD
+    rig = held_and_stopped(robot)
+    rig.now += PAUSE
+    rig.go_to([0.5e5] * 3)
+    assert silence(rig) < 2.5 * PERIOD
 
 
 def test_a_target_soon_after_a_release_needs_no_pause(robot):
-    bench = Bench(robot, pause=PAUSE)
-    bench.go_to([0.3e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.stream.release()
-    bench.go_to([0.5e5] * 3)
-    bench.step()
-    assert bench.stream.setpoint is not None  # the driver still obeys, and never lost a command
+    rig = Rig(robot, pause=PAUSE)
+    rig.go_to([0.3e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.stream.release()
+    rig.go_to([0.5e5] * 3)
+    rig.step()
+    assert rig.stream.setpoint is not None  # the driver still obeys, and never lost a command
 
 
 def test_a_new_target_begins_a_takeover_anew_that_was_in_vain(robot):
-    bench = held_and_stopped(robot)
-    bench.now += PAUSE
-    bench.go_to([0.5e5] * 3)
-    silence(bench)
-    bench.now += 0.1
-    bench.go_to([0.4e5] * 3)
-    assert silence(bench) == 0.0  # perhaps it only needs a moment more
-    bench.now += PAUSE
-    bench.stream.tick(bench.feedback(), bench.now)
-    bench.go_to([0.4e5] * 3)
-    assert silence(bench) == pytest.approx(PAUSE, abs=2.5 * PERIOD)
+    rig = held_and_stopped(robot)
+    rig.now += PAUSE
+    rig.go_to([0.5e5] * 3)
+    silence(rig)
+    rig.now += 0.1
+    rig.go_to([0.4e5] * 3)
+    assert silence(rig) == 0.0  # perhaps it only needs a moment more
+    rig.now += PAUSE
+    rig.stream.tick(rig.feedback(), rig.now)
+    rig.go_to([0.4e5] * 3)
+    assert silence(rig) == pytest.approx(PAUSE, abs=2.5 * PERIOD)
 
 
 def test_targets_that_come_all_the_time_do_not_keep_the_stream_silent(robot):
-    bench = held_and_stopped(robot)
+    rig = held_and_stopped(robot)
     sent = 0
     for _ in range(400):
-        bench.go_to([0.5e5] * 3)
-        bench.now += PERIOD
-        sent += bench.stream.tick(bench.feedback(), bench.now) is not None
+        rig.go_to([0.5e5] * 3)
+        rig.now += PERIOD
+        sent += rig.stream.tick(rig.feedback(), rig.now) is not None
     assert 150 < sent < 250
 
 
@@ -389,49 +389,49 @@ def test_the_pause_is_longer_than_the_timeout_of_the_driver(robot):
     assert pause_of_driver(SimpleNamespace(foreign_section=lambda name: None)) > 0.5
 
 
-def test_another_source_in_control_is_named(bench):
-    bench.source = '/arm/haptic_renderer'
+def test_another_source_in_control_is_named(rig):
+    rig.source = '/arm/haptic_renderer'
     with pytest.raises(StreamError, match='haptic_renderer is in control') as caught:
-        bench.go_to([0.5e5] * 3)
+        rig.go_to([0.5e5] * 3)
     assert caught.value.code is Code.NOT_IN_CONTROL
-    bench.source = ''
-    bench.go_to([0.5e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.source = '/arm/haptic_renderer'
-    bench.step()
-    assert bench.stream.stopped.code is Code.NOT_IN_CONTROL
+    rig.source = ''
+    rig.go_to([0.5e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.source = '/arm/haptic_renderer'
+    rig.step()
+    assert rig.stream.stopped.code is Code.NOT_IN_CONTROL
 
 
-def test_no_state_refuses_and_stops(bench):
+def test_no_state_refuses_and_stops(rig):
     with pytest.raises(StreamError) as caught:
-        bench.stream.go_to(START, None, 0.0, bench.stream.era)
+        rig.stream.go_to(START, None, 0.0, rig.stream.generation)
     assert caught.value.code is Code.NO_STATE
     with pytest.raises(StreamError):
-        bench.stream.go_to(START, feedback([np.nan, 0, 0]), 0.0, bench.stream.era)
-    bench.go_to([0.5e5] * 3)
-    bench.run_until(Phase.HOLD)
-    assert bench.stream.tick(None, bench.now + PERIOD) is None
-    assert bench.stream.stopped.code is Code.NO_STATE
+        rig.stream.go_to(START, feedback([np.nan, 0, 0]), 0.0, rig.stream.generation)
+    rig.go_to([0.5e5] * 3)
+    rig.run_until(Phase.HOLD)
+    assert rig.stream.tick(None, rig.now + PERIOD) is None
+    assert rig.stream.stopped.code is Code.NO_STATE
 
 
-def test_release_is_silent_and_no_fault(bench):
-    bench.go_to([0.5e5] * 3)
-    bench.run_until(Phase.HOLD)
-    bench.stream.release()
-    count = len(bench.sent)
-    bench.step(10)
-    assert len(bench.sent) == count
-    assert bench.stream.stopped is None
+def test_release_is_silent_and_no_fault(rig):
+    rig.go_to([0.5e5] * 3)
+    rig.run_until(Phase.HOLD)
+    rig.stream.release()
+    count = len(rig.sent)
+    rig.step(10)
+    assert len(rig.sent) == count
+    assert rig.stream.stopped is None
 
 
-def test_a_stalled_loop_does_not_make_up_for_lost_time(bench):
-    bench.go_to([1.2e5, 0.1e5, 0.0])
-    bench.step(3)
-    before = bench.sent[-1]
-    bench.now += 5.0
-    bench.step()
-    rates = np.array([a.rate for a in bench.robot.actuators])
-    assert np.all(np.abs(bench.sent[-1] - before) <= 3.001 * PERIOD * rates)
+def test_a_stalled_loop_does_not_make_up_for_lost_time(rig):
+    rig.go_to([1.2e5, 0.1e5, 0.0])
+    rig.step(3)
+    before = rig.sent[-1]
+    rig.now += 5.0
+    rig.step()
+    rates = np.array([a.rate for a in rig.robot.actuators])
+    assert np.all(np.abs(rig.sent[-1] - before) <= 3.001 * PERIOD * rates)
 
 
 def make_schedule(robot):
@@ -441,60 +441,60 @@ def make_schedule(robot):
     return schedule(path, table, 0.1, [a.rate for a in robot.actuators])
 
 
-def test_following_ends_at_the_last_point_and_holds_it(bench):
-    plan = make_schedule(bench.robot)
-    bench.go_to(plan.actuation_at(0.0))
-    bench.run_until(Phase.HOLD)
-    bench.stream.follow(plan, bench.now)
-    begin = len(bench.sent)
-    bench.run_until(Phase.HOLD)
-    assert (len(bench.sent) - begin) * PERIOD == pytest.approx(plan.duration, abs=1.5 * PERIOD)
-    for k, value in enumerate(bench.sent[begin:-1], start=1):
+def test_following_ends_at_the_last_point_and_holds_it(rig):
+    plan = make_schedule(rig.robot)
+    rig.go_to(plan.actuation_at(0.0))
+    rig.run_until(Phase.HOLD)
+    rig.stream.follow(plan, rig.now)
+    begin = len(rig.sent)
+    rig.run_until(Phase.HOLD)
+    assert (len(rig.sent) - begin) * PERIOD == pytest.approx(plan.duration, abs=1.5 * PERIOD)
+    for k, value in enumerate(rig.sent[begin:-1], start=1):
         assert value == pytest.approx(plan.actuation_at(k * PERIOD), abs=1e-3)
-    bench.step(5)
-    assert np.array_equal(bench.sent[-1], plan.actuation[-1])
+    rig.step(5)
+    assert np.array_equal(rig.sent[-1], plan.actuation[-1])
 
 
-def test_after_a_stall_following_catches_up_no_faster_than_a_ramp(bench):
-    plan = make_schedule(bench.robot)
-    bench.go_to(plan.actuation_at(0.0))
-    bench.run_until(Phase.HOLD)
-    bench.stream.follow(plan, bench.now)
-    begin = bench.now
-    bench.step(10)
-    bench.now += 0.28
-    first = len(bench.sent) - 1
-    bench.run_until(Phase.HOLD)
-    steps = np.abs(np.diff(bench.sent[first:], axis=0)) / bench.stream.rates
+def test_after_a_stall_following_catches_up_no_faster_than_a_ramp(rig):
+    plan = make_schedule(rig.robot)
+    rig.go_to(plan.actuation_at(0.0))
+    rig.run_until(Phase.HOLD)
+    rig.stream.follow(plan, rig.now)
+    begin = rig.now
+    rig.step(10)
+    rig.now += 0.28
+    first = len(rig.sent) - 1
+    rig.run_until(Phase.HOLD)
+    steps = np.abs(np.diff(rig.sent[first:], axis=0)) / rig.stream.rates
     assert steps[0].max() <= 3.0 * PERIOD * (1.0 + 1e-5)
     assert steps[1:].max() <= PERIOD * (1.0 + 1e-5)
-    assert all(bench.robot.feasible(a) for a in bench.sent)
+    assert all(rig.robot.feasible(a) for a in rig.sent)
     # It holds the last point, also where the stall made it late.
-    assert np.array_equal(bench.sent[-1], plan.actuation[-1])
-    assert plan.duration - PERIOD <= bench.now - begin <= plan.duration + 0.3
+    assert np.array_equal(rig.sent[-1], plan.actuation[-1])
+    assert plan.duration - PERIOD <= rig.now - begin <= plan.duration + 0.3
 
 
-def test_following_needs_the_first_point_to_be_held(bench):
-    plan = make_schedule(bench.robot)
+def test_following_needs_the_first_point_to_be_held(rig):
+    plan = make_schedule(rig.robot)
     with pytest.raises(StreamError):
-        bench.stream.follow(plan, 0.0)
-    bench.go_to([0.9e5, 0.0, 0.0])
-    bench.run_until(Phase.HOLD)
+        rig.stream.follow(plan, 0.0)
+    rig.go_to([0.9e5, 0.0, 0.0])
+    rig.run_until(Phase.HOLD)
     with pytest.raises(StreamError, match='not held'):
-        bench.stream.follow(plan, bench.now)
+        rig.stream.follow(plan, rig.now)
 
 
-def test_hold_stops_where_it_is(bench):
-    plan = make_schedule(bench.robot)
-    bench.go_to(plan.actuation_at(0.0))
-    bench.run_until(Phase.HOLD)
-    bench.stream.follow(plan, bench.now)
-    bench.step(10)
-    last = bench.sent[-1]
-    bench.stream.hold(bench.now)
-    bench.step(20)
-    assert np.array_equal(bench.sent[-1], last)
-    assert bench.stream.phase is Phase.HOLD
+def test_hold_stops_where_it_is(rig):
+    plan = make_schedule(rig.robot)
+    rig.go_to(plan.actuation_at(0.0))
+    rig.run_until(Phase.HOLD)
+    rig.stream.follow(plan, rig.now)
+    rig.step(10)
+    last = rig.sent[-1]
+    rig.stream.hold(rig.now)
+    rig.step(20)
+    assert np.array_equal(rig.sent[-1], last)
+    assert rig.stream.phase is Phase.HOLD
 
 
 @settings(max_examples=60, deadline=None)
@@ -510,46 +510,46 @@ def test_nearest_feasible_is_feasible_and_leaves_feasible_values_alone(robot, se
         assert np.allclose(inside, value, rtol=1e-9, atol=1e-3)
 
 
-def stop(bench):
-    bench.stream.stop(Code.DEVICE_FAULT, 'emergency stop')
+def stop(rig):
+    rig.stream.stop(Code.DEVICE_FAULT, 'emergency stop')
 
 
-def release(bench):
-    bench.stream.release()
+def release(rig):
+    rig.stream.release()
 
 
-def driver_is_stopped(bench):
-    bench.state, bench.stops = ActuatorState.SAFE, bench.stops + 1
-    bench.step()
+def driver_is_stopped(rig):
+    rig.state, rig.stops = ActuatorState.SAFE, rig.stops + 1
+    rig.step()
 
 
-def driver_loses_commands(bench):
-    bench.state = ActuatorState.SAFE
-    bench.step()
+def driver_loses_commands(rig):
+    rig.state = ActuatorState.SAFE
+    rig.step()
 
 
-def driver_is_stopped_where_it_rests(bench):
-    bench.stops += 1
-    bench.step()
+def driver_is_stopped_where_it_rests(rig):
+    rig.stops += 1
+    rig.step()
 
 
-def driver_trips_and_is_cleared(bench):
-    bench.state = ActuatorState.FAULT
-    bench.step()
-    bench.state = ActuatorState.ACTIVE
+def driver_trips_and_is_cleared(rig):
+    rig.state = ActuatorState.FAULT
+    rig.step()
+    rig.state = ActuatorState.ACTIVE
 
 
-def driver_that_has_tripped_is_cleared(bench):
-    bench.state = ActuatorState.FAULT
-    bench.step()
-    bench.asked = bench.stream.hear(bench.now)
-    bench.step()
-    bench.state = ActuatorState.ACTIVE
-    bench.step()
+def driver_that_has_tripped_is_cleared(rig):
+    rig.state = ActuatorState.FAULT
+    rig.step()
+    rig.asked = rig.stream.note_arrival(rig.now)
+    rig.step()
+    rig.state = ActuatorState.ACTIVE
+    rig.step()
 
 
-def path_begins(bench):
-    bench.stream.begin_era()
+def path_begins(rig):
+    rig.stream.begin_era()
 
 
 @pytest.mark.parametrize(
@@ -565,16 +565,16 @@ def path_begins(bench):
     ],
 )
 def test_what_was_asked_for_before_a_stop_does_not_move_the_robot_after_it(robot, between):
-    bench = Bench(robot)
-    bench.step()
-    era = bench.stream.era  # a target arrives, and takes long to be solved
-    between(bench)
+    rig = Rig(robot)
+    rig.step()
+    generation = rig.stream.generation  # a target arrives, and takes long to be solved
+    between(rig)
     with pytest.raises(StreamError, match='send it again'):
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
-    bench.step(10)
-    assert bench.stream.phase is Phase.IDLE and not bench.sent
-    bench.go_to([0.5e5] * 3)  # a new one does
-    assert bench.stream.phase is Phase.TAKEOVER
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
+    rig.step(10)
+    assert rig.stream.phase is Phase.IDLE and not rig.sent
+    rig.go_to([0.5e5] * 3)  # a new one does
+    assert rig.stream.phase is Phase.TAKEOVER
 
 
 @pytest.mark.parametrize(
@@ -582,56 +582,56 @@ def test_what_was_asked_for_before_a_stop_does_not_move_the_robot_after_it(robot
     [stop, release, driver_is_stopped, driver_loses_commands, driver_trips_and_is_cleared],
 )
 def test_targets_that_go_on_after_a_stop_move_nothing_until_they_pause(robot, ends):
-    bench = Bench(robot)
+    rig = Rig(robot)
 
     def target():
-        era = bench.stream.hear(bench.now)
-        bench.stream.go_to(np.full(3, 0.5e5), bench.feedback(), bench.now, era)
-        bench.step(2)
+        generation = rig.stream.note_arrival(rig.now)
+        rig.stream.go_to(np.full(3, 0.5e5), rig.feedback(), rig.now, generation)
+        rig.step(2)
 
     for _ in range(10):
         target()
-    assert bench.sent
-    ends(bench)
-    bench.sent.clear()
+    assert rig.sent
+    ends(rig)
+    rig.sent.clear()
     for _ in range(100):  # two seconds of somebody who has not noticed
         with pytest.raises(StreamError, match=r'send none for 0\.5 s'):
             target()
-        bench.step(2)
-    assert not bench.sent
-    bench.step(round(SILENCE / PERIOD))
+        rig.step(2)
+    assert not rig.sent
+    rig.step(round(SILENCE / PERIOD))
     target()
-    assert bench.stream.phase is not Phase.IDLE
+    assert rig.stream.phase is not Phase.IDLE
 
 
 @pytest.mark.parametrize('known', [True, False])
 def test_targets_that_carry_the_new_count_of_stops_need_no_pause(robot, known):
-    bench = Bench(robot)
-    bench.stops = 7
-    bench.go_to([0.5e5] * 3)
-    bench.step(5)
-    driver_is_stopped(bench)
-    bench.state = ActuatorState.ACTIVE  # cleared
-    bench.step()
-    era = bench.stream.hear(bench.now, bench.feedback(), 8 if known else 7)
+    rig = Rig(robot)
+    rig.stops = 7
+    rig.go_to([0.5e5] * 3)
+    rig.step(5)
+    driver_is_stopped(rig)
+    rig.state = ActuatorState.ACTIVE  # cleared
+    rig.step()
+    generation = rig.stream.note_arrival(rig.now, rig.feedback(), 8 if known else 7)
     if known:
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
-        assert bench.stream.phase is Phase.TAKEOVER
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
+        assert rig.stream.phase is Phase.TAKEOVER
         return
     with pytest.raises(StreamError, match='send none'):
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
 
 
 def test_the_count_of_stops_says_nothing_about_a_release(robot):
-    bench = Bench(robot)
-    bench.stops = 7
-    bench.stream.hear(bench.now, bench.feedback(), 7)
-    bench.go_to([0.5e5] * 3)
-    bench.step(5)
-    bench.stream.release()
-    era = bench.stream.hear(bench.now, bench.feedback(), 7)
+    rig = Rig(robot)
+    rig.stops = 7
+    rig.stream.note_arrival(rig.now, rig.feedback(), 7)
+    rig.go_to([0.5e5] * 3)
+    rig.step(5)
+    rig.stream.release()
+    generation = rig.stream.note_arrival(rig.now, rig.feedback(), 7)
     with pytest.raises(StreamError, match='send none'):
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
 
 
 @pytest.mark.parametrize(
@@ -644,66 +644,66 @@ def test_the_count_of_stops_says_nothing_about_a_release(robot):
     ],
 )
 def test_a_refusal_says_what_to_do(robot, state, remedy):
-    bench = Bench(robot)
-    bench.state = state
+    rig = Rig(robot)
+    rig.state = state
     with pytest.raises(StreamError, match=remedy):
-        bench.go_to(START)
+        rig.go_to(START)
 
 
 def test_a_stop_of_the_driver_counts_also_where_no_tick_has_seen_it(robot):
-    bench = Bench(robot)
-    bench.step()
-    era = bench.stream.era
-    bench.state = ActuatorState.SAFE
+    rig = Rig(robot)
+    rig.step()
+    generation = rig.stream.generation
+    rig.state = ActuatorState.SAFE
     with pytest.raises(StreamError, match='send it again'):
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
 
 
 def test_a_target_that_was_being_solved_when_the_stream_stopped_says_why(robot):
-    bench = Bench(robot)
-    bench.go_to([0.5e5] * 3)
-    bench.run_until(Phase.HOLD)
-    era = bench.stream.era
-    bench.state = ActuatorState.FAULT
-    bench.step()
-    bench.state = ActuatorState.ACTIVE
+    rig = Rig(robot)
+    rig.go_to([0.5e5] * 3)
+    rig.run_until(Phase.HOLD)
+    generation = rig.stream.generation
+    rig.state = ActuatorState.FAULT
+    rig.step()
+    rig.state = ActuatorState.ACTIVE
     with pytest.raises(StreamError, match='latched fault'):
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
 
 
 def test_what_was_asked_for_in_a_fault_does_not_move_what_is_cleared_later(robot):
-    bench = Bench(robot)
-    driver_that_has_tripped_is_cleared(bench)
+    rig = Rig(robot)
+    driver_that_has_tripped_is_cleared(rig)
     with pytest.raises(StreamError, match='send it again'):
-        bench.stream.go_to(START, bench.feedback(), bench.now, bench.asked)
+        rig.stream.go_to(START, rig.feedback(), rig.now, rig.asked)
 
 
 @pytest.mark.parametrize('state', [ActuatorState.SAFE, ActuatorState.FAULT, ActuatorState.ESTOP])
 def test_what_a_new_planner_hears_before_it_knows_of_a_stop_is_over_with_it(robot, state):
-    bench = Bench(robot)
-    era = bench.stream.hear(bench.now)  # and takes long to be solved
-    bench.state, bench.faults = state, STOPPED_BIT
-    bench.step()
-    bench.state, bench.faults = ActuatorState.ACTIVE, 0
-    bench.step()
+    rig = Rig(robot)
+    generation = rig.stream.note_arrival(rig.now)  # and takes long to be solved
+    rig.state, rig.faults = state, STOPPED_BIT
+    rig.step()
+    rig.state, rig.faults = ActuatorState.ACTIVE, 0
+    rig.step()
     with pytest.raises(StreamError):
-        bench.stream.go_to(START, bench.feedback(), bench.now, era)
+        rig.stream.go_to(START, rig.feedback(), rig.now, generation)
 
 
-def test_no_path_is_planned_while_the_driver_is_stopped(bench):
-    bench.state, bench.stops, bench.faults = ActuatorState.SAFE, 1, STOPPED_BIT
-    bench.step()
+def test_no_path_is_planned_while_the_driver_is_stopped(rig):
+    rig.state, rig.stops, rig.faults = ActuatorState.SAFE, 1, STOPPED_BIT
+    rig.step()
     with pytest.raises(StreamError, match='soro stop --clear'):
-        bench.stream.begin_era()
-    bench.state, bench.faults = ActuatorState.ACTIVE, 0
-    bench.step()
-    bench.stream.require(bench.stream.begin_era())
+        rig.stream.begin_era()
+    rig.state, rig.faults = ActuatorState.ACTIVE, 0
+    rig.step()
+    rig.stream.require(rig.stream.begin_era())
 
 
-def test_a_target_that_follows_the_clearing_at_once_is_heard(bench):
-    bench.state, bench.stops, bench.faults = ActuatorState.SAFE, 1, STOPPED_BIT
-    bench.step(100)
-    bench.state, bench.faults = ActuatorState.ACTIVE, 0  # and no tick since
-    era = bench.stream.hear(bench.now, bench.feedback())
-    bench.stream.go_to(START, bench.feedback(), bench.now, era)
-    assert bench.stream.phase is Phase.TAKEOVER
+def test_a_target_that_follows_the_clearing_at_once_is_heard(rig):
+    rig.state, rig.stops, rig.faults = ActuatorState.SAFE, 1, STOPPED_BIT
+    rig.step(100)
+    rig.state, rig.faults = ActuatorState.ACTIVE, 0  # and no tick since
+    generation = rig.stream.note_arrival(rig.now, rig.feedback())
+    rig.stream.go_to(START, rig.feedback(), rig.now, generation)
+    assert rig.stream.phase is Phase.TAKEOVER

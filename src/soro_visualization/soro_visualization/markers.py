@@ -23,7 +23,7 @@ GHOST = ColorRGBA(r=0.47, g=0.55, b=0.67, a=0.3)
 FORCE = ColorRGBA(r=0.8, g=0.15, b=0.15, a=1.0)
 ELLIPSOID = ColorRGBA(r=0.92, g=0.55, b=0.16, a=0.5)
 PER_RADIUS = 2.0  # spheres along one radius: the row looks like a tube
-MOST_SPHERES = 200  # of one rod; a thinner one is drawn as a line
+MAX_SPHERES = 200  # of one rod; a thinner one is drawn as a line
 ARROW = 0.35  # length of the load's arrow, of the robot's extent
 
 
@@ -84,7 +84,7 @@ def tube(rod: Rod, number: int, namespace: str, colour: ColorRGBA) -> Marker:
     spheres = float(length[-1]) / radius * PER_RADIUS + 1.0  # infinite for the thinnest
     marker = Marker(ns=namespace, id=number, action=Marker.ADD, color=colour)
     marker.pose.orientation.w = 1.0
-    if spheres <= MOST_SPHERES:
+    if spheres <= MAX_SPHERES:
         marker.type = Marker.SPHERE_LIST
         marker.scale = Vector3(x=2 * radius, y=2 * radius, z=2 * radius)
         end = min(radius, 0.5 * length[-1])  # the outermost spheres end where the rod does

@@ -21,10 +21,10 @@ from visualization_msgs.msg import MarkerArray
 from soro_msgs.msg import ActuatorState, Configuration
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
-from soro_node.inbox import Inbox
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import LAST, run
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import LATCHED, LOSSY
 from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
 from soro_visualization.cloud import read_cloud
@@ -114,7 +114,7 @@ class Visualization(GuardedLifecycleNode):
         self._viewer: Any = None
         self._requests: RobotRequests | None = None
         self._target: InteractiveTarget | None = None
-        self._inbox = Inbox(self)
+        self._polled = PolledSubscriptions(self)
         self._timer: Any = None
 
     @property
@@ -159,7 +159,7 @@ class Visualization(GuardedLifecycleNode):
             (Path, 'actual_path', LOSSY),
             (DiagnosticArray, '/diagnostics', REPORTS),
         ):
-            self._inbox.open(kind, topic, qos)
+            self._polled.open(kind, topic, qos)
         if self.table.publish_description and self._urdf:
             self._urdf_out.publish(String(data=self._urdf))
         if self.table.publish_description and self._parts is not None:
@@ -194,7 +194,7 @@ class Visualization(GuardedLifecycleNode):
         target, self._target = self._target, None
         if target is not None:
             target.close()
-        self._inbox.close_all()
+        self._polled.close_all()
         requests, self._requests = self._requests, None
         if requests is not None:
             requests.destroy()
@@ -246,9 +246,9 @@ class Visualization(GuardedLifecycleNode):
 
     def _read(self, now: float) -> bool:
         """Take the newest of the streams; whether there is a new shape."""
-        snapshot, inbox = self._snapshot, self._inbox
+        snapshot, polled = self._snapshot, self._polled
         snapshot.time = now
-        message = inbox.newest('configuration')
+        message = polled.newest('configuration')
         fresh = self._understood(shape_from_message, message, 'configuration')
         if fresh is not None:
             snapshot.shape, self._stamp = fresh, message.header.stamp
@@ -259,7 +259,7 @@ class Visualization(GuardedLifecycleNode):
             self._requests.ask_rest(self._take_rest)
         snapshot.silent = now - self._shape_at > self.table.state_timeout
         self._read_ghost(now)
-        message = inbox.newest('actuator_state')
+        message = polled.newest('actuator_state')
         readout = self._understood(
             lambda message: readout_from_message(self._description.actuators, message),
             message,
@@ -273,7 +273,7 @@ class Visualization(GuardedLifecycleNode):
         elif now - self._state_at > self.table.state_timeout:
             snapshot.actuators = None
         angles = self._understood(
-            angles_from_message, inbox.newest('joint_states'), 'joint_states'
+            angles_from_message, polled.newest('joint_states'), 'joint_states'
         )
         snapshot.angles |= angles or {}  # several may publish, some of them no angles
         return fresh is not None
@@ -308,14 +308,14 @@ class Visualization(GuardedLifecycleNode):
     def _read_ghost(self, now: float) -> None:
         # Listened to only while it is looked at: the solver solves it only for listeners.
         if not self._looked_at('ghost'):
-            self._inbox.close('commanded_configuration')
+            self._polled.close('commanded_configuration')
             self._snapshot.ghost = None
             return
-        self._inbox.open(Configuration, 'commanded_configuration', LOSSY)
+        self._polled.open(Configuration, 'commanded_configuration', LOSSY)
         if now < self._ghost_due - 0.5 / self.table.rate:
             return  # the eye compares it with the robot: half of the pictures are enough
         self._ghost_due = now + 1.0 / self.table.marker_rate
-        message = self._inbox.newest('commanded_configuration')
+        message = self._polled.newest('commanded_configuration')
         if message is not None:
             self._snapshot.ghost = self._understood(
                 shape_from_message, message, 'commanded_configuration'
@@ -328,7 +328,7 @@ class Visualization(GuardedLifecycleNode):
         """Take what comes seldom: reports, cloud, paths."""
         words = self._snapshot.words
         prefix = self.get_namespace().rstrip('/') + '/'
-        for array in self._inbox.all('/diagnostics'):
+        for array in self._polled.all('/diagnostics'):
             for status in array.status:
                 if status.name.startswith(prefix):
                     name = status.name.removeprefix(prefix)
@@ -340,11 +340,11 @@ class Visualization(GuardedLifecycleNode):
         self._snapshot.emulated = emulated_from_statuses(self._statuses.values())
         if not viewer.scene.started:
             return
-        cloud = self._understood(read_cloud, self._inbox.newest('workspace'), 'workspace')
+        cloud = self._understood(read_cloud, self._polled.newest('workspace'), 'workspace')
         if cloud is not None:
             viewer.show_cloud(*cloud)
         for name in ('desired', 'actual'):
-            path = self._inbox.newest(f'{name}_path')
+            path = self._polled.newest(f'{name}_path')
             if path is not None:
                 positions = [
                     (p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses

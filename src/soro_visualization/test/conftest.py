@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from fixed_shapes import shape
 import pytest
-from viewer_bench import Noted, STATE
+from viewer_rig import Noted, STATE
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file

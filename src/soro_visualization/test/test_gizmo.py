@@ -9,7 +9,7 @@ from dataclasses import replace
 from fixed_shapes import shape
 import numpy as np
 import pytest
-from viewer_bench import STATE
+from viewer_rig import STATE
 
 from soro_visualization.page_client import PageClient
 from soro_visualization.readout import Snapshot

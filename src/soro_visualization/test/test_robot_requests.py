@@ -58,7 +58,7 @@ class Node:
         return '/arm/visualization'
 
 
-class Bench:
+class Rig:
     """The requests of a robot, and what became of them."""
 
     def __init__(self, monkeypatch):
@@ -107,41 +107,41 @@ def at(x):
 
 
 @pytest.fixture
-def bench(monkeypatch):
-    return Bench(monkeypatch)
+def rig(monkeypatch):
+    return Rig(monkeypatch)
 
 
-def test_a_target_goes_out_when_the_planner_has_taken_the_task(bench):
-    bench.ask('pose')
-    assert bench.tasks[-1][0] == 'pose' and not bench.node.published
-    bench.answer()
-    assert [topic for topic, _ in bench.node.published] == ['target_pose']
+def test_a_target_goes_out_when_the_planner_has_taken_the_task(rig):
+    rig.ask('pose')
+    assert rig.tasks[-1][0] == 'pose' and not rig.node.published
+    rig.answer()
+    assert [topic for topic, _ in rig.node.published] == ['target_pose']
 
 
-def test_the_task_is_set_with_every_target_as_others_set_it_too(bench):
+def test_the_task_is_set_with_every_target_as_others_set_it_too(rig):
     for _ in range(2):
-        bench.ask('pose')
-        bench.answer()
-        bench.solved()
-    assert [task for task, _ in bench.tasks] == ['pose', 'pose']
-    assert len(bench.node.published) == 2
+        rig.ask('pose')
+        rig.answer()
+        rig.solved()
+    assert [task for task, _ in rig.tasks] == ['pose', 'pose']
+    assert len(rig.node.published) == 2
 
 
-def test_a_refusal_is_said_nothing_is_sent_and_the_next_target_asks_again(bench):
-    bench.ask('pose')
-    bench.answer(False, 'not now')
-    assert not bench.node.published
-    text, good = bench.answers[-1]
+def test_a_refusal_is_said_nothing_is_sent_and_the_next_target_asks_again(rig):
+    rig.ask('pose')
+    rig.answer(False, 'not now')
+    assert not rig.node.published
+    text, good = rig.answers[-1]
     assert 'not sent' in text and 'not now' in text and not good
-    bench.ask('pose')
-    bench.answer()
-    assert len(bench.tasks) == 2 and len(bench.node.published) == 1
+    rig.ask('pose')
+    rig.answer()
+    assert len(rig.tasks) == 2 and len(rig.node.published) == 1
 
 
-def test_without_the_planners_service_nothing_is_sent(bench):
-    bench.node.ready = False
-    bench.ask()
-    assert not bench.node.published and 'does not answer' in bench.answers[-1][0]
+def test_without_the_planners_service_nothing_is_sent(rig):
+    rig.node.ready = False
+    rig.ask()
+    assert not rig.node.published and 'does not answer' in rig.answers[-1][0]
 
 
 @pytest.mark.parametrize(
@@ -153,149 +153,149 @@ def test_without_the_planners_service_nothing_is_sent(bench):
     ],
     ids=['stop', 'release', 'slider'],
 )
-def test_what_ends_a_target_ends_it_also_while_the_planner_is_asked(bench, end):
-    bench.ask('pose')
-    end(bench.requests)
-    bench.answer()
-    assert not bench.node.published
-    bench.ask('pose')
-    bench.answer()
-    assert bench.node.published[-1][0] == 'target_pose'
+def test_what_ends_a_target_ends_it_also_while_the_planner_is_asked(rig, end):
+    rig.ask('pose')
+    end(rig.requests)
+    rig.answer()
+    assert not rig.node.published
+    rig.ask('pose')
+    rig.answer()
+    assert rig.node.published[-1][0] == 'target_pose'
 
 
-def test_release_drops_what_was_waiting(bench):
-    bench.requests.actuate(np.zeros(3))
-    bench.requests.release()
-    bench.requests.send_waiting()
-    assert not bench.node.published
+def test_release_drops_what_was_waiting(rig):
+    rig.requests.actuate(np.zeros(3))
+    rig.requests.release()
+    rig.requests.send_waiting()
+    assert not rig.node.published
 
 
-def test_while_the_planner_is_asked_the_newest_target_waits(bench):
+def test_while_the_planner_is_asked_the_newest_target_waits(rig):
     for x in (0.01, 0.02, 0.03):
-        bench.ask('position', x)
-    assert len(bench.tasks) == 1
-    bench.answer()
-    bench.solved()
-    bench.requests.send_waiting()
-    bench.answer()
-    assert [m.pose.position.x for _, m in bench.node.published] == [0.01, 0.03]
+        rig.ask('position', x)
+    assert len(rig.tasks) == 1
+    rig.answer()
+    rig.solved()
+    rig.requests.send_waiting()
+    rig.answer()
+    assert [m.pose.position.x for _, m in rig.node.published] == [0.01, 0.03]
 
 
-def test_a_planner_that_never_answers_is_named_and_blocks_nothing(bench):
-    bench.ask('pose')
-    bench.now += 1.1 * TASK_TIMEOUT
-    bench.ask('position')
-    assert 'trajectory_planner does not answer' in bench.answers[-1][0]
-    bench.answer(call=0)  # too late
-    assert not bench.node.published
-    bench.answer()
-    assert len(bench.node.published) == 1
+def test_a_planner_that_never_answers_is_named_and_blocks_nothing(rig):
+    rig.ask('pose')
+    rig.now += 1.1 * TASK_TIMEOUT
+    rig.ask('position')
+    assert 'trajectory_planner does not answer' in rig.answers[-1][0]
+    rig.answer(call=0)  # too late
+    assert not rig.node.published
+    rig.answer()
+    assert len(rig.node.published) == 1
 
 
-def test_a_solver_that_never_answers_blocks_nothing(bench):
+def test_a_solver_that_never_answers_blocks_nothing(rig):
     def asked():
-        return [call for call in bench.node.calls if call[0].endswith('solve_inverse')]
+        return [call for call in rig.node.calls if call[0].endswith('solve_inverse')]
 
     for x in (0.01, 0.02):
-        bench.requests.move_to(at(x), 'pose', False)
-        bench.requests.send_waiting()
+        rig.requests.move_to(at(x), 'pose', False)
+        rig.requests.send_waiting()
     assert len(asked()) == 1  # the second target waits for the answer to the first
-    bench.now += 0.99 * ANSWER_TIMEOUT
-    bench.requests.send_waiting()
+    rig.now += 0.99 * ANSWER_TIMEOUT
+    rig.requests.send_waiting()
     assert len(asked()) == 1
-    bench.now += 0.02 * ANSWER_TIMEOUT
-    bench.requests.send_waiting()
+    rig.now += 0.02 * ANSWER_TIMEOUT
+    rig.requests.send_waiting()
     assert [call[1].target.pose.position.x for call in asked()] == [0.01, 0.02]
-    assert bench.node.given_up == [asked()[0][2]]
-    bench.solved()
-    bench.requests.move_to(at(0.03), 'pose', False)
-    bench.requests.send_waiting()
+    assert rig.node.given_up == [asked()[0][2]]
+    rig.solved()
+    rig.requests.move_to(at(0.03), 'pose', False)
+    rig.requests.send_waiting()
     assert len(asked()) == 3
 
 
-def test_compliance_is_asked_again_when_the_answer_never_came(bench):
+def test_compliance_is_asked_again_when_the_answer_never_came(rig):
     taken = []
     for seconds, asked in ((0.0, 1), (0.9 * ANSWER_TIMEOUT, 1), (0.2 * ANSWER_TIMEOUT, 2)):
-        bench.now += seconds
-        bench.requests.ask_compliance(taken.append)
-        assert len(bench.node.calls) == asked
-    bench.node.calls[-1][2].set_result(ComputeCompliance.Response())
+        rig.now += seconds
+        rig.requests.ask_compliance(taken.append)
+        assert len(rig.node.calls) == asked
+    rig.node.calls[-1][2].set_result(ComputeCompliance.Response())
     assert taken == [[]]
-    bench.requests.ask_compliance(taken.append)
-    assert len(bench.node.calls) == 3
+    rig.requests.ask_compliance(taken.append)
+    assert len(rig.node.calls) == 3
 
 
-def test_a_workspace_is_asked_for_by_the_thread_that_spins(bench):
+def test_a_workspace_is_asked_for_by_the_thread_that_spins(rig):
     sent, tasks = [], []
-    bench.requests._workspace = SimpleNamespace(
+    rig.requests._workspace = SimpleNamespace(
         server_is_ready=lambda: True, send_goal_async=lambda goal: sent.append(goal) or Future()
     )
-    bench.node.executor = SimpleNamespace(create_task=lambda *task: tasks.append(task))
-    bench.requests.analyze_workspace()
+    rig.node.executor = SimpleNamespace(create_task=lambda *task: tasks.append(task))
+    rig.requests.analyze_workspace()
     assert not sent
     [(call, *arguments)] = tasks
     call(*arguments)
     assert sent[0].with_compliance
 
 
-def solves(bench):
-    return [request for name, request, _ in bench.node.calls if name.endswith('solve_inverse')]
+def solves(rig):
+    return [request for name, request, _ in rig.node.calls if name.endswith('solve_inverse')]
 
 
 @pytest.mark.parametrize('kind', ['pose', 'actuation'])
 @pytest.mark.parametrize('end', ['stop', 'release', 'withdraw', 'clear_fault'])
-def test_an_end_between_taking_and_sending_withdraws_the_target(bench, end, kind):
-    bench.node.counted = lambda: getattr(bench.requests, end)()
+def test_an_end_between_taking_and_sending_withdraws_the_target(rig, end, kind):
+    rig.node.counted = lambda: getattr(rig.requests, end)()
     if kind == 'pose':
-        bench.ask('pose')
+        rig.ask('pose')
     else:
-        bench.requests.actuate(np.zeros(3))
-        bench.requests.send_waiting()
-    bench.node.counted = lambda: None
-    assert not bench.tasks and not bench.node.published
-    bench.ask('pose')
-    bench.answer()
-    assert len(bench.node.published) == 1
+        rig.requests.actuate(np.zeros(3))
+        rig.requests.send_waiting()
+    rig.node.counted = lambda: None
+    assert not rig.tasks and not rig.node.published
+    rig.ask('pose')
+    rig.answer()
+    assert len(rig.node.published) == 1
 
 
-def test_a_target_goes_out_though_the_solver_is_still_busy_with_the_last_one(bench):
+def test_a_target_goes_out_though_the_solver_is_still_busy_with_the_last_one(rig):
     for x in (0.01, 0.02, 0.03):
-        bench.ask('pose', x)
-        bench.answer()
-    assert [m.pose.position.x for _, m in bench.node.published] == [0.01, 0.02, 0.03]
-    assert [r.target.pose.position.x for r in solves(bench)] == [0.01]
-    bench.solved()
-    bench.requests.send_waiting()
-    assert [r.target.pose.position.x for r in solves(bench)] == [0.01, 0.03]  # the newest
+        rig.ask('pose', x)
+        rig.answer()
+    assert [m.pose.position.x for _, m in rig.node.published] == [0.01, 0.02, 0.03]
+    assert [r.target.pose.position.x for r in solves(rig)] == [0.01]
+    rig.solved()
+    rig.requests.send_waiting()
+    assert [r.target.pose.position.x for r in solves(rig)] == [0.01, 0.03]  # the newest
 
 
 @pytest.mark.parametrize('kind', ['pose', 'actuation'])
-def test_a_target_that_has_waited_too_long_is_dropped_and_said(bench, kind):
+def test_a_target_that_has_waited_too_long_is_dropped_and_said(rig, kind):
     if kind == 'pose':
-        bench.requests.move_to(at(0.01), 'pose', True)
+        rig.requests.move_to(at(0.01), 'pose', True)
     else:
-        bench.requests.actuate(np.zeros(3))
-    bench.now += 1.1 * TARGET_AGE
-    bench.requests.send_waiting()
-    assert not bench.tasks and not bench.node.published
-    assert 'has waited' in bench.answers[-1][0] and not bench.answers[-1][1]
+        rig.requests.actuate(np.zeros(3))
+    rig.now += 1.1 * TARGET_AGE
+    rig.requests.send_waiting()
+    assert not rig.tasks and not rig.node.published
+    assert 'has waited' in rig.answers[-1][0] and not rig.answers[-1][1]
 
 
-def test_an_answer_of_the_solver_after_a_stop_is_not_shown(bench):
-    bench.ask('pose')
-    bench.answer()
-    bench.requests.stop()
-    said = list(bench.answers)
-    future = next(f for name, _, f in bench.node.calls if name.endswith('solve_inverse'))
+def test_an_answer_of_the_solver_after_a_stop_is_not_shown(rig):
+    rig.ask('pose')
+    rig.answer()
+    rig.requests.stop()
+    said = list(rig.answers)
+    future = next(f for name, _, f in rig.node.calls if name.endswith('solve_inverse'))
     future.set_result(SolveInverse.Response())
-    assert bench.answers == said
+    assert rig.answers == said
 
 
-def test_the_page_solves_what_the_planner_solves(bench):
-    bench.requests.wrench = np.array([0.1, 0.2, -0.3, 0.01, 0.02, 0.03])
-    bench.requests.move_to(at(0.01), None, True)
-    bench.requests.send_waiting()
-    [(request, future)] = [c[1:] for c in bench.node.calls if c[0].endswith('get_parameters')]
+def test_the_page_solves_what_the_planner_solves(rig):
+    rig.requests.wrench = np.array([0.1, 0.2, -0.3, 0.01, 0.02, 0.03])
+    rig.requests.move_to(at(0.01), None, True)
+    rig.requests.send_waiting()
+    [(request, future)] = [c[1:] for c in rig.node.calls if c[0].endswith('get_parameters')]
     values = {'task': 'pose', 'position_tolerance': 1e-4, 'orientation_tolerance': 1e-3}
     future.set_result(
         GetParameters.Response(
@@ -307,64 +307,64 @@ def test_the_page_solves_what_the_planner_solves(bench):
             ]
         )
     )
-    assert not bench.tasks  # nobody asked for a task: it stays as the planner has it
-    assert len(bench.node.published) == 1
-    bench.solved()
-    bench.ask(None, 0.02)
-    asked = solves(bench)[-1]
+    assert not rig.tasks  # nobody asked for a task: it stays as the planner has it
+    assert len(rig.node.published) == 1
+    rig.solved()
+    rig.ask(None, 0.02)
+    asked = solves(rig)[-1]
     assert (asked.position_tolerance, asked.orientation_tolerance) == (1e-4, 1e-3)
     assert asked.task == SolveInverse.Request.POSE
     assert (asked.wrench.force.z, asked.wrench.torque.y) == (-0.3, 0.02)
-    bench.requests.ask_compliance(list)
-    assert bench.node.calls[-1][1].wrench == asked.wrench
+    rig.requests.ask_compliance(list)
+    assert rig.node.calls[-1][1].wrench == asked.wrench
 
 
-def test_without_a_planner_the_solvers_own_tolerances_hold(bench):
-    bench.node.ready = False
-    bench.requests.move_to(at(0.01), 'pose', False)
-    bench.requests.send_waiting()
-    bench.node.ready = True
-    bench.requests.move_to(at(0.01), 'pose', False)
-    bench.requests.send_waiting()
-    assert solves(bench)[-1].position_tolerance == 0.0
+def test_without_a_planner_the_solvers_own_tolerances_hold(rig):
+    rig.node.ready = False
+    rig.requests.move_to(at(0.01), 'pose', False)
+    rig.requests.send_waiting()
+    rig.node.ready = True
+    rig.requests.move_to(at(0.01), 'pose', False)
+    rig.requests.send_waiting()
+    assert solves(rig)[-1].position_tolerance == 0.0
 
 
-def test_a_stop_is_said_when_it_is_sent_and_when_nobody_answers_it(bench):
-    bench.requests.stop()
-    assert bench.answers[-1] == ('driver/stop: sent', True)
-    bench.now += 1.1 * TRIGGER_TIMEOUT
-    bench.requests.send_waiting()
-    assert bench.answers[-1] == ('driver/stop: NO ANSWER, use the hardware stop', False)
-    count = len(bench.answers)
-    bench.requests.send_waiting()
-    assert len(bench.answers) == count  # said once
-    bench.node.calls[-1][2].set_result(Trigger.Response(success=True, message='SAFE'))
-    assert bench.answers[-1] == ('driver/stop: SAFE', True)
+def test_a_stop_is_said_when_it_is_sent_and_when_nobody_answers_it(rig):
+    rig.requests.stop()
+    assert rig.answers[-1] == ('driver/stop: sent', True)
+    rig.now += 1.1 * TRIGGER_TIMEOUT
+    rig.requests.send_waiting()
+    assert rig.answers[-1] == ('driver/stop: NO ANSWER, use the hardware stop', False)
+    count = len(rig.answers)
+    rig.requests.send_waiting()
+    assert len(rig.answers) == count  # said once
+    rig.node.calls[-1][2].set_result(Trigger.Response(success=True, message='SAFE'))
+    assert rig.answers[-1] == ('driver/stop: SAFE', True)
 
 
-def test_a_stop_that_is_answered_is_not_called_unanswered(bench):
-    bench.requests.stop()
-    bench.node.calls[-1][2].set_result(Trigger.Response(success=True))
-    bench.now += 1.1 * TRIGGER_TIMEOUT
-    bench.requests.send_waiting()
-    assert bench.answers[-1] == ('driver/stop: done', True)
-    bench.node.ready = False
-    bench.requests.stop()
-    assert 'use the hardware stop' in bench.answers[-1][0]
+def test_a_stop_that_is_answered_is_not_called_unanswered(rig):
+    rig.requests.stop()
+    rig.node.calls[-1][2].set_result(Trigger.Response(success=True))
+    rig.now += 1.1 * TRIGGER_TIMEOUT
+    rig.requests.send_waiting()
+    assert rig.answers[-1] == ('driver/stop: done', True)
+    rig.node.ready = False
+    rig.requests.stop()
+    assert 'use the hardware stop' in rig.answers[-1][0]
 
 
-def test_ellipsoids_of_a_compliance_node_that_is_gone_are_taken_back(bench):
+def test_ellipsoids_of_a_compliance_node_that_is_gone_are_taken_back(rig):
     taken = []
-    bench.requests.ask_compliance(taken.append)
-    bench.node.ready = False
-    bench.requests.ask_compliance(taken.append)
+    rig.requests.ask_compliance(taken.append)
+    rig.node.ready = False
+    rig.requests.ask_compliance(taken.append)
     assert taken == [[]]
 
 
-def test_whoever_ends_a_target_is_told_of_to_the_other_ways_of_dragging(bench):
+def test_whoever_ends_a_target_is_told_of_to_the_other_ways_of_dragging(rig):
     ended = []
-    bench.requests.on_end = lambda: ended.append(None)
+    rig.requests.on_end = lambda: ended.append(None)
     for call in ('stop', 'release', 'clear_fault', 'withdraw'):
-        getattr(bench.requests, call)()
-    bench.requests.actuate(np.zeros(3))
+        getattr(rig.requests, call)()
+    rig.requests.actuate(np.zeros(3))
     assert len(ended) == 5

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from fixed_shapes import shape, straight
 import numpy as np
 import pytest
-from viewer_bench import STATE
+from viewer_rig import STATE
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file

@@ -39,7 +39,7 @@ JOINT = (
 )
 
 
-class Bench:
+class Rig:
     """The node, and everything it talks to."""
 
     def __init__(self, ros, namespace='/arm', **parameters):
@@ -112,166 +112,166 @@ class Bench:
 
 
 @pytest.fixture(scope='module')
-def bench():
+def rig():
     with RosSession() as ros:
-        yield Bench(ros)
+        yield Rig(ros)
 
 
 @pytest.fixture
-def page(bench):
-    with PageClient(bench.node.address) as page:
+def page(rig):
+    with PageClient(rig.node.address) as page:
         page.wait(lambda: '/target' in page.scene and 'STOP' in page.gui, 20.0, 'robot')
         yield page
 
 
-def test_the_page_shows_what_the_topics_say(bench, page):
+def test_the_page_shows_what_the_topics_say(rig, page):
     page.wait(lambda: 'ACTIVE' in page.text(), 10.0, 'state')
     # names came in another order than the robot file has
     page.wait(lambda: page.gui['pair_3 [bar]']['value'] == pytest.approx(0.1), 10.0, 'sliders')
-    bench.tip_z = 0.05
-    scale = bench.node._viewer.scene.zoom
+    rig.tip_z = 0.05
+    scale = rig.node._viewer.scene.zoom
     page.wait(
         lambda: page.scene['/tip']['position'][2] == pytest.approx(0.05 * scale), 10.0, 'motion'
     )
-    bench.tip_z = 0.04
+    rig.tip_z = 0.04
 
 
-def test_a_slider_becomes_a_target_of_all_actuators(bench, page):
-    bench.actuations.clear()
+def test_a_slider_becomes_a_target_of_all_actuators(rig, page):
+    rig.actuations.clear()
     page.set('pair_2 [bar]', 0.5)
-    wait_until(lambda: bench.actuations)
-    message = bench.actuations[-1]
+    wait_until(lambda: rig.actuations)
+    message = rig.actuations[-1]
     assert list(message.name) == NAMES and list(message.quantity) == [1, 1, 1]
     assert message.value[1] == pytest.approx(5e4)
     assert message.source == '/arm/visualization'
 
 
-def test_dragging_solves_shows_and_sends(bench, page):
-    bench.poses.clear()
-    bench.requests.clear()
-    scale = bench.node._viewer.scene.zoom
+def test_dragging_solves_shows_and_sends(rig, page):
+    rig.poses.clear()
+    rig.requests.clear()
+    scale = rig.node._viewer.scene.zoom
     page.drag('/target', (0.2, 0.0, 0.8))
-    wait_until(lambda: bench.poses and bench.requests)
-    wait_until(lambda: bench.poses[-1].pose.position.x == pytest.approx(0.2 / scale))
-    assert bench.poses[-1].header.frame_id == 'arm/base_link'
+    wait_until(lambda: rig.poses and rig.requests)
+    wait_until(lambda: rig.poses[-1].pose.position.x == pytest.approx(0.2 / scale))
+    assert rig.poses[-1].header.frame_id == 'arm/base_link'
     page.wait(lambda: 'AT_LIMIT (pair_2)' in page.text(), 10.0, 'answer')
     assert '2.5 mm' in page.text()
     page.wait(lambda: '/solution' in page.scene, 5.0, 'nearest shape')
 
 
-def test_a_task_the_planner_refuses_is_said_and_the_target_stays_here(bench, page):
-    bench.poses.clear()
-    bench.refusal = 'no such task today'
+def test_a_task_the_planner_refuses_is_said_and_the_target_stays_here(rig, page):
+    rig.poses.clear()
+    rig.refusal = 'no such task today'
     page.drag('/target', (0.1, 0.0, 0.8))
-    page.wait(lambda: bench.refusal in page.text(), 10.0, 'refusal')
-    assert not bench.poses
-    bench.refusal = ''
-    bench.tasks.clear()
+    page.wait(lambda: rig.refusal in page.text(), 10.0, 'refusal')
+    assert not rig.poses
+    rig.refusal = ''
+    rig.tasks.clear()
     page.drag('/target', (0.2, 0.0, 0.8))
-    wait_until(lambda: bench.poses)
-    assert bench.tasks[0] == 'position'
+    wait_until(lambda: rig.poses)
+    assert rig.tasks[0] == 'position'
 
 
-def test_a_solver_that_falls_silent_is_said_and_what_comes_back_is_live(bench, page):
+def test_a_solver_that_falls_silent_is_said_and_what_comes_back_is_live(rig, page):
     page.wait(lambda: 'solved' in page.text(), 10.0, 'status')
-    bench.solver = False
+    rig.solver = False
     page.wait(lambda: 'no configuration' in page.text(), 10.0, 'silence')
     page.wait(lambda: page.scene['/target'].get('visible') is False, 5.0, 'hidden target')
-    bench.solver = True
+    rig.solver = True
     page.wait(lambda: 'no configuration' not in page.text(), 10.0, 'solver')
     page.wait(lambda: page.scene['/target'].get('visible') is True, 5.0, 'target')
 
 
-def test_words_of_a_node_that_is_gone_are_shown_no_longer(bench, page):
+def test_words_of_a_node_that_is_gone_are_shown_no_longer(rig, page):
     status = DiagnosticStatus(name='/arm/trajectory_planner: stream', message='following a path')
-    bench.diagnostics.publish(DiagnosticArray(status=[status]))
+    rig.diagnostics.publish(DiagnosticArray(status=[status]))
     page.wait(lambda: 'following a path' in page.text(), 10.0, 'words')
     page.wait(lambda: 'following a path' not in page.text(), 20.0, 'end of the words')
 
 
-def test_without_following_nothing_is_sent(bench, page):
+def test_without_following_nothing_is_sent(rig, page):
     page.set('robot follows', False)
     page.receive(0.3)
-    bench.poses.clear()
-    bench.requests.clear()
+    rig.poses.clear()
+    rig.requests.clear()
     page.drag('/target', (0.1, 0.1, 0.8))
-    wait_until(lambda: bench.requests)
+    wait_until(lambda: rig.requests)
     page.receive(0.3)
-    assert not bench.poses
+    assert not rig.poses
     page.set('robot follows', True)
 
 
-def test_stop_calls_the_driver(bench, page):
+def test_stop_calls_the_driver(rig, page):
     page.press('STOP')
-    wait_until(lambda: bench.stops)
+    wait_until(lambda: rig.stops)
     page.wait(lambda: 'venting' in page.text(), 10.0, 'answer')
 
 
-def test_ellipsoids_are_asked_for_only_while_looked_at(bench, page):
-    assert bench.compliance_asked == 0
+def test_ellipsoids_are_asked_for_only_while_looked_at(rig, page):
+    assert rig.compliance_asked == 0
     page.set('compliance ellipsoids', True)
-    page.wait(lambda: bench.compliance_asked >= 2, 20.0, 'requests')
-    bench.solver = False
-    wait_until(lambda: not ellipsoids_wanted(bench))
-    bench.solver = True
-    wait_until(lambda: ellipsoids_wanted(bench))
+    page.wait(lambda: rig.compliance_asked >= 2, 20.0, 'requests')
+    rig.solver = False
+    wait_until(lambda: not ellipsoids_wanted(rig))
+    rig.solver = True
+    wait_until(lambda: ellipsoids_wanted(rig))
     page.set('compliance ellipsoids', False)
-    page.wait(lambda: not ellipsoids_wanted(bench), 10.0, 'end')
+    page.wait(lambda: not ellipsoids_wanted(rig), 10.0, 'end')
     page.set('compliance ellipsoids', True)
-    page.wait(lambda: ellipsoids_wanted(bench), 10.0, 'begin')
+    page.wait(lambda: ellipsoids_wanted(rig), 10.0, 'begin')
     page.__exit__()  # the box stays ticked, the page is closed
-    wait_until(lambda: not ellipsoids_wanted(bench))
+    wait_until(lambda: not ellipsoids_wanted(rig))
 
 
-def ellipsoids_wanted(bench):
-    return bench.node.ellipsoids_wanted
+def ellipsoids_wanted(rig):
+    return rig.node.ellipsoids_wanted
 
 
 @pytest.mark.parametrize(
     ('said', 'word'), [('true', 'EMULATOR'), ('false', 'HARDWARE<'), (None, 'HARDWARE?')]
 )
-def test_the_badge_is_what_the_driver_says_of_itself(bench, page, said, word):
+def test_the_badge_is_what_the_driver_says_of_itself(rig, page, said, word):
     values = [] if said is None else [KeyValue(key='emulated', value=said)]
     status = DiagnosticStatus(name='/arm/driver: device', values=values)
 
     def shown():
-        bench.diagnostics.publish(DiagnosticArray(status=[status]))
+        rig.diagnostics.publish(DiagnosticArray(status=[status]))
         return word in page.text()
 
     page.wait(shown, 15.0, word)
 
 
-def test_messages_that_cannot_be_shown_end_nothing(bench, page):
-    joints = bench.ros.client.create_publisher(JointState, '/arm/joint_states', 5)
+def test_messages_that_cannot_be_shown_end_nothing(rig, page):
+    joints = rig.ros.client.create_publisher(JointState, '/arm/joint_states', 5)
     odd = straight()
     odd.backbones = []
 
     def spoken():
         for _ in range(2):
-            bench.configuration.publish(odd)
-            bench.state.publish(ActuatorState(name=NAMES))
+            rig.configuration.publish(odd)
+            rig.state.publish(ActuatorState(name=NAMES))
             joints.publish(JointState(name=['a', 'b'], position=[np.inf]))
         return 'ACTIVE' not in page.text()
 
-    bench.solver = bench.driven = False
+    rig.solver = rig.driven = False
     page.wait(spoken, 10.0, 'silence')
-    bench.solver = bench.driven = True
+    rig.solver = rig.driven = True
     page.wait(lambda: 'ACTIVE' in page.text() and 'solved' in page.text(), 10.0, 'life')
 
 
-def test_a_stop_of_somebody_else_ends_a_drag(bench, page):
+def test_a_stop_of_somebody_else_ends_a_drag(rig, page):
     page.grab('/target')
-    bench.poses.clear()
+    rig.poses.clear()
     page.pull('/target', (0.2, 0.0, 0.8))
-    wait_until(lambda: bench.poses)
-    bench.state_stops += 1
-    wait_until(lambda: bench.node._viewer._dragging is None)
-    bench.stops.clear()
+    wait_until(lambda: rig.poses)
+    rig.state_stops += 1
+    wait_until(lambda: rig.node._viewer._dragging is None)
+    rig.stops.clear()
     page.pull('/target', (0.3, 0.0, 0.7))
     page.press('STOP')  # comes after it
-    wait_until(lambda: bench.stops)
-    scale = bench.node._viewer.scene.zoom
-    assert all(m.pose.position.x == pytest.approx(0.2 / scale) for m in bench.poses)
+    wait_until(lambda: rig.stops)
+    scale = rig.node._viewer.scene.zoom
+    assert all(m.pose.position.x == pytest.approx(0.2 / scale) for m in rig.poses)
 
 
 def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(monkeypatch):
@@ -279,23 +279,23 @@ def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(mo
     server.shutdown = lambda: None
     monkeypatch.setattr('soro_visualization.node.interactive_server', lambda node: server)
     with RosSession() as ros:
-        bench = Bench(ros, '/leg', viewer=False)
+        rig = Rig(ros, '/leg', viewer=False)
         wait_until(lambda: server.inserted)
         server.callback(feedback('MOUSE_DOWN'))
         server.callback(feedback('POSE_UPDATE'))
-        wait_until(lambda: bench.poses)
-        assert not bench.tasks
+        wait_until(lambda: rig.poses)
+        assert not rig.tasks
         standing = len(server.poses)
-        bench.state_stops += 1
+        rig.state_stops += 1
         wait_until(lambda: len(server.poses) > standing)
-        bench.poses.clear()
+        rig.poses.clear()
         server.callback(feedback('POSE_UPDATE'))
-        assert bench.node._requests._waiting_pose is None
-        bench.solver = False
+        assert rig.node._requests._waiting_pose is None
+        rig.solver = False
         wait_until(lambda: not server.inserted)
-        bench.solver = True
+        rig.solver = True
         wait_until(lambda: server.inserted)
-        assert not bench.poses
+        assert not rig.poses
 
 
 def test_a_description_that_cannot_be_read_is_no_reason_to_have_no_stop(tmp_path):
@@ -317,15 +317,15 @@ def test_a_description_that_cannot_be_read_is_no_reason_to_have_no_stop(tmp_path
 
 def test_markers_and_description_are_published():
     with RosSession() as ros:
-        bench = Bench(ros, '/leg', viewer=False)
-        assert bench.node.address == ''
+        rig = Rig(ros, '/leg', viewer=False)
+        assert rig.node.address == ''
         arrays = ros.listen(MarkerArray, '/leg/markers')
         wait_until(lambda: arrays)
         assert {m.header.frame_id for m in arrays[-1].markers} == {'leg/base_link'}
         assert {m.ns for m in arrays[-1].markers} == {'backbone'}
-        bench.solver = False
+        rig.solver = False
         wait_until(lambda: arrays[-1].markers[0].color.r == pytest.approx(OLD.r))
-        bench.solver = True
+        rig.solver = True
         wait_until(lambda: arrays[-1].markers[0].color.r != pytest.approx(OLD.r))
         texts = ros.listen(String, '/leg/robot_description', LATCHED)
         fixed = ros.listen(TFMessage, '/tf_static', LATCHED)
@@ -364,14 +364,14 @@ def test_a_cloud_is_read_whatever_else_is_in_it():
 
 def test_rviz_without_a_page_may_ask_for_ellipsoids():
     with RosSession() as ros:
-        bench = Bench(ros, '/rviz', viewer=False)  # the other one still asks under /arm
+        rig = Rig(ros, '/rviz', viewer=False)  # the other one still asks under /arm
         markers = ros.listen(MarkerArray, '/rviz/markers')
         wait_until(lambda: len(markers) > 3)
-        assert bench.compliance_asked == 0
+        assert rig.compliance_asked == 0
         on = Parameter('ellipsoids', value=True)
-        (result,) = ros.do(bench.node, bench.node.set_parameters, [on])
+        (result,) = ros.do(rig.node, rig.node.set_parameters, [on])
         assert result.successful, result.reason
-        wait_until(lambda: bench.compliance_asked >= 2)
+        wait_until(lambda: rig.compliance_asked >= 2)
 
 
 def test_before_anybody_says_where_the_robot_is_it_is_drawn_at_rest():

@@ -19,7 +19,7 @@ import numpy as np
 
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
-from soro_driver.law import CommandInlet
+from soro_driver.law import CommandArbiter
 from soro_emulation.device_emulator import Array
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
@@ -129,7 +129,7 @@ class Player:
         self.rig = VirtualRig(description, EventLog(''))
         settings = self.rig.settings
         self._gate = CommandGate(description.actuators, description.coupled_limits)
-        self._inlet = CommandInlet(self._gate, settings.command_timeout)
+        self._inlet = CommandArbiter(self._gate, settings.command_timeout)
         self._loop = ControlLoop(
             self.rig.device, self._inlet, self._gate, settings, clock=self.rig.clock
         )

@@ -13,7 +13,7 @@ from soro_driver.serial_link import Arrival
 from soro_emulation.serial_pty import SerialPty
 
 STEP = 0.002  # s, as the thread of the pty
-LONGEST_WAIT = 0.3  # s of virtual time
+MAX_WAIT = 0.3  # s of virtual time
 
 
 class VirtualLink:
@@ -53,7 +53,7 @@ class VirtualLink:
 
     def send_bytes(self, data: bytes) -> None:
         """Send bytes as they are."""
-        self._wire.hear(data, self.now)
+        self._wire.receive(data, self.now)
 
     def take(self) -> list[Arrival]:
         """Return what has arrived since the last call."""
@@ -62,7 +62,7 @@ class VirtualLink:
 
     def wait(self, end: float) -> bool:
         """Let virtual time pass until something arrives; `end` is of another clock."""
-        until = self.now + LONGEST_WAIT
+        until = self.now + MAX_WAIT
         while not self._arrived and self.now < until:
             self.step()
         return bool(self._arrived)

@@ -16,7 +16,7 @@ from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 
 LOAD = 2.0  # standard deviation of tip force and moment, in E I / l^2 and E I / l
-MOST_TURN = 2.0  # of a rod that is not driven between driven lengths [rad]; limits stop it earlier
+MAX_TURN = 2.0  # of a rod that is not driven between driven lengths [rad]; limits stop it earlier
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Module:
         """Return the straight lengths for a backbone bent to a random constant curvature [m]."""
         length = self.backbone.length
         while True:
-            turn, way = rng.uniform(0.0, MOST_TURN), rng.uniform(0.0, 2.0 * np.pi)
+            turn, way = rng.uniform(0.0, MAX_TURN), rng.uniform(0.0, 2.0 * np.pi)
             twist = [0.0, 0.0, length, -turn * np.sin(way), turn * np.cos(way), 0.0]
             ends = lie.se3_exp(np.array(twist)) @ self.second
             found = np.linalg.norm((ends - self.first)[:, :3, 3], axis=1)

@@ -8,12 +8,12 @@ import re
 
 # [driver] [WARN] [1795574015.657987999] [stiff_flop.driver]: text, as the launch runners print it
 STAMPED = re.compile(r'^\[[^]]*\] \[\w+\] \[(\d+\.\d+)\] \[(?:[^]]*\.)?([^].]+)\]: (.*)$', re.M)
-MOST_LINES = 8
-MOST_LETTERS = 160
+MAX_LINES = 8
+MAX_LETTERS = 160
 
 
 def lines_before(now: float, seconds: float, output: str) -> list[str]:
-    """Return what the nodes logged in the last seconds, the last `MOST_LINES` of it.
+    """Return what the nodes logged in the last seconds, the last `MAX_LINES` of it.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def lines_before(now: float, seconds: float, output: str) -> list[str]:
     """
     found = [(float(stamp), node, text) for stamp, node, text in STAMPED.findall(output)]
     return [
-        f'{stamp - now:.3f} s {node}: {text}'[:MOST_LETTERS]
+        f'{stamp - now:.3f} s {node}: {text}'[:MAX_LETTERS]
         for stamp, node, text in found
         if stamp >= now - seconds
-    ][-MOST_LINES:]
+    ][-MAX_LINES:]

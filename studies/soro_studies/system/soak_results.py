@@ -18,17 +18,17 @@ import numpy as np
 from soro_studies.system.soak_growth import KIBI, process_growth
 
 FOLDER = Path('docs/soak')
-MOST_ROWS = 120  # of the curves
+MAX_ROWS = 120  # of the curves
 PART = 0.5  # of what was asked for and of what is stored: a shorter run is not stored unasked
 RUN = ('minutes', 'seed', 'together', 'machine')
 MISSED = ('stop missed', 'moved again after a stop')  # how such problems begin
 
 
 def thinned(rows: list[Any]) -> list[Any]:
-    """Return at most `MOST_ROWS` of some rows, evenly, the first and the last among them."""
-    if len(rows) <= MOST_ROWS:
+    """Return at most `MAX_ROWS` of some rows, evenly, the first and the last among them."""
+    if len(rows) <= MAX_ROWS:
         return rows
-    return [rows[k] for k in np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(int)]
+    return [rows[k] for k in np.linspace(0, len(rows) - 1, MAX_ROWS).round().astype(int)]
 
 
 def largest(values: Iterable[float | None]) -> float | None:

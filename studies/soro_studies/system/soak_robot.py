@@ -29,6 +29,7 @@ from soro_driver.settings import read_driver_settings
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_node.process_table import ProcessTable
 from soro_studies.system.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_studies.system.process_figures import figures_of, processes_below, segments_of
 from soro_studies.system.recent_lines import lines_before
@@ -255,7 +256,7 @@ class RobotSoak:
 
     def _signal_supervisors(self, number: signal.Signals) -> None:
         driver = self._robot.process.node_pid(self._driver())
-        for pid in map(int, Path(f'/proc/{driver}/task/{driver}/children').read_text().split()):
+        for pid in ProcessTable().children(driver):  # also of those that a thread has started
             if b'supervisor' in Path(f'/proc/{pid}/cmdline').read_bytes():
                 os.kill(pid, number)
 

@@ -42,7 +42,7 @@ SPACING = 2e-4  # m, that of the paper
 ACCELERATION = 0.1  # m/s^2, the planner's default
 REST = 0.5  # s at the first point, the planner's default
 CAMERA_NOISE = 2e-4  # m in each coordinate of the recorded tips
-LONGEST_LAG = 0.3  # s
+MAX_LAG = 0.3  # s
 PAPER = {0.01: 2.6, 0.02: 3.0, 0.04: 3.9}  # % of the workspace length
 NOMINAL, IDENTIFIED = 'robot file', 'identified'
 Key = tuple[str, str, float, bool]  # curves of, curve, speed, delay compensated
@@ -109,7 +109,7 @@ def follow(
     def command(time: float) -> np.ndarray:
         return schedule.actuation_at(min(time, schedule.duration))
 
-    robot.run(schedule.duration + LONGEST_LAG, command, note, ticks.append)
+    robot.run(schedule.duration + MAX_LAG, command, note, ticks.append)
     return records, ticks
 
 
@@ -121,13 +121,13 @@ def best_lag(ticks: list[Tick]) -> float:
     Raises
     ------
     RuntimeError
-        There is none below `LONGEST_LAG`.
+        There is none below `MAX_LAG`.
     """
     time = np.array([t.time for t in ticks])
     commanded = np.array([t.commanded for t in ticks])
     measured = np.array([t.measured for t in ticks])
-    moving = time < time[-1] - LONGEST_LAG
-    lags = np.arange(0.0, LONGEST_LAG, 0.002)
+    moving = time < time[-1] - MAX_LAG
+    lags = np.arange(0.0, MAX_LAG, 0.002)
     cost = []
     for lag in lags:
         later = np.column_stack([np.interp(time + lag, time, column) for column in measured.T])

@@ -16,7 +16,7 @@ import numpy as np
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
 from soro_driver.endpoint import Endpoint
-from soro_driver.law import CommandInlet
+from soro_driver.law import CommandArbiter
 from soro_driver.settings import read_driver_settings
 from soro_driver.tick import Tick
 from soro_dspace_driver.device import DspaceDevice
@@ -72,7 +72,7 @@ class VirtualRobot:
         device.transport.session.link = self._link  # type: ignore[assignment]
         actuators = self.description.actuators
         gate = CommandGate(actuators, self.description.coupled_limits)
-        self._inlet = CommandInlet(gate, driver.command_timeout, wall=lambda: self.now)
+        self._inlet = CommandArbiter(gate, driver.command_timeout, wall=lambda: self.now)
         self._loop = ControlLoop(device, self._inlet, gate, driver, clock=lambda: self.now)
         self._body = EmulatedBody(self.description, emulator.body)
         self._names = [a.name for a in actuators]

@@ -10,7 +10,7 @@ from typing import Any
 
 from soro_cli.launch_runner.xml_reader import Element
 
-MOST_INCLUDES = 500  # in one launch, files that come twice counted twice
+MAX_INCLUDES = 500  # in one launch, files that come twice counted twice
 
 
 class Context:
@@ -34,8 +34,8 @@ class Context:
     def count_include(self, element: Element) -> None:
         """Refuse includes that multiply: some files, each naming the next one twice."""
         self._includes += 1
-        if self._includes > MOST_INCLUDES:
-            raise element.error(f'there are more than {MOST_INCLUDES} includes')
+        if self._includes > MAX_INCLUDES:
+            raise element.error(f'there are more than {MAX_INCLUDES} includes')
 
     def push(self) -> None:
         """Begin a group."""

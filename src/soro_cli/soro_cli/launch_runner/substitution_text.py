@@ -25,7 +25,7 @@ class Call:
 Piece = str | Call
 Text = tuple[Piece, ...]
 
-LONGEST_SHOWN = 300  # characters of a text in a message
+MAX_SHOWN = 300  # characters of a text in a message
 DEEPEST = 20  # calls inside calls
 _NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]*')
 _ESCAPE = re.compile(r'\\(.)')
@@ -148,5 +148,5 @@ def _quoted(text: str, start: int, depth: int) -> _Scan:
 
 
 def _broken(text: str, position: int, reason: str) -> SubstitutionSyntaxError:
-    whole = text if len(text) <= LONGEST_SHOWN else f'{text[:LONGEST_SHOWN]}...'
+    whole = text if len(text) <= MAX_SHOWN else f'{text[:MAX_SHOWN]}...'
     return SubstitutionSyntaxError(f'{reason}, at {text[position : position + 30]!r} of {whole!r}')

@@ -17,7 +17,7 @@ from soro_cli.launch_runner.context import Context
 from soro_cli.launch_runner.packages import NotFound, package_executable, package_share
 from soro_cli.launch_runner.substitution_text import (
     Call,
-    LONGEST_SHOWN,
+    MAX_SHOWN,
     parse_text,
     SubstitutionSyntaxError,
     Text,
@@ -64,8 +64,8 @@ def yaml_value(text: str) -> Any:
     try:
         return yaml.safe_load(text) if text else None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        reason = ' '.join(str(error).split())[:LONGEST_SHOWN]
-        raise SubstitutionError(f'{text[:LONGEST_SHOWN]!r} is no value: {reason}') from None
+        reason = ' '.join(str(error).split())[:MAX_SHOWN]
+        raise SubstitutionError(f'{text[:MAX_SHOWN]!r} is no value: {reason}') from None
 
 
 def is_true(expression: str) -> bool:

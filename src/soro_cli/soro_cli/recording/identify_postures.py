@@ -18,7 +18,7 @@ WINDOW = 0.3  # s over which speed is measured and a posture is averaged
 SETTLING = 1.0  # s without a command before a posture counts: ten time constants of a regulator
 STILL = 0.002  # of an actuator's range: a command that changes less holds
 SPACING = 0.02  # of an actuator's range: nearer postures say nothing new
-MOST_POSTURES = 80
+MAX_POSTURES = 80
 
 
 def postures(
@@ -53,7 +53,7 @@ def postures(
     # The calmest first: of several visits of one posture the steadiest is kept.
     for n in candidates[np.sort(np.unique(of_hold, return_index=True)[1])]:
         apart = [np.abs(actuation[n] - actuation[k]) / span for k in chosen]
-        if len(chosen) < MOST_POSTURES and all(a.max() > SPACING for a in apart):
+        if len(chosen) < MAX_POSTURES and all(a.max() > SPACING for a in apart):
             chosen.append(int(n))
     if not chosen:
         raise CliError(

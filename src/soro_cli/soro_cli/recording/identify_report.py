@@ -10,8 +10,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 import numpy as np
 
+from soro_cli.display_units import shown
 from soro_cli.file_errors import writing
-from soro_cli.people_units import shown
 from soro_cli.recording.run_data import RunData
 from soro_cli.recording.series import Array
 from soro_mechanics.identification.fit import Identification, Observations, predict

@@ -21,9 +21,9 @@ from soro_cli.recording import mcap_format as mcap
 from soro_cli.recording.mcap_format import BadRecord, Fields
 from soro_mechanics.core.missing_package import import_package
 
-LARGEST_CHUNK = 2**27  # bytes, unpacked; writers use some megabytes
+MAX_CHUNK = 2**27  # bytes, unpacked; writers use some megabytes
 # Bytes that all chunks may unpack to, and times the size of the file where that is more.
-MOST_UNPACKED, MOST_TIMES = 2**30, 100
+MAX_UNPACKED, MAX_TIMES = 2**30, 100
 
 
 class NotABag(ValueError):
@@ -142,8 +142,8 @@ def scan(path: Path) -> Scan:
 def _refuse_bombs(path: Path, found: Scan) -> None:
     # Larger ones are damage, and not unpacked.
     sizes = (place.size for place in found.chunks if place.compression)
-    claimed = sum(size for size in sizes if size <= LARGEST_CHUNK)
-    if claimed > max(MOST_UNPACKED, MOST_TIMES * found.size):
+    claimed = sum(size for size in sizes if size <= MAX_CHUNK)
+    if claimed > max(MAX_UNPACKED, MAX_TIMES * found.size):
         raise NotABag(
             f'{path} would unpack to {claimed / 1e9:.3g} GB from {found.size / 1e6:.3g} MB: no '
             'recording is packed so well, and it is not read'
@@ -343,7 +343,7 @@ def _unpacked(data: bytes, place: ChunkPlace) -> bytes:
     """Return the records of a chunk; of one that is cut off, what can be had."""
     if place.compression == '':
         return data
-    if place.size > LARGEST_CHUNK:
+    if place.size > MAX_CHUNK:
         raise BadRecord(f'the chunk at byte {place.offset} claims to hold {place.size} bytes')
     if place.compression == 'lz4':
         lz4 = import_package('lz4.frame', 'lz4')  # only for bags that others compressed

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 import numpy as np
 
+from soro_cli.display_units import SHOWN, shown
 from soro_cli.file_errors import writing
-from soro_cli.people_units import SHOWN, shown
 from soro_cli.recording.run_data import COMMANDED, PRESENT, RunData, Shapes, TRUTH
 from soro_cli.recording.series import Array, at, broken
 from soro_mechanics.robot import Robot

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_cli.display_units import SHOWN
 from soro_cli.file_errors import writing
-from soro_cli.people_units import SHOWN
 from soro_cli.recording.run_data import COMMANDED, PRESENT, RunData, Shapes, TRUTH
 from soro_cli.recording.series import Array, at, near
 

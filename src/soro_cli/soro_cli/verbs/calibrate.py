@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.action_client import progress_bar, run_action
-    from soro_cli.people_units import number
+    from soro_cli.display_units import number
     from soro_cli.robot_choice import running_robot
     from soro_msgs.action import CalibrateFlexSensors
 
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
 

@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.verbs.mechanics_options import finish, mechanics
 
     models = arguments.models or ([arguments.model] if arguments.model else [])
-    wrench = people_units.wrench(arguments.wrench)
+    wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
-        actuation = people_units.actuation(arguments.actuation, source.actuators)
+        actuation = display_units.actuation(arguments.actuation, source.actuators)
         answer = source.compare(actuation, wrench, models)
 
     def show() -> None:
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(answer: object) -> None:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
 
     rows = [

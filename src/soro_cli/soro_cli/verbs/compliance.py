@@ -48,17 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.errors import CliError
     from soro_cli.verbs.mechanics_options import finish, mechanics, solved
 
     if arguments.measured and arguments.along:
         raise CliError('--measured is of the tip: leave out --along')
     measured = _measured(arguments.measured) if arguments.measured else None
-    wrench = people_units.wrench(arguments.wrench)
+    wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
         words = arguments.actuation
-        actuation = people_units.actuation(words, source.actuators) if words else None
+        actuation = display_units.actuation(words, source.actuators) if words else None
         answer = source.compliance(
             actuation, wrench, arguments.model, arguments.method, arguments.along
         )
@@ -100,7 +100,7 @@ def _as_json(measured: MeasuredCompliance, model: list[list[float]]) -> dict[str
 def _show_measured(measured: MeasuredCompliance, model: list[list[float]]) -> None:
     import numpy as np
 
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
 
     rows = [
@@ -161,7 +161,7 @@ def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:
 
 
 def _show_along(points: list) -> None:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
 
     rows = [

@@ -81,7 +81,7 @@ def _experiment(folder: Path, tour: Any) -> tuple[Path, Path, dict[str, Any]]:
 
     from soro_cli.demo import run_demo
     from soro_cli.demo_plot import plot_demo
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import note
 
     result = run_demo(folder, note)

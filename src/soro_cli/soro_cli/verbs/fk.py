@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.verbs.mechanics_options import (
         finish,
         is_request_error,
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
 
     with mechanics(arguments) as source:
-        actuation = people_units.actuation(arguments.actuation, source.actuators)
-        wrench = people_units.wrench(arguments.wrench)
+        actuation = display_units.actuation(arguments.actuation, source.actuators)
+        wrench = display_units.wrench(arguments.wrench)
         answer = source.forward(actuation, wrench, arguments.model)
 
     def show() -> None:

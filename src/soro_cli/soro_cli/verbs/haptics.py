@@ -93,7 +93,7 @@ def _objects(arguments: argparse.Namespace, robot: Any) -> tuple[Any, ...]:
 
 
 def _number(text: str, unit: str, what: str) -> float:
-    from soro_cli.people_units import number
+    from soro_cli.display_units import number
 
     return number(text.replace('Ns', 'N s'), unit, what)
 

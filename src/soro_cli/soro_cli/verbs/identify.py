@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.file_errors import writing
     from soro_cli.recording.identify_postures import postures
     from soro_cli.recording.identify_report import draw_report, save_figure
@@ -109,8 +109,8 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
     from soro_mechanics.identification.parameters import ParameterSpace
     from soro_mechanics.robot import Robot
 
-    speed = people_units.number(arguments.speed, 'm/s', '--speed')
-    settling = people_units.number(arguments.settling, 's', '--settling')
+    speed = display_units.number(arguments.speed, 'm/s', '--speed')
+    settling = display_units.number(arguments.settling, 's', '--settling')
     _check_choice(arguments)
     with open_bag(path) as bag:
         data = RunData(bag, choose_namespace(bag, arguments.namespace), arguments.robot)
@@ -210,13 +210,13 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
     """Return gravity in base_link [m/s^2] and who says so."""
     import numpy as np
 
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.errors import CliError
     from soro_cli.recording.run_data import PRESENT
 
     if arguments.gravity is not None:
         words = zip('xyz', arguments.gravity, strict=True)
-        values = [people_units.number(word, 'm/s^2', f'--gravity {axis}') for axis, word in words]
+        values = [display_units.number(word, 'm/s^2', f'--gravity {axis}') for axis, word in words]
         return np.array(values), '--gravity'
     shapes = data.shapes(PRESENT)
     if shapes is None or shapes.gravity is None:
@@ -334,7 +334,7 @@ def _result(found: Any, actuation: Any) -> dict[str, Any]:
 
 def _print_result(space: Any, found: Any) -> None:
     """Print what was found, for a person."""
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
 
     rows = [

@@ -45,17 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.errors import CliError
     from soro_cli.verbs.mechanics_options import finish, is_request_error, mechanics
 
     given = arguments.quaternion
-    quaternion = None if given is None else people_units.quaternion(given)
+    quaternion = None if given is None else display_units.quaternion(given)
     task = arguments.task or ('position' if quaternion is None else 'pose')
     if task != 'position' and quaternion is None:
         raise CliError(f'--task {task} needs --quaternion')
-    position = people_units.position(arguments.position)
-    wrench = people_units.wrench(arguments.wrench)
+    position = display_units.position(arguments.position)
+    wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
         answer = source.inverse(position, quaternion, TASKS[task], wrench, arguments.model)
         actuators = source.actuators
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(answer: object, actuators: tuple) -> None:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
     from soro_cli.verbs.mechanics_options import show_tip
 
@@ -86,6 +86,6 @@ def _show(answer: object, actuators: tuple) -> None:
 
 
 def _limits(actuator: object) -> str:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
 
     return f'{shown(actuator.minimum, actuator.unit)} ... {shown(actuator.maximum, actuator.unit)}'

@@ -25,13 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.verbs.mechanics_options import finish, mechanics, solved
 
-    wrench = people_units.wrench(arguments.wrench)
+    wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
         words = arguments.actuation
-        actuation = people_units.actuation(words, source.actuators) if words else None
+        actuation = display_units.actuation(words, source.actuators) if words else None
         answer = source.jacobian(actuation, wrench, arguments.model)
         actuators = source.actuators
 
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(matrix: list[list[float]], actuators: tuple) -> None:
-    from soro_cli.people_units import SHOWN
+    from soro_cli.display_units import SHOWN
     from soro_cli.tables import print_table
 
     rows = []

@@ -53,10 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.robot_choice import running_robot
 
-    tolerance = people_units.number(arguments.tolerance, 'm', '--tolerance')
+    tolerance = display_units.number(arguments.tolerance, 'm', '--tolerance')
     with running_robot(arguments) as robot:
         if arguments.pose is not None:
             return _move_to_pose(robot, arguments, tolerance)
@@ -64,17 +64,17 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.rest:
             target = [a.rest for a in actuators]
         else:
-            target = people_units.actuation(arguments.actuation, actuators)
+            target = display_units.actuation(arguments.actuation, actuators)
         return _move_to_actuation(robot, arguments, target)
 
 
 def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -> int:
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.errors import CliError
     from soro_cli.mechanics_online import OnlineMechanics, pose_message
     from soro_msgs.msg import TipTarget
 
-    position = people_units.position(arguments.pose)
+    position = display_units.position(arguments.pose)
     answer = OnlineMechanics(robot).inverse(position, None, 0, [0.0] * 6, '')
     if answer.error_code != 0:
         raise CliError(f'not moved: {answer.error_message}', answer.error_code)
@@ -87,13 +87,13 @@ def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -
         return watch.distance(position) <= tolerance
 
     def left(watch: Any) -> str:
-        return f'{people_units.shown(watch.distance(position), "m")} from the target'
+        return f'{display_units.shown(watch.distance(position), "m")} from the target'
 
     return _send(robot, arguments, TipTarget, 'tip_target', message, near, left)
 
 
 def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[float]) -> int:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_msgs.msg import ActuatorCommand
 
     actuators = robot.description.actuators
@@ -172,7 +172,7 @@ def _send(
 def _report(
     robot: Any, arguments: argparse.Namespace, watch: Any, arrived: bool, seconds: float
 ) -> None:
-    from soro_cli.people_units import shown, shown_position
+    from soro_cli.display_units import shown, shown_position
     from soro_cli.tables import print_json, print_table
 
     actuators = robot.description.actuators

@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.every_driver import conclude, HARDWARE, LATECOMERS, nobody
     from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
     from soro_cli.service_round import ServiceRound
+    from soro_cli.stop_targets import conclude, HARDWARE, LATECOMERS, nobody
     from soro_cli.tables import note
 
     wanted = wanted_namespace(arguments)

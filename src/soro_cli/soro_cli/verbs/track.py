@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.action_client import progress_bar, run_action
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.robot_choice import running_robot
     from soro_msgs.action import TrackTrajectory
 
@@ -74,25 +74,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _goal(arguments: argparse.Namespace) -> Any:
-    from soro_cli import people_units
+    from soro_cli import display_units as display_units
     from soro_cli.mechanics_online import pose_message
     from soro_msgs.action import TrackTrajectory
 
-    centre = people_units.position(arguments.centre)
-    plane = people_units.quaternion(arguments.quaternion)
+    centre = display_units.position(arguments.centre)
+    plane = display_units.quaternion(arguments.quaternion)
     return TrackTrajectory.Goal(
         curve=arguments.curve,
         curve_pose=pose_message(centre, plane),
-        size=people_units.number(arguments.size, 'm', '--size'),
-        speed=people_units.number(arguments.speed, 'm/s', '--speed'),
+        size=display_units.number(arguments.size, 'm', '--size'),
+        speed=display_units.number(arguments.speed, 'm/s', '--speed'),
         repetitions=arguments.repetitions,
         plan_only=arguments.plan_only,
-        max_error=people_units.number(arguments.max_error, 'm', '--max-error'),
+        max_error=display_units.number(arguments.max_error, 'm', '--max-error'),
     )
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
 

@@ -16,7 +16,7 @@ examples:
   soro workspace --samples 20000 --random --compliance --save /tmp/workspace.npz
 """
 GRID, RANDOM = 0, 1
-MOST_IN_GRID = 12  # actuators: a grid of two values of each has 4096 samples
+MAX_IN_GRID = 12  # actuators: a grid of two values of each has 4096 samples
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.action_client import progress_bar, run_action
+    from soro_cli.display_units import wrench
     from soro_cli.mechanics_online import wrench_message
-    from soro_cli.people_units import wrench
     from soro_cli.robot_choice import running_robot
     from soro_msgs.action import AnalyzeWorkspace
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         save_to=arguments.save,
     )
     with running_robot(arguments) as robot, progress_bar('workspace') as report:
-        many = len(robot.description.actuators) > MOST_IN_GRID
+        many = len(robot.description.actuators) > MAX_IN_GRID
         goal.method = RANDOM if arguments.random or many else GRID
 
         def on_feedback(feedback: Any) -> None:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.people_units import shown
+    from soro_cli.display_units import shown
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
 

@@ -27,7 +27,7 @@ from soro_mechanics.robot import Robot
 # A vertex that turns by more is a corner and stays a sample; smooth curves here turn by 0.1 deg.
 CORNER = math.radians(10.0)
 TURN = math.radians(5.0)  # of one interval on average: its chord is off by 1/1000 of the radius
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
     Raises
     ------
     InvalidInput
-        `spacing` or `repetitions` is out of range, or more than `MOST_POINTS` would follow.
+        `spacing` or `repetitions` is out of range, or more than `MAX_POINTS` would follow.
     """
     step = float(finite_array('spacing', spacing, ()))
     if step <= 0.0:
@@ -148,12 +148,12 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
         raise InvalidInput('repetitions', repetitions, 'at least 1')
     lengths = np.linalg.norm(np.diff(curve.positions, axis=0), axis=1)
     s = np.concatenate([[0.0], np.cumsum(lengths)])
-    if s[-1] / step * repetitions > MOST_POINTS:
-        raise InvalidInput('spacing', spacing, f'a value that gives at most {MOST_POINTS} points')
+    if s[-1] / step * repetitions > MAX_POINTS:
+        raise InvalidInput('spacing', spacing, f'a value that gives at most {MAX_POINTS} points')
     vertex = _sampled_vertices(curve.positions, s, step)
     once = len(vertex) - 1  # corners and turns on the spot are points, too
-    if once * repetitions > MOST_POINTS:
-        expected = f'at most {MOST_POINTS} points, one pass adds {once}'
+    if once * repetitions > MAX_POINTS:
+        expected = f'at most {MAX_POINTS} points, one pass adds {once}'
         raise InvalidInput('repetitions', repetitions, expected)
     arc = np.interp(vertex, np.arange(len(s)), s)
     return _repeated(SampledPath(_poses_at(curve.poses, vertex), arc), curve.closed, repetitions)

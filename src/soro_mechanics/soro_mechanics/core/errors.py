@@ -9,7 +9,7 @@ import difflib
 
 from soro_mechanics.core.status import Code
 
-LONGEST_SHOWN = 1000  # characters of a value in a message: enough to find it by
+MAX_SHOWN = 1000  # characters of a value in a message: enough to find it by
 
 
 class SoroError(Exception):
@@ -96,7 +96,7 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # Python writes no whole number of more than some thousand digits
         text = 'a number of too many digits'
-    return text if len(text) <= LONGEST_SHOWN else f'{text[:LONGEST_SHOWN]}...'
+    return text if len(text) <= MAX_SHOWN else f'{text[:MAX_SHOWN]}...'
 
 
 def closest(name: str, valid: tuple[str, ...]) -> str:

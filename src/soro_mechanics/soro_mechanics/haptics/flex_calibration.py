@@ -22,7 +22,7 @@ import yaml
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.flex_fit import fit_sensor, FitLimits, MOST_NODES, PoorFit, SensorFit
+from soro_mechanics.haptics.flex_fit import fit_sensor, FitLimits, MAX_NODES, PoorFit, SensorFit
 from soro_mechanics.robot_file.atomic_write import write_whole
 from soro_mechanics.robot_file.reader import read_yaml
 from soro_mechanics.robot_file.section import Section
@@ -314,8 +314,8 @@ def _read_sensor(item: Section) -> SensorCalibration:
                 weights.append(part.quantity('weight', 'm'))
                 if 'place' in part:
                     places.append(part.quantity('place', 'm', minimum=0.0))
-        if not 1 <= len(nodes) <= MOST_NODES or len(set(nodes)) != len(nodes):
-            raise item.error('nodes', f'write one to {MOST_NODES} different nodes')
+        if not 1 <= len(nodes) <= MAX_NODES or len(set(nodes)) != len(nodes):
+            raise item.error('nodes', f'write one to {MAX_NODES} different nodes')
         if places and len(places) != len(nodes):
             raise item.error('nodes', 'write the place of every node, or of none')
         deviation = item.quantity('deviation', 'm', positive=True)

@@ -24,7 +24,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_signal import FULL_SCALE
 
 METHODS = ('exact', 'published')
-MOST_NODES = 2  # three coefficients with the offset, as published
+MAX_NODES = 2  # three coefficients with the offset, as published
 # Range of gamma in (14), relative to the value at which the solution is zero: from nearly plain
 # least squares to nearly nothing.
 GAMMAS = tuple(np.geomspace(1e-5, 0.9, 25))
@@ -190,7 +190,7 @@ def exact_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
     best = -1.0
     nodes: tuple[int, ...] = ()
     count = rotations.shape[1]
-    for size in range(1, MOST_NODES + 1):
+    for size in range(1, MAX_NODES + 1):
         for choice in combinations(range(count), size):
             index = list(choice)
             block = gram[np.ix_(index, index)]
@@ -223,7 +223,7 @@ def published_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
         # A node that moves the prediction by less than one count is not used.
         effect = np.abs(c.value[1:]) * np.ptp(rotations, axis=0)
         pattern = tuple(int(i) for i in np.flatnonzero(effect > 1.0))
-        if 1 <= len(pattern) <= MOST_NODES:
+        if 1 <= len(pattern) <= MAX_NODES:
             patterns.add(pattern)
 
     def residual(pattern: tuple[int, ...]) -> float:

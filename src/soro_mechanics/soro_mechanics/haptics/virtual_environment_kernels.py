@@ -25,7 +25,7 @@ NUMBERS = 7
 
 # Entries of `feel`: how contact begins and ends, and how an admittance slides.
 LINEAR_MARGIN, ANGULAR_MARGIN, RELEASE_FORCE, RELEASE_TORQUE, DEFAULT_DAMPING = 0, 1, 2, 3, 4
-LONGEST_LEAD, COUPLING = 5, 6
+MAX_LEAD, COUPLING = 5, 6
 FEEL = 7
 
 # Columns of `state`, one row per object: touched sides of three axes; where the proxies of two
@@ -34,7 +34,7 @@ CONTACT, PROXY, SEEDED = 0, 3, 5
 STATE = 7
 
 # rad: the goal on a circle is never farther round it than this, also on a small one.
-LONGEST_TURN = 0.5
+MAX_TURN = 0.5
 
 WORK = 92  # length of the scratch of goal_of_environment
 APART = slice(90, 92)  # where it leaves how far hand and goal are apart, sliding aside [m, rad]
@@ -173,7 +173,7 @@ def _advance(
     """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
     _direction(frame, axis, False, work)
     push = _along(work, wrench)
-    lead = _lead(place, push, number, dt, feel, feel[LONGEST_LEAD], state, slot)
+    lead = _lead(place, push, number, dt, feel, feel[MAX_LEAD], state, slot)
     before = count
     count = _add(rows, targets, forces, count, work, lead, push)
     if count > before:
@@ -271,7 +271,7 @@ def _circle(
     else:
         _direction(polar, 1, False, work)
         push = _along(work, wrench)
-        longest = min(feel[LONGEST_LEAD], LONGEST_TURN * radius)
+        longest = min(feel[MAX_LEAD], MAX_TURN * radius)
         round_it = 2.0 * math.pi * radius
         place = radius * math.atan2(sine, cosine)
         # The proxy counts turns, so the hand is where it is nearest to it.

@@ -41,7 +41,7 @@ DEPENDENT = 1e-7  # ratio of singular values below which columns are dependent i
 # Largest standard deviation of any direction that counts as identified: of a factor, and of an
 # offset in its scale, which makes 1.5 % of an actuator's range or of the body's length.
 LOOSE = 0.15
-MOST_STEPS = 40  # of a fit; ten are many, and along what cannot be told there is no end
+MAX_STEPS = 40  # of a fit; ten are many, and along what cannot be told there is no end
 SHARE = 0.3  # of the largest component: who belongs to a direction that is not identified
 LEVEL = 0.99
 
@@ -175,7 +175,7 @@ def identify(
             bounds=bounds,
             xtol=1e-8,
             ftol=1e-10,
-            max_nfev=MOST_STEPS,
+            max_nfev=MAX_STEPS,
         )
         x, iterations = found.x, iterations + int(found.nfev)
         noise = problem.noise(x)
@@ -185,7 +185,7 @@ def identify(
     covariance: Array = np.linalg.inv(jacobian.T @ jacobian).astype(np.float64)
     _refuse_loose(names, covariance, offsets)
     if found.status == 0:
-        raise InvalidInput('postures', len(data), f'a fit that ends within {MOST_STEPS} steps')
+        raise InvalidInput('postures', len(data), f'a fit that ends within {MAX_STEPS} steps')
     _refuse_at_an_end(names, x, *bounds)
     deviation = np.sqrt(np.diag(covariance))
     tail = (1.0 - LEVEL) / (2 * len(x))

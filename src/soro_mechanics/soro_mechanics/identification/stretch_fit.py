@@ -27,7 +27,7 @@ COVERED = 0.9  # of the actuator's range that must have been measured
 SCATTER = 0.08  # rms residual allowed, as a part of the leg's largest lambda - 1
 OUTLIER = 6.0  # times the robust deviation, and more than OUTLIER_PART of the largest lambda - 1
 OUTLIER_PART = 0.15
-SMALLEST_RISE = 1e-6  # per knot: a curve has to rise to be inverted
+MIN_RISE = 1e-6  # per knot: a curve has to rise to be inverted
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,8 @@ def _least_squares(at: Array, pressure: Array, stretch: Array) -> Array:
 
     # Unknowns: the first value, then rises that stay positive.
     start = np.interp(at, *_bin_means(at, pressure, stretch))
-    rises = np.maximum(np.diff(start), 10.0 * SMALLEST_RISE)
-    low = np.r_[-np.inf, np.full(len(rises), SMALLEST_RISE)]
+    rises = np.maximum(np.diff(start), 10.0 * MIN_RISE)
+    low = np.r_[-np.inf, np.full(len(rises), MIN_RISE)]
     found = least_squares(
         lambda x: _evaluate(at, np.cumsum(x), pressure) - stretch,
         np.r_[start[0], rises],

@@ -81,7 +81,7 @@ class Postures:
         return away + np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
 
 
-class OtherStarts:
+class MultiStart:
     """The further searches of one robot; its postures are solved when they are needed first.
 
     Threads may ask at the same time: whoever comes while they are being solved waits for them, a

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ITERATIONS = 60
 TRUST = 0.5  # first step, in ranges of the actuators
-SMALLEST_TRUST = 1e-11  # below it no step is left to try
+MIN_TRUST = 1e-11  # below it no step is left to try
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
@@ -237,7 +237,7 @@ def _search(
             rows, exact = None, True
         else:
             trust = 0.25 * float(np.abs(step).max())
-            if trust < SMALLEST_TRUST:
+            if trust < MIN_TRUST:
                 return point, point.met, count
     return point, point.met, iterations
 

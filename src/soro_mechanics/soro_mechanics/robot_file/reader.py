@@ -34,7 +34,7 @@ from soro_mechanics.robot_file.section import Provenance, Section
 SCHEMA = 2
 OLD_SCHEMA = 1  # read for one release
 LARGEST = 10**6  # bytes of a robot file
-MOST_ENTRIES = 20_000  # of a robot file, aliases written out
+MAX_ENTRIES = 20_000  # of a robot file, aliases written out
 FOREIGN_SECTIONS = ('driver', 'emulator')
 HEAD = ('schema', 'name', 'title', 'reference', 'gravity')
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
@@ -292,8 +292,8 @@ def read_yaml(path: Path) -> Any:
     try:
         loader = _StrictLoader(text)
         node = loader.get_single_node()
-        if node is not None and _entries(node, {}) > MOST_ENTRIES:
-            raise yaml.YAMLError(f'written out, its aliases make more than {MOST_ENTRIES} entries')
+        if node is not None and _entries(node, {}) > MAX_ENTRIES:
+            raise yaml.YAMLError(f'written out, its aliases make more than {MAX_ENTRIES} entries')
         return None if node is None else loader.construct_document(node)
     except RobotFileError as error:
         raise RobotFileError(error.path, error.value, error.remedy, file) from None

@@ -22,7 +22,7 @@ from soro_mechanics.core.errors import closest, RobotFileError, shown, UnknownKe
 from soro_mechanics.robot_file import quantity
 
 SOURCES = ('published', 'fitted', 'assumed', 'measured')
-MOST_PARTS = 1000  # of one kind in a model: far beyond what any solve here is made for
+MAX_PARTS = 1000  # of one kind in a model: far beyond what any solve here is made for
 ALIKE = 0.8  # of two keys: a misspelling, not another word of the same ending
 _REQUIRED: Any = object()
 
@@ -165,7 +165,7 @@ class Section:
 
     def count(self, key: str, default: Any = _REQUIRED, *, minimum: int = 1) -> int:
         """Return how many parts of a kind a model is cut into; memory grows with it."""
-        return self.integer(key, default, minimum=minimum, maximum=MOST_PARTS)
+        return self.integer(key, default, minimum=minimum, maximum=MAX_PARTS)
 
     def boolean(self, key: str, default: Any = _REQUIRED) -> bool:
         """Return true or false."""

@@ -25,7 +25,7 @@ from soro_mechanics.models.ancf.kernels import (
 
 FORWARD = 0
 INVERSE = 1
-_LARGEST_TURN = 0.5  # rad: a longer Newton step is scaled down to this
+_MAX_TURN = 0.5  # rad: a longer Newton step is scaled down to this
 _HOPELESS = 1e9  # scaled residual: the iteration has left the basin of attraction
 
 
@@ -115,7 +115,7 @@ def predict(state, sensitivity, structure, mode, target):
                 for i in range(12):
                     changes[leg, n, i] += by_nodes[j, leg, n, i] * change[j, 0]
     size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
-    scale = 1.0 if size <= _LARGEST_TURN else _LARGEST_TURN / size
+    scale = 1.0 if size <= _MAX_TURN else _MAX_TURN / size
     _apply(state, structure, step, change[:, 0].copy(), changes, scale, np.empty((2, 3, 3)))
 
 
@@ -155,7 +155,7 @@ def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, lim
             break
         back_substitute(nodes, position, rows, step, stretch_step, 1.0, changes)
         size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
-        scale = 1.0 if size <= _LARGEST_TURN else _LARGEST_TURN / size
+        scale = 1.0 if size <= _MAX_TURN else _MAX_TURN / size
         _apply(state, structure, step, stretch_step, changes, scale, rotations)
         if scale == 1.0:
             # round-off of x + (target - x) must not ask for another step

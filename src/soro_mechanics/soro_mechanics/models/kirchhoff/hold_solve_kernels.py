@@ -8,7 +8,7 @@ from numba import njit
 import numpy as np
 
 from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system
-from soro_mechanics.models.kirchhoff.reach_kernels import LARGEST_TURN
+from soro_mechanics.models.kirchhoff.reach_kernels import MAX_TURN
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
     rotation_of,
@@ -49,7 +49,7 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
     largest = math.sqrt(largest)
     if not largest < 1e6:
         return False
-    scale = 1.0 if largest <= LARGEST_TURN else LARGEST_TURN / largest
+    scale = 1.0 if largest <= MAX_TURN else MAX_TURN / largest
     for n in range(1, count):
         turn_quaternion(q[n], scale * step[n, 0], scale * step[n, 1], scale * step[n, 2])
     for t in range(modules):

@@ -18,7 +18,7 @@ from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends, task_errors
-from soro_mechanics.models.kirchhoff.reach import find_reach, Reach
+from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState
 from soro_mechanics.models.kirchhoff.rod_kernels import positions, rotation_of
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -50,8 +50,8 @@ class Kirchhoff(Model):
         wrench: Array,
         loads: tuple[Load, ...],
         gravity: Array,
-        guess: RodState | Reach | None = None,
-    ) -> Reach:
+        guess: RodState | InverseState | None = None,
+    ) -> InverseState:
         """Find the rod of least energy that ends at a target (4, 4), eqs (48)-(54).
 
         The muscles carry whatever the shape needs; only the end point is held. `status.code` is

@@ -21,7 +21,7 @@ _FIRST_POINTS = (1.0, 0.85, 0.7)  # of the target's distance: where first shapes
 
 
 @dataclass(frozen=True)
-class Reach:
+class InverseState:
     """The rod of least energy through a point: the published inverse kinematics.
 
     Attributes
@@ -52,8 +52,8 @@ def find_reach(
     target: Array,
     task: Task,
     loads: tuple[Array, Array],
-    guess: RodState | Reach | None = None,
-) -> Reach:
+    guess: RodState | InverseState | None = None,
+) -> InverseState:
     """Find the rod of least energy that ends at a target (4, 4), eqs (48)-(54).
 
     The muscles carry whatever the shape needs; only the end point is held. `status.code` is
@@ -68,7 +68,7 @@ def find_reach(
         found = _reach_from(rod, q, known, old, (dead, moment), target, task, start)
         if found.status.code is Code.NONE:
             return found
-    best: Reach | None = None
+    best: InverseState | None = None
     calm = (np.zeros_like(dead), np.zeros(3))
     # a spiral cannot end near the rim of the workspace: start further in, then move out
     for share in _FIRST_POINTS:
@@ -88,7 +88,7 @@ def find_reach(
     return _no_reach(rod, start) if best is None else best
 
 
-def _no_reach(rod: KirchhoffBackbone, start: float) -> Reach:
+def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:
     status = SolverStatus(
         Code.NOT_CONVERGED,
         'no rod through this point was found',
@@ -98,7 +98,7 @@ def _no_reach(rod: KirchhoffBackbone, start: float) -> Reach:
         time.perf_counter() - start,
     )
     lengths = np.full((rod.body.modules, 3), rod.body.length / rod.body.modules)
-    return Reach(rod.straight.q, lengths, np.zeros(3), 0.0, False, status)
+    return InverseState(rod.straight.q, lengths, np.zeros(3), 0.0, False, status)
 
 
 def _reach_from(
@@ -110,7 +110,7 @@ def _reach_from(
     target: Array,
     task: Task,
     start: float,
-) -> Reach:
+) -> InverseState:
     attitude = {Task.POSITION: 0, Task.POSITION_AND_AXIS: 1, Task.POSE: 2}[task]
     shape, force, (converged, iterations, residual, negative), matrix = reach(
         q, reaction, rod.rod_data, before, after, target, attitude, TOLERANCE
@@ -130,7 +130,7 @@ def _reach_from(
         time.perf_counter() - start,
         Stability.STABLE if minimum else Stability.UNSTABLE,
     )
-    return Reach(
+    return InverseState(
         shape,
         rod.lengths_of(shape),
         force.copy(),

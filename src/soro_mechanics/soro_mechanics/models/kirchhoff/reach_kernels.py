@@ -25,7 +25,7 @@ from soro_mechanics.numerics.lie_kernels import so3_log
 FREE = 0
 AXIS = 1
 FULL = 2
-LARGEST_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
+MAX_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
 
 
 @njit(cache=True, error_model='numpy')
@@ -158,7 +158,7 @@ def reach_newton(
         largest = math.sqrt(largest)
         if not largest < 1e6:
             break
-        scale = 1.0 if largest <= LARGEST_TURN else LARGEST_TURN / largest
+        scale = 1.0 if largest <= MAX_TURN else MAX_TURN / largest
         for n in range(1, count):
             turn_quaternion(q[n], scale * step[n, 0], scale * step[n, 1], scale * step[n, 2])
         for i in range(3):

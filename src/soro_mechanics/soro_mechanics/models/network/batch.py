@@ -40,16 +40,16 @@ from soro_mechanics.models.network.rod_nodes import cut_pieces
 from soro_mechanics.models.network.spec import TENDONS
 from soro_mechanics.numerics import lie_kernels
 
-MOST_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
-MOST_DEGREE = 6
+MAX_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
+MAX_DEGREE = 6
 PER_TERM = 2  # cold solves for every term
-MOST_HARD = 2  # of them that may take more than one leap from the assembled robot
+MAX_HARD = 2  # of them that may take more than one leap from the assembled robot
 HELD_BACK = 4  # one of so many cold solves tests what the others predict
 GOOD_FIT = 0.05  # largest error of a prediction there [rad, characteristic lengths]
 NEAR = 0.15  # largest distance of a solution from its prediction, in the same units
 POLISH = 1e-6  # largest step that a solution may still be improved by
-MOST_STEPS = 8
-MOST_PARTS = 4  # of an integrated piece: they fill the lanes, and Newton's steps are fewer
+MAX_STEPS = 8
+MAX_PARTS = 4  # of an integrated piece: they fill the lanes, and Newton's steps are fewer
 REPAID = 2  # a batch must have so many samples for every cold solve of the fit
 
 
@@ -108,7 +108,7 @@ class Batch:
         x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
         solve_samples(
             s, self.base, x, self.rest, self.drives, values, self.fit.predict(driven),
-            self.layout.tip_body, np.array([self.tolerance, NEAR, POLISH]), MOST_STEPS,
+            self.layout.tip_body, np.array([self.tolerance, NEAR, POLISH]), MAX_STEPS,
             bool((s.rod_macro == 0).any()), self.layout.work(), new_state(s), new_state(s),
             np.zeros((int(s.counts[1]), 2)), tips, solved, LANES,
         )  # fmt: skip
@@ -151,14 +151,14 @@ def make_batch(
     ends, _ = driven_many(fine, np.array([low, high]))
     half = 0.5 * np.abs(ends[1] - ends[0])
     half[half == 0.0] = 1.0
-    points = np.random.default_rng(0).random((PER_TERM * max(MOST_TERMS), len(low)))
+    points = np.random.default_rng(0).random((PER_TERM * max(MAX_TERMS), len(low)))
     points[0] = 0.5
     actuations = low + (high - low) * points
     driven, _ = driven_many(fine, actuations)
     base: State | None = None
     moves: list[Array] = []
     hard = 0
-    for most in MOST_TERMS:
+    for most in MAX_TERMS:
         powers = polynomial_powers(len(low), most)
         trials = PER_TERM * len(powers)
         if count < REPAID * trials or trials <= len(moves):
@@ -169,7 +169,7 @@ def make_batch(
             found = equilibrium.newton(x, assembled.state, PATH_STEPS)
             if not found.converged:
                 hard += 1
-                if hard > MOST_HARD:
+                if hard > MAX_HARD:
                     return None
                 found = equilibrium.solve(problem, at_rest, None)
                 if not found.converged:
@@ -198,7 +198,7 @@ def checked_fit(layout: lay.Layout, empty: Fit, driven: Array, moves: Array) -> 
 def polynomial_powers(variables: int, most: int) -> Integers:
     """Return the powers (terms, m) of all products up to a degree, `most` of them if that many."""
     degree = 1
-    while degree < MOST_DEGREE and math.comb(variables + degree + 1, variables) <= most:
+    while degree < MAX_DEGREE and math.comb(variables + degree + 1, variables) <= most:
         degree += 1
     found = []
     for total in range(degree + 1):
@@ -240,7 +240,7 @@ def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
     pieces = int(np.count_nonzero(layout.structure.lane >= 0))
     fitting = [
         k
-        for k in range(2, MOST_PARTS + 1)
+        for k in range(2, MAX_PARTS + 1)
         if spec.steps % k == 0 and (k == 2 or k * pieces <= LANES)
     ]
     if not pieces or not fitting:

@@ -15,8 +15,8 @@ from soro_mechanics.models.network.drive_values import curve_at
 from soro_mechanics.models.network.spec import DRIVES, DriveSpec, ENDS, RodSpec, STRAINS, TENDONS
 from soro_mechanics.robot_file.section import Section
 
-MOST_STRAINS = 10  # that the kernels' scratch has room for, per rod
-MOST_TENDONS = 16  # the same
+MAX_STRAINS = 10  # that the kernels' scratch has room for, per rod
+MAX_TENDONS = 16  # the same
 
 
 def read_drives(
@@ -179,8 +179,8 @@ def _check_strains(
         rod = rods[d.rod]
         if d.kind in TENDONS:
             count = sum(o.rod == d.rod and o.kind in TENDONS for o in [*drives, *fresh])
-            if count > MOST_TENDONS:
-                raise item.error('rods', f'{rod.name} has {count} tendons; at most {MOST_TENDONS}')
+            if count > MAX_TENDONS:
+                raise item.error('rods', f'{rod.name} has {count} tendons; at most {MAX_TENDONS}')
         if d.kind not in STRAINS:
             continue
         if d.kind == 'pressure' and rod.macro and rod.section_end is not None:
@@ -188,8 +188,8 @@ def _check_strains(
             remedy = f'pressure drives {rod.name}, which tapers; write formulation: elements there'
             raise item.error('rods', remedy)
         count = sum(o.rod == d.rod and o.kind in STRAINS for o in [*drives, *fresh])
-        if count > MOST_STRAINS:
-            remedy = f'{rod.name} has {count} of {", ".join(STRAINS)}; at most {MOST_STRAINS}'
+        if count > MAX_STRAINS:
+            remedy = f'{rod.name} has {count} of {", ".join(STRAINS)}; at most {MAX_STRAINS}'
             raise item.error('rods', f'{remedy}: let one drive act on several')
 
 

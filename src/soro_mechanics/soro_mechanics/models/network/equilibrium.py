@@ -22,12 +22,12 @@ from soro_mechanics.models.network.tendon_equilibrium import solve_held_tendons
 from soro_mechanics.numerics import lie_kernels
 
 TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements
-MOST_STEPS = 25
+MAX_STEPS = 25
 PATH_STEPS = 12  # the same within a continuation: a step that needs more is better halved
-SHORTEST_PART = 1.0 / 256.0  # of a continuation
+MIN_PART = 1.0 / 256.0  # of a continuation
 LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
 AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
-MOST_SNAPS = 40
+MAX_SNAPS = 40
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Equilibrium:
         self,
         x: Inputs,
         start: State,
-        most: int = MOST_STEPS,
+        most: int = MAX_STEPS,
         tolerance: float | None = None,
     ) -> Outcome:
         """Solve from a start; the actuators are held."""
@@ -127,7 +127,7 @@ class Equilibrium:
                 part *= 2.0
                 continue
             part *= 0.5
-            if part >= SHORTEST_PART:
+            if part >= MIN_PART:
                 continue
             if snaps == 0 or len(self._rest.pull):  # a snap lets no tendon keep its length
                 return Outcome(False, state, iterations, last.residual)
@@ -146,7 +146,7 @@ class Equilibrium:
         spent, goal = 0, at
         last = Outcome(False, start, 0, np.inf)
         for leap in LEAPS:
-            goal = min(1.0, at + leap * SHORTEST_PART)
+            goal = min(1.0, at + leap * MIN_PART)
             x = inputs_at(goal)
             found = relax(self.layout.structure, x, start, self.scratch, self.tolerance)
             spent += found[2]
@@ -173,7 +173,7 @@ class Equilibrium:
         if not base.converged:
             return base
         zero = Problem(rest, np.zeros(6), (), np.zeros(3), 0.0)
-        outcome = self.march(self._between(zero, problem), base.state, MOST_SNAPS)
+        outcome = self.march(self._between(zero, problem), base.state, MAX_SNAPS)
         spent += outcome.iterations
         if outcome.converged:
             outcome = self._polished(problem, outcome)
@@ -260,7 +260,7 @@ class Equilibrium:
                 lie_kernels.se3_exp((1.0 - t) * twist[r], part[r])
             return x._replace(gap=part)
 
-        return self.march(closing, state, most=MOST_STEPS)
+        return self.march(closing, state, most=MAX_STEPS)
 
     def _rest_shape(self, x: Inputs) -> tuple[State, Array]:
         """Return rods in their rest shapes from their first ends, and the gaps at their second."""

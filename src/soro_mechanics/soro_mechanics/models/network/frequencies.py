@@ -17,7 +17,7 @@ from soro_mechanics.numerics import lie
 if TYPE_CHECKING:
     from soro_mechanics.models.network.linearisation import Linearisation
 
-MOST_ITERATIONS = 200
+MAX_ITERATIONS = 200
 SETTLED = 1e-8  # relative change of the wanted eigenvalues
 NOISE = 1e-8  # of the largest 1 / omega^2, below which one has no sign
 REAL = 1e-6  # part of a 1 / omega^2 below which what is imaginary is round-off
@@ -43,7 +43,7 @@ def natural_frequencies(linear: Linearisation, count: int) -> Array:
     size = min(2 * count + 4, problem.size)
     x = np.random.default_rng(0).normal(size=(problem.size, size))
     before = np.zeros(count)
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         x = np.linalg.qr(problem.flexibility(problem.mass(x)))[0]
         # Rayleigh-Ritz on K^-1 M, which is symmetric in the metric of M
         y = problem.flexibility(problem.mass(x))

@@ -19,14 +19,14 @@ from soro_mechanics.core.configuration import Array, Configuration, InverseSolut
 from soro_mechanics.core.search_tolerances import aims_of
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.network.equilibrium import Problem
-from soro_mechanics.models.network.inverse_problem import InverseProblem, Reach
+from soro_mechanics.models.network.inverse_problem import InverseProblem, InverseState
 from soro_mechanics.models.network.tendon_inverse import TendonInverse
 from soro_mechanics.numerics import lie
 
 if TYPE_CHECKING:
     from soro_mechanics.models.network.model import Network
 
-SHORTEST_PART = 1.0 / 32.0  # of the way to the target
+MIN_PART = 1.0 / 32.0  # of the way to the target
 
 
 def solve_inverse(
@@ -46,7 +46,7 @@ def solve_inverse(
     kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
     problem = kind(model, equilibrium, loading, task, tolerances)
     best = problem.start(model, guess)
-    beyond: Reach | None = None
+    beyond: InverseState | None = None
     spent = 0
     if math.isfinite(best.residual) and problem.within(best):
         best, spent = _approach(problem, best, target)
@@ -58,7 +58,7 @@ def solve_inverse(
     if guess is not None and not math.isfinite(best.residual):  # led astray
         return solve_inverse(model, target, task, wrench, loads, gravity, None, tolerances)
 
-    def configuration(at: Reach) -> Configuration:
+    def configuration(at: InverseState) -> Configuration:
         actuation, outcome = problem.outcome(at, target, spent)
         held = Problem(actuation, wrench, loads, gravity)
         return model.configuration(equilibrium, held, outcome, start_time)
@@ -70,7 +70,7 @@ def solve_inverse(
     return _describe(problem, q, found, beyond, start_time)
 
 
-def _refined(problem: InverseProblem, best: Reach, target: Array) -> Reach:
+def _refined(problem: InverseProblem, best: InverseState, target: Array) -> InverseState:
     """Go on from where the caller's tolerances are met; return it where nothing is nearer."""
     if aims_of(problem.tolerances) == problem.tolerances or not problem.reached(best):
         return best
@@ -85,7 +85,9 @@ def _refined(problem: InverseProblem, best: Reach, target: Array) -> Reach:
     return found if kept else best
 
 
-def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Reach, int]:
+def _approach(
+    problem: InverseProblem, start: InverseState, target: Array
+) -> tuple[InverseState, int]:
     """Go to the target at once, else step by step, else to the nearest pose."""
     found = problem.solve(start, target)
     spent = found.steps
@@ -94,7 +96,7 @@ def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Rea
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state, target))
-    while at < 1.0 and part >= SHORTEST_PART:
+    while at < 1.0 and part >= MIN_PART:
         goal = min(1.0, at + part)
         pose = target if goal == 1.0 else tip @ lie.se3_exp(goal * way)
         found = problem.solve(good, pose)
@@ -111,7 +113,11 @@ def _approach(problem: InverseProblem, start: Reach, target: Array) -> tuple[Rea
 
 
 def _describe(
-    problem: InverseProblem, q: Configuration, best: Reach, beyond: Reach | None, start: float
+    problem: InverseProblem,
+    q: Configuration,
+    best: InverseState,
+    beyond: InverseState | None,
+    start: float,
 ) -> InverseSolution:
     """Say what the best point means; `beyond` is what was found without limits."""
     at_limit: tuple[str, ...] = ()
@@ -129,9 +135,11 @@ def _describe(
             at_limit = at_limit or problem.touched(beyond)
             code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
         message = (
-            f'{why}; the nearest pose misses by {best.lacking[0] * 1e3:.3g} mm, '
-            f'{math.degrees(best.lacking[1]):.3g} deg'
+            f'{why}; the nearest pose misses by {best.task_error[0] * 1e3:.3g} mm, '
+            f'{math.degrees(best.task_error[1]):.3g} deg'
         )
     status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))
-    return InverseSolution(q.actuation, q, best.lacking[0], best.lacking[1], at_limit, status)
+    return InverseSolution(
+        q.actuation, q, best.task_error[0], best.task_error[1], at_limit, status
+    )

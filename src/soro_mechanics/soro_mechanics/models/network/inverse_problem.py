@@ -46,26 +46,26 @@ from soro_mechanics.numerics.qp import solve_qp
 if TYPE_CHECKING:
     from soro_mechanics.models.network.model import Network
 
-MOST_STEPS = 40
-MOST_NEAREST = 400
+MAX_STEPS = 40
+MAX_NEAREST = 400
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
 SETTLED = 1e-5  # the same: the least energy is found
 TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
 LIMIT_SLACK = 1e-9  # in parts of a range: round-off of a step that ends on a limit
 GROWTH = 10.0  # a step after which residual or error grew more than this is halved
-SMALLEST_PART = 1.0 / 64.0
+MIN_PART = 1.0 / 64.0
 STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
 TINY = 1e-300
 
 
 @dataclass
-class Reach:
+class InverseState:
     """Where an inverse solve stands."""
 
     driven: Array
     state: State
     residual: float = math.inf
-    lacking: tuple[float, float] = (math.inf, math.inf)
+    task_error: tuple[float, float] = (math.inf, math.inf)
     steps: int = 0
 
 
@@ -103,7 +103,7 @@ class InverseProblem:
         self.work, self.old = equilibrium.scratch
         self.loading = loading
 
-    def start(self, model: Network, guess: Configuration | None) -> Reach:
+    def start(self, model: Network, guess: Configuration | None) -> InverseState:
         """Return the guess or the rest, moved onto the limits where these can be kept."""
         actuation = model.rest if guess is None else guess.actuation
         driven = driven_ranges(self.layout, actuation)
@@ -111,13 +111,15 @@ class InverseProblem:
         near = None
         if guess is not None and guess.state.equilibrium is self.equilibrium:
             if kept:
-                return Reach(driven, guess.state.state, guess.status.residual)
+                return InverseState(driven, guess.state.state, guess.status.residual)
             near = (guess.state.problem, guess.state.state)
         moved = None if kept else self.projected(driven)
         if moved is not None:
             driven, actuation = moved, actuation_of(self.layout, moved, self.limits)
         outcome = self.equilibrium.solve(Problem(actuation, *self.loading), model.rest, near)
-        return Reach(driven, outcome.state, outcome.residual if outcome.converged else math.inf)
+        return InverseState(
+            driven, outcome.state, outcome.residual if outcome.converged else math.inf
+        )
 
     def without_limits(self) -> InverseProblem:
         """Return the same problem for actuators that have no limits."""
@@ -135,11 +137,11 @@ class InverseProblem:
         finer.tolerances = aims_of(self.tolerances)
         return finer
 
-    def actuation(self, at: Reach) -> Array:
+    def actuation(self, at: InverseState) -> Array:
         """Return the actuation (m,) of driven values within the limits."""
         return actuation_of(self.layout, at.driven, self.limits)
 
-    def outcome(self, at: Reach, target: Array, spent: int) -> tuple[Array, Outcome]:
+    def outcome(self, at: InverseState, target: Array, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point that is in balance."""
         solved = at.residual <= self.equilibrium.tolerance
         return self.actuation(at), Outcome(solved, at.state, spent + at.steps, at.residual)
@@ -150,7 +152,7 @@ class InverseProblem:
         value = np.array([driven[d.actuator] + d.offset for d in drives])
         return lay.drive(self.layout, self._loaded, value, np.ones(len(drives)))
 
-    def lacking(self, state: State, target: Array) -> Array:
+    def task_error(self, state: State, target: Array) -> Array:
         """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
         tip = state.body[self.layout.tip_body]
         if self.task is Task.POSITION_AND_AXIS:
@@ -182,27 +184,29 @@ class InverseProblem:
         """Rows of the task: the rotation about the tip's own z axis comes last."""
         return {Task.POSITION: 3, Task.POSITION_AND_AXIS: 5, Task.POSE: 6}[self.task]
 
-    def errors(self, lacking: Array) -> tuple[float, float]:
+    def errors(self, task_error: Array) -> tuple[float, float]:
         """Return position [m] and orientation error [rad]."""
-        return float(np.linalg.norm(lacking[:3])), float(np.linalg.norm(lacking[3 : self.size]))
+        return float(np.linalg.norm(task_error[:3])), float(
+            np.linalg.norm(task_error[3 : self.size])
+        )
 
-    def solve(self, start: Reach, target: Array) -> Reach:
+    def solve(self, start: InverseState, target: Array) -> InverseState:
         """Run Newton on equilibrium and task together, from a start."""
-        at = Reach(start.driven.copy(), copy_state(start.state))
+        at = InverseState(start.driven.copy(), copy_state(start.state))
         s = self.layout.structure
         params = 1 + int(s.counts[5])
         best, part = math.inf, 1.0
         da = before = np.zeros_like(at.driven)
-        for step in range(MOST_STEPS + 1):
+        for step in range(MAX_STEPS + 1):
             x = self.inputs(at.driven)
             at.residual = float(evaluate(s, x, at.state, self.work, True, False, LANES))
-            lacking = self.lacking(at.state, target)
-            at.lacking, at.steps = self.errors(lacking), step
+            task_error = self.task_error(at.state, target)
+            at.task_error, at.steps = self.errors(task_error), step
             if self.reached(at) and (not self.redundant or (step > 0 and self._still(da))):
                 return at
-            merit = max(at.residual, at.lacking[0] / s.scale[0], at.lacking[1])
+            merit = max(at.residual, at.task_error[0] / s.scale[0], at.task_error[1])
             if step > 0 and not merit <= GROWTH * best:
-                if part < SMALLEST_PART:
+                if part < MIN_PART:
                     return at
                 part *= 0.5
                 at.driven = before + part * da
@@ -210,7 +214,7 @@ class InverseProblem:
                 continue
             if condense(s, x, at.state, self.work, True, False) == SINGULAR:
                 return at
-            wanted = self._step(at, lacking, x)
+            wanted = self._step(at, task_error, x)
             if wanted is None:
                 return at
             da = wanted
@@ -227,7 +231,7 @@ class InverseProblem:
             move(s, self.old, self.work, part, at.state)
         return at
 
-    def nearest(self, start: Reach, target: Array) -> Reach:
+    def nearest(self, start: InverseState, target: Array) -> InverseState:
         """Go as near to the target as limits and the robot allow; every iterate is in balance.
 
         Levenberg-Marquardt on the actuators with the limits as bounds of every step.
@@ -238,7 +242,7 @@ class InverseProblem:
             return start
         spent, damping = at.steps, 1e-3
         error = self._distance(at, target)
-        while spent < MOST_NEAREST and TINY < damping < 1e8:
+        while spent < MAX_NEAREST and TINY < damping < 1e8:
             step = self._nearest_step(at, target, damping)
             goal = None if step is None else self.projected(at.driven + step)
             trial = None if goal is None else self._settle(goal, at.state)
@@ -253,29 +257,29 @@ class InverseProblem:
             damping = max(damping / 4.0, 1e-9)
             if gain < 1e-9 * error and np.abs(step / self.range).max() < 1e-4:
                 break
-        at.lacking = self.errors(self.lacking(at.state, target))
+        at.task_error = self.errors(self.task_error(at.state, target))
         at.steps = spent
         return at
 
-    def _settle(self, driven: Array, state: State) -> Reach | None:
+    def _settle(self, driven: Array, state: State) -> InverseState | None:
         """Solve the equilibrium with the actuators held; None where there is none nearby."""
         outcome = self.equilibrium.newton(self.inputs(driven), state)
         if not outcome.converged:
             return None
-        return Reach(driven, outcome.state, outcome.residual, steps=outcome.iterations)
+        return InverseState(driven, outcome.state, outcome.residual, steps=outcome.iterations)
 
-    def _distance(self, at: Reach, target: Array) -> float:
-        lacking = self.lacking(at.state, target)[: self.size]
-        return float(np.linalg.norm(lacking * self._unit))
+    def _distance(self, at: InverseState, target: Array) -> float:
+        task_error = self.task_error(at.state, target)[: self.size]
+        return float(np.linalg.norm(task_error * self._unit))
 
-    def _nearest_step(self, at: Reach, target: Array, damping: float) -> Array | None:
+    def _nearest_step(self, at: InverseState, target: Array, damping: float) -> Array | None:
         s = self.layout.structure
         x = self.inputs(at.driven)
         evaluate(s, x, at.state, self.work, True, False, LANES)
         if condense(s, x, at.state, self.work, True, False) == SINGULAR:
             return None
         try:
-            jacobian, missing, _ = self._task(at, self.lacking(at.state, target))
+            jacobian, missing, _ = self._task(at, self.task_error(at.state, target))
             self.measure(at, x)
         except np.linalg.LinAlgError:
             return None
@@ -300,12 +304,12 @@ class InverseProblem:
         length = float(self.layout.structure.scale[0])
         return np.array([1.0 / length] * 3 + [1.0] * 3)[: self.size]
 
-    def reached(self, at: Reach) -> bool:
+    def reached(self, at: InverseState) -> bool:
         """Whether the equilibrium is solved and the target met."""
-        met = at.lacking[0] <= self.tolerances[0] and at.lacking[1] <= self.tolerances[1]
+        met = at.task_error[0] <= self.tolerances[0] and at.task_error[1] <= self.tolerances[1]
         return at.residual <= self.equilibrium.tolerance and met
 
-    def measure(self, at: Reach, x: Inputs) -> None:
+    def measure(self, at: InverseState, x: Inputs) -> None:
         """Prepare `bounds` for what limits depend on beside the driven values."""
 
     def follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
@@ -318,20 +322,20 @@ class InverseProblem:
             slots[rod, slot] += da[actuator]
         back_substitute(s, x, state, self.work, params, slots, one)
 
-    def _task(self, at: Reach, lacking: Array) -> tuple[Array, Array, Array]:
+    def _task(self, at: InverseState, task_error: Array) -> tuple[Array, Array, Array]:
         """Return J and what is missing, both scaled, and K^-1 (P, r)."""
         rows = self.rows(at.state)
         tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
         both = np.column_stack([self.work.columns, self.work.vector])
         follow = np.linalg.solve(self.work.matrix, both)
         jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
-        missing = self._unit * (lacking[: self.size] + rows @ follow[tip, -1])
+        missing = self._unit * (task_error[: self.size] + rows @ follow[tip, -1])
         return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)
 
-    def _step(self, at: Reach, lacking: Array, x: Inputs) -> Array | None:
+    def _step(self, at: InverseState, task_error: Array, x: Inputs) -> Array | None:
         """Return the change of the driven values."""
         try:
-            jacobian, missing, follow = self._task(at, lacking)
+            jacobian, missing, follow = self._task(at, task_error)
             if not self.redundant:
                 return np.linalg.solve(jacobian, missing) * self.range
             hessian, slope = self._energy(at, follow, x)
@@ -341,7 +345,7 @@ class InverseProblem:
         y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
         return None if y is None else y * self.range
 
-    def _energy(self, at: Reach, follow: Array, x: Inputs) -> tuple[Array, Array]:
+    def _energy(self, at: InverseState, follow: Array, x: Inputs) -> tuple[Array, Array]:
         """Return Hessian and gradient of the actuators' work in parts of their ranges."""
         m = len(self.range)
         kinds = {d.kind for d in self.layout.spec.drives}
@@ -362,7 +366,7 @@ class InverseProblem:
         floor = 1e-6 * float(np.abs(hessian).max())
         return hessian + max(0.0, floor - lowest) * np.eye(m), effort * d
 
-    def _length_energy(self, at: Reach, x: Inputs) -> tuple[Array, Array]:
+    def _length_energy(self, at: InverseState, x: Inputs) -> tuple[Array, Array]:
         """Do it for rod lengths: dU/dL = -(F.e0 + F.c F / 2) of the section at the first end."""
         s = self.layout.structure
         m = len(self.range)
@@ -404,7 +408,7 @@ class InverseProblem:
             high.append(np.array([(limit.maximum - limit.coefficients @ actuation) / size]))
         return np.concatenate(c), np.concatenate(low), np.concatenate(high)
 
-    def within(self, at: Reach) -> bool:
+    def within(self, at: InverseState) -> bool:
         """Whether a point keeps every limit."""
         return self.allowed(at.driven)
 
@@ -419,7 +423,7 @@ class InverseProblem:
 
     def projected(self, driven: Array) -> Array | None:
         """Return the nearest driven values that keep every limit; None where none are found."""
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             c, low, high = self.bounds(driven)
             if _kept(low, high):
                 return driven
@@ -429,7 +433,7 @@ class InverseProblem:
             driven = driven + found.x * self.range
         return None
 
-    def touched(self, at: Reach) -> tuple[str, ...]:
+    def touched(self, at: InverseState) -> tuple[str, ...]:
         """Name the limits that a point has reached or passed."""
         driven, slack = at.driven, TOUCHING * self.range
         near = (driven <= self.low + slack) | (driven >= self.high - slack)

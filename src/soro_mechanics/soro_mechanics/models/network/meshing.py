@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from soro_mechanics.robot_file.reader import RobotDescription
 
 FIRST_STEPS = 4  # of integrated pieces, where a tolerance chooses them
-MOST_DOUBLINGS = 5
+MAX_DOUBLINGS = 5
 REMAINDER = 4.0 / 3.0  # error over difference to a mesh twice as fine, second order
 
 
@@ -79,7 +79,7 @@ def choose_mesh(
         spec = replace(spec, steps=FIRST_STEPS)
     cases = extremes(description)
     coarse = _solve(description, spec, cases)
-    for _ in range(MOST_DOUBLINGS + 1):
+    for _ in range(MAX_DOUBLINGS + 1):
         finer = _refined(spec)
         fine = _solve(description, finer, cases)
         gaps = {

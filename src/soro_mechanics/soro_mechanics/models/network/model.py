@@ -56,7 +56,7 @@ class Solution:
     track: Track | None = None
 
 
-MOST_SOLVERS = 64  # kept, one for each set of places of loads
+MAX_SOLVERS = 64  # kept, one for each set of places of loads
 
 
 class Network(Model):
@@ -253,7 +253,7 @@ class Network(Model):
             return found
         with self._lock:
             if key not in self._solvers:
-                if len(self._solvers) >= MOST_SOLVERS:  # of loads that wander: the oldest goes
+                if len(self._solvers) >= MAX_SOLVERS:  # of loads that wander: the oldest goes
                     del self._solvers[next(k for k in self._solvers if k)]
                 spec = split_at_loads(self.spec, loads)
                 layout = lay.build_layout(spec, len(self.description.actuators))

@@ -28,8 +28,8 @@ from soro_mechanics.models.network.kernels.platform_kernels import (
     UNKNOWNS,
 )
 
-MOST_STEPS = 12
-MOST_RENEWALS = 6
+MAX_STEPS = 12
+MAX_RENEWALS = 6
 JUMP = 2.0  # change of a rod's stiffness between examinations that calls for a full one
 RENEW_DISTANCE = 0.02  # travel after which maps and stability are examined again [m]
 LINE = 8  # numbers in a line of the cache
@@ -181,7 +181,7 @@ class PlatformSolver:
         pairs, maps, made_at, same = track.pairs, track.maps, track.made_at, track.same
         steps, resume = 0, False
         outcome, error = STALE, np.inf
-        for _ in range(MOST_RENEWALS):
+        for _ in range(MAX_RENEWALS):
             outcome, taken, error, pairs = reach_platform(
                 scratch.numbers,
                 scratch.values,
@@ -192,7 +192,7 @@ class PlatformSolver:
                 pairs,
                 resume,
                 self.tolerance,
-                MOST_STEPS,
+                MAX_STEPS,
                 pose,
                 LANES,
             )

@@ -29,7 +29,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 STEP = 0.1  # largest turn [rad] and move [characteristic lengths] of a frame in one step
 START = 1.0  # drag at the beginning
 FADED = 1e-3  # drag below which there is none
@@ -46,7 +46,7 @@ def relax(
     held = np.zeros((int(s.counts[1]), 2))
     drag = np.tile(np.repeat([s.scale[1] / s.scale[0], s.scale[1] * s.scale[0]], 3), 2)
     mu, error = START, np.inf
-    for step in range(MOST_STEPS):
+    for step in range(MAX_STEPS):
         error = float(evaluate(s, x, state, w, False, False, LANES))
         if error <= tolerance:
             return True, state, step, error
@@ -67,7 +67,7 @@ def relax(
         mu *= 0.5 if part == 1.0 else 2.0
         if mu < FADED:
             mu = 0.0
-    return False, start, MOST_STEPS, error
+    return False, start, MAX_STEPS, error
 
 
 def _drag_until_definite(

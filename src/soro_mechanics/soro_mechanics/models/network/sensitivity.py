@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 STEP = 1e-3  # of a parameter, in parts of itself
 FLOOR = 1e-3  # of the usual tolerance, down to which Newton goes on
-MOST_STEPS = 8
+MAX_STEPS = 8
 ALL = '*'  # in place of a rod's name: all rods together
 
 
@@ -119,7 +119,7 @@ class _Study:
         enough = solver.tolerance
         solver.tolerance = FLOOR * enough
         x = solver.inputs(self._solution.problem)
-        outcome = solver.newton(x, self._solution.state, MOST_STEPS)
+        outcome = solver.newton(x, self._solution.state, MAX_STEPS)
         if not outcome.residual <= enough:
             raise InvalidInput('q', 'singular', 'a configuration that is not at a limit point')
         return outcome.state.body[self._layout.tip_body], solver, outcome.state

@@ -25,7 +25,7 @@ from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Work
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import (
     copy_into,
-    SMALLEST_PART,
+    MIN_PART,
     STEP_MOVE,
     STEP_TURN,
 )
@@ -41,7 +41,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 if TYPE_CHECKING:
     from soro_mechanics.models.network.layout import Layout
 
-MOST_FLIPS = 100
+MAX_FLIPS = 100
 GROWTH = 10.0  # a step after which the residual grew more than this is halved
 
 
@@ -73,7 +73,7 @@ def solve_held_tendons(
         if step == most:
             break
         if step > 0 and not error <= GROWTH * best:
-            if part <= SMALLEST_PART:
+            if part <= MIN_PART:
                 break
             part *= 0.5
         else:
@@ -150,7 +150,7 @@ def solve_complementarity(matrix: Array, rest: Array, start: NDArray[np.bool_]) 
     """
     size = len(rest)
     taut = start.copy()
-    for flip in range(MOST_FLIPS):
+    for flip in range(MAX_FLIPS):
         z = np.zeros(size)
         if taut.any():
             try:

@@ -18,7 +18,7 @@ from soro_mechanics.core.configuration import Array, Configuration, Load, Task
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
-from soro_mechanics.models.network.inverse_problem import InverseProblem, Reach, TOUCHING
+from soro_mechanics.models.network.inverse_problem import InverseProblem, InverseState, TOUCHING
 
 if TYPE_CHECKING:
     from soro_mechanics.models.network.model import Network
@@ -53,7 +53,7 @@ class TendonInverse(InverseProblem):
         self.middle[held] = 0.0
         self._measured: tuple[Array, Array, Array] | None = None
 
-    def start(self, model: Network, guess: Configuration | None) -> Reach:
+    def start(self, model: Network, guess: Configuration | None) -> InverseState:
         """Return the guess or the rest, with all tendons let go and their tensions as driven."""
         actuation = model.rest if guess is None else guess.actuation
         actuation = np.clip(actuation, *self.limits.T)
@@ -65,7 +65,7 @@ class TendonInverse(InverseProblem):
         driven[self._held] = self.layout.tendons.held_tensions(outcome.state)[self._rows]
         state = copy_state(outcome.state)
         state.tension[:] = 0.0
-        return Reach(driven, state, outcome.residual if outcome.converged else math.inf)
+        return InverseState(driven, state, outcome.residual if outcome.converged else math.inf)
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs with all tendons pulled by tension."""
@@ -80,7 +80,7 @@ class TendonInverse(InverseProblem):
         free = (tendons.rest - tendons.lengths(state))[self._rows]
         return np.asarray(free + tendons.soft[self._rows] * driven[self._held])
 
-    def measure(self, at: Reach, x: Inputs) -> None:
+    def measure(self, at: InverseState, x: Inputs) -> None:
         """Linearise the pulls in the driven values."""
         tendons, m = self.layout.tendons, len(at.driven)
         params = 1 + int(self.layout.structure.counts[5])
@@ -109,7 +109,7 @@ class TendonInverse(InverseProblem):
         most = np.where(slack, math.inf, (self._longest - pull) / self._span)
         return np.vstack([c, rows]), np.append(low, least), np.append(high, most)
 
-    def within(self, at: Reach) -> bool:
+    def within(self, at: InverseState) -> bool:
         """Whether a point keeps every limit."""
         if not super().within(at):
             return False
@@ -120,14 +120,14 @@ class TendonInverse(InverseProblem):
         kept = (pull >= self._shortest - slack) & ((pull <= self._longest + slack) | ~taut)
         return bool(kept.all())
 
-    def actuation(self, at: Reach) -> Array:
+    def actuation(self, at: InverseState) -> Array:
         """Return the actuation (m,), its pulls within their limits."""
         driven = at.driven.copy()
         pull = self.pulls(at.driven, at.state)
         driven[self._held] = np.clip(pull, self._shortest, self._longest)
         return actuation_of(self.layout, driven, self.limits)
 
-    def outcome(self, at: Reach, target: Array, spent: int) -> tuple[Array, Outcome]:
+    def outcome(self, at: InverseState, target: Array, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point, solved again with the lengths held."""
         actuation, found = super().outcome(at, target, spent)
         if not found.converged:
@@ -138,15 +138,15 @@ class TendonInverse(InverseProblem):
         self.layout.tendons.put(state, tension)
         x = self.equilibrium.inputs(Problem(actuation, *self.loading))
         again = self.equilibrium.newton(x, state)
-        at.lacking = self.errors(self.lacking(again.state, target))
+        at.task_error = self.errors(self.task_error(again.state, target))
         at.residual = again.residual if again.converged else math.inf
         return actuation, Outcome(
             again.converged, again.state, found.iterations + again.iterations, again.residual
         )
 
-    def touched(self, at: Reach) -> tuple[str, ...]:
+    def touched(self, at: InverseState) -> tuple[str, ...]:
         """Name the limits that a point has reached or passed."""
-        names = super().touched(Reach(self._inside(at.driven), at.state))
+        names = super().touched(InverseState(self._inside(at.driven), at.state))
         pull, slack = self.pulls(at.driven, at.state), TOUCHING * self._span
         near = (pull <= self._shortest + slack) | (pull >= self._longest - slack)
         near &= (at.driven[self._held] > 0.0) | (pull <= self._shortest + slack)

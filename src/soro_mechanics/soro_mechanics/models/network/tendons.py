@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Of what the rods give way: how much a tendon without a stiffness does. Where tendons work against
 # each other without moving the robot, that finds the least tensions.
-LEAST_SOFT = 1e-9
+MIN_SOFT = 1e-9
 SIMPSON = np.array([1.0, 4.0, 1.0]) / 6.0
 
 
@@ -71,7 +71,7 @@ class Tendons:
             self.held[k] = d.kind == 'tendon'
             self.soft[k] = d.soft
         self.rest, self.yielding = self._at_rest(layout)
-        self.soft += LEAST_SOFT * self.yielding
+        self.soft += MIN_SOFT * self.yielding
         self._structure = s
         owner = np.repeat(np.arange(int(s.counts[1])), np.diff(s.rod_piece))
         self._node: Integers = np.arange(len(owner)) + owner  # at the first end of every piece

@@ -27,7 +27,7 @@ from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, ma
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
 from soro_mechanics.robot_file.reader import RobotDescription
 
-MOST_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
+MAX_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
 
 
@@ -91,8 +91,8 @@ class SegmentModel(Model):
         if compensation.increments > 0:
             return np.arange(1.0, compensation.increments + 1.0) / compensation.increments
         growth = float(np.linalg.norm(actuation)) / compensation.threshold
-        if not growth <= MOST_INCREMENTS:
-            expected = f'at most {MOST_INCREMENTS} times the threshold of the increments'
+        if not growth <= MAX_INCREMENTS:
+            expected = f'at most {MAX_INCREMENTS} times the threshold of the increments'
             raise InvalidInput('actuation', actuation.tolist(), expected)
         whole = np.arange(1.0, math.ceil(growth))
         return np.append(whole / growth, 1.0) if growth > 1.0 else np.ones(1)

@@ -20,7 +20,7 @@ SLOW = 2
 STEP_TURN = 0.6  # largest turn of a frame in one step [rad]
 STEP_MOVE = 0.3  # largest move of a frame in one step, in characteristic lengths
 GROWTH = 4.0  # a step after which the residual grew more than this is halved
-SMALLEST_PART = 1.0 / 64.0
+MIN_PART = 1.0 / 64.0
 
 
 @kernel
@@ -81,7 +81,7 @@ def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
         if step == most:
             break
         if step > 0 and not error <= GROWTH * best:
-            if part <= SMALLEST_PART:
+            if part <= MIN_PART:
                 break
             part *= 0.5
             move(s, old, w, part, state)

@@ -24,7 +24,7 @@ ROWS = POINTS + 2 * PAIRS + 2  # the last two take the present steps when all pa
 APART = 0.7  # least distance of two used solutions along the path, in parts of the step ahead
 FARTHEST = 12.0  # largest distance of one to the target, the same
 OFF_LINE = 0.03  # distance of one off the line of the step, in parts of that to the target
-LEAST_PART = 0.1  # an update that makes any step longer by more than its inverse is left out
+MIN_PART = 0.1  # an update that makes any step longer by more than its inverse is left out
 
 
 @merged_kernel
@@ -122,7 +122,7 @@ def correct_step(memory, pairs, stepped):
     if stepped and pairs < PAIRS:
         square = _dot(last, last)
         part = square - _dot(last, step)
-        if part > LEAST_PART * square:
+        if part > MIN_PART * square:
             # step becomes w; the corrected step is d + w s'd = w s's
             corrected = memory[POINTS + 2 * pairs + 2]
             for i in range(POSE, size):

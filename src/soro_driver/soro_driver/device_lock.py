@@ -27,7 +27,7 @@ def is_loopback(host: str) -> bool:
     return host.lower() in LOOPBACK
 
 
-class ExclusiveUse:
+class DeviceLock:
     """The right to use a device, among the processes of this computer.
 
     Parameters

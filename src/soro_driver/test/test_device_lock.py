@@ -13,13 +13,13 @@ import sys
 import pytest
 
 from soro_driver.device import DeviceError
-from soro_driver.exclusive import ExclusiveUse, hold_inherited
+from soro_driver.device_lock import DeviceLock, hold_inherited
 
 RESOURCE = f'test /dev/ttyUSB0 {os.getpid()}'
 HOLD = """
 import sys
-from soro_driver.exclusive import ExclusiveUse
-use = ExclusiveUse(sys.argv[1])
+from soro_driver.device_lock import DeviceLock
+use = DeviceLock(sys.argv[1])
 use.acquire()
 print('held', flush=True)
 sys.stdin.read()
@@ -40,7 +40,7 @@ def holder(resource=RESOURCE, **environment):
 
 
 def test_one_has_it_until_it_gives_it_back():
-    first, second = ExclusiveUse(RESOURCE), ExclusiveUse(RESOURCE)
+    first, second = DeviceLock(RESOURCE), DeviceLock(RESOURCE)
     assert first.holder() is None
     first.acquire()
     first.acquire()
@@ -56,10 +56,10 @@ def test_whatever_the_temporary_folder_and_home_are(resource, tmp_path):
     places = {name: str(tmp_path) for name in ('TMPDIR', 'HOME', 'XDG_RUNTIME_DIR')}
     with holder(resource, **places) as other:
         with pytest.raises(DeviceError, match=f'in use by process {other.pid}'):
-            ExclusiveUse(resource).acquire()
+            DeviceLock(resource).acquire()
         other.send_signal(signal.SIGKILL)
         other.wait()
-        use = ExclusiveUse(resource)
+        use = DeviceLock(resource)
         use.acquire()
         use.release()
     assert list(tmp_path.iterdir()) == []
@@ -68,9 +68,9 @@ def test_whatever_the_temporary_folder_and_home_are(resource, tmp_path):
 def test_another_user_is_refused():
     with holder() as other:
         code = (
-            'import os, sys; from soro_driver.exclusive import *\n'
+            'import os, sys; from soro_driver.device_lock import *\n'
             'if os.geteuid() == 0: os.setuid(65534)\n'  # else another process is all there is
-            'try: ExclusiveUse(sys.argv[1]).acquire()\n'
+            'try: DeviceLock(sys.argv[1]).acquire()\n'
             'except DeviceError as error: print(error)\n'
         )
         said = subprocess.run(
@@ -81,7 +81,7 @@ def test_another_user_is_refused():
 
 
 def test_who_inherits_it_holds_it_when_the_first_has_gone():
-    first = ExclusiveUse(RESOURCE)
+    first = DeviceLock(RESOURCE)
     first.acquire()
     inherited = hold_inherited(os.dup(first.fileno()))
     first.release()
@@ -93,10 +93,10 @@ def test_who_inherits_it_holds_it_when_the_first_has_gone():
 
 
 def test_asking_for_the_holder_disturbs_nobody():
-    use = ExclusiveUse(RESOURCE)
+    use = DeviceLock(RESOURCE)
     use.acquire()
     before = len(list(Path('/proc/self/fd').iterdir()))
-    assert {ExclusiveUse(RESOURCE).holder() for _ in range(500)} == {os.getpid()}
+    assert {DeviceLock(RESOURCE).holder() for _ in range(500)} == {os.getpid()}
     assert len(list(Path('/proc/self/fd').iterdir())) == before
     use.release()
     assert use.holder() is None

@@ -61,7 +61,7 @@ def reading(angle, elongation, time, faulty=()):
     )
 
 
-class Bench:
+class Rig:
     """A control, the model as its device, and a clock that the test moves."""
 
     def __init__(self, plant, calibrated=True, environment='free', **options):

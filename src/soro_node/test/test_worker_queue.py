@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Work on a lane leaves the spinning thread free; too much of it is refused."""
+"""Work on a queue leaves the spinning thread free; too much of it is refused."""
 
 import subprocess
 import sys
@@ -14,24 +14,24 @@ from std_msgs.msg import Int32
 from soro_mechanics.core.status import Code
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeJacobian
-from soro_node.lane import Lane, MOST_WAITING
 from soro_node.testing import RosSession, wait_for, wait_until
+from soro_node.worker_queue import MAX_WAITING, WorkerQueue
 
 FAULT = [13.0]
 
 
 class Slow(Node):
-    """Everything on its lane waits until it is let go."""
+    """Everything on its queue waits until it is let go."""
 
     def __init__(self, **kwargs):
         super().__init__('slow', **kwargs)
         self.go, self.threads, self.taken, self.quick = threading.Event(), set(), [], []
         self.started = threading.Semaphore(0)
-        self.lane = Lane(self, 'work')
-        goals = Lane(self, 'goals', threads=2)
-        self.service = self.lane.create_service(ComputeJacobian, '~/ask', self.answer)
+        self.queue = WorkerQueue(self, 'work')
+        goals = WorkerQueue(self, 'goals', threads=2)
+        self.service = self.queue.create_service(ComputeJacobian, '~/ask', self.answer)
         self.action = goals.create_action(AnalyzeWorkspace, '~/act', self.execute)
-        self.create_subscription(Int32, 'take', self.lane.newest(self.take), 10)
+        self.create_subscription(Int32, 'take', self.queue.newest(self.take), 10)
         self.create_subscription(Int32, 'quick', lambda m: self.quick.append(m.data), 10)
 
     def wait(self):
@@ -67,12 +67,12 @@ def slow():
         node.ros = ros
         yield node
         node.go.set()
-        node.lane.close()
+        node.queue.close()
 
 
 def client_of(node):
     # As deep as the service's own queue: rclpy's clients forget all but 10 of a burst.
-    qos = QoSProfile(depth=2 * MOST_WAITING)
+    qos = QoSProfile(depth=2 * MAX_WAITING)
     client = node.ros.client.create_client(ComputeJacobian, '/slow/ask', qos_profile=qos)
     assert client.wait_for_service(10.0)
     return client
@@ -100,7 +100,7 @@ def test_requests_beyond_the_queue_are_refused_at_once_and_the_others_answered(s
     client, extra = client_of(slow), 5
     answers = [
         client.call_async(ComputeJacobian.Request(actuation=[0.0] * i))
-        for i in range(MOST_WAITING + 1 + extra)
+        for i in range(MAX_WAITING + 1 + extra)
     ]
     wait_until(lambda: sum(a.done() for a in answers) == extra)
     refused = [a for a in answers if a.done()]
@@ -120,7 +120,7 @@ def test_answers_come_in_the_order_of_the_requests_each_to_its_own_client(slow):
         request = ComputeJacobian.Request(actuation=[0.0] * n)
         answers.append(clients[n % 2].call_async(request))
         answers[-1].add_done_callback(lambda _, n=n: order.append(n))
-        wait_until(lambda n=n: slow.lane._inside == n + 1)
+        wait_until(lambda n=n: slow.queue._inside == n + 1)
     slow.go.set()
     assert [list(wait_for(a).matrix) for a in answers] == [[float(n)] for n in range(10)]
     # two clients of one executor: the order is that of each of them
@@ -169,7 +169,7 @@ def test_an_answer_that_raises_is_logged_and_the_lane_goes_on(slow, capfd):
     answer = client.call_async(ComputeJacobian.Request(actuation=[1.0, 2.0, 3.0]))
     assert list(wait_for(answer).matrix) == [3.0]
     assert 'RuntimeError: not foreseen' in capfd.readouterr().err
-    assert slow.lane._inside == 0
+    assert slow.queue._inside == 0
 
 
 def test_of_waiting_messages_the_newest_is_taken(slow):
@@ -201,7 +201,7 @@ def test_a_closed_lane_does_what_waits_and_ends_its_threads(slow):
     publisher = publisher_of(slow, 'take')
     publisher.publish(Int32(data=1))
     assert slow.started.acquire(timeout=10.0)
-    slow.lane.close()
+    slow.queue.close()
     slow.go.set()
     wait_until(lambda: slow.taken == [1])
     wait_until(lambda: not any(t.name.startswith('work') for t in threading.enumerate()))
@@ -211,15 +211,15 @@ def test_a_process_that_is_told_to_end_does_not_wait_for_a_long_solve():
     code = """
 import threading, sys
 from rclpy.node import Node
-from soro_node.lane import Lane
+from soro_node.worker_queue import WorkerQueue
 from soro_node.main import run
 
 class Stuck(Node):
     def __init__(self):
         super().__init__('stuck')
         self.has_started = threading.Event()
-        lane = Lane(self, 'work')
-        lane.newest(self.solve)(None)
+        queue = WorkerQueue(self, 'work')
+        queue.newest(self.solve)(None)
         self.has_started.wait(10.0)
         print('solving', flush=True)
 

@@ -12,7 +12,7 @@ from soro_cli.launch_runner.evaluation import LaunchPlan, plan_launch
 
 
 @dataclass
-class Workbench:
+class LaunchRig:
     """A folder with a package ``pkg`` whose executables the test writes."""
 
     folder: Path

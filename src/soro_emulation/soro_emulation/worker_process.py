@@ -20,7 +20,7 @@ from soro_mechanics.core.errors import SoroError
 from soro_node.parent_death import die_with_parent, OWN_GROUP
 
 
-class AskedProcess:
+class WorkerProcess:
     """The emulator's side.
 
     Parameters

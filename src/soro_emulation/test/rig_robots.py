@@ -25,15 +25,15 @@ DSPACE = Path(__file__).with_name('dspace_bench.yaml')
 # own clock, which other programs on this computer use, stays as it is.
 CLOCK = """
 import os, time
-from soro_driver.law import CommandInlet
+from soro_driver.law import CommandArbiter
 def wall(file={file!r}):
     return time.time() + (float(open(file).read() or 0.0) if os.path.exists(file) else 0.0)
-CommandInlet.__init__.__defaults__ = (wall,)
+CommandArbiter.__init__.__defaults__ = (wall,)
 """
 
 
 @dataclass
-class Bench:
+class Rig:
     """A robot, how it is driven, and what its commands look like.
 
     Attributes
@@ -79,13 +79,13 @@ class Bench:
         return [*armed, *(e for e in opened if e['on']), *self.robot.raised_after(since)]
 
 
-def make_bench(device: str, folder: Path) -> Bench:
-    """Make the bench of a device; its robot is not started."""
+def make_bench(device: str, folder: Path) -> Rig:
+    """Make the rig of a device; its robot is not started."""
     clock = folder / 'clock_step'
     robot: RobotProcesses
     if device == 'can':
         robot = CanRobot(folder)
-        made = Bench(
+        made = Rig(
             robot,
             lambda: again(robot, lambda: robot.turn(0.5)),
             0.2,
@@ -97,7 +97,7 @@ def make_bench(device: str, folder: Path) -> Bench:
     elif device == 'stm32':
         robot = ValveRobot(folder, quick_file(folder))
         names, kind = valve_robot.NAMES, valve_robot.LENGTH
-        made = Bench(
+        made = Rig(
             robot,
             lambda: again(robot, lambda: _bend(robot)),
             valve_robot.SILENCE,
@@ -110,7 +110,7 @@ def make_bench(device: str, folder: Path) -> Bench:
         robot = RobotProcesses(folder, DSPACE if device == 'dspace' else BENCH)
         press = functools.partial(robot.move, 0.8 * BAR, 0.4 * BAR, 0.0)
         watchdog = 0.4 if device == 'dspace' else 0.2
-        made = Bench(robot, lambda: again(robot, press), watchdog, NAMES, 1, clock)
+        made = Rig(robot, lambda: again(robot, press), watchdog, NAMES, 1, clock)
     robot.driver_options['prelude'] = CLOCK.format(file=str(clock))
     return made
 

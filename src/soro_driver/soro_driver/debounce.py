@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Conditions = NDArray[np.bool_]
 
 
-class Lasting:
+class Debounce:
     """Per actuator: for how long has a condition held without a break.
 
     Parameters

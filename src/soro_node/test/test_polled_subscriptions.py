@@ -9,7 +9,7 @@ import time
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from soro_msgs.msg import ActuatorCommand
-from soro_node.inbox import Inbox
+from soro_node.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import COMMANDS
 from soro_node.testing import RosSession, wait_until
 
@@ -18,8 +18,8 @@ FLOOD = 400  # less than the history holds
 
 def test_the_newest_of_every_publisher_is_read_once():
     with RosSession() as ros:
-        inbox = Inbox(ros.client)
-        ros.do(ros.client, inbox.open, ActuatorCommand, 'command', COMMANDS)
+        polled = PolledSubscriptions(ros.client)
+        ros.do(ros.client, polled.open, ActuatorCommand, 'command', COMMANDS)
         best = QoSProfile(depth=FLOOD, reliability=ReliabilityPolicy.RELIABLE)
         quiet, loud = (
             ros.do(ros.client, ros.client.create_publisher, ActuatorCommand, 'command', best)
@@ -29,7 +29,7 @@ def test_the_newest_of_every_publisher_is_read_once():
         read: list = []
 
         def newest():
-            read.extend(inbox.newest_of_each('command'))
+            read.extend(polled.newest_of_each('command'))
             return [m for m, _ in read if m.value]  # not what made them known to each other
 
         def heard(publisher, source):
@@ -50,4 +50,4 @@ def test_the_newest_of_every_publisher_is_read_once():
         wait_until(lambda: [m for m in newest() if m.source == 'loud'][-1].value[0] == FLOOD - 1)
         assert len(read) < FLOOD / 4  # the newest each time it was asked
         assert all(0.0 <= age <= time.monotonic() - sent for _, age in read)
-        assert inbox.newest_of_each('command') == []
+        assert polled.newest_of_each('command') == []

@@ -3,9 +3,9 @@
 """Work that takes time, on threads of its own beside the one that spins the node.
 
 The thread that spins handles what is short: measurements, timers, stop requests. Requests that
-solve something are put on a lane, which also sends the answer: the executor, which stays
+solve something are put on a queue, which also sends the answer: the executor, which stays
 single-threaded, is done with a request once it has handed it over. Goals of actions are
-coroutines, suspended until the lane has their result. rclpy's MultiThreadedExecutor is no
+coroutines, suspended until the queue has their result. rclpy's MultiThreadedExecutor is no
 alternative: it submits a callback again and again until a thread of its pool takes it, which costs
 a whole core and delays everything else by tens of milliseconds.
 """
@@ -32,18 +32,18 @@ from rclpy.task import Future
 from soro_mechanics.core.status import Code
 from soro_node.replies import fill_code
 
-MOST_WAITING = 32
+MAX_WAITING = 32
 
 
 @dataclass(frozen=True)
 class _Accepted:
-    """What a service callback returns instead of a response that the lane will send."""
+    """What a service callback returns instead of a response that the queue will send."""
 
     request: Any
     response: Any
 
 
-class Lane:
+class WorkerQueue:
     """Threads that execute calls in the order in which they were handed over.
 
     Parameters
@@ -65,26 +65,26 @@ class Lane:
         for number in range(threads):
             # daemons: a process that is told to end does not wait for a long solve
             threading.Thread(target=self._work, name=f'{name}_{number}', daemon=True).start()
-        self._most = MOST_WAITING + threads
+        self._most = MAX_WAITING + threads
         self._inside = 0
         self._lock = threading.Lock()
 
     def create_service(self, kind: Any, name: str, answer: Callable[[Any, Any], Any]) -> Service:
-        """Offer a service that is answered on this lane; the answer must not raise.
+        """Offer a service that is answered on this queue; the answer must not raise.
 
-        A request that finds `MOST_WAITING` others is answered with the code BUSY.
+        A request that finds `MAX_WAITING` others is answered with the code BUSY.
         """
 
         def callback(request: Any, response: Any) -> Any:
             if self._enter(self._most):
                 return _Accepted(request, response)
-            sentence = f'{MOST_WAITING} requests are waiting already; ask again later'
+            sentence = f'{MAX_WAITING} requests are waiting already; ask again later'
             return fill_code(response, Code.BUSY, sentence)
 
         def send_or_submit(response: Any, header: Any) -> None:
             if isinstance(response, _Accepted):
                 self._submit(self._answer, answer, response, send, header)
-                # Gives the interpreter lock to the lane; else the executor keeps it for most of
+                # Gives the interpreter lock to the queue; else the executor keeps it for most of
                 # its next turn, and the request waits as long as that.
                 time.sleep(0)
             else:
@@ -103,7 +103,7 @@ class Lane:
         return service
 
     def create_action(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
-        """Offer an action whose goals are executed on this lane; every cancel is accepted."""
+        """Offer an action whose goals are executed on this queue; every cancel is accepted."""
 
         async def callback(handle: Any) -> Any:
             return await self._run(execute, handle)
@@ -118,7 +118,7 @@ class Lane:
         )
 
     def newest(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return a subscription callback that hands messages to the lane; `call` must not raise.
+        """Return a subscription callback that hands messages to the queue; `call` must not raise.
 
         A message that arrives while an earlier one is being worked on replaces the one that
         waits.
@@ -198,5 +198,5 @@ class Lane:
             call, arguments = item
             try:
                 call(*arguments)
-            except Exception:  # noqa: BLE001 - a fault of ours must not end the lane
-                self._node.get_logger().error(f'lane:\n{traceback.format_exc()}')
+            except Exception:  # noqa: BLE001 - a fault of ours must not end the queue
+                self._node.get_logger().error(f'queue:\n{traceback.format_exc()}')

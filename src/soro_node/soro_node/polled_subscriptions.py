@@ -5,7 +5,7 @@
 A driver may speak 500 times a second, a screen shows 30 pictures and a service is asked once an
 hour: a callback for every message would cost more than all else the node does. These
 subscriptions stand outside of the executor's wait set, and whoever needs the newest message takes
-it. `Gate` opens and closes a subscription for the executor while it runs.
+it. `PolledCallbackGroup` opens and closes a subscription for the executor while it runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
 
-class Gate(CallbackGroup):
+class PolledCallbackGroup(CallbackGroup):
     """A callback group whose members an executor waits for while it is open.
 
     Attributes
@@ -47,7 +47,7 @@ class Gate(CallbackGroup):
         """Nothing to do."""
 
 
-class Inbox:
+class PolledSubscriptions:
     """Subscriptions of a node that are read by asking.
 
     Parameters
@@ -57,7 +57,7 @@ class Inbox:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._group = Gate()
+        self._group = PolledCallbackGroup()
         self._subscriptions: dict[str, Any] = {}
 
     def open(self, kind: Any, topic: str, qos: QoSProfile) -> None:

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from soro_cli import people_units
+from soro_cli import display_units as display_units
 from soro_cli.errors import CliError
 from soro_mechanics.core.actuators import Actuator, QUANTITIES
 
@@ -26,7 +26,7 @@ PAIRS = tuple(Actuator(f'pair_{i}', 'pressure', 0.0, 1.5e5, 2e5, 0.0) for i in (
     ],
 )
 def test_values_are_shown_in_the_units_of_people(value, unit, text):
-    assert people_units.shown(value, unit) == text
+    assert display_units.shown(value, unit) == text
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_values_are_shown_in_the_units_of_people(value, unit, text):
     ],
 )
 def test_actuations_are_read(words, values):
-    assert people_units.actuation(words, PAIRS) == pytest.approx(values)
+    assert display_units.actuation(words, PAIRS) == pytest.approx(values)
 
 
 @pytest.mark.parametrize(
@@ -55,32 +55,32 @@ def test_actuations_are_read(words, values):
 )
 def test_wrong_actuations_are_refused_with_an_example(words, reason):
     with pytest.raises(CliError, match=reason):
-        people_units.actuation(words, PAIRS)
+        display_units.actuation(words, PAIRS)
 
 
 def test_the_example_of_an_actuation_can_be_typed():
     actuators = [Actuator(f'a_{q}', q, -2.0, 2.0, 1.0, 0.5) for q in QUANTITIES]
     with pytest.raises(CliError) as caught:
-        people_units.actuation(['0'], actuators)
+        display_units.actuation(['0'], actuators)
     words = shlex.split(str(caught.value).partition('by name: ')[2])
     assert {'a_curvature=0.5 1/m', 'a_force=0.5N'} < set(words) and len(words) == len(QUANTITIES)
-    assert people_units.actuation(words, actuators) == pytest.approx([0.5] * len(words), rel=1e-3)
+    assert display_units.actuation(words, actuators) == pytest.approx([0.5] * len(words), rel=1e-3)
 
 
 def test_wrenches_are_read():
-    assert people_units.wrench(None) == [0.0] * 6
-    assert people_units.wrench(['0', '0', '-0.5N']) == [0.0, 0.0, -0.5, 0.0, 0.0, 0.0]
-    full = people_units.wrench(['1N', '0', '0', '1Nm', '2Nmm', '3mNm'])
+    assert display_units.wrench(None) == [0.0] * 6
+    assert display_units.wrench(['0', '0', '-0.5N']) == [0.0, 0.0, -0.5, 0.0, 0.0, 0.0]
+    full = display_units.wrench(['1N', '0', '0', '1Nm', '2Nmm', '3mNm'])
     assert full == pytest.approx([1.0, 0.0, 0.0, 1.0, 2e-3, 3e-3])
     with pytest.raises(CliError, match='three forces'):
-        people_units.wrench(['1N', '0'])
+        display_units.wrench(['1N', '0'])
     with pytest.raises(CliError, match='fz'):
-        people_units.wrench(['0', '0', '1mm'])
+        display_units.wrench(['0', '0', '1mm'])
 
 
 def test_quaternions_are_normalised_and_zero_is_refused():
-    assert people_units.quaternion([0.0, 2.0, 0.0, 0.0]) == [0.0, 1.0, 0.0, 0.0]
+    assert display_units.quaternion([0.0, 2.0, 0.0, 0.0]) == [0.0, 1.0, 0.0, 0.0]
     with pytest.raises(CliError, match='not all zero'):
-        people_units.quaternion([0.0] * 4)
+        display_units.quaternion([0.0] * 4)
     with pytest.raises(CliError, match='not all zero'):
-        people_units.quaternion([math.nan, 0.0, 0.0, 1.0])
+        display_units.quaternion([math.nan, 0.0, 0.0, 1.0])
