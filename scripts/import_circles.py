@@ -3,9 +3,9 @@
 """House rule: no two files of a package import each other, directly or by way of others.
 
 Files in a circle are one file in several places: none of them can be read, tested or moved alone.
-An import inside a function counts like one at the top, for it only hides the circle. What stands
-under `if TYPE_CHECKING:` does not count: a function may be annotated with the class that offers
-it as a method (`Robot.workspace`), and nothing is imported in a circle when it runs.
+An import inside a function or under `if TYPE_CHECKING:` counts like one at the top, for it only
+hides the circle: what a function needs of the class that offers it as a method is a `Protocol`
+beside the function, or a base of that class.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def check(files: list[Path]) -> Iterator[str]:
 
 
 def imports(files: list[Path]) -> Imports:
-    """Return what packages, scripts/ and studies/ import of each other at run time."""
+    """Return what packages, scripts/ and studies/ import of each other."""
     modules = {name: file for file in files if (name := _module(file))}
     found = {}
     for name, file in modules.items():
@@ -95,12 +95,7 @@ def _imported(tree: ast.AST, package: str, known: Set[str]) -> Iterator[str]:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the imports that run, wherever they stand."""
-    for node in ast.iter_child_nodes(tree):
+    """Yield the imports, wherever they stand."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
-        elif isinstance(node, ast.If) and 'TYPE_CHECKING' in ast.unparse(node.test):
-            for other in node.orelse:
-                yield from _statements(ast.Module([other], []))
-        else:
-            yield from _statements(node)

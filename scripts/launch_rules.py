@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
+import launch_files
+
 ROOT = Path(__file__).resolve().parent.parent
 TAGS = {
     'launch',
@@ -31,6 +33,8 @@ TAGS = {
 
 def check(files: list[Path]) -> Iterator[str]:
     """Yield what is wrong with the launch files and other XML."""
+    if launch_files.SOURCE in files:
+        yield from launch_files.stale()
     for file in files:
         where = file.relative_to(ROOT)
         if file.suffix in ('.xml', '.xacro', '.urdf'):

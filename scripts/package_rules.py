@@ -11,6 +11,7 @@ import re
 import sys
 
 from catkin_pkg.package import InvalidPackage, parse_package
+import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 WEBSITE = 'https://soro.example.org'  # not there yet, as the address of the maintainers
@@ -66,6 +67,14 @@ PIP_ONLY = {
     'websockets',
     'zstandard',
 }
+PIP_NAMES = {'ruamel': 'ruamel.yaml', 'yaml': 'pyyaml'}  # module -> what pip calls it
+# What a package needs without importing it, by the name of package or robot.
+FOUND_BY_NAME = {
+    'soro_cli': {'soro_bringup'},
+    'soro_flex_calibration': {'python3-cvxpy-pip'},  # of soro_mechanics, for calibrations alone
+    'soro_visualization': {'soro_description'},
+}
+STARTED_BY_NAME = {'soro_description', 'soro_driver', 'soro_nidaq_driver'}
 # ROS packages that soro may depend on; released in Jazzy and newer.
 ROS_PACKAGES = {
     'action_msgs',
@@ -132,24 +141,58 @@ def check(files: list[Path]) -> Iterator[str]:
         for kind, folder, declared in (('exec', package.name, needed), ('test', 'test', used)):
             for name in sorted(_imported(file.parent / folder, own) - declared - {package.name}):
                 yield f'{where}: {name} is imported and no {kind}_depend'
+        unused = {d.name for d in package.exec_depends} - _imported(
+            file.parent / package.name, own
+        )
         if package.name == 'soro_bringup':
-            for name in sorted(_launched(files) & own - used - {'soro_cli'}):  # it depends on us
+            started = _launched(files) & own
+            unused -= started | STARTED_BY_NAME
+            for name in sorted(started - used - {'soro_cli'}):  # it depends on us
                 yield f'{where}: {name} is started by a launch file and no exec_depend'
+        if (file.parent / 'setup.py').exists():  # messages are used by what is generated
+            for name in sorted(unused - FOUND_BY_NAME.get(package.name, set())):
+                yield f'{where}: {name} is an exec_depend and nothing imports it'
+    for file in files:
+        if file.name == 'pyproject.toml' and (file.parent / 'package.xml') in manifests:
+            yield from (f'{file.relative_to(ROOT)}: {text}' for text in _check_pip(file))
+
+
+def _check_pip(file: Path) -> Iterator[str]:
+    """Compare what pip installs beside a package with what the package imports."""
+    project = tomllib.loads(file.read_text())['project']
+    extras = project.get('optional-dependencies', {})
+    needed = {_pip_name(text) for text in project['dependencies']}
+    offered = {_pip_name(text) for texts in extras.values() for text in texts}
+    modules = _modules(file.parent / project['name']) - {project['name']}
+    used = {PIP_NAMES.get(name, name) for name in modules}
+    for name in sorted(used - needed - offered):
+        yield f'{name} is imported and neither a dependency nor in an extra'
+    for name in sorted(needed - used):
+        yield f'{name} is a dependency and nothing imports it'
+
+
+def _pip_name(requirement: str) -> str:
+    return re.split(r'[<>=!~; \[]', requirement, maxsplit=1)[0].lower()
 
 
 def _imported(folder: Path, own: set[str]) -> set[str]:
     """Return the packages and keys of what the modules in a folder import."""
+    modules = _modules(folder) - PIP_ONLY - NOT_INSTALLED
+    modules -= {file.stem for file in folder.rglob('*.py')} - own
+    known = {name: name for name in own | ROS_PACKAGES} | KEYS
+    return {known.get(name, f'python3-{name.replace("_", "-")}') for name in modules}
+
+
+def _modules(folder: Path) -> set[str]:
+    """Return what the modules in a folder import, without what Python brings."""
     modules: set[str] = set()
-    beside = {file.stem for file in folder.rglob('*.py')}
     for file in folder.rglob('*.py'):
         for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition('.')[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 modules.add((node.module or '').partition('.')[0])
-    modules -= sys.stdlib_module_names | PIP_ONLY | NOT_INSTALLED | (beside - own)
-    known = {name: name for name in own | ROS_PACKAGES} | KEYS
-    return {known.get(name, f'python3-{name.replace("_", "-")}') for name in modules}
+    return modules - sys.stdlib_module_names
 
 
 def _launched(files: list[Path]) -> set[str]:

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from soro_driver.serial_frame import Reason, SerialState
-from soro_emulation.stm32_valves import DEEPEST_QUEUE
+from soro_emulation.stm32_properties import BoardProperties
+from soro_emulation.stm32_session import Session
+from soro_emulation.stm32_valves import DEEPEST_QUEUE, Valves
 from soro_stm32_driver.protocol import (
     Action,
     FARTHEST_DEADLINE,
@@ -21,11 +23,25 @@ from soro_stm32_driver.protocol import (
     WINDOW,
 )
 
-if TYPE_CHECKING:
-    from soro_emulation.stm32_board import Stm32Board
+
+class Board(Protocol):
+    """What the rules look at of a `Stm32Board`."""
+
+    session: Session
+    state: SerialState
+    valves: Valves
+    properties: BoardProperties
+
+    @property
+    def time(self) -> int:
+        """The board's clock [ms, u32]."""
+
+    @property
+    def supply_is_low(self) -> bool:
+        """Whether the supply is too low."""
 
 
-def refusal_of(command: SetTimed, seq: int, board: Stm32Board) -> tuple[int, int] | None:
+def refusal_of(command: SetTimed, seq: int, board: Board) -> tuple[int, int] | None:
     """Return (reason, muscle) when a command must not be carried out, as a whole; else None."""
     left = until(command.deadline, board.time)
     session = board.session
@@ -42,7 +58,7 @@ def refusal_of(command: SetTimed, seq: int, board: Stm32Board) -> tuple[int, int
     return None
 
 
-def _interlock(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
+def _interlock(command: SetTimed, board: Board) -> tuple[int, int] | None:
     seen: dict[int, int] = {}
     for a in command.actions:
         if a.muscle >= MUSCLES:
@@ -54,7 +70,7 @@ def _interlock(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
     return None
 
 
-def _each(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
+def _each(command: SetTimed, board: Board) -> tuple[int, int] | None:
     for a in command.actions:
         reason = _one(a, board)
         if reason is not None:
@@ -62,7 +78,7 @@ def _each(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
     return None
 
 
-def _one(a: Timed, board: Stm32Board) -> int | None:
+def _one(a: Timed, board: Board) -> int | None:
     muscle = board.valves.muscles[a.muscle]
     if a.action not in tuple(Action):
         return Reason.OUT_OF_RANGE
@@ -81,7 +97,7 @@ def _one(a: Timed, board: Stm32Board) -> int | None:
     return None
 
 
-def _supply(command: SetTimed, board: Stm32Board) -> tuple[int, int] | None:
+def _supply(command: SetTimed, board: Board) -> tuple[int, int] | None:
     new = [a.muscle for a in command.actions if a.action == Action.INFLATE]
     if not new:
         return None

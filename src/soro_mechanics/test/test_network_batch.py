@@ -159,10 +159,14 @@ def test_the_divided_network_has_the_same_solution(robot):
 def test_driven_values_of_many(robot):
     layout = robot.engine.equilibrium(()).layout
     samples = random_samples(robot, 50) * 1.5 - 40e3  # beyond both ends of the curves too
-    ranges, values = driven_many(layout, samples)
+    ranges, values = driven_many(layout.spec.drives, samples)
     for i, actuation in enumerate(samples):
-        np.testing.assert_allclose(values[i], driven_values(layout, actuation)[0], rtol=1e-14)
-        np.testing.assert_allclose(ranges[i], driven_ranges(layout, actuation), rtol=1e-14)
+        np.testing.assert_allclose(
+            values[i], driven_values(layout.spec.drives, actuation)[0], rtol=1e-14
+        )
+        np.testing.assert_allclose(
+            ranges[i], driven_ranges(layout.spec.drives, actuation), rtol=1e-14
+        )
 
 
 def test_terms_are_chebyshev_products():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, Load, load_robot, Task
-from soro_mechanics.models.network.model import MAX_SOLVERS
+from soro_mechanics.models.network.forward_network import MAX_SOLVERS
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.catalogue import find_robot_file
 

@@ -350,16 +350,19 @@ def test_curves_are_monotone_smooth_and_invertible():
     grid = np.linspace(0.0, 2e5, 41)
     values, slopes = [], []
     for pressure in grid:
-        value, slope = driven_values(layout, np.array([0.1, pressure]))
+        value, slope = driven_values(layout.spec.drives, np.array([0.1, pressure]))
         values.append(value[1] + 1.0)
         slopes.append(slope[1])
-        driven = driven_ranges(layout, np.array([0.1, pressure]))
-        back = actuation_of(layout, driven, limits)
+        driven = driven_ranges(layout.spec.drives, np.array([0.1, pressure]))
+        back = actuation_of(layout.spec.drives, driven, limits)
         np.testing.assert_allclose(back, [0.1, pressure], atol=1e-4)
     assert np.all(np.diff(values) > 0.0)
     assert values[20] == pytest.approx(1.1)
     for k in (3, 11, 27, 36):
-        ends = [driven_values(layout, np.array([0.0, grid[k] + s]))[0][1] for s in (1.0, -1.0)]
+        ends = [
+            driven_values(layout.spec.drives, np.array([0.0, grid[k] + s]))[0][1]
+            for s in (1.0, -1.0)
+        ]
         assert (ends[0] - ends[1]) / 2.0 == pytest.approx(slopes[k], rel=1e-6)
 
 

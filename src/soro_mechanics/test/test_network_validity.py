@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, InvalidInput, load_robot
-from soro_mechanics.models.network.validity import segment_distance
+from soro_mechanics.models.network.guard import segment_distance
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
 ONE_ROD = """

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.model import Batch, Model
 from soro_mechanics.core.status import Code
-
-if TYPE_CHECKING:
-    from soro_mechanics.core.model import Batch
-    from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.reader import RobotDescription
 
 RAREST = 10_000  # one sample in so many must keep the coupled limits
 ENOUGH = 10  # samples of the rarest kind that are waited for, before they are called too rare
@@ -57,7 +56,34 @@ class Workspace:
         return np.array([points.min(axis=0), points.max(axis=0)])
 
 
-def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
+class Sampled(Protocol):
+    """What a batch needs of a `Robot`."""
+
+    description: RobotDescription
+
+    @property
+    def engine(self) -> Model:
+        """The model itself."""
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators."""
+
+    @property
+    def limits(self) -> Array:
+        """Lower and upper limit of each actuator, shape (m, 2), SI."""
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity in base_link, shape (3,) [m/s^2]."""
+
+    def forward(
+        self, actuation: Any, wrench: Any = None, guess: Configuration | None = None
+    ) -> Configuration:
+        """Solve the equilibrium under an actuation."""
+
+
+def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
     """Return `count` actuations spread evenly over what the limits allow, shape (count, m).
 
     A Halton sequence (no clusters, reproducible), turned by a random shift from `seed`; the
@@ -88,7 +114,7 @@ def sample_actuations(robot: Robot, count: int, seed: int = 0) -> Array:
     return found[:count]
 
 
-def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = None) -> Workspace:
+def sample_workspace(robot: Sampled, samples: Any, executor: Executor | None = None) -> Workspace:
     """Solve many actuations.
 
     Parameters
@@ -134,7 +160,7 @@ def sample_workspace(robot: Robot, samples: Any, executor: Executor | None = Non
 
 
 def _solve(
-    robot: Robot, actuations: Array, batch: Batch | None
+    robot: Sampled, actuations: Array, batch: Batch | None
 ) -> tuple[Array, NDArray[np.int64]]:
     tips = np.full((len(actuations), 4, 4), np.nan)
     codes = np.full(len(actuations), int(Code.NONE), dtype=np.int64)

@@ -11,21 +11,24 @@ from typing import Any
 from soro_mechanics.core.errors import MissingPackage
 
 
-def how_to_install(requirement: str) -> str:
+def how_to_install(requirement: str, extra: str = '') -> str:
     """Say where a package comes from.
 
     Parameters
     ----------
     requirement : str
         As pip takes it: name, extras, version.
+    extra : str
+        Of soro_mechanics, that brings it.
     """
+    also = f' so does the extra soro_mechanics[{extra}],' if extra else ''
     return (
-        f"`make setup` brings it, or pip install '{requirement}' (where pip refuses: in a virtual "
-        'environment, or with --user --break-system-packages)'
+        f"`make setup` brings it,{also} or pip install '{requirement}' "
+        '(where pip refuses: in a virtual environment, or with --user --break-system-packages)'
     )
 
 
-def import_package(module: str, requirement: str) -> Any:
+def import_package(module: str, requirement: str, extra: str = '') -> Any:
     """Return a module that not every installation has.
 
     Raises
@@ -35,7 +38,7 @@ def import_package(module: str, requirement: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingPackage(f'{error}; {how_to_install(requirement)}') from None
+        raise MissingPackage(f'{error}; {how_to_install(requirement, extra)}') from None
 
 
 def require_numba() -> None:

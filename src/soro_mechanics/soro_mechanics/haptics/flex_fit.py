@@ -204,7 +204,8 @@ def exact_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
 
 def published_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
     """Return the nodes by the sparsity patterns of (14) over a range of gamma."""
-    cvxpy = import_package('cvxpy', 'cvxpy==1.7.5')  # slow to load: only calibrations need it
+    # slow to load: only calibrations need it
+    cvxpy = import_package('cvxpy', 'cvxpy==1.7.5', 'calibration')
     if not np.any(counts):
         return ()
     matrix = np.column_stack([np.ones(len(counts)), rotations])

@@ -16,16 +16,15 @@ from functools import cached_property
 import math
 import threading
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
+from soro_mechanics.analysis.workspace import Workspace
+from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, OUTSIDE
-
-if TYPE_CHECKING:
-    from soro_mechanics.robot import Robot
 
 POSTURES = 128
 TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
@@ -81,6 +80,24 @@ class Postures:
         return away + np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
 
 
+class Starting(Protocol):
+    """What a search from several starts needs of a `Robot`."""
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity in base_link, shape (3,) [m/s^2]."""
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators."""
+
+    def forward(self, actuation: Any) -> Configuration:
+        """Solve the equilibrium under an actuation."""
+
+    def workspace(self, samples: Any) -> Workspace:
+        """Compute many configurations."""
+
+
 class MultiStart:
     """The further searches of one robot; its postures are solved when they are needed first.
 
@@ -100,7 +117,7 @@ class MultiStart:
         """Come from another process."""
         self._known, self._solving = state['_known'], threading.Lock()
 
-    def postures(self, robot: Robot) -> Postures:
+    def postures(self, robot: Starting) -> Postures:
         """Return the postures under the robot's gravity, solved where they are not known yet."""
         with self._solving:
             known, gravity = self._known, robot.gravity
@@ -110,7 +127,7 @@ class MultiStart:
 
     def improved(
         self,
-        robot: Robot,
+        robot: Starting,
         first: InverseSolution,
         search: Callable[[Configuration], InverseSolution],
         target: Array,
@@ -164,7 +181,7 @@ class MultiStart:
         return True
 
 
-def postures_of(robot: Robot) -> Postures:
+def postures_of(robot: Starting) -> Postures:
     """Solve the postures of a robot as it is mounted; none where limits leave almost nothing."""
     try:
         found = robot.workspace(POSTURES)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from soro_mechanics.core.search_tolerances import aims_of
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.inverse.steps import approach_step, inside, landing_step, nearest_allowed
 from soro_mechanics.numerics.lie_kernels import so3_log
-
-if TYPE_CHECKING:
-    from soro_mechanics.core.model import Model
+from soro_mechanics.robot_file.reader import RobotDescription
 
 ITERATIONS = 60
 TRUST = 0.5  # first step, in ranges of the actuators
@@ -33,6 +31,25 @@ STATIONARY = 1e-7  # an approach step that promises less (relative) than this ca
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 REFINING = 8  # iterations at most from the caller's tolerances to the default ones
+
+
+class Searched(Protocol):
+    """What the search needs of a `Model`."""
+
+    description: RobotDescription
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve the equilibrium."""
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, m): tip twist per actuation unit."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,7 @@ def axis_turn(tip: Array, target: Array) -> Array:
 
 
 def solve_inverse(
-    model: Model,
+    model: Searched,
     target: Array,
     task: Task,
     wrench: Array,
@@ -126,7 +143,7 @@ def solve_inverse(
 
     Parameters
     ----------
-    model : Model
+    model : Searched
         Any model: only its `forward` and `jacobian` are used.
     target : ndarray, shape (4, 4)
         In base_link.
@@ -177,7 +194,7 @@ def _other_starts(limits: Limits) -> list[Array]:
 
 
 def _search(
-    model: Model,
+    model: Searched,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -243,7 +260,7 @@ def _search(
 
 
 def _refined(
-    model: Model,
+    model: Searched,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -264,7 +281,7 @@ def _refined(
     return (found if as_good and found.size < best.size else best), used
 
 
-def _task_rows(model: Model, limits: Limits, goal: Goal, point: Point) -> Array:
+def _task_rows(model: Searched, limits: Limits, goal: Goal, point: Point) -> Array:
     return goal.rows(model.jacobian(point.q), point.q.tip) * limits.scale
 
 
@@ -296,7 +313,7 @@ def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -
 
 
 def _conclude(
-    model: Model,
+    model: Searched,
     limits: Limits,
     goal: Goal,
     solve: Callable[[Array, Configuration | None], Point],
@@ -351,7 +368,7 @@ def _conclude(
 
 
 def _no_start(
-    model: Model,
+    model: Searched,
     limits: Limits,
     solve: Callable[[Array, Configuration | None], Point],
     began: float,

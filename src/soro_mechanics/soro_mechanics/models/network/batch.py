@@ -101,7 +101,7 @@ class Batch:
             perhaps not stable.
         """
         s = self.layout.structure
-        driven, values = driven_many(self.layout, actuations)
+        driven, values = driven_many(self.layout.spec.drives, actuations)
         tips = np.full((len(actuations), 4, 4), np.nan)
         solved = np.zeros(len(actuations), dtype=bool)
         own = ('length', 'theta', 'table', 'section', 'tension')
@@ -148,13 +148,13 @@ def make_batch(
     if layout.tendons.held.any():  # where one goes slack the state has a kink
         return None
     fine, parts = divided(layout)
-    ends, _ = driven_many(fine, np.array([low, high]))
+    ends, _ = driven_many(fine.spec.drives, np.array([low, high]))
     half = 0.5 * np.abs(ends[1] - ends[0])
     half[half == 0.0] = 1.0
     points = np.random.default_rng(0).random((PER_TERM * max(MAX_TERMS), len(low)))
     points[0] = 0.5
     actuations = low + (high - low) * points
-    driven, _ = driven_many(fine, actuations)
+    driven, _ = driven_many(fine.spec.drives, actuations)
     base: State | None = None
     moves: list[Array] = []
     hard = 0

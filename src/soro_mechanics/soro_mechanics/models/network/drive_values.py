@@ -4,19 +4,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.layout import Layout
+from soro_mechanics.models.network.spec import DriveSpec
 
 
-def driven_values(layout: Layout, actuation: Array) -> tuple[Array, Array]:
+def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array, Array]:
     """Return the value of every drive and its slope by the actuator."""
-    drives = layout.spec.drives
     value = np.empty(len(drives))
     gain = np.ones(len(drives))
     for k, d in enumerate(drives):
@@ -27,29 +24,29 @@ def driven_values(layout: Layout, actuation: Array) -> tuple[Array, Array]:
     return value, gain
 
 
-def driven_ranges(layout: Layout, actuation: Array) -> Array:
+def driven_ranges(drives: Sequence[DriveSpec], actuation: Array) -> Array:
     """Return the driven value of each actuator before any offset (what a curve makes of it)."""
     out = np.array(actuation, dtype=float)
-    for d in layout.spec.drives:
+    for d in drives:
         if d.curve is not None:
             out[d.actuator] = curve_at(d.curve, actuation[d.actuator])[0]
     return out
 
 
-def driven_slopes(layout: Layout, actuation: Array) -> Array:
+def driven_slopes(drives: Sequence[DriveSpec], actuation: Array) -> Array:
     """Return the slope of `driven_ranges` by each actuator."""
     out = np.ones(len(actuation))
-    for d in layout.spec.drives:
+    for d in drives:
         if d.curve is not None:
             out[d.actuator] = curve_at(d.curve, actuation[d.actuator])[1]
     return out
 
 
-def driven_many(layout: Layout, actuations: Array) -> tuple[Array, Array]:
+def driven_many(drives: Sequence[DriveSpec], actuations: Array) -> tuple[Array, Array]:
     """Return `driven_ranges` (n, m) and the values of `driven_values` (n, drives) of many."""
     ranges = np.array(actuations, dtype=float)
-    values = np.empty((len(actuations), len(layout.spec.drives)))
-    for k, d in enumerate(layout.spec.drives):
+    values = np.empty((len(actuations), len(drives)))
+    for k, d in enumerate(drives):
         driven = actuations[:, d.actuator]
         if d.curve is not None:
             driven = _curve_at_many(d.curve, driven)
@@ -58,10 +55,10 @@ def driven_many(layout: Layout, actuations: Array) -> tuple[Array, Array]:
     return ranges, values
 
 
-def actuation_of(layout: Layout, driven: Array, limits: Array) -> Array:
+def actuation_of(drives: Sequence[DriveSpec], driven: Array, limits: Array) -> Array:
     """Return the actuation whose driven values these are: the inverse of `driven_ranges`."""
     out = np.array(driven, dtype=float)
-    for d in layout.spec.drives:
+    for d in drives:
         if d.curve is None:
             continue
         low, high = limits[d.actuator]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from functools import cached_property
 from operator import gt, lt
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from soro_mechanics.core.status import Code, SolverStatus, Stability
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.path_memory_kernels import POSE
 from soro_mechanics.models.network.kernels.platform_kernels import UNKNOWNS
 from soro_mechanics.models.network.linearisation import Linearisation, Shape, trace_shape
@@ -31,9 +31,6 @@ from soro_mechanics.models.network.platform import (
     TOLERANCE,
     Track,
 )
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.model import Network
 
 NEAR = 0.03  # targets farther from the last one take the general inverse [m]
 
@@ -77,7 +74,7 @@ class FollowedSolution:
 class Follower:
     """Fast inverse for one network."""
 
-    def __init__(self, model: Network, equilibrium: Equilibrium, base: State) -> None:
+    def __init__(self, model: ForwardNetwork, equilibrium: Equilibrium, base: State) -> None:
         layout = equilibrium.layout
         self.model = model
         self.equilibrium = equilibrium
@@ -197,7 +194,7 @@ class Follower:
         return track
 
 
-def follower_for(model: Network, equilibrium: Equilibrium) -> Follower | None:
+def follower_for(model: ForwardNetwork, equilibrium: Equilibrium) -> Follower | None:
     """Return the fast solver of a network that it can treat."""
     if not is_platform(equilibrium.layout):
         return None

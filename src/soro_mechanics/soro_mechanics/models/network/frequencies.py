@@ -4,18 +4,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
+from soro_mechanics.models.network.taut_tendons import SlackTangent, TautTendons
 from soro_mechanics.numerics import lie
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.linearisation import Linearisation
 
 MAX_ITERATIONS = 200
 SETTLED = 1e-8  # relative change of the wanted eigenvalues
@@ -23,7 +22,30 @@ NOISE = 1e-8  # of the largest 1 / omega^2, below which one has no sign
 REAL = 1e-6  # part of a 1 / omega^2 below which what is imaginary is round-off
 
 
-def natural_frequencies(linear: Linearisation, count: int) -> Array:
+class Tangent(SlackTangent, Protocol):
+    """A linearised network, see `Linearisation`."""
+
+    matrix: Array
+    taut: TautTendons | None
+
+    @property
+    def lock(self) -> AbstractContextManager[bool]:
+        """Held while its scratch is written."""
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths of the rods (rods,) [m]."""
+
+    @property
+    def conservative(self) -> bool:
+        """Whether the loads have an energy."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether it is stable, the actuators held."""
+
+
+def natural_frequencies(linear: Tangent, count: int) -> Array:
     """Return the lowest natural frequencies, shape (count,) [Hz], the actuators held.
 
     Masses: bodies (points at their centres), rods lumped on the mesh nodes without rotary inertia.
@@ -58,12 +80,12 @@ def natural_frequencies(linear: Linearisation, count: int) -> Array:
         return np.where(top > 0.0, 1.0 / np.sqrt(np.abs(top)), math.inf) / (2.0 * math.pi)
 
 
-def modes_swing(linear: Linearisation) -> bool:
+def modes_swing(linear: Tangent) -> bool:
     """Whether every mode swings instead of growing, the actuators held, without damping."""
     return _Masses(linear).swing()
 
 
-def condensed_mass(linear: Linearisation) -> Array:
+def condensed_mass(linear: Tangent) -> Array:
     """Return the masses condensed to the bodies, shape (6 b, 6 b), each body in its own axes.
 
     The nodes of the rods follow the bodies as they do without inertia (static condensation), the
@@ -78,7 +100,7 @@ def condensed_mass(linear: Linearisation) -> Array:
 class _Masses:
     """Vectors are bodies (6 each) above nodes (6 each), own axes."""
 
-    def __init__(self, linear: Linearisation) -> None:
+    def __init__(self, linear: Tangent) -> None:
         self.linear = linear
         s = linear.layout.structure
         self.bodies = linear.matrix.shape[0]

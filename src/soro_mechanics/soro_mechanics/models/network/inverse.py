@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,18 +18,16 @@ from soro_mechanics.core.configuration import Array, Configuration, InverseSolut
 from soro_mechanics.core.search_tolerances import aims_of
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.network.equilibrium import Problem
+from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_problem import InverseProblem, InverseState
 from soro_mechanics.models.network.tendon_inverse import TendonInverse
 from soro_mechanics.numerics import lie
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.model import Network
 
 MIN_PART = 1.0 / 32.0  # of the way to the target
 
 
 def solve_inverse(
-    model: Network,
+    model: ForwardNetwork,
     target: Array,
     task: Task,
     wrench: Array,

@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_slopes
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
 from soro_mechanics.models.network.kernels.system_kernels import (
@@ -42,9 +42,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics import lie, lie_kernels
 from soro_mechanics.numerics.qp import solve_qp
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.model import Network
 
 MAX_STEPS = 40
 MAX_NEAREST = 400
@@ -74,7 +71,7 @@ class InverseProblem:
 
     def __init__(
         self,
-        model: Network,
+        model: ForwardNetwork,
         equilibrium: Equilibrium,
         loading: tuple[Array, tuple[Load, ...], Array],
         task: Task,
@@ -88,7 +85,7 @@ class InverseProblem:
         self._loaded = lay.load(self.layout, rest, *loading)
         self.description = description = model.description
         self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
-        ends = [driven_ranges(self.layout, self.limits[:, k]) for k in range(2)]
+        ends = [driven_ranges(self.layout.spec.drives, self.limits[:, k]) for k in range(2)]
         self.low, self.high = np.minimum(*ends), np.maximum(*ends)
         self.range = self.high - self.low
         slack = LIMIT_SLACK * self.range
@@ -103,10 +100,10 @@ class InverseProblem:
         self.work, self.old = equilibrium.scratch
         self.loading = loading
 
-    def start(self, model: Network, guess: Configuration | None) -> InverseState:
+    def start(self, model: ForwardNetwork, guess: Configuration | None) -> InverseState:
         """Return the guess or the rest, moved onto the limits where these can be kept."""
         actuation = model.rest if guess is None else guess.actuation
-        driven = driven_ranges(self.layout, actuation)
+        driven = driven_ranges(self.layout.spec.drives, actuation)
         kept = self.allowed(driven)
         near = None
         if guess is not None and guess.state.equilibrium is self.equilibrium:
@@ -115,7 +112,7 @@ class InverseProblem:
             near = (guess.state.problem, guess.state.state)
         moved = None if kept else self.projected(driven)
         if moved is not None:
-            driven, actuation = moved, actuation_of(self.layout, moved, self.limits)
+            driven, actuation = moved, actuation_of(self.layout.spec.drives, moved, self.limits)
         outcome = self.equilibrium.solve(Problem(actuation, *self.loading), model.rest, near)
         return InverseState(
             driven, outcome.state, outcome.residual if outcome.converged else math.inf
@@ -139,7 +136,7 @@ class InverseProblem:
 
     def actuation(self, at: InverseState) -> Array:
         """Return the actuation (m,) of driven values within the limits."""
-        return actuation_of(self.layout, at.driven, self.limits)
+        return actuation_of(self.layout.spec.drives, at.driven, self.limits)
 
     def outcome(self, at: InverseState, target: Array, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point that is in balance."""
@@ -398,8 +395,8 @@ class InverseProblem:
         c = [np.eye(m)]
         low, high = [(self.low - driven) / self.range], [(self.high - driven) / self.range]
         if self.coupled:
-            actuation = actuation_of(self.layout, driven, self.limits)
-            ranges = self.range / driven_slopes(self.layout, actuation)
+            actuation = actuation_of(self.layout.spec.drives, driven, self.limits)
+            ranges = self.range / driven_slopes(self.layout.spec.drives, actuation)
         for limit in self.coupled:
             weights = limit.coefficients * ranges
             size = float(np.abs(weights).max())

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load, LoadAxes
-from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.models.network.arrays import (
     Inputs,
     Integers,
@@ -23,8 +23,8 @@ from soro_mechanics.models.network.arrays import (
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.drive_values import driven_values
 from soro_mechanics.models.network.kernels.lane_kernels import LANES, TABLE, unit_drive
-from soro_mechanics.models.network.rod_loads import node_at, rod_of, split_at_loads, spread_points
-from soro_mechanics.models.network.rod_nodes import cut_fractions
+from soro_mechanics.models.network.rod_loads import rod_of, split_at_loads, spread_points
+from soro_mechanics.models.network.rod_nodes import cut_fractions, NODE_MERGE
 from soro_mechanics.models.network.spec import (
     DriveSpec,
     EndSpec,
@@ -93,7 +93,7 @@ class Layout:
     @cached_property
     def tendons(self) -> Tendons:
         """The tendons, by actuator."""
-        return Tendons(self)
+        return Tendons(self.spec, self.structure, self.sections, self.slots, self.lengths)
 
     @cached_property
     def most_nodes(self) -> int:
@@ -153,6 +153,28 @@ class Layout:
                 'and the tip no force fixed in base_link can be put together at its origin',
             )
         return _integers([s.rod_node[r + 1] - 1 for r, _ in fixed]), parts
+
+    def node_at(self, item: Load) -> int:
+        """Return the node of a point load on a rod.
+
+        Raises
+        ------
+        UnknownName
+            Neither a body nor a rod.
+        InvalidInput
+            Outside the rod, or at its very beginning, where the load belongs on the body.
+        """
+        if item.on not in self.rods:
+            raise UnknownName('loads.on', item.on, (*self.bodies[1:], *self.rods))
+        r = self.rods.index(item.on)
+        at = item.arc_length / self.lengths[r]
+        if not NODE_MERGE < at <= 1.0 + 1e-12:  # the first node is the body's, and takes no load
+            expected = (
+                f'more than 0 and at most {self.lengths[r]:g} m (put it on a body otherwise)'
+            )
+            raise InvalidInput('loads.arc_length', item.arc_length, expected)
+        node = int(np.argmin(np.abs(self.spec.rods[r].fractions - at)))
+        return int(self.structure.rod_node[r]) + node
 
     def _node(self, rod: int, at: float) -> int:
         fractions = self.spec.rods[rod].fractions
@@ -394,7 +416,7 @@ def rest_inputs(layout: Layout) -> Inputs:
 
 def actuate(layout: Layout, inputs: Inputs, actuation: Array) -> Inputs:
     """Return the inputs with the actuators at a value."""
-    return drive(layout, inputs, *driven_values(layout, actuation))
+    return drive(layout, inputs, *driven_values(layout.spec.drives, actuation))
 
 
 def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
@@ -479,7 +501,7 @@ def load(
             body = layout.bodies.index(item.on) if item.on else layout.tip_body
             (dead if base else follower)[body] += item.wrench
         else:
-            node = node_at(layout, item)
+            node = layout.node_at(item)
             (node_dead if base else node_follower)[node] += item.wrench
     heavy = layout.weighs and bool(np.count_nonzero(gravity))
     return inputs._replace(

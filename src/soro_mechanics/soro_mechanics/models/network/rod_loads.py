@@ -6,17 +6,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Load
 from soro_mechanics.core.errors import InvalidInput, UnknownName
-from soro_mechanics.models.network.rod_nodes import NODE_MERGE, with_node
+from soro_mechanics.models.network.rod_nodes import with_node
 from soro_mechanics.models.network.spec import NetworkSpec
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.layout import Layout
 
 
 def spread_points(spec: NetworkSpec, item: Load) -> list[tuple[float, float]]:
@@ -52,27 +48,6 @@ def rod_of(spec: NetworkSpec, item: Load) -> int:
     if item.on not in names:
         raise UnknownName('loads.on', item.on, names)
     return names.index(item.on)
-
-
-def node_at(layout: Layout, item: Load) -> int:
-    """Return the node of a point load on a rod.
-
-    Raises
-    ------
-    UnknownName
-        Neither a body nor a rod.
-    InvalidInput
-        Outside the rod, or at its very beginning, where the load belongs on the body.
-    """
-    if item.on not in layout.rods:
-        raise UnknownName('loads.on', item.on, (*layout.bodies[1:], *layout.rods))
-    r = layout.rods.index(item.on)
-    at = item.arc_length / layout.lengths[r]
-    if not NODE_MERGE < at <= 1.0 + 1e-12:  # the first node is the body's, and takes no load
-        expected = f'more than 0 and at most {layout.lengths[r]:g} m (put it on a body otherwise)'
-        raise InvalidInput('loads.arc_length', item.arc_length, expected)
-    node = int(np.argmin(np.abs(layout.spec.rods[r].fractions - at)))
-    return int(layout.structure.rod_node[r]) + node
 
 
 def split_at_loads(spec: NetworkSpec, loads: tuple[Load, ...]) -> NetworkSpec:

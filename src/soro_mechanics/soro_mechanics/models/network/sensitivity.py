@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +21,9 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.spec import RodSpec
 from soro_mechanics.numerics import lie
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.model import Network
 
 STEP = 1e-3  # of a parameter, in parts of itself
 FLOOR = 1e-3  # of the usual tolerance, down to which Newton goes on
@@ -61,7 +58,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    model: Network, q: Configuration, parameters: Sequence[str], compliance: bool = False
+    model: ForwardNetwork, q: Configuration, parameters: Sequence[str], compliance: bool = False
 ) -> Sensitivity:
     """Return how tip (and compliance) follow parameters, the actuators held.
 
@@ -94,7 +91,7 @@ def sensitivity(
 
 
 class _Study:
-    def __init__(self, model: Network, q: Configuration) -> None:
+    def __init__(self, model: ForwardNetwork, q: Configuration) -> None:
         self._model = model
         self._solution = q.state
         self._layout: lay.Layout = q.state.equilibrium.layout

@@ -4,24 +4,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.status import Stability
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.numerics import lie
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.model import Network
 
 SAME = 1e-6  # distance of stations, in rod lengths, below which two equilibria are one
 
 
-def solutions(model: Network, q: Configuration, starts: int, seed: int = 0) -> list[Configuration]:
+def solutions(
+    model: ForwardNetwork, q: Configuration, starts: int, seed: int = 0
+) -> list[Configuration]:
     """Return the different equilibria found at the actuation and load of q, q among them.
 
     Every start goes to a random actuation within the limits under a random tip load, and comes
@@ -51,7 +49,11 @@ def distance(a: Configuration, b: Configuration) -> float:
 
 
 def limit_distance(
-    model: Network, q: Configuration, actuation: Array, wrench: Array, resolution: float = 1e-3
+    model: ForwardNetwork,
+    q: Configuration,
+    actuation: Array,
+    wrench: Array,
+    resolution: float = 1e-3,
 ) -> float:
     """Return how far a path may go before stability is lost, in parts of the given change.
 
@@ -71,7 +73,7 @@ def limit_distance(
     return float('inf')
 
 
-def refinement(model: Network, q: Configuration) -> tuple[float, float]:
+def refinement(model: ForwardNetwork, q: Configuration) -> tuple[float, float]:
     """Return how far the tip moves [m], [rad] on a mesh twice as fine: an estimate of its error.
 
     Not a number where the finer mesh finds no equilibrium.

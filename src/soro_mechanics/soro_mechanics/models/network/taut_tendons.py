@@ -15,22 +15,35 @@ more. Slack tendons do nothing until they are taut: derivatives are those of the
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.arrays import Inputs, State
+from soro_mechanics.models.network.arrays import Inputs, State, Work
 from soro_mechanics.models.network.kernels.system_kernels import back_substitute
+from soro_mechanics.models.network.layout import Layout
 
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.linearisation import Linearisation
+
+class SlackTangent(Protocol):
+    """A linearised network whose tendons are held at their tensions, see `Linearisation`."""
+
+    layout: Layout
+    work: Work
+    columns: Array
+
+    @property
+    def free_inverse(self) -> Array:
+        """Motion of the bodies per wrench on them, (n, n)."""
+
+    def node_response(self) -> Array:
+        """Return how the nodes follow the bodies."""
 
 
 class TautTendons:
     """What locked tendons add to a linearisation."""
 
-    def __init__(self, linear: Linearisation, x: Inputs, state: State) -> None:
+    def __init__(self, linear: SlackTangent, x: Inputs, state: State) -> None:
         self._linear = linear
         layout, w = linear.layout, linear.work
         s, tendons = layout.structure, layout.tendons

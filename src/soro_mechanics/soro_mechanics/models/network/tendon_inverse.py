@@ -10,7 +10,6 @@ are linearised at every step. A slack tendon is left just taut, or shorter where
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +17,8 @@ from soro_mechanics.core.configuration import Array, Configuration, Load, Task
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_problem import InverseProblem, InverseState, TOUCHING
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.model import Network
 
 PULL_SLACK = 1e-6  # in parts of a range: what linearised limits leave
 
@@ -31,7 +28,7 @@ class TendonInverse(InverseProblem):
 
     def __init__(
         self,
-        model: Network,
+        model: ForwardNetwork,
         equilibrium: Equilibrium,
         loading: tuple[Array, tuple[Load, ...], Array],
         task: Task,
@@ -53,7 +50,7 @@ class TendonInverse(InverseProblem):
         self.middle[held] = 0.0
         self._measured: tuple[Array, Array, Array] | None = None
 
-    def start(self, model: Network, guess: Configuration | None) -> InverseState:
+    def start(self, model: ForwardNetwork, guess: Configuration | None) -> InverseState:
         """Return the guess or the rest, with all tendons let go and their tensions as driven."""
         actuation = model.rest if guess is None else guess.actuation
         actuation = np.clip(actuation, *self.limits.T)
@@ -61,7 +58,7 @@ class TendonInverse(InverseProblem):
         if guess is not None and guess.state.equilibrium is self.equilibrium:
             near = (guess.state.problem, guess.state.state)
         outcome = self.equilibrium.solve(Problem(actuation, *self.loading), model.rest, near)
-        driven = driven_ranges(self.layout, actuation)
+        driven = driven_ranges(self.layout.spec.drives, actuation)
         driven[self._held] = self.layout.tendons.held_tensions(outcome.state)[self._rows]
         state = copy_state(outcome.state)
         state.tension[:] = 0.0
@@ -125,7 +122,7 @@ class TendonInverse(InverseProblem):
         driven = at.driven.copy()
         pull = self.pulls(at.driven, at.state)
         driven[self._held] = np.clip(pull, self._shortest, self._longest)
-        return actuation_of(self.layout, driven, self.limits)
+        return actuation_of(self.layout.spec.drives, driven, self.limits)
 
     def outcome(self, at: InverseState, target: Array, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point, solved again with the lengths held."""

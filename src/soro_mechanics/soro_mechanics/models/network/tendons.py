@@ -4,18 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.arrays import Inputs, Integers, State, Work
+from soro_mechanics.models.network.arrays import Inputs, Integers, State, Structure, Work
 from soro_mechanics.models.network.kernels.tendon_kernels import path_lengths
-from soro_mechanics.models.network.spec import TENDONS
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.layout import Layout
+from soro_mechanics.models.network.spec import NetworkSpec, TENDONS
 
 # Of what the rods give way: how much a tendon without a stiffness does. Where tendons work against
 # each other without moving the robot, that finds the least tensions.
@@ -49,12 +46,17 @@ class TendonState:
 class Tendons:
     """Where each tendon of a layout runs. All tendon drives of one actuator are one tendon."""
 
-    def __init__(self, layout: Layout) -> None:
-        s = layout.structure
+    def __init__(
+        self,
+        spec: NetworkSpec,
+        structure: Structure,
+        sections: Array,
+        slots: Sequence[int],
+        lengths: Array,
+    ) -> None:
+        s = structure
         drives = [
-            (d, slot)
-            for d, slot in zip(layout.spec.drives, layout.slots, strict=True)
-            if d.kind in TENDONS
+            (d, slot) for d, slot in zip(spec.drives, slots, strict=True) if d.kind in TENDONS
         ]
         actuators = sorted({d.actuator for d, _ in drives})
         self.actuators = np.array(actuators, dtype=np.int64)
@@ -70,18 +72,17 @@ class Tendons:
             self.slots[k].append((d.rod, slot))
             self.held[k] = d.kind == 'tendon'
             self.soft[k] = d.soft
-        self.rest, self.yielding = self._at_rest(layout)
+        self.rest, self.yielding = self._at_rest(s, sections, lengths)
         self.soft += MIN_SOFT * self.yielding
         self._structure = s
         owner = np.repeat(np.arange(int(s.counts[1])), np.diff(s.rod_piece))
         self._node: Integers = np.arange(len(owner)) + owner  # at the first end of every piece
 
-    def _at_rest(self, layout: Layout) -> tuple[Array, Array]:
+    def _at_rest(self, s: Structure, e: Array, lengths: Array) -> tuple[Array, Array]:
         """Return the lengths (k,) [m] in the rods' rest shapes, and what rods let them give way.
 
         The latter (k,) [m/N] is that of rods with one free end: how large a tension is.
         """
-        s, e = layout.structure, layout.sections
         if not s.tendon.size:
             return np.zeros(len(self.actuators)), np.zeros(len(self.actuators))
         x, y = s.tendon[:, None, :, 0], s.tendon[:, None, :, 1]
@@ -91,7 +92,7 @@ class Tendons:
             + (v[..., 1] + u[..., 2] * x) ** 2
             + (v[..., 2] + u[..., 0] * y - u[..., 1] * x) ** 2
         )
-        length = s.share * np.repeat(layout.lengths, np.diff(s.rod_piece))
+        length = s.share * np.repeat(lengths, np.diff(s.rod_piece))
         soft = e[:, :, None, 8] + e[:, :, None, 9] * y**2 + e[:, :, None, 10] * x**2
         rest, yielding = (
             np.einsum('kpt,p,i,pit->k', self.where, length, SIMPSON, part)

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from soro_mechanics.robot_file.schema2.derived import Derived
 from soro_mechanics.robot_file.schema2.material import with_stiffness
-
-if TYPE_CHECKING:
-    from soro_mechanics.robot_file.schema2.derive import Derived
 
 OF_ARC = ('shortest_length', 'longest_length', 'elongation')
 OF_NETWORK = ('torsion_stiffness', 'strain_limit')

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from soro_mechanics.robot_file import quantity
+from soro_mechanics.robot_file.schema2.derived import Derived
 from soro_mechanics.robot_file.schema2.material import with_stiffness
-
-if TYPE_CHECKING:
-    from soro_mechanics.robot_file.schema2.derive import Derived
 
 # Key of the section ancf -> key of the body.
 NAMES = {

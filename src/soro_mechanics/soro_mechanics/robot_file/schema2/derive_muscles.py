@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from soro_mechanics.core.errors import closest
-
-if TYPE_CHECKING:
-    from soro_mechanics.robot_file.schema2.derive import Derived
+from soro_mechanics.robot_file.schema2.derived import Derived
 
 # Key of the section kirchhoff -> key of the body.
 NAMES = {

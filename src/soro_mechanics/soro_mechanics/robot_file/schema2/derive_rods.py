@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from soro_mechanics.core.errors import closest
+from soro_mechanics.robot_file.schema2.derived import Derived
 from soro_mechanics.robot_file.schema2.tables import LATER_ACTS
-
-if TYPE_CHECKING:
-    from soro_mechanics.robot_file.schema2.derive import Derived
 
 
 def derive(made: Derived) -> None:

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from soro_mechanics.robot_file.schema2.derive import Derived
+from soro_mechanics.robot_file.schema2.derived import Derived
 
 STIFFNESS = ('axial_stiffness', 'bending_stiffness', 'torsion_stiffness')
 

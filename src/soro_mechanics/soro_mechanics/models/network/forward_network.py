@@ -1,0 +1,298 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The beam network: equilibria, their status, and what is linear around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+import threading
+import time
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.model import Model
+from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import Inputs, State
+from soro_mechanics.models.network.batch import Batch, make_batch
+from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.models.network.guard import Guard
+from soro_mechanics.models.network.linearisation import (
+    cut_spec,
+    cut_state,
+    Linearisation,
+    Shape,
+    trace_shape,
+)
+from soro_mechanics.models.network.meshing import choose_mesh, MeshReport
+from soro_mechanics.models.network.platform import Track
+from soro_mechanics.models.network.rod_loads import split_at_loads
+from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.robot_file.reader import RobotDescription
+
+
+class Solved(Protocol):
+    """What a Configuration of a network keeps, however it was found."""
+
+    equilibrium: Equilibrium
+    problem: Problem
+    linearisation: Linearisation | None
+
+    @property
+    def inputs(self) -> Inputs:
+        """Inputs of the kernels."""
+
+    @property
+    def state(self) -> State:
+        """Unknowns of the kernels."""
+
+    @property
+    def shape(self) -> Shape:
+        """Stations of the rods."""
+
+
+@dataclass
+class Solution:
+    """What a Configuration keeps: the state to start from, and what was computed of it so far."""
+
+    equilibrium: Equilibrium
+    problem: Problem
+    inputs: Inputs
+    state: State
+    shape: Shape
+    linearisation: Linearisation | None = None
+    track: Track | None = None
+
+
+MAX_SOLVERS = 64  # kept, one for each set of places of loads
+
+
+class ForwardNetwork(Model):
+    """Equilibria of any arrangement of rods and rigid bodies, and what is linear around them."""
+
+    name = 'network'
+    spreads_loads = True
+    branches = True
+
+    def __init__(self, description: RobotDescription) -> None:
+        super().__init__(description)
+        self.spec: NetworkSpec
+        self.mesh: MeshReport | None  # of a tolerance in the robot file
+        self.spec, self.mesh = choose_mesh(description, description.structure['network'])
+        self.rest = np.array([a.rest for a in description.actuators])
+        self._names = {r.name for r in self.spec.rods}
+        self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}
+        self._cuts: WeakKeyDictionary[lay.Layout, lay.Layout | None] = WeakKeyDictionary()
+        self._guards: WeakKeyDictionary[lay.Layout, Guard] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._batch: tuple[tuple[float, ...], int, Batch | None] | None = None
+
+    def __reduce__(self) -> tuple[type[ForwardNetwork], tuple[RobotDescription]]:
+        """Cross a wire as what it is made of: solvers are made again there."""
+        return type(self), (self.description,)
+
+    def forward(
+        self,
+        actuation: Array,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+    ) -> Configuration:
+        """Solve the equilibrium; see `Model.forward`."""
+        start = time.perf_counter()
+        equilibrium = self.equilibrium(loads)
+        problem = Problem(actuation, wrench, loads, gravity)
+        near = None
+        if guess is not None and guess.state.equilibrium is equilibrium:
+            near = (guess.state.problem, guess.state.state)
+        elif guess is not None:
+            outcome = self._adopted(equilibrium, problem, guess.state)
+            if outcome is not None:
+                return self.configuration(equilibrium, problem, outcome, start)
+        outcome = equilibrium.solve(problem, self.rest, near)
+        return self.configuration(equilibrium, problem, outcome, start)
+
+    def continued(self, actuation: Array, wrench: Array, q: Configuration) -> Configuration:
+        """Solve from q along the branch of q; not converged where that branch ends."""
+        start = time.perf_counter()
+        solution: Solved = q.state
+        problem = Problem(actuation, wrench, q.loads, q.gravity)
+        near = (solution.problem, solution.state)
+        outcome = solution.equilibrium.follow(problem, near)
+        return self.configuration(solution.equilibrium, problem, outcome, start)
+
+    def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
+        """Prepare for many actuations under one load; see `make_batch`. The last one is kept."""
+        load = (*wrench.tolist(), *gravity.tolist())
+        kept = self._batch
+        if kept is not None and kept[0] == load and (kept[2] is not None or count <= kept[1]):
+            return kept[2]
+        actuators = self.description.actuators
+        made = make_batch(self.equilibrium(()), self.rest, actuators, wrench, gravity, count)
+        self._batch = (load, count, made)
+        return made
+
+    def _adopted(
+        self, equilibrium: Equilibrium, problem: Problem, other: Solved
+    ) -> Outcome | None:
+        """Solve from a solution of a robot with other numbers; None where it does not help."""
+        if not equilibrium.same_mesh(other.equilibrium):
+            return None
+        start = equilibrium.adopt(problem, other.inputs, other.state)
+        outcome = equilibrium.newton(equilibrium.inputs(problem), start)
+        return outcome if outcome.converged else None
+
+    def jacobian(self, q: Configuration) -> Array:
+        """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
+        return self.linearise(q).jacobian(self.equilibrium(q.loads).layout.tip_body)
+
+    def compliance(self, q: Configuration, method: str) -> Array:
+        """Return (6, 6) at the tip, base axes: the exact tangent."""
+        self._check(method)
+        tip = self.equilibrium(q.loads).layout.tip_body
+        return self.linearise(q).body_compliance(tip, tip)
+
+    def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
+        """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
+        self._check(method)
+        first = q.state.shape.first
+        total = self.linearise(q).node_compliance()
+        return tuple(total[first[r] : first[r + 1]] for r in range(len(first) - 1))
+
+    def linearise(self, q: Configuration) -> Linearisation:
+        """Return the network linearised at q; computed once per configuration."""
+        solution: Solved = q.state
+        if solution.linearisation is None:
+            solution.linearisation = self.linearise_solution(solution)
+        return solution.linearisation
+
+    def guard(self, equilibrium: Equilibrium) -> Guard:
+        """Return what checks solutions on a mesh of this model for validity."""
+        layout = equilibrium.layout
+        with self._lock:
+            if layout not in self._guards:
+                self._guards[layout] = Guard(self.description, layout)
+            return self._guards[layout]
+
+    def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
+        """Return the solver whose mesh has a node at every point load."""
+        names = self._names
+        key = tuple((x.on, x.arc_length, x.until) for x in loads if x.on in names)
+        found = self._solvers.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._solvers:
+                if len(self._solvers) >= MAX_SOLVERS:  # of loads that wander: the oldest goes
+                    del self._solvers[next(k for k in self._solvers if k)]
+                spec = split_at_loads(self.spec, loads)
+                layout = lay.build_layout(spec, len(self.description.actuators))
+                self._solvers[key] = Equilibrium(layout)
+            return self._solvers[key]
+
+    def configuration(
+        self, equilibrium: Equilibrium, problem: Problem, outcome: Outcome, start: float
+    ) -> Configuration:
+        """Describe an outcome to people: poses, status, stability."""
+        layout = equilibrium.layout
+        inputs = equilibrium.inputs(problem)
+        work, _ = equilibrium.scratch
+        shape = trace_shape(layout, inputs, outcome.state, work)
+        solution = Solution(equilibrium, problem, inputs, outcome.state, shape)
+        status = self._status(equilibrium, solution, outcome, start)
+        rods = range(len(layout.rods))
+        parts = [slice(shape.first[r], shape.first[r + 1]) for r in rods]
+        tip = outcome.state.body[layout.tip_body]
+        bodies = {
+            name: outcome.state.body[i].copy() for i, name in enumerate(layout.bodies) if i > 0
+        }
+        bodies[layout.spec.tip_body] = tip @ np.linalg.inv(layout.spec.tip)
+        return Configuration(
+            model=self.name,
+            actuation=problem.actuation,
+            wrench=problem.wrench,
+            loads=problem.loads,
+            gravity=np.array(problem.gravity, dtype=float),
+            tip=tip.copy(),
+            backbones=tuple(shape.pose[p] for p in parts),
+            backbone_names=layout.rods,
+            arc_lengths=tuple(shape.fraction[parts[r]] * inputs.length[r] for r in rods),
+            radii=layout.radii,
+            bodies=bodies,
+            status=status,
+            state=solution,
+        )
+
+    def _status(
+        self, equilibrium: Equilibrium, solution: Solution, outcome: Outcome, start: float
+    ) -> SolverStatus:
+        stability, smallest = Stability.UNKNOWN, math.nan
+        code, message = Code.NONE, ''
+        if not outcome.converged:
+            code = Code.NOT_CONVERGED
+            message = 'no equilibrium found: the continuation stopped at its smallest step'
+        else:
+            linear = self.linearise_solution(solution)
+            solution.linearisation = linear
+            stability = Stability.STABLE if linear.stable else Stability.UNSTABLE
+            if not linear.singular:
+                smallest = linear.smallest_eigenvalue()
+            if not linear.stable:
+                code = Code.UNSTABLE
+                message = linear.remark
+            remark = self.guard(equilibrium).remark(
+                solution.shape, solution.state.wrench, solution.problem.actuation
+            )
+            message = '; '.join(x for x in (message, remark) if x)
+        return SolverStatus(
+            code,
+            message,
+            outcome.iterations,
+            outcome.residual,
+            equilibrium.tolerance,
+            time.perf_counter() - start,
+            stability,
+            smallest,
+        )
+
+    def linearise_solution(self, solution: Solved) -> Linearisation:
+        """Return the network linearised at a solution."""
+        layout = solution.equilibrium.layout
+        with self._lock:
+            if layout not in self._cuts:
+                spec = cut_spec(layout.spec)
+                same = spec is layout.spec
+                actuators = layout.actuators
+                self._cuts[layout] = None if same else lay.build_layout_raw(spec, actuators)
+            cut = self._cuts[layout]
+        if cut is None:
+            return Linearisation(layout, solution.inputs, solution.state, layout.work())
+        return self._linearise_cut(solution, cut)
+
+    def linearise_changed(
+        self, solver: Equilibrium, problem: Problem, state: State
+    ) -> Linearisation:
+        """Return a network that is not this model's, linearised at its solution."""
+        layout, x = solver.layout, solver.inputs(problem)
+        work, _ = solver.scratch
+        solution = Solution(solver, problem, x, state, trace_shape(layout, x, state, work))
+        spec = cut_spec(layout.spec)
+        if spec is layout.spec:
+            return Linearisation(layout, x, state, layout.work())
+        return self._linearise_cut(solution, lay.build_layout_raw(spec, layout.actuators))
+
+    def _linearise_cut(self, solution: Solved, cut: lay.Layout) -> Linearisation:
+        problem, layout = solution.problem, solution.equilibrium.layout
+        x = lay.actuate(cut, lay.rest_inputs(cut), problem.actuation)
+        x = lay.load(cut, x, problem.wrench, problem.loads, problem.gravity)
+        state = cut_state(layout, cut, solution.state, solution.shape)
+        return Linearisation(cut, x, state, cut.work())
+
+    def _check(self, method: str) -> None:
+        if method != 'tangent':
+            raise self.unsupported('method', method, 'this model has the exact tangent only')
