@@ -16,7 +16,7 @@ setup(
     zip_safe=True,
     maintainer='soro contributors',
     maintainer_email='soro@example.org',
-    description='The emulator node, and what emulated devices share: plants, faults, serial lines.',
+    description='The emulator node, and what emulated devices share: plants and faults.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
