@@ -28,9 +28,9 @@ pytestmark = pytest.mark.timeout(240)
 
 
 def on(*devices, cells):
-    """Run a test on the benches of these devices, for these injections."""
+    """Run a test on the rigs of these devices, for these injections."""
     each = [pytest.param(d, marks=pytest.mark.injection(d, *cells)) for d in devices]
-    return pytest.mark.parametrize('bench_', each, indirect=True)
+    return pytest.mark.parametrize('rig_', each, indirect=True)
 
 
 @pytest.fixture

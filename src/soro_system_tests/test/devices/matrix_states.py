@@ -34,7 +34,7 @@ def robot(rig):
 
 
 def device_of(request):
-    return request.node.callspec.params['bench_']
+    return request.node.callspec.params['rig_']
 
 
 def press_and_clear(rig, active):
