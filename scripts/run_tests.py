@@ -5,6 +5,7 @@
 
 Called by `make test` with the workspace's environment. Packages are given by name, without any all
 of them run; what follows `--` goes to pytest. A package without a test that ran fails the run.
+The tests of drivers with their emulators (soro_system_tests/test/devices) run as soro_devices.
 With --smoke the whole robots are only those of the tests named *smoke*.
 
 Nodes, drivers and emulated devices have deadlines, and the machine may stand still for a moment
@@ -30,6 +31,8 @@ import xml.etree.ElementTree as ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
+# Its tests of drivers with their emulators; they need no machine for themselves.
+DEVICES = 'soro_devices'
 # Pure computation without deadlines: it fills the time in which the nodes' tests wait.
 BESIDE = ('soro_mechanics',)
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
@@ -44,6 +47,7 @@ COUNTED = ('passed', 'failed', 'errors', 'skipped')
 def test_folders(names: list[str]) -> dict[str, Path]:
     """Return the packages to test, in order: name and test folder, which may be missing."""
     found = {f.parent.name: f.parent / 'test' for f in ROOT.glob('src/*/setup.py')}
+    found[DEVICES] = ROOT / 'src' / LAST / 'test/devices'
     found['scripts'] = ROOT / 'scripts/test'
     found['studies'] = ROOT / 'studies/test'
     found['tf_transformations'] = ROOT / 'underlay/tf_transformations/test'
@@ -169,6 +173,7 @@ def start_package(
     command += ['-o', 'timeout=900'] if beside else []
     command += ['--rootdir', str(ROOT), '-c', str(ROOT / 'pyproject.toml')]
     command += ['-o', f'cache_dir={results / name}.cache']
+    command += [f'--ignore={folder}/devices'] if name == LAST else []
     command += [f'--junit-xml={report}', *options]
     output = tempfile.TemporaryFile('w+') if beside else None
     process = subprocess.Popen(

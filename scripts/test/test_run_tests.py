@@ -4,6 +4,7 @@
 
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import run_tests
 
@@ -48,6 +49,21 @@ def test_failing_test_fails_the_run(tmp_path, monkeypatch, capsys):
 
 def test_whole_robots_come_last():
     assert list(run_tests.test_folders([]))[-1] == run_tests.LAST
+
+
+def test_the_devices_run_in_their_own_lane_and_only_there(tmp_path, monkeypatch):
+    devices = tmp_path / 'src' / run_tests.LAST / 'test/devices'
+    devices.mkdir(parents=True)
+    (devices.parent / 'test_whole.py').write_text('def test_whole():\n    pass\n')
+    (devices / 'test_one.py').write_text('def test_one():\n    pass\n')
+    (devices.parents[1] / 'setup.py').touch()
+    (tmp_path / 'pyproject.toml').touch()
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr('sys.argv', ['run_tests.py', run_tests.DEVICES, run_tests.LAST])
+    assert run_tests.main() == 0
+    for name, test in ((run_tests.DEVICES, 'test_one'), (run_tests.LAST, 'test_whole')):
+        report = ElementTree.parse(tmp_path / f'out/test_results/{name}.xml')
+        assert [case.get('name') for case in report.iter('testcase')] == [test]
 
 
 def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsys):

@@ -27,5 +27,8 @@ setup(
         'soro_driver.devices': [
             'can = soro_can_driver.device:CanDevice',
         ],
+        'soro_emulation.devices': [
+            'can = soro_can_driver.emulator.device:CanEmulator',
+        ],
     },
 )

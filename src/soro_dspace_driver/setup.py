@@ -26,5 +26,8 @@ setup(
         'soro_driver.devices': [
             'dspace = soro_dspace_driver.device:DspaceDevice',
         ],
+        'soro_emulation.devices': [
+            'dspace = soro_dspace_driver.emulator.device:DspaceEmulator',
+        ],
     },
 )

@@ -16,19 +16,12 @@ setup(
     zip_safe=True,
     maintainer='soro contributors',
     maintainer_email='soro@example.org',
-    description='Plant models and device emulators that speak the real wire protocols.',
+    description='The emulator node, and what emulated devices share: plants and faults.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
             'emulator = soro_emulation.main:main',
-        ],
-        'soro_emulation.devices': [
-            'can = soro_emulation.can_emulator:CanEmulator',
-            'dspace = soro_emulation.dspace_emulator:DspaceEmulator',
-            'nidaq = soro_emulation.nidaq_emulator:NidaqEmulator',
-            'simulated = soro_emulation.simulated_emulator:SimulatedEmulator',
-            'stm32 = soro_emulation.stm32_emulator:Stm32Emulator',
         ],
     },
 )

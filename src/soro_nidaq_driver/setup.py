@@ -26,5 +26,8 @@ setup(
         'soro_driver.devices': [
             'nidaq = soro_nidaq_driver.device:NidaqDevice',
         ],
+        'soro_emulation.devices': [
+            'nidaq = soro_nidaq_driver.emulator.device:NidaqEmulator',
+        ],
     },
 )

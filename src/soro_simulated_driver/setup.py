@@ -26,5 +26,8 @@ setup(
         'soro_driver.devices': [
             'simulated = soro_simulated_driver.device:SimulatedDevice',
         ],
+        'soro_emulation.devices': [
+            'simulated = soro_simulated_driver.emulator.device:SimulatedEmulator',
+        ],
     },
 )

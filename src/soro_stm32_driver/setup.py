@@ -26,6 +26,9 @@ setup(
         'soro_driver.devices': [
             'stm32 = soro_stm32_driver.device:Stm32Device',
         ],
+        'soro_emulation.devices': [
+            'stm32 = soro_stm32_driver.emulator.device:Stm32Emulator',
+        ],
         'soro_cli.verb': [
             'curves = soro_stm32_driver.curves_verb',
         ],

@@ -150,7 +150,6 @@ def unguarded(settings: DriverSettings) -> Iterator[Finding]:
 def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
     """Section that the emulator of a device reads, and what it changes of the robot."""
     from soro_emulation.emulator_settings import read_emulator_settings  # loads the solvers
-    from soro_emulation.muscle_bank import read_muscles
     from soro_emulation.perturbation import changed_data
 
     try:
@@ -159,6 +158,8 @@ def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
         if settings.body.model not in ('', *robot.models):
             raise UnknownName('emulator.body.model', settings.body.model, robot.models)
         if device == 'stm32':
+            from soro_stm32_driver.emulator.muscle_bank import read_muscles
+
             read_muscles(settings.device)  # the one part that has no defaults
     except SoroError as error:
         yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')

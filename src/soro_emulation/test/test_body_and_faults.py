@@ -9,7 +9,6 @@ import tempfile
 
 import numpy as np
 import pytest
-from robot_processes import BENCH
 import yaml
 
 from soro_emulation.emulated_body import EmulatedBody
@@ -24,12 +23,13 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.parameters import markdown_table
 
 ROOT = Path(__file__).resolve().parents[3]
+RIG = Path(__file__).with_name('rig.yaml')
 STIFF_FLOP = ['stiff_flop', 'stiff_flop_two_segment']
 
 
 @pytest.fixture
 def rig():
-    return read_robot_file(BENCH)
+    return read_robot_file(RIG)
 
 
 def with_changes(*changes):
@@ -53,14 +53,14 @@ def test_nothing_is_left_in_the_temporary_folder_whenever_the_process_is_killed(
 def test_entries_of_lists_are_named_in_both_ways(rig):
     for path in ('drives.0.maximum', 'drives[0].maximum'):
         robot = perturbed_robot(rig, with_changes((path, 0.5, None)))
-        assert robot.limits[0, 1] == pytest.approx(0.5 * load_robot(BENCH).limits[0, 1])
+        assert robot.limits[0, 1] == pytest.approx(0.5 * load_robot(RIG).limits[0, 1])
 
 
 def test_a_value_is_replaced_and_provenance_is_kept_whole(rig):
     change = ('body.segments.0.length', None, '150 mm')
     robot = perturbed_robot(rig, with_changes(change))
     assert robot.forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.150)
-    assert load_robot(BENCH).forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.1716)
+    assert load_robot(RIG).forward([0.0, 0.0, 0.0]).tip[2, 3] == pytest.approx(0.1716)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_wrong_changes_are_refused(rig, change):
 def test_body_without_changes_and_hysteresis_is_the_robot(rig):
     body = EmulatedBody(rig, BodyProperties('', 0.0, ()))
     values = np.array([0.9e5, 0.3e5, 0.0])
-    assert body.configuration(values).tip == pytest.approx(load_robot(BENCH).forward(values).tip)
+    assert body.configuration(values).tip == pytest.approx(load_robot(RIG).forward(values).tip)
 
 
 @pytest.mark.parametrize('name', STIFF_FLOP)
@@ -137,7 +137,7 @@ def test_faults_as_text():
     ],
 )
 def test_wrong_emulator_sections(tmp_path, section, path):
-    data = yaml.safe_load(BENCH.read_text(encoding='utf-8'))
+    data = yaml.safe_load(RIG.read_text(encoding='utf-8'))
     data['emulator'] = section
     file = tmp_path / 'robot.yaml'
     file.write_text(yaml.safe_dump(data), encoding='utf-8')
@@ -147,7 +147,7 @@ def test_wrong_emulator_sections(tmp_path, section, path):
 
 
 def test_everything_in_the_section_is_optional(tmp_path):
-    data = yaml.safe_load(BENCH.read_text(encoding='utf-8'))
+    data = yaml.safe_load(RIG.read_text(encoding='utf-8'))
     del data['emulator']
     file = tmp_path / 'robot.yaml'
     file.write_text(yaml.safe_dump(data), encoding='utf-8')

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from soro_emulation.can_emulator import read_signals
+from soro_can_driver.emulator.device import read_signals
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.haptic_plant import HapticPlant, RELEASED
 from soro_flex_calibration.fitting import fit_recording, keep_fit, metres_per_count, write_report

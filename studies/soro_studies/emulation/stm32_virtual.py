@@ -16,12 +16,12 @@ from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
-from soro_emulation.muscle_bank import MuscleBank, read_muscles
-from soro_emulation.stm32_board import Stm32Board
-from soro_emulation.stm32_emulator import read_board
-from soro_emulation.stm32_radio import RadioLine
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_stm32_driver.device import Stm32Device
+from soro_stm32_driver.emulator.board import Stm32Board
+from soro_stm32_driver.emulator.device import read_board
+from soro_stm32_driver.emulator.muscle_bank import MuscleBank, read_muscles
+from soro_stm32_driver.emulator.radio import RadioLine
 from soro_stm32_driver.protocol import NO_LENGTH
 from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring

@@ -3,8 +3,9 @@
 """Run the fault matrix, and write its section of docs/reliability.md.
 
 `make reliability` runs every test that is marked with an injection, those of `make test` and the
-long ones (src/soro_emulation/test/matrix_*.py): driver and emulator are processes. A test that
-failed is run again, because a busy computer may trip a robot; how often is in the document.
+long ones (src/soro_system_tests/test/devices/matrix_*.py): driver and emulator are processes. A
+test that failed is run again, because a busy computer may trip a robot; how often is in the
+document.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from soro_studies.system.reliability_page import (
     write_section,
 )
 
-TESTS = Path('src/soro_emulation/test')  # from the workspace's folder
+TESTS = Path('src/soro_system_tests/test/devices')  # from the workspace's folder
 DOMAIN = 59
 AGAIN = 2  # more attempts of a test that failed
 ALL_PASSED, SOME_FAILED = 0, 1  # exit codes of pytest; others mean that not all tests ran

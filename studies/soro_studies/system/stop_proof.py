@@ -47,7 +47,9 @@ from soro_studies.system.stop_senders import (
 )
 
 RESULTS = Path('docs/stops')
-MOTORS = Path('src/soro_emulation/test/can_bench_driver.yaml')  # from the workspace's folder
+MOTORS = Path(
+    'src/soro_system_tests/test/devices/can_bench_driver.yaml'
+)  # from the workspace's folder
 DEVICES = ('nidaq', 'dspace', 'stm32', 'can', 'haptic')
 ROBOTS = {
     'nidaq': 'stiff_flop',

@@ -20,8 +20,8 @@ from soro_driver.law import CommandArbiter
 from soro_driver.settings import read_driver_settings
 from soro_driver.tick import Tick
 from soro_dspace_driver.device import DspaceDevice
+from soro_dspace_driver.emulator.device import DspaceEmulator
 from soro_emulation.device_emulator import EmulatorContext
-from soro_emulation.dspace_emulator import DspaceEmulator
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog

@@ -1,0 +1,294 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The motor board with a haptic device behind it, as the emulated device `can`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+import gc
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from soro_can_driver.board import CanId, EmergencyCode, MOTORS, PROTOCOL_MAJOR
+from soro_can_driver.bus import resource_of
+from soro_can_driver.emulator.bus_faults import BUS_FAULTS, BusFaults
+from soro_can_driver.emulator.motor_board import MotorBoard
+from soro_can_driver.emulator.socketcand_server import SocketcandServer
+from soro_can_driver.transport import COUNT
+from soro_can_driver.wiring import CanWiring, read_wiring
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.haptic_plant import (
+    GRIP_TIME,
+    Hand,
+    HapticPlantProcess,
+    read_damping_ratio,
+    RELEASED,
+)
+from soro_emulation.injected_fault import actuator_index, choice, finite, whole_number
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal
+from soro_mechanics.robot_file.section import Section
+
+FAULTS = (
+    'none', 'silent', 'unplug', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
+    'encoder_jump', 'repeat', 'mute', 'protocol', 'flex', 'hand', *BUS_FAULTS,
+)  # fmt: skip
+# What `hand` may be told: five coordinates each, see `haptic_plant.Hand`.
+HAND_KEYS = ('place', 'stiffness', 'force', 'damping', 'mass')
+AT_LEAST_ZERO = ('stiffness', 'damping', 'mass')
+MEASURING = (CanId.SYNC, CanId.COMMAND_FD)
+NOTE_PERIOD = 0.01  # s between notes of where the handle is
+
+
+class CanEmulator(DeviceEmulator):
+    """Serves the socketcand client; the plant behind it runs in a process of its own.
+
+    Fault ``hand`` is no fault but the hand, with ``place``, ``stiffness``, ``force``, ``damping``
+    and ``mass`` of five numbers each, or a ``way`` of rows ``[seconds from now, five numbers]`` in
+    place of ``place``. Without ``damping`` it has 0.01 s times its stiffness.
+    While there is a hand the log gets ``handle``: its true place and the wrench on it. ``flex``
+    takes ``sensor`` and ``kind`` (stuck, open, shorted, drifting).
+    """
+
+    def __init__(self, wiring: CanWiring, context: EmulatorContext, now: float) -> None:
+        with context.properties as section:
+            serial = section.integer('serial', 1, minimum=1)
+            self._signals = read_signals(section, context.seed)
+            read_damping_ratio(section)  # refuses here what the plant's process could not say
+        parts = zip(*((s.offset, s.gain, s.drift, s.noise) for s in self._signals), strict=True)
+        self._together = FlexSignal(*(np.array(part) for part in parts))
+        self._wiring, self._log = wiring, context.log
+        self._names = tuple(a.name for a in context.robot.actuators)
+        self._random = np.random.default_rng(context.seed)
+        boot = int(self._random.integers(1, 0xFFFF))
+        self._board = MotorBoard(boot, serial, self._counts, now)
+        self._lock = threading.Lock()
+        self._bus = BusFaults(self._receive, self._idle, context.seed)
+        self._server = SocketcandServer(context.endpoint.port, self._bus.receive, self._bus.idle)
+        self._address = context.endpoint.address
+        self._resource = resource_of(
+            replace(wiring, interface='socketcand', host='127.0.0.1', port=context.endpoint.port)
+        )
+        self._plant = HapticPlantProcess(context.robot.file, 'can', MOTORS)
+        self._hand, self._wrench = RELEASED, np.zeros(6)
+        self._noted, self._measured = now, False
+        self._flex_faults = [FlexFault.NONE] * MOTORS
+        self._held, self._since = np.zeros(MOTORS), np.full(MOTORS, now)
+        self._start = now
+        self._state = self._board.state
+
+    @classmethod
+    def create(cls, context: EmulatorContext, now: float) -> CanEmulator:
+        """Make the board as the robot file says."""
+        return cls(read_wiring(context.wiring, context.robot), context, now)
+
+    def start(self) -> None:
+        """Listen."""
+        # A board answers in microseconds: its thread must not wait for the collector's walk
+        # through the objects of the libraries.
+        gc.collect()
+        gc.freeze()
+        self._server.start()
+        self._log.write('listening', address=self._address)
+
+    def advance(self, now: float) -> None:
+        """Let the plant follow the motors."""
+        with self._lock:
+            angle = self._output()
+            state = self._board.state
+        if state is not self._state:
+            self._log.write('state', now, state=state.name)
+            self._state = state
+        self._follow(now, angle)
+
+    def load(self, wrench: Array) -> Array:
+        """Press on the handle with a wrench, shape (6,), beside the hand; returns the sum."""
+        self._wrench = wrench
+        return self._plant.state.wrench
+
+    def _follow(self, now: float, angle: Array) -> None:
+        """Let the plant follow motors and hand."""
+        hand = self._hand
+        new = self._plant.update(angle, hand.at(now), self._wrench, now)
+        if new and hand is not RELEASED and now - self._noted >= NOTE_PERIOD:
+            self._noted = now
+            state = self._plant.state
+            self._log.write(
+                'handle',
+                now,
+                place=state.place.round(7).tolist(),
+                wrench=state.wrench.round(5).tolist(),
+            )
+
+    def actuation(self, now: float) -> Array:
+        """Return the true angles of the outputs [rad]."""
+        with self._lock:
+            return self._output()
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something, or move the hand."""
+        if fault not in FAULTS:
+            raise UnknownName('fault', fault, FAULTS)
+        if fault == 'hand':
+            self._hand = read_hand(values, time.monotonic())
+            return
+        if fault == 'none' or fault in BUS_FAULTS:
+            self._bus.inject(fault, values)
+        with self._lock:
+            self._break(fault, values, time.monotonic())
+        if fault == 'unplug':
+            self._server.drop_client()
+
+    @property
+    def error(self) -> str:
+        """Why there is no plant: the flex sensors show open then, instead of a shape of before."""
+        return self._plant.error
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What happened to frames on the bus, set-points and measurements."""
+        board = self._board
+        mine = {'torn': board.torn, 'stale': board.stale, 'repeated': board.repeated}
+        return {**self._bus.counters, **mine}
+
+    def in_use(self, now: float) -> bool:
+        """Whether a session is alive."""
+        with self._lock:
+            return now - self._board.host_at < 0.5
+
+    def resources(self) -> Sequence[str]:
+        """Return the bus."""
+        return [self._resource]
+
+    def stop(self) -> None:
+        """Stop listening, end the plant."""
+        self._server.stop()
+        self._plant.stop()
+
+    def _break(self, fault: str, values: dict[str, Any], now: float) -> None:
+        board, motors = self._board, self._board.motors
+        if fault == 'none':
+            motors.stalled[:] = motors.reversed[:] = False
+            board.major, board.repeats, board.mute = PROTOCOL_MAJOR, False, False
+            motors.slip[:] = 0.0
+            self._server.silent = False
+            self._flex_faults = [FlexFault.NONE] * MOTORS
+        elif fault == 'silent':
+            self._server.silent = True
+        elif fault == 'reboot':
+            board.reboot((board.boot_id + 1) & 0xFFFF or 1)
+        elif fault == 'repeat':
+            board.repeats = True
+        elif fault == 'mute':
+            board.mute = True
+        elif fault == 'flex':
+            self._break_sensor(values, now)
+        elif fault == 'protocol':
+            board.major = whole_number(values, 'major', PROTOCOL_MAJOR + 1, 255)
+        elif fault == 'bus_off':
+            board.fail(EmergencyCode.BUS_OFF, 0)
+        elif fault != 'unplug' and fault not in BUS_FAULTS:
+            motor = actuator_index(values, self._names)
+            if fault == 'stall':
+                motors.stalled[motor] = True
+            elif fault == 'reversed':
+                motors.reversed[motor] = True
+            elif fault == 'overcurrent':
+                board.fail(EmergencyCode.OVER_CURRENT, 1 << motor)
+            else:
+                board.slip_encoder(motor, finite(values, 'degrees', 20.0) * self._wiring.ratio)
+
+    def _break_sensor(self, values: dict[str, Any], now: float) -> None:
+        names = self._wiring.sensors
+        name = choice(values, 'sensor', names[0] if names else '', names)
+        kind = choice(values, 'kind', FlexFault.STUCK.value, [k.value for k in FlexFault])
+        index = names.index(name)
+        self._held[index] = self._counts(now)[index]
+        self._since[index] = now
+        self._flex_faults[index] = FlexFault(kind)
+
+    def _counts(self, now: float) -> Array:
+        elongation = self._plant.state.elongation
+        out = self._together.counts(elongation, now - self._start, self._random)
+        faults = [FlexFault.OPEN] * MOTORS if self.error else self._flex_faults
+        for i, fault in enumerate(faults):
+            if fault is not FlexFault.NONE:
+                age = now - (self._since[i] if fault is FlexFault.DRIFTING else self._start)
+                out[i] = self._signals[i].counts(
+                    elongation[i], age, self._random, fault, self._held[i]
+                )
+        return out
+
+    def _output(self) -> Array:
+        w = self._wiring
+        return w.zero + w.direction * self._board.motors.angle * COUNT / w.ratio
+
+    def _receive(self, can_id: int, data: bytes) -> list[tuple[int, bytes]]:
+        self._measured = self._measured or can_id in MEASURING
+        with self._lock:
+            return self._board.receive(can_id, data, time.monotonic())
+
+    def _idle(self) -> list[tuple[int, bytes]]:
+        now = time.monotonic()
+        with self._lock:
+            frames = self._board.advance(now)
+            angle = self._output()
+        if self._measured:  # the answer is out; be ready for the next measurement
+            self._measured = False
+            self._follow(now, angle)
+        return frames
+
+
+def read_signals(section: Section, seed: int) -> tuple[FlexSignal, ...]:
+    """Read ``emulator.can.flex``: six sensors that differ by `spread` from the numbers given."""
+    random = np.random.default_rng(seed + 1)
+    if 'flex' not in section:
+        return tuple(FlexSignal(3500.0, 4e5, 0.1, 4.0) for _ in range(MOTORS))
+    with section.section('flex') as item:
+        offset = item.number('offset')
+        gain = item.number('counts_per_metre', positive=True)
+        spread = item.number('spread', 0.0, minimum=0.0, maximum=0.3)
+        drift = item.number('drift', 0.0)
+        noise = item.number('noise', 0.0, minimum=0.0)
+    return tuple(
+        FlexSignal(
+            offset * (1.0 + 0.3 * spread * random.uniform(-1.0, 1.0)),
+            gain * (1.0 + spread * random.uniform(-1.0, 1.0)),
+            drift * random.uniform(-1.0, 1.0),
+            noise,
+        )
+        for _ in range(MOTORS)
+    )
+
+
+def read_hand(values: dict[str, Any], now: float = 0.0) -> Hand:
+    """Read the hand; what is missing is zero, a missing damping that of a firm grip."""
+    if not values:
+        return RELEASED
+    parts = {}
+    for key in HAND_KEYS:
+        numbers = values.get(key, [0.0] * 5)
+        if not isinstance(numbers, list) or len(numbers) != 5:
+            raise InvalidInput(key, numbers, 'five numbers')
+        parts[key] = np.array([finite({key: x}, key, 0.0) for x in numbers])
+    for key in AT_LEAST_ZERO:
+        if np.any(parts[key] < 0.0):
+            raise InvalidInput(key, values.get(key), 'numbers, zero or greater')
+    if 'damping' not in values:
+        parts['damping'] = GRIP_TIME * parts['stiffness']
+    times, way = _read_way(values.get('way', []), now)
+    return Hand(**parts, times=times, way=way)
+
+
+def _read_way(rows: Any, now: float) -> tuple[Array, Array]:
+    if not isinstance(rows, list) or any(not isinstance(r, list) or len(r) != 6 for r in rows):
+        raise InvalidInput('way', rows, 'rows of six numbers: seconds, place')
+    table = np.array([[finite({'way': x}, 'way', 0.0) for x in row] for row in rows])
+    table = table.reshape(len(rows), 6)
+    if np.any(np.diff(table[:, 0]) <= 0.0):
+        raise InvalidInput('way', rows, 'times that increase')
+    return now + table[:, 0], table[:, 1:]

@@ -1,0 +1,330 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The emulated CAN motor board: states, limits, time to live, motors. Knows no socket.
+
+Units of the wire: motor angles in tenths of a degree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_can_driver.board import (
+    Abort,
+    Access,
+    BoardState,
+    EmergencyCode,
+    FLEX_MASK,
+    FlexFlag,
+    MOTORS,
+    Parameter,
+    PER_HALF,
+    PROTOCOL_MAJOR,
+    PROTOCOL_MINOR,
+    Status,
+    TTL_MS,
+)
+from soro_can_driver.cyclic_frames import (
+    Command,
+    CommandFd,
+    FeedbackFd,
+    Flex,
+    Position,
+    Sync,
+    Velocity,
+)
+from soro_can_driver.emulator.emulated_motors import EmulatedMotors
+from soro_can_driver.emulator.motor_limits import MotorLimits, MotorWatch
+from soro_can_driver.frame import Control, Frame, ProtocolError
+from soro_can_driver.protocol import (
+    BoardHeartbeat,
+    Emergency,
+    EmergencyStop,
+    HostHeartbeat,
+    ParameterFrame,
+    unpack,
+)
+
+Array = NDArray[np.float64]
+
+HOLD_TIME = 0.2  # s at reduced current before coasting
+HOST_TIMEOUT = 0.3  # s without the host's heartbeat
+MAX_LOST = 10  # numbers for which a set-point may be farther away: those of a lost burst
+HEARTBEAT = 0.05  # s
+FIRMWARE = (1, 0)
+FRESH, END = int(FlexFlag.FRESH), int(FlexFlag.FRESH | FlexFlag.OUT_OF_RANGE)
+
+
+class MotorBoard:
+    """One board.
+
+    Parameters
+    ----------
+    boot_id, serial : int
+    flex : callable
+        Returns the converter's counts, shape (6,), at a time [s].
+    now : float
+        Steady clock [s].
+    """
+
+    def __init__(
+        self, boot_id: int, serial: int, flex: Callable[[float], Array], now: float
+    ) -> None:
+        self.boot_id, self.serial, self._flex = boot_id, serial, flex
+        self.state = BoardState.SAFE
+        self.motors, self.limits, self._watched = EmulatedMotors(), MotorLimits(), MotorWatch()
+        self.target = np.zeros(MOTORS)
+        self.mute = False  # injected: measurements, but no heartbeat
+        self.major = PROTOCOL_MAJOR
+        self.repeats = False  # injected: every measurement is the last one again
+        self._measured: list[Frame] = []
+        self.status_bits = Status(0)
+        self.faults = 0
+        # Set-points acted on, those that came again or late, and those of which a half is missing;
+        # measurements that were old ones by an injected fault.
+        self.applied = self.stale = self.torn = self.repeated = 0
+        self.host_at = -math.inf
+        self._session, self._fd = 0, False
+        self._halves: dict[int, Command] = {}
+        self._seq, self._sync, self._duty_motor = 0, 0, 0
+        self._command_at, self._ttl, self._first = -math.inf, 0.0, False
+        self._time, self._heartbeat_at = now, now
+        self._outbox: list[Frame] = []
+
+    def receive(self, can_id: int, data: bytes, now: float) -> list[tuple[int, bytes]]:
+        """Take one frame from the bus; returns the frames it causes."""
+        self._pass_time(now)
+        try:
+            frame = unpack(can_id, data)
+        except ProtocolError:
+            return self._flush()
+        if isinstance(frame, EmergencyStop):
+            self._stop(BoardState.ESTOP, EmergencyCode.ESTOP)
+        elif isinstance(frame, HostHeartbeat):
+            if frame.session == self._session:
+                self.host_at = now
+        elif isinstance(frame, Command):
+            self._halves[frame.half] = frame
+        elif isinstance(frame, Sync):
+            self._sync = frame.counter
+            self._apply_halves(now)
+            self._measure(now)
+        elif isinstance(frame, CommandFd):
+            if frame.control.enable:
+                self._apply(frame.seq, frame.control, np.array(frame.angles, float), now)
+            self._measure(now)
+        elif isinstance(frame, ParameterFrame) and not frame.reply:
+            self._outbox.append(self._parameter(frame, now))
+        return self._flush()
+
+    def advance(self, now: float) -> list[tuple[int, bytes]]:
+        """Let time pass; returns heartbeats and emergencies."""
+        self._pass_time(now)
+        return self._flush()
+
+    def reboot(self, boot_id: int) -> None:
+        """Restart: everything but the motors' angles is forgotten."""
+        angle = self.motors.angle.copy()
+        self.__init__(boot_id, self.serial, self._flex, self._time)  # type: ignore[misc]
+        self.motors.angle, self.target = angle, angle.copy()
+
+    def fail(self, code: EmergencyCode, motors: int) -> None:
+        """Latch a fault and report it."""
+        self._stop(BoardState.FAULT, code, motors)
+
+    def slip_encoder(self, motor: int, degrees: float) -> None:
+        """Let an encoder show another angle at once; more than a motor could turn is a fault."""
+        self.motors.slip[motor] += 10.0 * degrees
+        if self._driven and self.limits.jumped(motor, degrees):
+            self.fail(EmergencyCode.ENCODER_JUMP, 1 << motor)
+
+    @property
+    def _driven(self) -> bool:
+        return self.state in (BoardState.ARMED, BoardState.HOLDING)
+
+    def _pass_time(self, now: float) -> None:
+        dt = now - self._time
+        if dt <= 0.0:
+            return
+        self._time = now
+        self._watch(now)
+        self.motors.turn(self.target if self._driven else None, self.limits.speed, dt)
+        if self.state is BoardState.ARMED:
+            error = self.target - self.motors.encoder
+            largest = self.limits.of[Parameter.MAXIMUM_ERROR]
+            found = self._watched.judge(error, self.motors.speed, largest, now)
+            if found is not None:
+                self.fail(found[0], mask_of(found[1]))
+        if now - self._heartbeat_at >= HEARTBEAT and not self.mute:
+            self._heartbeat_at = now  # also while frames arrive without a pause
+            self._outbox.append(
+                BoardHeartbeat(self.state, self.boot_id & 0xFFFF, 0, 0, FIRMWARE, PROTOCOL_MAJOR)
+            )
+
+    def _watch(self, now: float) -> None:
+        if self.state is BoardState.ARMED:
+            if now - self._command_at > self._ttl:
+                self.state = BoardState.HOLDING
+                self.target = self.motors.encoder
+                self.status_bits |= Status.EXPIRED
+                self._report(EmergencyCode.COMMAND_LOST, 0)
+            elif now - self.host_at > HOST_TIMEOUT:
+                self._stop(BoardState.SAFE, EmergencyCode.COMMAND_LOST)
+        elif self.state is BoardState.HOLDING and now - self._command_at > self._ttl + HOLD_TIME:
+            self.state = BoardState.SAFE
+
+    def _apply_halves(self, now: float) -> None:
+        halves, self._halves = self._halves, {}
+        if not halves:
+            return
+        if set(halves) != {0, 1} or halves[0].seq != halves[1].seq:
+            self.status_bits |= Status.TORN
+            self.torn += 1
+            return
+        self.status_bits &= ~Status.TORN
+        control = halves[0].control
+        if control.enable and halves[1].control.enable:
+            angles = np.array(halves[0].angles + halves[1].angles, float)
+            self._apply(halves[0].seq, control, angles, now)
+
+    def _apply(self, seq: int, control: Control, angles: Array, now: float) -> None:
+        if self.state is not BoardState.ARMED:
+            return
+        ahead = (seq - self._seq) & 0xFF
+        if not self._first and not 0 < ahead < 128:  # repeated, or older than the one acted on
+            self.stale += 1
+            return
+        if self._first:
+            far = self.limits.far_from(self.target, angles)
+            if far.any():
+                self.fail(EmergencyCode.FIRST_COMMAND, mask_of(far))
+                return
+            target, self._first = self.limits.within_range(angles), False
+        else:
+            target = self.limits.shape(angles, self.target, min(ahead, MAX_LOST))
+        self.status_bits &= ~Status.SATURATED
+        if np.any(target != angles):
+            self.status_bits |= Status.SATURATED
+        self.target, self._seq = target, seq
+        self._command_at, self._ttl = now, TTL_MS[control.ttl_code] * 1e-3
+        self.applied += 1
+
+    def _measure(self, now: float) -> None:
+        if self.repeats and self._measured:
+            self.repeated += 1
+        else:
+            self._measured = self._measurement(now)
+        self._outbox += self._measured
+
+    def _measurement(self, now: float) -> list[Frame]:
+        angles, speeds = (
+            whole(self.motors.encoder, -32768, 32767),
+            whole(self.motors.speed, -32768, 32767),
+        )
+        samples = [
+            c | FRESH if 0 < c < FLEX_MASK else c | END
+            for c in whole(self._flex(now), 0, FLEX_MASK)
+        ]
+        status = int(self.state) | int(self.status_bits)
+        if self._fd:
+            time = int(now * 1e6) & 0xFFFFFFFF
+            return [
+                FeedbackFd(
+                    self._seq, status, 25, tuple(angles), tuple(speeds), tuple(samples), time
+                )
+            ]
+        frames: list[Frame] = []
+        self._duty_motor = (self._duty_motor + 1) % PER_HALF
+        for half in range(2):
+            a, b, c = angles[3 * half : 3 * half + 3]
+            u, v, w = speeds[3 * half : 3 * half + 3]
+            x, y, z = samples[3 * half : 3 * half + 3]
+            frames += [
+                Position(half, self._seq, status, (a, b, c)),
+                Velocity(half, (u, v, w), self._duty_motor, 0),
+                Flex(half, (x, y, z), self._sync, 25),
+            ]
+        return frames
+
+    def _parameter(self, request: ParameterFrame, now: float) -> ParameterFrame:
+        write = request.access is Access.WRITE
+        value: int | Abort = self._write(request, now) if write else self._read(request)
+        if isinstance(value, Abort):
+            return ParameterFrame(True, Access.ABORT, request.index, request.sub, int(value))
+        access = Access.DONE if write else Access.VALUE
+        return ParameterFrame(True, access, request.index, request.sub, value)
+
+    def _read(self, request: ParameterFrame) -> int | Abort:
+        values: dict[int, int] = {
+            Parameter.PROTOCOL: self.major << 8 | PROTOCOL_MINOR,
+            Parameter.SERIAL: self.serial,
+            Parameter.FIRMWARE: FIRMWARE[0] << 8 | FIRMWARE[1],
+            Parameter.CHANNELS: MOTORS,
+            Parameter.FRAMING: int(self._fd),
+            Parameter.FAULTS: self.faults,
+        }
+        return values.get(request.index, Abort.UNKNOWN_PARAMETER)
+
+    def _write(self, request: ParameterFrame, now: float) -> int | Abort:
+        index, value, motor = request.index, request.value, request.sub
+        if index == Parameter.SESSION:
+            self._session, self.host_at = value, now
+            return self.boot_id
+        if index in self.limits.of:
+            return 0 if self.limits.write(Parameter(index), motor, value) else Abort.OUT_OF_RANGE
+        if index == Parameter.FRAMING:
+            self._fd = bool(value)
+            return 0
+        if index == Parameter.DISARM:
+            if self._driven:
+                self.state = BoardState.SAFE
+            return 0
+        return self._change_state(index, value, now)
+
+    def _change_state(self, index: int, value: int, now: float) -> int | Abort:
+        if index not in (Parameter.ARM, Parameter.RESET):
+            known = index in tuple(Parameter)
+            return Abort.READ_ONLY if known else Abort.UNKNOWN_PARAMETER
+        if value != self._session or self._session == 0:
+            return Abort.WRONG_SESSION
+        if index == Parameter.RESET:
+            if self.state in (BoardState.FAULT, BoardState.ESTOP):
+                self.state = BoardState.SAFE
+            self.faults, self.status_bits = 0, Status(0)
+            return 0
+        if self.state not in (BoardState.SAFE, BoardState.ARMED, BoardState.HOLDING):
+            return Abort.WRONG_STATE
+        self.state, self.status_bits = BoardState.ARMED, Status(0)
+        self.target, self._first = self.motors.encoder, True
+        self._watched.restart()
+        # The first command brings a time to live; until then the heartbeat alone stands guard.
+        self._command_at, self._ttl, self.host_at = now, math.inf, now
+        return 0
+
+    def _stop(self, state: BoardState, code: EmergencyCode, motors: int = 0) -> None:
+        if self.state is BoardState.ESTOP:
+            return
+        self.state = state
+        self._report(code, motors)
+
+    def _report(self, code: EmergencyCode, motors: int) -> None:
+        self.faults |= 1 << code
+        self._outbox.append(Emergency(int(code), motors, 0, self.boot_id & 0xFFFF))
+
+    def _flush(self) -> list[tuple[int, bytes]]:
+        frames, self._outbox = self._outbox, []
+        return [(int(f.id), f.pack()) for f in frames]
+
+
+def mask_of(motors: NDArray[np.bool_]) -> int:
+    """Return one bit for each motor."""
+    return sum(1 << int(i) for i in np.flatnonzero(motors))
+
+
+def whole(values: Array, lowest: int, highest: int) -> list[int]:
+    """Round to integers that fit a field of a frame."""
+    return np.clip(np.rint(values), lowest, highest).astype(int).tolist()  # type: ignore[no-any-return]

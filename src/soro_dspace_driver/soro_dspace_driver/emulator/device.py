@@ -1,0 +1,151 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A real-time computer with regulators and creeping legs behind it, as the device `dspace`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import threading
+from typing import Any
+
+import numpy as np
+
+from soro_driver.serial_frame import Frame, SerialState
+from soro_driver.serial_link import resource
+from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
+from soro_dspace_driver.protocol import CHANNELS
+from soro_dspace_driver.wiring import DspaceWiring, read_wiring
+from soro_emulation.analog_input import read_analog
+from soro_emulation.creep import Creep, read_creep
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.injected_fault import actuator_index, finite, whole_number
+from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
+from soro_emulation.regulator import read_regulator
+from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
+from soro_mechanics.core.errors import UnknownName
+
+BOARD_FAULTS = ('supply', 'reboot', 'repeat', 'protocol', 'channels')
+FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
+
+
+class DspaceEmulator(DeviceEmulator):
+    """Serves the serial driver over a pty; see docs/robots/soft_parallel.md for the faults.
+
+    Attributes
+    ----------
+    wire : SerialPty
+        Both directions of the line; without `start` it may be carried in virtual time.
+    """
+
+    def __init__(self, wiring: DspaceWiring, context: EmulatorContext, now: float) -> None:
+        with context.properties as section:
+            serial = section.integer('serial', 1, minimum=1)
+            creep = read_creep(section)
+            bench = BenchProperties(read_regulator(section), read_analog(section), None)
+        self._log, self._wiring = context.log, wiring
+        self._order = wiring.channels  # regulator of each actuator
+        by_channel = [context.robot.actuators[i] for i in np.argsort(self._order)]
+        self._names = tuple(a.name for a in by_channel)
+        span = np.array([a.maximum - a.minimum for a in by_channel])
+        self._bench = PneumaticBench(
+            self._names, span, (SCALE, 0.0), bench, context.seed, context.log, now
+        )
+        self._random = np.random.default_rng(context.seed)
+        self._board = DspaceBoard(self._bench, self._new_boot_id(), serial, context.log, now)
+        self._creep = Creep(CHANNELS, creep, now)
+        self._lock = threading.Lock()
+        self.wire = SerialPty(
+            context.endpoint.path, wiring.baudrate, self._receive, self._tick, context.seed
+        )
+
+    @classmethod
+    def create(cls, context: EmulatorContext, now: float) -> DspaceEmulator:
+        """Make computer and regulators as the robot file says."""
+        return cls(read_wiring(context.wiring, context.robot), context, now)
+
+    def start(self) -> None:
+        """Listen."""
+        self.wire.start()
+        self._log.write('listening', address=str(self.wire.path))
+
+    def advance(self, now: float) -> None:
+        """Let the material follow; the computer lives in the thread of the pty."""
+        with self._lock:
+            self._creep.apply(self._bench.pressures(now), now)
+
+    def actuation(self, now: float) -> Array:
+        """Return what the legs feel of their pressures [Pa], creep included."""
+        with self._lock:
+            felt = self._creep.apply(self._bench.pressures(now), now)
+        return felt[self._order]
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something."""
+        if fault not in FAULTS:
+            raise UnknownName('fault', fault, FAULTS)
+        if fault == 'none' or fault in LINK_FAULTS:
+            self.wire.inject(fault, values)
+        with self._lock:
+            if fault == 'none':
+                self._repair()
+            elif fault in CHANNEL_FAULTS:
+                self._break_channel(fault, values)
+            elif fault in BOARD_FAULTS:
+                self._break_board(fault, values)
+
+    def in_use(self, now: float) -> bool:
+        """Whether there is pressure, or the computer is armed."""
+        with self._lock:
+            armed = self._board.state is SerialState.ARMED
+        return armed or self._bench.in_use(now)
+
+    def resources(self) -> Sequence[str]:
+        """Return the port."""
+        return [resource(self.wire.path)]
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self.wire.stop()
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What happened to the units on the line, and to set-points that came again or late."""
+        return {**self.wire.counters, 'stale': self._board.stale}
+
+    def _repair(self) -> None:
+        self._bench.clear_faults()
+        board = self._board
+        board.repeats, board.major, board.channels = False, 1, CHANNELS
+
+    def _break_channel(self, fault: str, values: dict[str, Any]) -> None:
+        index = actuator_index(values, self._names)
+        everywhere = fault == 'sensor_frozen' and values.get('all')
+        for each in range(CHANNELS) if everywhere else (index,):
+            self._bench.break_channel(fault, each, values)
+
+    def _break_board(self, fault: str, values: dict[str, Any]) -> None:
+        board = self._board
+        if fault == 'supply':
+            self._bench.regulators.supply = finite(values, 'pressure', 0.0)
+        elif fault == 'reboot':
+            board.start(self._new_boot_id(), board.time)
+        elif fault == 'repeat':
+            board.repeats = True
+        elif fault == 'protocol':
+            board.major = whole_number(values, 'major', 2, 15)
+        else:
+            board.channels = whole_number(values, 'count', 6, 255)
+
+    def _new_boot_id(self) -> int:
+        return int(self._random.integers(1, 0xFFFFFFFF))
+
+    def _receive(self, frame: Frame, now: float) -> list[Frame]:
+        with self._lock:
+            return self._board.receive(frame, now)
+
+    def _tick(self, now: float) -> list[Frame]:
+        with self._lock:
+            reader, board = self.wire.reader, self._board
+            board.frames = reader.frames
+            board.crc_errors, board.malformed = reader.crc_errors, reader.malformed
+            return board.tick(now)

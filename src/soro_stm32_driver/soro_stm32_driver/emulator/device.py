@@ -1,0 +1,187 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The valve board with thirty muscles behind it, as the emulated device `stm32`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import threading
+from typing import Any
+
+import numpy as np
+
+from soro_driver.serial_frame import Frame, MAJOR, SerialState
+from soro_driver.serial_link import resource
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.injected_fault import actuator_index, finite, whole_number
+from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.robot_file.section import Section
+from soro_stm32_driver.emulator.board import Stm32Board
+from soro_stm32_driver.emulator.muscle_bank import MuscleBank, read_muscles
+from soro_stm32_driver.emulator.properties import BoardProperties
+from soro_stm32_driver.emulator.radio import RadioLine
+from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
+from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
+
+FAULTS = (
+    'none',
+    'leak',
+    'blocked',
+    'stuck',
+    'supply',
+    'sensor',
+    'sensor_frozen',
+    'reboot',
+    'protocol',
+    'channels',
+    *LINK_FAULTS,
+)
+SENSOR_UNIT = 1e-5  # m
+
+
+class Stm32Emulator(DeviceEmulator):
+    """Serves a pty as slow and late as a Bluetooth serial link.
+
+    Faults: ``leak`` (`actuator`, `time` [s]), ``blocked`` and ``stuck`` (`actuator`: its line, its
+    deflation relay), ``supply`` (`pressure` [Pa]), ``sensor`` (`actuator`), ``reboot``,
+    ``protocol`` (`major`) and ``channels`` (`count`) that it claims to have, and those of
+    the link (`SerialPty.inject`, `RadioLine.damage`).
+    """
+
+    def __init__(self, wiring: Stm32Wiring, context: EmulatorContext, now: float) -> None:
+        with context.properties as section:
+            properties = read_board(section, wiring)
+            muscles = read_muscles(section)
+            low, high = section.vector('latency', 's', 2, (0.025, 0.040))
+            if not 0.0 <= low <= high <= 1.0:
+                raise section.error('latency', 'write the shortest and the longest, 25 40 ms')
+            self._noise = section.quantity('sensor_noise', 'm', 5e-5, minimum=0.0)
+        self._random = np.random.default_rng(context.seed)
+        self._log = context.log
+        self._names = tuple(a.name for a in context.robot.actuators)
+        self._broken = np.zeros(len(self._names), bool)
+        self._frozen: tuple[int, ...] | None = None
+        self._lock = threading.Lock()
+        self._bank = MuscleBank(wiring.rest, muscles, self._random, now)
+        boot_id = int(self._random.integers(1, 0xFFFFFFFF))
+        self._board = Stm32Board(properties, self._bank, context.log, now, boot_id, self._sense)
+        path = context.endpoint.path
+        self._pty = SerialPty(path, wiring.baudrate, self._receive, self._time, context.seed)
+        for name in ('to_device', 'to_host'):
+            setattr(self._pty, name, RadioLine(wiring.baudrate, self._random, (low, high)))
+
+    @classmethod
+    def create(cls, context: EmulatorContext, now: float) -> Stm32Emulator:
+        """Make the board as the robot file says."""
+        return cls(read_wiring(context.wiring, context.robot), context, now)
+
+    def start(self) -> None:
+        """Listen."""
+        self._pty.start()
+        self._log.write('listening', path=str(self._pty.path))
+
+    def advance(self, now: float) -> None:
+        """Nothing: the thread of the link lets time pass."""
+
+    def actuation(self, now: float) -> Array:
+        """Return the true lengths [m]."""
+        with self._lock:
+            return self._bank.lengths
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something."""
+        if fault not in FAULTS:
+            raise UnknownName('fault', fault, FAULTS)
+        if fault in LINK_FAULTS:
+            self._pty.inject(fault, values)
+            return
+        with self._lock:
+            self._break(fault, values)
+        if fault == 'none':
+            self._pty.inject('none', {})
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What happened to the units on the link."""
+        return self._pty.counters
+
+    def in_use(self, now: float) -> bool:
+        """Whether the board is armed, or still emptying the muscles."""
+        with self._lock:
+            board = self._board
+            vented = board.flags & StatusFlag.VENTED
+            return board.state is SerialState.ARMED or not vented
+
+    def resources(self) -> Sequence[str]:
+        """Return the port."""
+        return [resource(self._pty.path)]
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self._pty.stop()
+
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
+        bank = self._bank
+        if fault == 'none':
+            bank.repair()
+            self._broken[:] = False
+            self._frozen = None
+            self._board.major, self._board.channels = MAJOR, MUSCLES
+        elif fault == 'supply':
+            bank.supply = finite(values, 'pressure', 0.0)
+        elif fault == 'sensor_frozen':
+            self._frozen = self._sense()
+        elif fault == 'reboot':
+            self._board.reboot(self._board.at)
+        elif fault == 'protocol':
+            self._board.major = whole_number(values, 'major', MAJOR + 1, 15)
+        elif fault == 'channels':
+            self._board.channels = whole_number(values, 'count', 6, 255)
+        else:
+            index = actuator_index(values, self._names)
+            if fault == 'leak':
+                seconds = finite(values, 'time', 5.0)
+                if seconds <= 0.0:
+                    raise InvalidInput('time', seconds, 'seconds, more than zero')
+                bank.leak[index] = 1.0 / seconds
+            elif fault == 'blocked':
+                bank.blocked[index] = True
+            elif fault == 'stuck':
+                bank.stuck[index] = True
+            else:
+                self._broken[index] = True
+
+    def _receive(self, frame: Frame, now: float) -> list[Frame]:
+        with self._lock:
+            return self._board.receive(frame, now)
+
+    def _time(self, now: float) -> list[Frame]:
+        with self._lock:
+            self._board.crc_errors = self._pty.reader.crc_errors
+            return self._board.advance(now)
+
+    def _sense(self) -> tuple[int, ...]:
+        if self._frozen is not None:
+            return self._frozen
+        noisy = self._bank.lengths + self._random.normal(0.0, self._noise, len(self._names))
+        counts = np.rint(noisy / SENSOR_UNIT).astype(int)
+        return tuple(int(c) for c in np.where(self._broken, NO_LENGTH, counts))
+
+
+def read_board(section: Section, wiring: Stm32Wiring) -> BoardProperties:
+    """Read ``emulator.stm32.board``; what is missing is as in `BoardProperties`."""
+    default = BoardProperties()
+    if 'board' not in section:
+        return BoardProperties(sensors=wiring.length_sensors)
+    with section.section('board') as s:
+        return BoardProperties(
+            s.integer('serial', default.serial, minimum=1),
+            round(1e3 * s.quantity('vent_time', 's', default.vent_time * 1e-3, positive=True)),
+            round(1e3 * s.quantity('budget', 's', default.budget * 1e-3, positive=True)),
+            s.integer('simultaneous', default.simultaneous, minimum=1),
+            wiring.length_sensors,
+            s.number('drift', 0.0, minimum=-0.01, maximum=0.01),
+            s.integer('first_tick', 0, minimum=0),
+            round(1e3 * s.quantity('watchdog', 's', default.watchdog * 1e-3, positive=True)),
+        )

@@ -1,0 +1,146 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of every emulated device: what the page says of them, and requests that are wrong."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import getsource
+from pathlib import Path
+import re
+
+import numpy as np
+import pytest
+
+from soro_can_driver.emulator.bus_faults import BusFaults
+from soro_driver import endpoint
+from soro_driver.settings import read_driver_settings
+from soro_dspace_driver.emulator.device import DspaceEmulator
+from soro_emulation.device_emulator import EmulatorContext
+from soro_emulation.emulator_settings import read_emulator_settings
+from soro_emulation.event_log import EventLog, read_events
+from soro_emulation.injected_fault import whole_number
+from soro_emulation.serial_pty import SerialPty
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
+
+PAGE = Path(__file__).resolve().parents[4] / 'docs/nodes/emulator.md'
+SERIAL = ('serial_pty', 'serial_line')
+BENCH = ('pneumatic_bench', 'regulator', 'analog_input')
+# Modules that read a device's section and its faults: of its own emulator, of soro_emulation.
+MODULES = {
+    'nidaq': (('device',), (*BENCH, 'safety_relay')),
+    'dspace': (('device',), ('creep', *BENCH, *SERIAL)),
+    'stm32': (('device', 'muscle_bank', 'radio'), SERIAL),
+    'can': (('device', 'bus_faults'), ('haptic_plant', 'serial_line')),
+    'simulated': (('device',), ()),
+}
+SHARED = {'actuator'}  # read by `injected_fault.actuator_index`
+
+
+def emulator(device, module='device'):
+    return import_module(f'soro_{device}_driver.emulator.{module}')
+
+
+def sources(device):
+    own, shared = MODULES[device]
+    modules = [emulator(device, name) for name in own]
+    modules += [import_module(f'soro_emulation.{name}') for name in shared]
+    return '\n'.join(map(getsource, modules))
+
+
+def rows(device):
+    """Return (names, keys) of the rows of a device's table of faults."""
+    text = PAGE.read_text(encoding='utf-8')
+    table = text.split(f'| `fault` | Further keys | Effect on `{device}` |\n')[1].split('\n\n')[0]
+    cells = [row.split('|')[1:4] for row in table.splitlines()[1:]]
+    return [(re.findall(r'`(\w+)`', a), re.findall(r'`(\w+)`', b)) for a, b, _ in cells]
+
+
+@pytest.mark.parametrize('device', MODULES)
+def test_the_page_names_every_fault_and_no_other(device):
+    known = emulator(device).FAULTS
+    names = [name for row, _ in rows(device) for name in row]
+    assert sorted(names) == sorted(known)
+
+
+@pytest.mark.parametrize('device', MODULES)
+def test_the_page_names_every_key_of_a_fault(device):
+    text = sources(device)
+    read = set(re.findall(r"(?:finite|whole_number|choice)\(values, '(\w+)'", text))
+    read |= set(re.findall(r"values\.get\('(\w+)'", text))
+    for several in re.findall(r"for key in \(('\w+'(?:, '\w+')*)\)", text):
+        read |= set(re.findall(r"'(\w+)'", several))
+    if device == 'can':
+        read |= set(emulator('can').HAND_KEYS)
+        read -= {'corruption'}  # controllers discard what is damaged: it is lost
+    said = {key for _, keys in rows(device) for key in keys} - {'dspace'}
+    assert said - SHARED == read - SHARED
+
+
+@pytest.mark.parametrize('device', MODULES)
+def test_the_page_names_every_key_of_the_section(device):
+    part = PAGE.read_text(encoding='utf-8').split('## Section `emulator`')[1].split('\n## ')[0]
+    keys = {k for row in re.findall(r'`([\w.]+)`', part) for k in row.split('.')}
+    read = re.findall(
+        r'\b(?:section|s|item|root|device)\.(?:quantity|number|integer|vector|section|text)\(\s*'
+        r"'(\w+)'",
+        sources(device),
+    )
+    assert read and set(read) <= keys
+
+
+@pytest.mark.parametrize('value', ['x', None, True, 1.5, float('nan'), -1, 10**12, [3]])
+def test_numbers_of_things_are_whole_and_bounded(value):
+    with pytest.raises(InvalidInput, match='count'):
+        whole_number({'count': value}, 'count', 5, most=1000)
+    assert whole_number({'count': 7.0}, 'count', 5, most=1000) == 7
+    assert whole_number({}, 'count', 5, most=1000) == 5
+
+
+def device_of(robot_name, make):
+    robot = read_robot_file(find_robot_file(robot_name))
+    settings = read_driver_settings(robot)
+    properties = read_emulator_settings(robot, settings.device).device
+    place = endpoint.Endpoint(0, Path('nowhere'))
+    context = EmulatorContext(robot, settings.section, properties, place, 1, EventLog(''))
+    return make.create(context, 0.0)
+
+
+WRONG = [
+    ('garbage', {'count': 'many'}),
+    ('garbage', {'count': -1}),
+    ('garbage', {'count': 1e300}),
+    ('link', {'direction': ['both']}),
+    ('link', {'direction': 'up'}),
+    ('link', {'loss': 2}),
+    ('link', {'burst': 1e300}),
+]
+
+
+@pytest.mark.parametrize(('fault', 'values'), WRONG)
+def test_wrong_requests_of_a_link_change_nothing(fault, values):
+    pty = SerialPty(Path('nowhere'), 115200, lambda f, now: [], lambda now: [], 1)
+    bus = BusFaults(lambda i, d: [(i, d)], lambda: [], 1)
+    for each in (pty, bus):
+        with pytest.raises(SoroError):
+            each.inject(fault, values)
+    assert list(bus.idle()) == [] and list(bus.receive(1, b'x')) == [(1, b'x')]
+
+
+@pytest.mark.parametrize('key', ['protocol', 'channels'])
+@pytest.mark.parametrize('value', [1e9, -1, 1.5, 'two'])
+def test_what_a_device_claims_fits_its_frames(key, value):
+    device = device_of('soft_parallel', DspaceEmulator)
+    before = device._board.major, device._board.channels
+    with pytest.raises(InvalidInput):
+        device.inject(key, {'major': value, 'count': value})
+    assert (device._board.major, device._board.channels) == before
+
+
+def test_any_key_of_a_request_can_be_noted(tmp_path):
+    log = EventLog(str(tmp_path / 'log'))
+    log.write('fault', 1.0, fault='none', event='x', time_=2.0, t=3.0, other=np.pi)
+    (event,) = read_events(tmp_path / 'log')
+    assert (event['event'], event['t'], event['other']) == ('fault', 1.0, np.pi)
