@@ -133,7 +133,7 @@ def check(files: list[Path]) -> Iterator[str]:
             for name in sorted(_imported(file.parent / folder, own) - declared - {package.name}):
                 yield f'{where}: {name} is imported and no {kind}_depend'
         if package.name == 'soro_bringup':
-            for name in sorted(_launched(files) & own - used - {'soro_cli'}):  # it depends on us
+            for name in sorted(_launched(files) & own - used):
                 yield f'{where}: {name} is started by a launch file and no exec_depend'
 
 
