@@ -147,7 +147,7 @@ def check(files: list[Path]) -> Iterator[str]:
         if package.name == 'soro_bringup':
             started = _launched(files) & own
             unused -= started | STARTED_BY_NAME
-            for name in sorted(started - used - {'soro_cli'}):  # it depends on us
+            for name in sorted(started - used):
                 yield f'{where}: {name} is started by a launch file and no exec_depend'
         if (file.parent / 'setup.py').exists():  # messages are used by what is generated
             for name in sorted(unused - FOUND_BY_NAME.get(package.name, set())):

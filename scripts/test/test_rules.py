@@ -157,13 +157,14 @@ def test_package_rules_find_what_they_forbid(tree, old, new, complaint):
 
 
 def test_bringup_names_every_package_that_a_launch_file_starts(tree):
-    launch = '<launch><node pkg="soro_a" exec="x"/><node pkg="soro_cli" exec="y"/></launch>'
+    launch = '<launch><node pkg="soro_a" exec="x"/><node pkg="soro_b" exec="y"/></launch>'
     bringup = MANIFEST.replace('soro_a', 'soro_bringup')
     files = {
         'soro_a__package_DOT_xml': MANIFEST,
         'soro_bringup__package_DOT_xml': bringup,
-        'soro_cli__package_DOT_xml': MANIFEST.replace('soro_a', 'soro_cli'),
+        'soro_b__package_DOT_xml': MANIFEST.replace('soro_a', 'soro_b'),
         'a_DOT_launch_DOT_xml': launch,
     }
-    (complaint,) = package_rules.check(tree(**files))
-    assert 'soro_a is started by a launch file and no exec_depend' in complaint
+    complaints = list(package_rules.check(tree(**files)))
+    for complaint, name in zip(complaints, ('soro_a', 'soro_b'), strict=True):
+        assert f'{name} is started by a launch file and no exec_depend' in complaint

@@ -8,7 +8,6 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(exclude=['test']),
-    package_data={'soro_cli.recording': ['player.html']},
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
@@ -23,7 +22,7 @@ setup(
     entry_points={
         'console_scripts': [
             'soro = soro_cli.main:main',
-            'recorder = soro_cli.recording.recorder_main:main',
+            'recorder = soro_recording.recorder_main:main',  # its old place, until 0.3
         ],
         'soro_cli.verb': [
             'calibrate = soro_cli.verbs.calibrate',

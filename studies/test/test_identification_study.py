@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soro_cli.errors import CliError
-from soro_cli.recording.identify_postures import held, postures, SETTLING, WINDOW
+from soro_node.user_errors import UserError
+from soro_recording.identify_postures import held, postures, SETTLING, WINDOW
 from soro_studies.mechanics.identification_study import space_of
 from soro_studies.system import identification_study as module
 from soro_studies.system.emulated_recording import record
@@ -91,5 +91,5 @@ def test_what_is_held_is_told_from_what_is_commanded(moving):
 
 def test_a_robot_that_never_rests_is_refused(moving):
     run, tip = moving
-    with pytest.raises(CliError, match='never rested'):
+    with pytest.raises(UserError, match='never rested'):
         postures(run, tip, SPEED, settling=5.0)

@@ -8,10 +8,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from rclpy.serialization import serialize_message
 
-from soro_cli.bag_reader import BagReader
-from soro_cli.recording.bag_writer import BagWriter
-from soro_cli.recording.message_definitions import full_definition
 from soro_msgs.msg import ActuatorState
+from soro_recording.bag_reader import BagReader
+from soro_recording.bag_writer import BagWriter
+from soro_recording.message_definitions import full_definition
 from soro_studies.system.measured_section import replace_section
 from soro_studies.system.recording_load import (
     BOUNDARY,

@@ -16,9 +16,9 @@ from uuid import uuid4
 from action_msgs.msg import GoalInfo, GoalStatus
 from rclpy.action import ActionClient
 
-from soro_cli.errors import CliError
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
-from soro_cli.signal_handlers import handled
+from soro_node.signal_handlers import handled
+from soro_node.user_errors import UserError
 
 CANCEL_PATIENCE = 10.0  # s for the server to stop in order
 ENDS = (signal.SIGTERM, signal.SIGHUP)
@@ -39,13 +39,13 @@ def run_action(
 
     Raises
     ------
-    CliError
+    UserError
         Nobody serves the action, the goal was refused, or the server has gone.
     """
     client = ActionClient(session.node, kind, name)
     try:
         if not session.spin_until(client.server_is_ready, DISCOVERY):
-            raise CliError(
+            raise UserError(
                 f'nobody serves the action {name}; its node has ended, is still starting or is '
                 'not part of this launch',
                 TIMED_OUT,
@@ -60,11 +60,11 @@ def run_action(
                 session.answered(handle.cancel_goal_async, CANCEL_PATIENCE)
                 finished = sent.result(handle, CANCEL_PATIENCE)
                 if finished is None:
-                    raise CliError(f'{name} did not confirm the cancel', CANCELED) from None
+                    raise UserError(f'{name} did not confirm the cancel', CANCELED) from None
         if finished is None:
-            raise CliError(f'the node that served {name} has gone', TIMED_OUT)
+            raise UserError(f'the node that served {name} has gone', TIMED_OUT)
         if finished.result().status == GoalStatus.STATUS_UNKNOWN:
-            raise CliError(_refused(name))
+            raise UserError(_refused(name))
         return finished.result().result
     finally:
         client.destroy()
@@ -98,11 +98,11 @@ class _Goal:
         """Wait for the answer and return the goal's handle."""
         sent = self._session.answered(self._send, ANSWER, futures=self._sent)
         if sent is None:
-            raise CliError(f'{self._name} did not answer the goal', TIMED_OUT)
+            raise UserError(f'{self._name} did not answer the goal', TIMED_OUT)
         handle = sent.result()
         # Refused because it is known already, or for good: then its result is unknown.
         if not handle.accepted and len(self._sent) == 1:
-            raise CliError(_refused(self._name))
+            raise UserError(_refused(self._name))
         return handle
 
     def result(self, handle: Any, timeout: float) -> Any:

@@ -15,7 +15,6 @@ import numpy as np
 
 from soro_cli.demo_pattern import BAR, Stretch, stretches
 from soro_cli.demo_recording import RATE, Recorder, Recording
-from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_cli.motion import MotionWatch
 from soro_cli.robot_choice import RunningRobot
@@ -24,6 +23,7 @@ from soro_cli.ros_session import RosSession
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand
+from soro_node.user_errors import UserError
 
 ROBOT, NAMESPACE = 'stiff_flop', 'demo'
 START_PATIENCE = 90.0  # s: the very first start compiles kernels
@@ -65,7 +65,7 @@ def run_demo(output: Path, say: Say) -> DemoResult:
 
     Raises
     ------
-    CliError
+    UserError
         The robot does not start, does not follow, does not answer, or does not stop cleanly.
     """
     log = output / 'launch.txt'
@@ -83,7 +83,7 @@ def run_demo(output: Path, say: Say) -> DemoResult:
         say('stopping')
         code = process.stop()
     if code != 0:
-        raise CliError(f'the robot ended with exit code {code}; see {log}')
+        raise UserError(f'the robot ended with exit code {code}; see {log}')
     rows = [_evaluate(s, recording.part(a, b)) for s, a, b in marks]
     return DemoResult(recording, rows, answers, ready)
 
@@ -100,7 +100,7 @@ class Player:
         if not robot.session.spin_until(
             lambda: self._publisher.get_subscription_count() > 0, LISTENING
         ):
-            raise CliError('the trajectory planner does not listen to target_actuation')
+            raise UserError('the trajectory planner does not listen to target_actuation')
 
     def send(self, pressures: Any) -> None:
         """Send one target [Pa]."""
@@ -124,7 +124,7 @@ def _ask(robot: RunningRobot, player: Player, say: Say) -> list[str]:
         if watch.wait(lambda: watch.near_actuation(PROBE, 0.03), 4.0):
             break
     else:
-        raise CliError(f'the robot does not follow: {"; ".join(watch.reasons())}')
+        raise UserError(f'the robot does not follow: {"; ".join(watch.reasons())}')
     mechanics = OnlineMechanics(robot)
     tip = list(watch.tip)
     watch.close()
@@ -134,12 +134,12 @@ def _ask(robot: RunningRobot, player: Player, say: Say) -> list[str]:
     inverse = mechanics.inverse(tip, None, 0, [0.0] * 6, '')
     inverse_time = time.monotonic() - begin
     if inverse.error_code != 0:
-        raise CliError(f'solve_inverse: {inverse.error_message}', inverse.error_code)
+        raise UserError(f'solve_inverse: {inverse.error_message}', inverse.error_code)
     begin = time.monotonic()
     compliance = mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
     compliance_time = time.monotonic() - begin
     if compliance.error_code != 0:
-        raise CliError(f'compute_compliance: {compliance.error_message}', compliance.error_code)
+        raise UserError(f'compute_compliance: {compliance.error_message}', compliance.error_code)
     found = ' / '.join(f'{p / BAR:.3f}' for p in inverse.actuation)
     held = ' / '.join(f'{p / BAR:.3f}' for p in PROBE)
     softest = compliance_text(compliance.points[0].principal_compliance)
@@ -174,7 +174,7 @@ def _play(
             step = math.floor(now * RATE + 1.0) / RATE - now
             robot.session.spin_until(lambda: False, step)
             if not process.running:
-                raise CliError(f'the robot ended with {process.process.returncode}')
+                raise UserError(f'the robot ended with {process.process.returncode}')
         marks.append((stretch, elapsed, elapsed + stretch.duration))
         elapsed += stretch.duration
     player.send(np.zeros(3))
@@ -185,7 +185,7 @@ def _play(
 def _evaluate(stretch: Stretch, part: Recording) -> StretchResult:
     follow = float(np.sqrt(np.mean((part.measured - part.commanded) ** 2)))
     if follow > 0.15 * stretch.amplitude * BAR:
-        raise CliError(
+        raise UserError(
             f'{stretch.label}: the pressures are {follow / BAR:.2f} bar (RMS) off the command'
         )
     apart = np.linalg.norm(part.model[:, :3] - part.plant[:, :3], axis=1)

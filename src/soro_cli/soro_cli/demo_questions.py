@@ -9,11 +9,11 @@ import time
 from typing import Any
 
 from soro_cli.demo_journal import Say, Tour
-from soro_cli.display_units import shown, shown_position
-from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_cli.motion import MotionWatch
 from soro_mechanics.core.status import Code
+from soro_node.display_units import shown, shown_position
+from soro_node.user_errors import UserError
 
 COMPILING = 240.0  # s a model is waited for whose kernels are compiled for the first time
 AGAIN = 2.0  # s between two questions to somebody who is busy
@@ -42,7 +42,7 @@ class Patience:
 
         Raises
         ------
-        CliError
+        UserError
             The answer is an error, or the node was busy all the time.
         """
         first, said = time.monotonic(), False
@@ -64,7 +64,7 @@ class Patience:
                 f'{begin - first:.0f} s: kernels are compiled once, the first time',
             )
         if answer.error_code != Code.NONE:
-            raise CliError(f'{name}: {answer.error_message}', answer.error_code)
+            raise UserError(f'{name}: {answer.error_message}', answer.error_code)
         return answer, now - begin
 
 
@@ -73,7 +73,7 @@ def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, sa
 
     Raises
     ------
-    CliError
+    UserError
         No inverse or no compliance.
     """
     tip, there = list(watch.tip), list(watch.measured)
@@ -113,7 +113,7 @@ def _compare(tour: Tour, patience: Patience, question: Callable[[], Any], say: S
     names = ', '.join(tour.robot.models)
     try:
         answer, _ = patience.ask('compare_models', question)
-    except CliError as error:
+    except UserError as error:
         # Models differ in what they can compute; that is an answer, and no reason to stop.
         tour.add(say, f'models {names}', str(error))
         return

@@ -21,17 +21,13 @@ from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action
-from soro_cli.bag_reader import BagReader
 from soro_cli.demo import Player
 from soro_cli.demo_journal import Say, Tour
 from soro_cli.demo_questions import ask_mechanics
 from soro_cli.demo_viewer import photograph_recording, photograph_viewer, viewer_address, WITHOUT
-from soro_cli.display_units import shown, shown_position
-from soro_cli.errors import CliError
 from soro_cli.mechanics_online import OnlineMechanics, pose_message
 from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.page_driver import find_browser
-from soro_cli.recording.bag_metadata import METADATA, PART
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess, serves
 from soro_cli.ros_session import RosSession
@@ -39,6 +35,10 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_msgs.action import TrackTrajectory
+from soro_node.display_units import shown, shown_position
+from soro_node.user_errors import UserError
+from soro_recording.bag_metadata import METADATA, PART
+from soro_recording.bag_reader import BagReader
 
 Array = NDArray[np.float64]
 NAMESPACE = 'demo'
@@ -66,7 +66,7 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
 
     Raises
     ------
-    CliError
+    UserError
         The folder holds a bag of somebody else; or the robot does not start, move, follow,
         answer or stop in order.
     """
@@ -90,7 +90,7 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
         _look(tour, running, process, output / VIEW, say)
         code = process.stop()
     if code != 0:
-        raise CliError(f'the robot ended with exit code {code}; see {log}')
+        raise UserError(f'the robot ended with exit code {code}; see {log}')
     with BagReader(bag) as recorded:
         tour.add(
             say,
@@ -110,14 +110,14 @@ def make_room(bag: Path) -> None:
 
     Raises
     ------
-    CliError
+    UserError
         Something else is there.
     """
     if not os.path.lexists(bag):
         return
     found = set() if bag.is_symlink() or not bag.is_dir() else {p.name for p in bag.iterdir()}
     if MARK not in found or found - {MARK, METADATA, PART, f'{bag.name}_0.mcap'}:
-        raise CliError(
+        raise UserError(
             f'{bag} is in the way, and not (only) the bag of an earlier demo: move it elsewhere, '
             'or name another folder with --output'
         )
@@ -158,7 +158,7 @@ def _armed(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> Non
         if robot.session.spin_until(active, MOTION / SENDS):
             tour.add(say, 'armed the device again', why)
             return
-    raise CliError(f'the device cannot be armed: {said.message}; {why}')
+    raise UserError(f'the device cannot be armed: {said.message}; {why}')
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def _recording(folder: Path, session: RosSession) -> Iterator[None]:
 
         try:
             if not session.spin_until(heard, RECORD_PATIENCE):
-                raise CliError(f'the recorder did not start within {RECORD_PATIENCE:g} s')
+                raise UserError(f'the recorder did not start within {RECORD_PATIENCE:g} s')
             yield
             session.spin_until(lambda: False, 0.5)  # what is under way gets into the bag
         finally:
@@ -183,7 +183,7 @@ def _recording(folder: Path, session: RosSession) -> Iterator[None]:
             _, said = process.communicate(timeout=RECORD_PATIENCE)
             _mark(folder)  # interrupted before the folder was seen
     if process.returncode != 0:
-        raise CliError(f'soro record ended with {process.returncode}: {said.decode().strip()}')
+        raise UserError(f'soro record ended with {process.returncode}: {said.decode().strip()}')
 
 
 def _mark(folder: Path) -> None:
@@ -214,7 +214,7 @@ def _visit(tour: Tour, robot: RunningRobot, say: Say) -> None:
             if _follow(tour, robot, watch, say):
                 break
         else:
-            raise CliError(f'the device is lost again and again: {"; ".join(watch.reasons())}')
+            raise UserError(f'the device is lost again and again: {"; ".join(watch.reasons())}')
         _go(tour, robot, player, watch, rest, say)
     finally:
         watch.close()
@@ -230,7 +230,7 @@ def _ask(
         try:
             ask_mechanics(tour, mechanics, watch, say)
             return
-        except CliError as error:
+        except UserError as error:
             if error.code not in LOST or left == 0:
                 raise
             del tour.lines[before:]
@@ -268,7 +268,7 @@ def _go(
         player.send(target)
         if watch.wait(lambda: watch.near_actuation(target.tolist(), NEAR), MOTION / SENDS):
             return
-    raise CliError(f'the robot does not follow: {"; ".join(watch.reasons())}')
+    raise UserError(f'the robot does not follow: {"; ".join(watch.reasons())}')
 
 
 def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, say: Say) -> None:
@@ -289,7 +289,7 @@ def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, sa
     def pose() -> None:
         # A robot that cannot be posed is photographed as it is: the page says why.
         if not held():
-            with suppress(CliError):
+            with suppress(UserError):
                 _go(tour, robot, player, watch, posture, say)
 
     begin = time.monotonic()
@@ -299,7 +299,7 @@ def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, sa
         text = f'{file.name}, {time.monotonic() - begin:.0f} s; {requests} requests, all local'
         if not still:
             text += '; the browser takes so much of this computer that the robot does not hold'
-    except CliError as error:
+    except UserError as error:
         text = f'{file.name if file.exists() else "none"}: {error}'
     finally:
         watch.close()
@@ -314,7 +314,7 @@ def _look_at_recording(tour: Tour, browser: str, file: Path, say: Say) -> None:
         requests = photograph_recording(browser, tour.bag, NAMESPACE, file)
         text = f'{file.name}, {time.monotonic() - begin:.0f} s; {requests} requests, all local'
         tour.view = file
-    except CliError as error:
+    except UserError as error:
         text = f'none: {error}'
     tour.add(say, 'picture of the recording in the browser viewer', text)
 
@@ -357,7 +357,7 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
                 if result.error_code in LOST:
                     return False
                 if result.error_code != 0:
-                    raise CliError(f'track_trajectory: {result.error_message}', result.error_code)
+                    raise UserError(f'track_trajectory: {result.error_message}', result.error_code)
                 tour.add(
                     say,
                     f'circle of {shown(size, "m")}',
@@ -371,4 +371,4 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
                 )
                 return True
             why = plan.error_message
-    raise CliError(f'no circle around {shown_position(centre)} can be followed: {why}')
+    raise UserError(f'no circle around {shown_position(centre)} can be followed: {why}')

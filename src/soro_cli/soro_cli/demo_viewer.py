@@ -16,7 +16,7 @@ import re
 import threading
 import time
 
-from soro_cli.errors import CliError
+from soro_node.user_errors import UserError
 
 ADDRESS = re.compile(r'viewer: (http://\S+)')
 SIZE = (1280, 860)
@@ -40,12 +40,12 @@ def viewer_address(output: str) -> str:
 
     Raises
     ------
-    CliError
+    UserError
         It has printed none.
     """
     found = ADDRESS.search(output)
     if found is None:
-        raise CliError('the launch has not said where its viewer is')
+        raise UserError('the launch has not said where its viewer is')
     return found.group(1)
 
 
@@ -79,7 +79,7 @@ def photograph_viewer(
 
     Raises
     ------
-    CliError
+    UserError
         The browser does not start or draw, the page complains, or asks another machine.
     """
     with _told(browser):
@@ -97,10 +97,10 @@ def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) ->
 
     Raises
     ------
-    CliError
+    UserError
         As `photograph_viewer`; or nothing in the recording can be shown.
     """
-    from soro_cli.recording.view_session import shown_recording
+    from soro_cli.view_session import shown_recording
 
     ended = threading.Event()
     with shown_recording(bag, namespace, '', 0) as playback:
@@ -134,7 +134,7 @@ def _draw(
             if still or time.monotonic() > end:
                 break
         if page.strangers or page.problems:
-            raise CliError(f'the page says {page.problems} and asks {page.strangers}')
+            raise UserError(f'the page says {page.problems} and asks {page.strangers}')
         return len(page.requests), still
 
 
@@ -146,7 +146,7 @@ def _told(browser: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, WebSocketException) as error:
-        raise CliError(f'{Path(browser).name}: {error}') from None
+        raise UserError(f'{Path(browser).name}: {error}') from None
 
 
 def _show_ellipsoids(address: str) -> None:

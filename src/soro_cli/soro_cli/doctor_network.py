@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soro_cli.display_units import shown
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.reader import RobotDescription
+from soro_node.display_units import shown
 
 if TYPE_CHECKING:
     from soro_mechanics.core.configuration import Configuration

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soro_cli.display_units import shown
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+from soro_node.display_units import shown
 
 if TYPE_CHECKING:
     from soro_driver.settings import DriverSettings

@@ -22,8 +22,8 @@ import sys
 from typing import Any
 import warnings
 
-from soro_cli.errors import CliError
 from soro_cli.interrupts import INTERRUPTED, Interrupts, no_more_interrupts
+from soro_node.user_errors import UserError
 
 GROUP = 'soro_cli.verb'
 # What an output fails with: nobody reads, no space, over a quota or limit, broken, closed.
@@ -125,7 +125,7 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     as_json = getattr(arguments, 'json', False)
     try:
         return int(verb.run(arguments))
-    except CliError as error:
+    except UserError as error:
         return _fail(str(error), error.code, as_json)
     except OSError as error:
         # A folder or file that was named cannot be read or written; anything else is our bug.

@@ -20,12 +20,12 @@ from soro_cli.answers import (
     JacobianAnswer,
     Pose,
 )
-from soro_cli.errors import CliError
 from soro_cli.tables import note
 from soro_kinematics.comparison import compare
 from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, Task
 from soro_mechanics.analysis import stiffness
 from soro_mechanics.core.actuators import Actuator
+from soro_node.user_errors import UserError
 
 
 class OfflineMechanics:
@@ -33,7 +33,7 @@ class OfflineMechanics:
 
     def __init__(self, robot: str | None) -> None:
         if not robot:
-            raise CliError('--offline needs to know the robot: --robot NAME or --robot FILE')
+            raise UserError('--offline needs to know the robot: --robot NAME or --robot FILE')
         self._robot = load_robot(robot)
 
     @property
@@ -151,7 +151,7 @@ class OfflineMechanics:
     def _needed(self, actuation: list[float] | None) -> list[float]:
         if actuation is None:
             example = ' '.join(f'{a.name}=...' for a in self._robot.actuators)
-            raise CliError(f'--offline knows no present actuation; give one: {example}')
+            raise UserError(f'--offline knows no present actuation; give one: {example}')
         return actuation
 
 

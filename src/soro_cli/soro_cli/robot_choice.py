@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from soro_cli.errors import CliError
+from soro_node.user_errors import UserError
 
 if TYPE_CHECKING:
     from soro_cli.ros_session import RosSession
@@ -56,7 +56,7 @@ def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
 
     Raises
     ------
-    CliError
+    UserError
         None runs, or several do and none was named.
     """
     from soro_cli.ros_session import RosSession
@@ -84,13 +84,13 @@ def wanted_namespace(arguments: argparse.Namespace) -> str:
 
     Raises
     ------
-    CliError
+    UserError
         The path of a file stands for it.
     """
     wanted = arguments.namespace or arguments.robot or ''
     if not arguments.namespace and _is_path(wanted):
         offline = ', or add --offline' if hasattr(arguments, 'offline') else ''
-        raise CliError(
+        raise UserError(
             f'--robot = {wanted!r}: a running robot is named by its namespace; '
             f'write --namespace NAME (soro list --running){offline}',
             UNKNOWN_NAME,
@@ -107,7 +107,7 @@ def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str
 
     Raises
     ------
-    CliError
+    UserError
         It is not among them, or none was named and there are none or several.
     """
     wanted = wanted_namespace(arguments)
@@ -116,16 +116,18 @@ def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str
         return wanted
     if not found:
         name = arguments.robot or 'stiff_flop'
-        raise CliError(
+        raise UserError(
             f'no robot runs{" under " + wanted if wanted else ""}; start one in another terminal '
             f'(soro launch {name}){offline}. Both terminals need the same ROS_DOMAIN_ID.',
             UNKNOWN_NAME,
         )
     listing = ', '.join(name.lstrip('/') for name in found)
     if wanted:
-        raise CliError(f'no robot runs under {wanted}; running: {listing}', UNKNOWN_NAME)
+        raise UserError(f'no robot runs under {wanted}; running: {listing}', UNKNOWN_NAME)
     if len(found) > 1:
-        raise CliError(f'several robots run; choose one with --namespace: {listing}', UNKNOWN_NAME)
+        raise UserError(
+            f'several robots run; choose one with --namespace: {listing}', UNKNOWN_NAME
+        )
     return found[0]
 
 

@@ -16,12 +16,12 @@ from types import TracebackType
 
 from std_srvs.srv import Trigger
 
-from soro_cli.errors import CliError
 from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.ros_session import RosSession
 from soro_msgs.srv import ComputeCompliance, ComputeJacobian, SolveForward, SolveInverse
 from soro_node.parent_death import until_parent_dies
+from soro_node.user_errors import UserError
 
 # How the own runner and ROS 2 launch say that a node has ended.
 ENDED = re.compile(
@@ -110,7 +110,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
 
         Raises
         ------
-        CliError
+        UserError
             Not within the time, or a node or the launcher has ended; with the last lines it
             printed.
         """
@@ -130,12 +130,12 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
             in_time = session.spin_until(ready, timeout)
             last = '\n'.join(self.output.splitlines()[-15:])
             if not self.running:
-                raise CliError(f'the robot ended with {self.process.returncode}:\n{last}')
+                raise UserError(f'the robot ended with {self.process.returncode}:\n{last}')
             if ended := self.ended_nodes:
-                raise CliError(f'the robot is not whole: {"; ".join(ended)}\n{last}')
+                raise UserError(f'the robot is not whole: {"; ".join(ended)}\n{last}')
             if not in_time:
                 reason = '; '.join(watch.reasons()) or 'some nodes are missing'
-                raise CliError(f'the robot was not ready after {timeout:g} s: {reason}\n{last}')
+                raise UserError(f'the robot was not ready after {timeout:g} s: {reason}\n{last}')
         finally:
             watch.close()
 

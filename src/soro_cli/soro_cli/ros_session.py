@@ -16,10 +16,10 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from soro_cli.errors import CliError
-from soro_cli.signal_handlers import interrupts_held_back
 from soro_node.middleware import set_middleware
+from soro_node.signal_handlers import interrupts_held_back
 from soro_node.single_executor import SingleExecutor
+from soro_node.user_errors import UserError
 
 SOLVER = 'kinematics_solver'
 DISCOVERY = 5.0  # s; on one machine every node is found within half a second, unless it is busy
@@ -99,7 +99,7 @@ class RosSession(AbstractContextManager['RosSession']):
 
         Raises
         ------
-        CliError
+        UserError
             Nodes come and go without an end: which robots run cannot be said.
         """
         found: set[str] = set()
@@ -116,7 +116,7 @@ class RosSession(AbstractContextManager['RosSession']):
             if quiet and (found and not wanted or now - start > DISCOVERY):
                 break
             if now - start > LONGEST:
-                raise CliError(
+                raise UserError(
                     f'nodes come and go since {LONGEST:g} s, so that which robots run is not '
                     'certain; name one with --namespace',
                     TIMED_OUT,
@@ -203,19 +203,19 @@ class RosSession(AbstractContextManager['RosSession']):
 
         Raises
         ------
-        CliError
+        UserError
             It is not there, or does not answer in time.
         """
         client = self._client(kind, name)
         if not self.spin_until(client.service_is_ready, DISCOVERY):
-            raise CliError(
+            raise UserError(
                 f'there is no service {name}; the node has ended, is still starting (the very '
                 'first start compiles for a minute) or is not part of this launch',
                 TIMED_OUT,
             )
         future = self.answered(lambda: client.call_async(request), timeout, again)
         if future is None:
-            raise CliError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
+            raise UserError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
         return future.result()
 
     def parameter(self, node: str, name: str) -> str:
@@ -234,7 +234,7 @@ class RosSession(AbstractContextManager['RosSession']):
 
         Raises
         ------
-        CliError
+        UserError
             The node refuses it or does not answer.
         """
         from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
@@ -244,4 +244,4 @@ class RosSession(AbstractContextManager['RosSession']):
         request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
         (result,) = self.call(SetParameters, f'{node}/set_parameters', request).results
         if not result.successful:
-            raise CliError(f'{node}: {result.reason}')
+            raise UserError(f'{node}: {result.reason}')

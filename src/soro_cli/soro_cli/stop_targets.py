@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soro_cli.errors import CliError
 from soro_cli.robot_choice import UNKNOWN_NAME
 from soro_cli.ros_session import RosSession
 from soro_cli.tables import print_json
+from soro_node.user_errors import UserError
 
 LATECOMERS = 1.0  # s without a new robot: all have been found; those found are told by then
 HARDWARE = 'use the emergency stop of the hardware.'
@@ -20,10 +20,10 @@ def drivers(session: RosSession) -> set[str]:
     return session.offering('driver/stop')
 
 
-def nobody(session: RosSession, what: str) -> CliError:
+def nobody(session: RosSession, what: str) -> UserError:
     """Return the error that nobody was found; `what` says who was looked for."""
     others = ', '.join(sorted(drivers(session))) or 'none'
-    return CliError(
+    return UserError(
         f'{what} (running: {others}): the driver has ended, or has another ROS_DOMAIN_ID. '
         f'If the robot moves, {HARDWARE}',
         UNKNOWN_NAME,
@@ -35,12 +35,12 @@ def conclude(done: Sequence[str], problem: str, as_json: bool, remedy: str = '')
 
     Raises
     ------
-    CliError
+    UserError
         There is a problem: it, what is done all the same, and the remedy.
     """
     if problem:
         well = f' (done: {"; ".join(done)})' if done else ''
-        raise CliError(f'{problem}{well}{remedy}')
+        raise UserError(f'{problem}{well}{remedy}')
     if as_json:
         print_json({'error_code': 0, 'error_message': '', 'message': '; '.join(done)})
     else:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from recorded_run import RecordedRun
 
-from soro_cli.bag_reader import _Types
 from soro_cli.main import main
+from soro_recording.bag_reader import _Types
 
 
 @pytest.fixture(scope='session')

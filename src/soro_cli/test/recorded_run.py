@@ -12,8 +12,6 @@ from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.serialization import serialize_message
 
-from soro_cli.recording.bag_writer import BagWriter
-from soro_cli.recording.message_definitions import full_definition
 from soro_mechanics.identification.defaults import default_parameters
 from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.robot import Robot
@@ -21,6 +19,8 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorState, Backbone, Configuration
 from soro_node.conversions import poses_to_messages
+from soro_recording.bag_writer import BagWriter
+from soro_recording.message_definitions import full_definition
 
 PERIOD, HOLD = 100_000_000, 16  # ns, messages of one posture: held longer than it settles
 START = 1_700_000_000 * 10**9

@@ -15,21 +15,25 @@ import sys
 from mcap.writer import CompressionType, Writer
 import pytest
 
-from soro_cli.bag_reader import BagReader, NotABag
 from soro_cli.main import main
-from soro_cli.recording import mcap_format as mcap
-from soro_cli.recording.mcap_format import BadRecord
-from soro_cli.recording.mcap_scan import MAX_CHUNK, MAX_UNPACKED, scan
+from soro_recording import mcap_format as mcap
+from soro_recording.bag_reader import BagReader, NotABag
+from soro_recording.mcap_format import BadRecord
+from soro_recording.mcap_scan import MAX_CHUNK, MAX_UNPACKED, scan
 
 MESSAGE = b'\0\1\0\0' + struct.pack('<i', 7)
 SEPARATOR = '=' * 80
 
 
 def written(
-    definition: str, compression=CompressionType.NONE, topic='/a/actuator_state', count=30
+    definition: str,
+    compression=CompressionType.NONE,
+    topic='/a/actuator_state',
+    count=30,
+    use_chunking=True,
 ) -> bytes:
     file = io.BytesIO()
-    writer = Writer(file, compression=compression, chunk_size=300)
+    writer = Writer(file, compression=compression, chunk_size=300, use_chunking=use_chunking)
     writer.start('ros2', 'test')
     schema = writer.register_schema('a_msgs/msg/A', 'ros2msg', definition.encode())
     channel = writer.register_channel(topic, 'cdr', schema)
@@ -72,6 +76,35 @@ def test_info_says_what_the_others_cannot_read(tmp_path, capsys, circle):
     assert main(['info', str(file), '--json']) == 0
     (said,) = json.loads(capsys.readouterr().out)['notes']
     assert said.startswith('messages of type a_msgs/msg/A cannot be read')
+
+
+@pytest.mark.parametrize('as_json', [True, False])
+def test_info_says_what_was_left_out_and_what_nothing_describes(tmp_path, capsys, as_json):
+    file = tmp_path / 'x.mcap'
+    whole = written('int32 x')
+    place = whole.index(MESSAGE) + 5
+    file.write_bytes(whole[:place] + b'\xff' + whole[place + 1 :])
+    with BagReader(file) as bag:
+        left, (said,) = bag.count, bag.notes
+    assert 0 < left < 30 and 'checksum' in said
+    assert main(['info', str(file), *(['--json'] * as_json)]) == 0
+    answer = capsys.readouterr().out
+    if as_json:
+        assert json.loads(answer)['notes'] == [said] and json.loads(answer)['messages'] == left
+    else:
+        assert said in answer
+    # The channel record becomes one that no reader knows; the file was cut off.
+    whole = written('int32 x', use_chunking=False)
+    start = whole.index(b'/a/actuator_state') - 4 - 4 - 9
+    assert whole[start] == mcap.CHANNEL
+    end = whole.rindex(MESSAGE) + len(MESSAGE)
+    file.write_bytes(whole[:start] + b'\xf0' + whole[start + 1 : end])
+    assert main(['info', str(file), *(['--json'] * as_json)]) == 0
+    answer = capsys.readouterr().out
+    if as_json:
+        assert json.loads(answer)['undescribed_messages'] == 30
+    else:
+        assert 'cut off' in answer and '30 messages cannot be read' in answer
 
 
 def test_types_that_share_others_are_read(tmp_path):

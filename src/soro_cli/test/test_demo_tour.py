@@ -17,7 +17,6 @@ from rclpy.node import Node as RosNode
 from std_msgs.msg import String
 import viser
 
-from soro_cli.bag_reader import BagReader
 from soro_cli.demo_journal import Tour
 from soro_cli.demo_questions import AGAIN, Patience
 from soro_cli.demo_report import in_order, photograph, write_report
@@ -38,8 +37,6 @@ from soro_cli.demo_viewer import (
     TRIES,
     viewer_address,
 )
-from soro_cli.errors import CliError
-from soro_cli.recording.bag_metadata import PART
 from soro_cli.ros_session import RosSession
 from soro_mechanics.core.actuators import limit_violations
 from soro_mechanics.core.status import Code
@@ -47,6 +44,9 @@ from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.testing import own_domain
 from soro_node.testing import RosSession as Graph
+from soro_node.user_errors import UserError
+from soro_recording.bag_metadata import PART
+from soro_recording.bag_reader import BagReader
 from soro_visualization.page_client import PageClient
 
 
@@ -114,7 +114,7 @@ def test_without_a_browser_the_report_says_how_to_get_one(tmp_path, monkeypatch)
 def test_the_address_of_the_viewer_is_what_the_launch_says():
     said = '[visualization] [INFO] [1.0] [demo.visualization]: viewer: http://127.0.0.1:8732\n'
     assert viewer_address(f'[launch] x\n{said}[driver] armed\n') == 'http://127.0.0.1:8732'
-    with pytest.raises(CliError, match='viewer'):
+    with pytest.raises(UserError, match='viewer'):
         viewer_address('[launch] x\n')
 
 
@@ -145,12 +145,12 @@ def test_a_busy_node_is_asked_again_and_the_wait_is_told(tmp_path):
 def test_a_node_that_stays_busy_is_given_up_and_an_answer_is_not_waited_for(tmp_path):
     tour, said = tour_of('stiff_flop', tmp_path), []
     busy, at_once = Node(Code.BUSY), Node(0)
-    with pytest.raises(CliError, match='being compiled') as error:
+    with pytest.raises(UserError, match='being compiled') as error:
         Patience(tour, busy, said.append, wait=0.0).ask('compare_models', busy.question)
     assert error.value.code == Code.BUSY
     Patience(tour, at_once, said.append).ask('compare_models', at_once.question)
     assert at_once.asked == 1 and at_once.waited == 0.0
-    with pytest.raises(CliError, match='solve_inverse'):
+    with pytest.raises(UserError, match='solve_inverse'):
         wrong = Node(Code.UNREACHABLE)
         Patience(tour, wrong, said.append).ask('solve_inverse', wrong.question)
     assert wrong.asked == 1
@@ -218,7 +218,7 @@ def test_a_page_that_asks_another_machine_is_told(viewer, tmp_path, monkeypatch)
         strangers = ('https://fonts.example',)
 
     monkeypatch.setattr('soro_cli.page_driver.Page', Strange)
-    with pytest.raises(CliError, match='fonts.example'):
+    with pytest.raises(UserError, match='fonts.example'):
         photograph_viewer('chromium', viewer, tmp_path / 'x', lambda: None, lambda: True)
 
 
@@ -254,7 +254,7 @@ def test_the_middle_of_a_recording_is_shown_where_the_robot_could_not_be(
 
 
 def test_a_browser_that_ends_at_once_is_told(viewer, tmp_path):
-    with pytest.raises(CliError, match='false: the browser ended with 1'):
+    with pytest.raises(UserError, match='false: the browser ended with 1'):
         photograph_viewer('/bin/false', viewer, tmp_path / 'x', lambda: None, lambda: True)
 
 
@@ -291,7 +291,7 @@ def test_the_bag_of_an_earlier_tour_is_replaced(tmp_path, names):
 def test_a_bag_of_somebody_else_is_left_alone_and_nothing_starts(tmp_path, names, monkeypatch):
     bag = bag_with(tmp_path, *names)
     monkeypatch.setattr('soro_cli.demo_tour.RobotProcess', None)
-    with pytest.raises(CliError, match=f'{bag} is in the way.*--output'):
+    with pytest.raises(UserError, match=f'{bag} is in the way.*--output'):
         run_tour('stiff_flop', tmp_path, lambda _: None)
     assert {p.name for p in bag.iterdir()} == set(names)
 
@@ -343,6 +343,6 @@ def test_a_link_to_a_bag_is_left_alone(tmp_path):
     target = bag_with(tmp_path / 'mine', *RECORDED, MARK)
     link = tmp_path / 'bag'
     link.symlink_to(target)
-    with pytest.raises(CliError, match='in the way'):
+    with pytest.raises(UserError, match='in the way'):
         make_room(link)
     assert len(list(target.iterdir())) == 3

@@ -5,9 +5,9 @@ import shlex
 
 import pytest
 
-from soro_cli import display_units as display_units
-from soro_cli.errors import CliError
 from soro_mechanics.core.actuators import Actuator, QUANTITIES
+from soro_node import display_units
+from soro_node.user_errors import UserError
 
 PAIRS = tuple(Actuator(f'pair_{i}', 'pressure', 0.0, 1.5e5, 2e5, 0.0) for i in (1, 2, 3))
 
@@ -54,13 +54,13 @@ def test_actuations_are_read(words, values):
     ],
 )
 def test_wrong_actuations_are_refused_with_an_example(words, reason):
-    with pytest.raises(CliError, match=reason):
+    with pytest.raises(UserError, match=reason):
         display_units.actuation(words, PAIRS)
 
 
 def test_the_example_of_an_actuation_can_be_typed():
     actuators = [Actuator(f'a_{q}', q, -2.0, 2.0, 1.0, 0.5) for q in QUANTITIES]
-    with pytest.raises(CliError) as caught:
+    with pytest.raises(UserError) as caught:
         display_units.actuation(['0'], actuators)
     words = shlex.split(str(caught.value).partition('by name: ')[2])
     assert {'a_curvature=0.5 1/m', 'a_force=0.5N'} < set(words) and len(words) == len(QUANTITIES)
@@ -72,15 +72,15 @@ def test_wrenches_are_read():
     assert display_units.wrench(['0', '0', '-0.5N']) == [0.0, 0.0, -0.5, 0.0, 0.0, 0.0]
     full = display_units.wrench(['1N', '0', '0', '1Nm', '2Nmm', '3mNm'])
     assert full == pytest.approx([1.0, 0.0, 0.0, 1.0, 2e-3, 3e-3])
-    with pytest.raises(CliError, match='three forces'):
+    with pytest.raises(UserError, match='three forces'):
         display_units.wrench(['1N', '0'])
-    with pytest.raises(CliError, match='fz'):
+    with pytest.raises(UserError, match='fz'):
         display_units.wrench(['0', '0', '1mm'])
 
 
 def test_quaternions_are_normalised_and_zero_is_refused():
     assert display_units.quaternion([0.0, 2.0, 0.0, 0.0]) == [0.0, 1.0, 0.0, 0.0]
-    with pytest.raises(CliError, match='not all zero'):
+    with pytest.raises(UserError, match='not all zero'):
         display_units.quaternion([0.0] * 4)
-    with pytest.raises(CliError, match='not all zero'):
+    with pytest.raises(UserError, match='not all zero'):
         display_units.quaternion([math.nan, 0.0, 0.0, 1.0])

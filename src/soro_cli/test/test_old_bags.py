@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from soro_cli.bag_reader import BagReader
-from soro_cli.recording.view_session import shown_recording
+from soro_cli.view_session import shown_recording
+from soro_recording.bag_reader import BagReader
 from soro_visualization.page_client import PageClient
 
 BAGS = sorted(Path(__file__).with_name('bags_of_revision_1').iterdir())

@@ -12,14 +12,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from soro_cli.bag_reader import BagReader
-from soro_cli.errors import CliError
-from soro_cli.recording.recorded_robot import describe
-from soro_cli.recording.run_data import RunData
-from soro_cli.recording.run_figures import _along_the_way, _path, _tip, SHAPES_DRAWN
-from soro_cli.recording.run_player import _lines
 from soro_mechanics.identification.fit import Identification
 from soro_msgs.msg import ActuatorState, Configuration
+from soro_node.user_errors import UserError
+from soro_recording.bag_reader import BagReader
+from soro_recording.recorded_robot import describe
+from soro_recording.run_data import RunData
+from soro_recording.run_figures import _along_the_way, _path, _tip, SHAPES_DRAWN
+from soro_recording.run_player import _lines
 
 TRACKED = ('--tip', 'tracker/position')
 
@@ -233,7 +233,7 @@ def test_a_robot_that_is_guessed_by_its_namespace_is_said(tmp_path):
     description, said = describe(bag, '/stiff_flop', None, tmp_path)
     assert description.name == 'stiff_flop'
     assert 'bags/run holds no robot file: ' in said and '--robot FILE names another' in said
-    with pytest.raises(CliError, match='name its file with --robot FILE'):
+    with pytest.raises(UserError, match='name its file with --robot FILE'):
         describe(bag, '/left', None, tmp_path)
     assert describe(bag, '/left', 'stiff_flop', tmp_path)[1] == ''
 

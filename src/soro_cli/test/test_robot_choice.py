@@ -11,11 +11,11 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from soro_cli import ros_session
-from soro_cli.errors import CliError
 from soro_cli.main import main
 from soro_cli.ros_session import LONGEST, RosSession, SETTLED, SLICE, SOLVER
 from soro_node.testing import own_domain
 from soro_node.testing import RosSession as Nodes
+from soro_node.user_errors import UserError
 
 
 class Scripted(RosSession):
@@ -67,7 +67,7 @@ def test_other_commands_do_not_hold_discovery_up(monkeypatch):
 def test_nodes_that_come_and_go_without_an_end_are_said(monkeypatch):
     passing = [(0.5 * i, 0.5 * i + 0.5, '/', f'node_{i}') for i in range(1000)]
     session = Scripted(monkeypatch, (0.0, EVER, '/left', SOLVER), *passing)
-    with pytest.raises(CliError, match='name one with --namespace'):
+    with pytest.raises(UserError, match='name one with --namespace'):
         session.running_robots()
     assert session.now < LONGEST + 1.0
 

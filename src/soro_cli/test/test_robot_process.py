@@ -7,12 +7,12 @@ import subprocess
 
 import pytest
 
-from soro_cli.errors import CliError
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
 from soro_mechanics import load_robot
 from soro_node.testing import own_domain
+from soro_node.user_errors import UserError
 
 RUNS = '[launch] [driver] started, pid 7\n[driver] [ERROR] [driver]: not this line'
 
@@ -34,7 +34,7 @@ def test_a_node_that_has_ended_is_not_waited_for(line, tmp_path: Path, monkeypat
     launch = RobotProcess([], output)
     launch.process = subprocess.Popen(['sleep', '600'])  # the other nodes run on
     try:
-        with RosSession() as session, pytest.raises(CliError, match='not whole') as refusal:
+        with RosSession() as session, pytest.raises(UserError, match='not whole') as refusal:
             robot = RunningRobot('/nobody', load_robot('stiff_flop').description, session)
             launch.wait_ready(session, robot, timeout=300.0)
     finally:

@@ -11,9 +11,9 @@ import threading
 import pytest
 from rclpy.node import Node
 
-from soro_cli.errors import CliError
 from soro_cli.ros_session import RosSession as Session
 from soro_node.testing import own_domain, RosSession
+from soro_node.user_errors import UserError
 
 VALUES = {'robot': 'stiff_flop', 'priority': 50, 'rate': 0.5, 'online': True, 'empty': ''}
 
@@ -34,7 +34,7 @@ def test_a_parameter_of_any_type_is_read_as_text(monkeypatch):
             assert session.parameter('/left/device', 'nonsense') == ''
             session.set_parameter('/left/device', 'robot', 'spatial_cc')
             assert session.parameter('/left/device', 'robot') == 'spatial_cc'
-            with pytest.raises(CliError, match='/left/device'):
+            with pytest.raises(UserError, match='/left/device'):
                 session.set_parameter('/left/device', 'rate', 'fast')
 
 

@@ -19,17 +19,17 @@ from PIL import Image
 import pytest
 from recorded_run import HOLD, MOUNTED, PERIOD, RecordedRun
 
-from soro_cli.bag_reader import _Types, BagReader, Recorded
-from soro_cli.errors import CliError
-from soro_cli.recording.identify_report import save_figure
-from soro_cli.recording.open_bag import open_bag
-from soro_cli.recording.results import default_folder
-from soro_cli.recording.run_data import choose_namespace, distance_to_path, RunData
-from soro_cli.recording.run_figures import Drawn, FIGURES
-from soro_cli.recording.run_player import PLAYER
 from soro_mechanics.identification.fit import identify, predict
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_node.user_errors import UserError
+from soro_recording.bag_reader import _Types, BagReader, Recorded
+from soro_recording.identify_report import save_figure
+from soro_recording.open_bag import open_bag
+from soro_recording.results import default_folder
+from soro_recording.run_data import choose_namespace, distance_to_path, RunData
+from soro_recording.run_figures import Drawn, FIGURES
+from soro_recording.run_player import PLAYER
 
 
 def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, soro, tmp_path):
@@ -69,7 +69,7 @@ def test_actuators_come_in_the_order_of_the_robot_file(recorded):
         data, shapes = run.actuation(), run.shapes()
         np.testing.assert_array_equal(data.measured, shapes.actuation)
         assert data.names == ('actuator_1', 'actuator_2', 'actuator_3')
-        with pytest.raises(CliError, match='recorded: arm'):
+        with pytest.raises(UserError, match='recorded: arm'):
             choose_namespace(bag, 'leg')
 
 
@@ -217,7 +217,7 @@ def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
         return predict(robot, *values)
 
     monkeypatch.setattr('soro_mechanics.identification.fit.identify', fit)
-    monkeypatch.setattr('soro_cli.recording.identify_report.predict', seen)
+    monkeypatch.setattr('soro_recording.identify_report.predict', seen)
     done = soro('identify', str(recorded.folder), '--gravity', '-9.81m/s^2', '0', '0')
     assert done.returncode == 0, done.stderr
     assert 'gravity -9.81 0 0 m/s^2 (--gravity)' in done.stderr
@@ -233,7 +233,7 @@ def test_stiffness_of_a_run_is_that_of_its_mounting(recorded, soro, monkeypatch)
         return Robot.forward(robot, *values, **options)
 
     monkeypatch.setattr(
-        'soro_cli.recording.run_figures.Robot', type('Watched', (Robot,), {'forward': forward})
+        'soro_recording.run_figures.Robot', type('Watched', (Robot,), {'forward': forward})
     )
     assert soro('plot', str(recorded.folder)).returncode == 0
     np.testing.assert_array_equal(solved, [MOUNTED] * len(solved))
@@ -329,9 +329,9 @@ def test_an_output_that_cannot_be_written_does_not_blame_the_recording(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Figure, 'savefig', full)
-    with pytest.raises(CliError, match=r'tip\.png cannot be written: No space left'):
+    with pytest.raises(UserError, match=r'tip\.png cannot be written: No space left'):
         Drawn('tip', Figure(), {}).save(tmp_path)
-    with pytest.raises(CliError, match=r'x\.png cannot be written: No space left'):
+    with pytest.raises(UserError, match=r'x\.png cannot be written: No space left'):
         save_figure(Figure(), tmp_path / 'x.png')
 
 
@@ -342,8 +342,8 @@ def test_only_what_fails_while_a_bag_is_read_is_said_of_the_bag(recorded, monkey
     def broken(*_):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr('soro_cli.bag_reader.messages', broken)
-    with pytest.raises(CliError, match='run cannot be read: Input/output'):
+    monkeypatch.setattr('soro_recording.bag_reader.messages', broken)
+    with pytest.raises(UserError, match='run cannot be read: Input/output'):
         with open_bag(recorded.folder) as bag:
             next(iter(bag.messages()))
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from recorded_run import HOLD, PERIOD, RecordedRun
 
-from soro_cli.errors import CliError
-from soro_cli.recording.view_session import shown_recording
+from soro_cli.view_session import shown_recording
+from soro_node.user_errors import UserError
 from soro_visualization.page_client import PageClient
 
 POSTURES = 6
@@ -72,7 +72,7 @@ def test_it_begins_again_after_its_end_and_keeps_the_speed_chosen(run):
 )
 def test_what_cannot_be_shown_is_said(run, namespace, robot, words):
     with (
-        pytest.raises(CliError, match=words),
+        pytest.raises(UserError, match=words),
         shown_recording(run.folder, namespace, robot, 0),
     ):
         pass
@@ -80,7 +80,7 @@ def test_what_cannot_be_shown_is_said(run, namespace, robot, words):
 
 def test_a_missing_bag_is_said(tmp_path):
     with (
-        pytest.raises(CliError, match='no recording'),
+        pytest.raises(UserError, match='no recording'),
         shown_recording(tmp_path / 'none', None, '', 0),
     ):
         pass

@@ -27,7 +27,7 @@ ROBOT_PACKAGES = {
     'soro_haptics': 'haptic_renderer',
     'soro_flex_calibration': 'flex_calibration',
     'soro_visualization': 'visualization',
-    'soro_cli': 'recorder',
+    'soro_recording': 'recorder',
 }
 WATCHED = ('PROBE_COLOUR', 'PROBE_OWN', 'PROBE_PREFIX')
 _PROBE = """\

@@ -49,7 +49,7 @@ NODES = {
         'soro_flex_calibration.node:FlexCalibrationNode',
         {'robot': 'haptic_5dof'},
     ),
-    'recorder': ('soro_cli.recording.recorder_node:Recorder', {'namespaces': ['/nobody']}),
+    'recorder': ('soro_recording.recorder_node:Recorder', {'namespaces': ['/nobody']}),
 }
 NOT_LIFECYCLE = ('emulator', 'recorder')
 

@@ -16,13 +16,13 @@ import sys
 from probe_prefix import environment_with, install_probe_packages, LAUNCH_FILES, read_records
 import pytest
 
-from soro_cli.launch_runner.arguments import declared_arguments
-from soro_cli.launch_runner.errors import LaunchError
-from soro_cli.launch_runner.packages import INDEX as PACKAGES
-from soro_cli.launch_runner.packages import package_executable
-from soro_cli.launch_runner.run import run_launch_file
-from soro_cli.launch_runner.xml_reader import read_launch_file
-from soro_cli.real_launch import is_available
+from soro_launch.arguments import declared_arguments
+from soro_launch.errors import LaunchError
+from soro_launch.packages import INDEX as PACKAGES
+from soro_launch.packages import package_executable
+from soro_launch.real_launch import is_available
+from soro_launch.run import run_launch_file
+from soro_launch.xml_reader import read_launch_file
 
 FILES = sorted(path.name for path in LAUNCH_FILES.glob('*.launch.xml'))
 RUNNERS = ['soro', *(['ros2'] if is_available() else [])]
@@ -38,7 +38,7 @@ BROKEN = {
 REAL = """
 import sys
 from pathlib import Path
-from soro_cli.real_launch import run_real_launch
+from soro_launch.real_launch import run_real_launch
 sys.exit(run_real_launch(Path(sys.argv[1]), dict(a.split(':=', 1) for a in sys.argv[2:])))
 """
 ALL_TRUE = {'viewer': 'true', 'record': 'true', 'rviz': 'true'}
@@ -142,7 +142,7 @@ def test_a_wrong_argument_is_refused_before_any_node(probes, runner, file, name,
         'soro_compliance',
         'soro_trajectory',
         'soro_visualization',
-        'soro_cli',
+        'soro_recording',
         'robot_state_publisher',
         'rviz2',
     ],

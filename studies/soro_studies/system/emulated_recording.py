@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soro_cli.recording.identify_tip import Measured
-from soro_cli.recording.run_data import Actuation
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.perturbation import BodyProperties
@@ -23,6 +21,8 @@ from soro_emulation.regulator import RegulatorBank, RegulatorProperties
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.numerics.lie import so3_exp
+from soro_recording.identify_tip import Measured
+from soro_recording.run_data import Actuation
 
 RATE = 25.0  # Hz, of truth and states
 RAMP, HOLD = 1.0, 1.5  # s per posture

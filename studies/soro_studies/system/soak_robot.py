@@ -22,7 +22,6 @@ import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool, String
 
-from soro_cli.errors import CliError
 from soro_cli.motion import ACTIVE
 from soro_driver.device import DeviceState
 from soro_driver.settings import read_driver_settings
@@ -30,6 +29,7 @@ from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.process_table import ProcessTable
+from soro_node.user_errors import UserError
 from soro_studies.system.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_studies.system.process_figures import figures_of, processes_below, segments_of
 from soro_studies.system.recent_lines import lines_before
@@ -168,7 +168,7 @@ class RobotSoak:
                 answer = mechanics.jacobian(self._target(), nothing, '')
             else:
                 answer = mechanics.compliance(None, nothing, '', 'tangent', False)
-        except CliError as error:
+        except UserError as error:
             self._problem(f'{kind}: {error}')
             return
         self._refused += bool(answer.error_code)
@@ -283,7 +283,7 @@ class RobotSoak:
                 return False
             try:
                 self._robot.call('driver/clear_fault')
-            except CliError as error:
+            except UserError as error:
                 self._problem(f'clear_fault: {error}')
             self._spin(1.0)
         return True

@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.action_client import progress_bar, run_action
-    from soro_cli.display_units import number
     from soro_cli.robot_choice import running_robot
     from soro_msgs.action import CalibrateFlexSensors
+    from soro_node.display_units import number
 
     goal = CalibrateFlexSensors.Goal(
         sensor_name=arguments.sensors,
@@ -66,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.display_units import shown
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
+    from soro_node.display_units import shown
 
     columns = ('name', 'offset', 'gain', 'rms_residual', 'max_error')
     sensors = list(zip(*(list(getattr(result, c)) for c in columns), strict=True))

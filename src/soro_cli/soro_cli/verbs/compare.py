@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import display_units as display_units
     from soro_cli.verbs.mechanics_options import finish, mechanics
+    from soro_node import display_units
 
     models = arguments.models or ([arguments.model] if arguments.model else [])
     wrench = display_units.wrench(arguments.wrench)
@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(answer: object) -> None:
-    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
+    from soro_node.display_units import shown
 
     rows = [
         (

@@ -48,12 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import display_units as display_units
-    from soro_cli.errors import CliError
     from soro_cli.verbs.mechanics_options import finish, mechanics, solved
+    from soro_node import display_units
+    from soro_node.user_errors import UserError
 
     if arguments.measured and arguments.along:
-        raise CliError('--measured is of the tip: leave out --along')
+        raise UserError('--measured is of the tip: leave out --along')
     measured = _measured(arguments.measured) if arguments.measured else None
     wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
@@ -100,8 +100,8 @@ def _as_json(measured: MeasuredCompliance, model: list[list[float]]) -> dict[str
 def _show_measured(measured: MeasuredCompliance, model: list[list[float]]) -> None:
     import numpy as np
 
-    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
+    from soro_node.display_units import shown
 
     rows = [
         (axis, *(f'{1e3 * c:+.4g} +- {1e3 * s:.2g}' for c, s in zip(*line, strict=True)))
@@ -161,8 +161,8 @@ def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:
 
 
 def _show_along(points: list) -> None:
-    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
+    from soro_node.display_units import shown
 
     rows = [
         (p.backbone, shown(p.arc_length, 'm'), *(f'{c * 1e3:.4g}' for c in p.principal_compliance))

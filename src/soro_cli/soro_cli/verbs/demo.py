@@ -41,13 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     import json
 
-    from soro_cli.bag_reader import BagReader
     from soro_cli.demo_report import in_order, photograph, PICTURE, write_report
     from soro_cli.demo_tour import NAMESPACE, run_tour
-    from soro_cli.recording.run_data import RunData
-    from soro_cli.recording.run_figures import draw_all
-    from soro_cli.recording.run_player import write_player
     from soro_cli.tables import note, print_json
+    from soro_recording.bag_reader import BagReader
+    from soro_recording.run_data import RunData
+    from soro_recording.run_figures import draw_all
+    from soro_recording.run_player import write_player
 
     name = Path(arguments.robot).stem
     folder = arguments.output or Path('out') / 'demo' / name
@@ -81,8 +81,8 @@ def _experiment(folder: Path, tour: Any) -> tuple[Path, Path, dict[str, Any]]:
 
     from soro_cli.demo import run_demo
     from soro_cli.demo_plot import plot_demo
-    from soro_cli.display_units import shown
     from soro_cli.tables import note
+    from soro_node.display_units import shown
 
     result = run_demo(folder, note)
     table, picture = folder / 'experiment.csv', folder / 'experiment.png'

@@ -65,14 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _upgrade(arguments: argparse.Namespace) -> int:
-    from soro_cli.errors import CliError
-    from soro_cli.file_errors import writing
     from soro_cli.tables import note
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.schema2.upgrade import upgrade
+    from soro_node.file_errors import writing
+    from soro_node.user_errors import UserError
 
     if not arguments.robot or not arguments.upgrade:
-        raise CliError('write soro doctor --upgrade FILE [--output FILE]')
+        raise UserError('write soro doctor --upgrade FILE [--output FILE]')
     path = find_robot_file(arguments.robot)
     made = upgrade(path)
     if arguments.output == '-':
@@ -88,8 +88,8 @@ def _upgrade(arguments: argparse.Namespace) -> int:
 
 
 def _json_schema(target: str) -> int:
-    from soro_cli.file_errors import writing
     from soro_mechanics.robot_file.schema2.json_schema import robot_schema
+    from soro_node.file_errors import writing
 
     text = json.dumps(robot_schema(), separators=(',', ':')) + '\n'
     if target == '-':

@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import display_units as display_units
     from soro_cli.verbs.mechanics_options import (
         finish,
         is_request_error,
@@ -33,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         show_tip,
         solved,
     )
+    from soro_node import display_units
 
     with mechanics(arguments) as source:
         actuation = display_units.actuation(arguments.actuation, source.actuators)

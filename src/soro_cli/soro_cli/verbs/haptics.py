@@ -43,11 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.errors import CliError
     from soro_cli.robot_choice import running_robot
     from soro_cli.tables import note, print_json
     from soro_haptics.environment_messages import object_to_message
     from soro_msgs.srv import SetVirtualEnvironment
+    from soro_node.user_errors import UserError
 
     with running_robot(arguments) as robot:
         objects = _objects(arguments, robot)
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         name = f'{robot.namespace}/haptic_renderer/set_environment'
         reply = robot.session.call(SetVirtualEnvironment, name, request)
     if reply.error_code:
-        raise CliError(reply.error_message, reply.error_code)
+        raise UserError(reply.error_message, reply.error_code)
     limited = reply.error_message
     if arguments.json:
         names = [o.name for o in objects]
@@ -93,7 +93,7 @@ def _objects(arguments: argparse.Namespace, robot: Any) -> tuple[Any, ...]:
 
 
 def _number(text: str, unit: str, what: str) -> float:
-    from soro_cli.display_units import number
+    from soro_node.display_units import number
 
     return number(text.replace('Ns', 'N s'), unit, what)
 
@@ -102,9 +102,9 @@ def _tip(robot: Any) -> Any:
     """Return the present pose of the tip, shape (4, 4)."""
     from geometry_msgs.msg import PoseStamped
 
-    from soro_cli.errors import CliError
     from soro_node.conversions import pose_from_message
     from soro_node.qos import LOSSY
+    from soro_node.user_errors import UserError
 
     heard: list[PoseStamped] = []
     topic = f'{robot.namespace}/tip_pose'
@@ -112,7 +112,7 @@ def _tip(robot: Any) -> Any:
     subscription = node.create_subscription(PoseStamped, topic, heard.append, LOSSY)
     try:
         if not robot.session.spin_until(lambda: bool(heard), TIP_PATIENCE):
-            raise CliError(f'nothing is published on {topic}')
+            raise UserError(f'nothing is published on {topic}')
     finally:
         node.destroy_subscription(subscription)
     return pose_from_message(heard[-1].pose)

@@ -96,18 +96,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
-    from soro_cli import display_units as display_units
-    from soro_cli.file_errors import writing
-    from soro_cli.recording.identify_postures import postures
-    from soro_cli.recording.identify_report import draw_report, save_figure
-    from soro_cli.recording.identify_tip import measured_tip
-    from soro_cli.recording.open_bag import open_bag
-    from soro_cli.recording.results import default_folder
-    from soro_cli.recording.run_data import choose_namespace, RunData
     from soro_cli.tables import note
     from soro_mechanics.identification.fit import identify
     from soro_mechanics.identification.parameters import ParameterSpace
     from soro_mechanics.robot import Robot
+    from soro_node import display_units
+    from soro_node.file_errors import writing
+    from soro_recording.identify_postures import postures
+    from soro_recording.identify_report import draw_report, save_figure
+    from soro_recording.identify_tip import measured_tip
+    from soro_recording.open_bag import open_bag
+    from soro_recording.results import default_folder
+    from soro_recording.run_data import choose_namespace, RunData
 
     speed = display_units.number(arguments.speed, 'm/s', '--speed')
     settling = display_units.number(arguments.settling, 's', '--settling')
@@ -153,14 +153,14 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
 
 def _model(data: Any) -> str:
     """Return the model that ran, else the robot's first."""
-    from soro_cli.errors import CliError
-    from soro_cli.recording.run_data import PRESENT
+    from soro_node.user_errors import UserError
+    from soro_recording.run_data import PRESENT
 
     shapes = data.shapes(PRESENT)
     if shapes is None:
         return str(data.description.models[0])
     if len(shapes.models) > 1:
-        raise CliError(
+        raise UserError(
             f'the model was changed during the recording ({", ".join(shapes.models)}): say which '
             f'one is to be fitted (--model {shapes.models[0]})'
         )
@@ -183,24 +183,24 @@ def _actuation(data: Any) -> str:
 
 def _check_choice(arguments: argparse.Namespace) -> None:
     """Refuse a hold-out that is no share, and a seed that is none, by the options' names."""
-    from soro_cli.errors import CliError
+    from soro_node.user_errors import UserError
 
     if not 0.0 < arguments.hold_out < 1.0:
-        raise CliError(
+        raise UserError(
             f'--hold-out {arguments.hold_out:g}: a share between 0 and 1 is needed (0.3: 30 %)'
         )
     if arguments.seed < 0:
-        raise CliError(f'--seed {arguments.seed}: zero or a positive whole number is needed')
+        raise UserError(f'--seed {arguments.seed}: zero or a positive whole number is needed')
 
 
 def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
     """Refuse a hold-out that leaves fewer equations than unknowns."""
-    from soro_cli.errors import CliError
     from soro_mechanics.identification.fit import split
+    from soro_node.user_errors import UserError
 
     left = len(split(postures, arguments.hold_out, arguments.seed)[0])
     if postures > unknowns + 3 and 3 * left <= unknowns:  # fewer postures: refused by themselves
-        raise CliError(
+        raise UserError(
             f'--hold-out {arguments.hold_out:g} leaves {left} of {postures} postures for the fit '
             f'of {unknowns} numbers; hold out fewer'
         )
@@ -210,9 +210,9 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
     """Return gravity in base_link [m/s^2] and who says so."""
     import numpy as np
 
-    from soro_cli import display_units as display_units
-    from soro_cli.errors import CliError
-    from soro_cli.recording.run_data import PRESENT
+    from soro_node import display_units
+    from soro_node.user_errors import UserError
+    from soro_recording.run_data import PRESENT
 
     if arguments.gravity is not None:
         words = zip('xyz', arguments.gravity, strict=True)
@@ -222,7 +222,7 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
     if shapes is None or shapes.gravity is None:
         return data.description.gravity, 'robot file'
     if np.ptp(shapes.gravity, axis=0).any():
-        raise CliError(
+        raise UserError(
             'the gravity of the solver was changed during the recording: say which one was true '
             '(--gravity 0 0 -9.81m/s^2), or record each mounting by itself'
         )
@@ -230,39 +230,39 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
 
 
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
-    from soro_cli.errors import CliError
     from soro_mechanics.identification.defaults import default_parameters
     from soro_mechanics.identification.parameters import parameter_from_text
+    from soro_node.user_errors import UserError
 
     if arguments.offsets_only:
         if arguments.parameter or arguments.fix or arguments.write:
-            raise CliError(
+            raise UserError(
                 '--offsets-only leaves the robot file as it is: '
                 '--parameter, --fix and --write say nothing then'
             )
         if not (arguments.sensor_offset or arguments.marker_offset):
-            raise CliError('--offsets-only: which? add --sensor-offset or --marker-offset')
+            raise UserError('--offsets-only: which? add --sensor-offset or --marker-offset')
         return []
     chosen = [parameter_from_text(text) for text in arguments.parameter]
     chosen = chosen or default_parameters(robot)
     names = [p.name for p in chosen]
     for name in arguments.fix:
         if name not in names:
-            raise CliError(f'--fix {name}: no such parameter; there are: {", ".join(names)}')
+            raise UserError(f'--fix {name}: no such parameter; there are: {", ".join(names)}')
     return [p for p in chosen if p.name not in arguments.fix]
 
 
 def _offsets(arguments: argparse.Namespace, robot: Any, data: Any) -> Any:
     """Return the offsets that are asked for, or None."""
-    from soro_cli.errors import CliError
     from soro_mechanics.identification.offsets import Offsets
+    from soro_node.user_errors import UserError
 
     sensors = arguments.sensor_offset
     if 'all' in sensors:
         sensors = [a.name for a in robot.actuators]
     for name in sensors:
         if data.unmeasured.get(name) == 1.0:
-            raise CliError(
+            raise UserError(
                 f'--sensor-offset {name}: the recording holds no measurement of it; leave it out'
             )
     if not (sensors or arguments.marker_offset):
@@ -334,8 +334,8 @@ def _result(found: Any, actuation: Any) -> dict[str, Any]:
 
 def _print_result(space: Any, found: Any) -> None:
     """Print what was found, for a person."""
-    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
+    from soro_node.display_units import shown
 
     rows = [
         (
@@ -367,20 +367,20 @@ def _print_result(space: Any, found: Any) -> None:
 
 
 def _of_table(arguments: argparse.Namespace) -> int:
-    from soro_cli.errors import CliError
-    from soro_cli.file_errors import writing
     from soro_cli.tables import note, print_json, print_table
     from soro_mechanics.identification.stretch_fit import identify_stretch
     from soro_mechanics.identification.stretch_robot_file import write_identified
     from soro_mechanics.identification.stretch_table import read_stretch_table
     from soro_mechanics.models.ancf.model import Ancf
     from soro_mechanics.robot import load_robot
+    from soro_node.file_errors import writing
+    from soro_node.user_errors import UserError
 
     if arguments.robot is None:
-        raise CliError('a table does not say which robot it is of: add --robot NAME')
+        raise UserError('a table does not say which robot it is of: add --robot NAME')
     robot = load_robot(arguments.robot)
     if not isinstance(robot.engine, Ancf):
-        raise CliError(f'{robot.name}: its first model is not ancf, it has no lambda(P)')
+        raise UserError(f'{robot.name}: its first model is not ancf, it has no lambda(P)')
     table = read_stretch_table(arguments.recording, robot.engine)
     fits = identify_stretch(table, robot.limits[:, 1], arguments.knots)
     if arguments.write:

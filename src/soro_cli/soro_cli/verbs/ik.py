@@ -45,15 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import display_units as display_units
-    from soro_cli.errors import CliError
     from soro_cli.verbs.mechanics_options import finish, is_request_error, mechanics
+    from soro_node import display_units
+    from soro_node.user_errors import UserError
 
     given = arguments.quaternion
     quaternion = None if given is None else display_units.quaternion(given)
     task = arguments.task or ('position' if quaternion is None else 'pose')
     if task != 'position' and quaternion is None:
-        raise CliError(f'--task {task} needs --quaternion')
+        raise UserError(f'--task {task} needs --quaternion')
     position = display_units.position(arguments.position)
     wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
@@ -68,9 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(answer: object, actuators: tuple) -> None:
-    from soro_cli.display_units import shown
     from soro_cli.tables import print_table
     from soro_cli.verbs.mechanics_options import show_tip
+    from soro_node.display_units import shown
 
     rows = [
         (a.name, shown(value, a.unit), _limits(a), 'at limit' if a.name in answer.at_limit else '')
@@ -86,6 +86,6 @@ def _show(answer: object, actuators: tuple) -> None:
 
 
 def _limits(actuator: object) -> str:
-    from soro_cli.display_units import shown
+    from soro_node.display_units import shown
 
     return f'{shown(actuator.minimum, actuator.unit)} ... {shown(actuator.maximum, actuator.unit)}'

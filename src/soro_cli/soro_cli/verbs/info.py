@@ -24,9 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from datetime import datetime
 
-    from soro_cli.bag_reader import NANOSECONDS
-    from soro_cli.recording.open_bag import open_bag
     from soro_cli.tables import print_json, print_table
+    from soro_recording.bag_reader import NANOSECONDS
+    from soro_recording.open_bag import open_bag
 
     with open_bag(arguments.bag) as bag:
         notes = bag.notes + bag.unreadable()

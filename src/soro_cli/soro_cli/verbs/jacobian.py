@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import display_units as display_units
     from soro_cli.verbs.mechanics_options import finish, mechanics, solved
+    from soro_node import display_units
 
     wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(matrix: list[list[float]], actuators: tuple) -> None:
-    from soro_cli.display_units import SHOWN
     from soro_cli.tables import print_table
+    from soro_node.display_units import SHOWN
 
     rows = []
     for i, (label, line) in enumerate(zip(ROWS, matrix, strict=True)):

@@ -8,7 +8,7 @@ import argparse
 import os
 import shlex
 
-from soro_cli.errors import CliError
+from soro_node.user_errors import UserError
 
 SUMMARY = 'start a robot, its emulator or hardware, and all its nodes'
 EPILOG = """\
@@ -46,22 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.launch_runner.arguments import (
+    from soro_launch.arguments import (
         declared_arguments,
         parse_assignments,
         refuse_unknown,
     )
-    from soro_cli.launch_runner.errors import LaunchError
-    from soro_cli.launch_runner.run import command_lines, describe_arguments, run_launch_file
-    from soro_cli.launch_runner.xml_reader import read_launch_file
-    from soro_cli.launch_target import find_launch_target
-    from soro_cli.real_launch import is_available, run_real_launch
+    from soro_launch.errors import LaunchError
+    from soro_launch.launch_target import find_launch_target
+    from soro_launch.real_launch import is_available, run_real_launch
+    from soro_launch.run import command_lines, describe_arguments, run_launch_file
+    from soro_launch.xml_reader import read_launch_file
 
-    target = find_launch_target(arguments.target, os.environ)
-    real = arguments.runner != 'soro' and is_available()
-    if arguments.runner == 'ros2' and not real:
-        raise CliError('ROS 2 launch is not installed here; leave --runner out')
     try:
+        target = find_launch_target(arguments.target, os.environ)
+        real = arguments.runner != 'soro' and is_available()
+        if arguments.runner == 'ros2' and not real:
+            raise UserError('ROS 2 launch is not installed here; leave --runner out')
         if arguments.show_args:
             print(describe_arguments(target.file, os.environ))
             return 0
@@ -76,4 +76,4 @@ def run(arguments: argparse.Namespace) -> int:
             return run_real_launch(target.file, given)
         return run_launch_file(target.file, given, os.environ)
     except LaunchError as error:
-        raise CliError(str(error)) from None
+        raise UserError(str(error)) from None

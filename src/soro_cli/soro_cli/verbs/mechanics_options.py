@@ -96,8 +96,8 @@ def solved(*numbers: float) -> bool:
 
 def show_tip(configuration: ConfigurationAnswer) -> None:
     """Print where the tip is."""
-    from soro_cli.display_units import shown, shown_position
     from soro_cli.tables import print_table
+    from soro_node.display_units import shown, shown_position
 
     tip = configuration.tip
     rows = [
@@ -118,7 +118,7 @@ def _direction(position: list[float]) -> str:
     """Return the direction in which the tip has left the axis."""
     import math
 
-    from soro_cli.display_units import shown
+    from soro_node.display_units import shown
 
     x, y = (round(v, 9) + 0.0 for v in position[:2])  # nm; + 0.0 makes a zero positive
     return shown(math.atan2(y, x), 'rad') if x or y else 'on the axis'

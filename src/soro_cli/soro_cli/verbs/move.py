@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli import display_units as display_units
     from soro_cli.robot_choice import running_robot
+    from soro_node import display_units
 
     tolerance = display_units.number(arguments.tolerance, 'm', '--tolerance')
     with running_robot(arguments) as robot:
@@ -69,15 +69,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -> int:
-    from soro_cli import display_units as display_units
-    from soro_cli.errors import CliError
     from soro_cli.mechanics_online import OnlineMechanics, pose_message
     from soro_msgs.msg import TipTarget
+    from soro_node import display_units
+    from soro_node.user_errors import UserError
 
     position = display_units.position(arguments.pose)
     answer = OnlineMechanics(robot).inverse(position, None, 0, [0.0] * 6, '')
     if answer.error_code != 0:
-        raise CliError(f'not moved: {answer.error_message}', answer.error_code)
+        raise UserError(f'not moved: {answer.error_message}', answer.error_code)
     node = robot.session.node
     message = TipTarget(pose=pose_message(position, None).pose, task=0)
     message.source = node.get_fully_qualified_name()
@@ -93,8 +93,8 @@ def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -
 
 
 def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[float]) -> int:
-    from soro_cli.display_units import shown
     from soro_msgs.msg import ActuatorCommand
+    from soro_node.display_units import shown
 
     actuators = robot.description.actuators
     message = ActuatorCommand(
@@ -126,10 +126,10 @@ def _send(
 ) -> int:
     import time
 
-    from soro_cli.errors import CliError
     from soro_cli.motion import ACTIVE, ESTOP, MotionWatch
     from soro_cli.ros_session import DISCOVERY, TIMED_OUT
     from soro_mechanics.core.status import Code
+    from soro_node.user_errors import UserError
 
     def there() -> bool:
         """Whether the driver obeys and the robot is there; it may be there and refuse."""
@@ -140,13 +140,13 @@ def _send(
     publisher = session.node.create_publisher(kind, f'{robot.namespace}/{topic}', 1)
     watch = MotionWatch(robot)
     if not session.spin_until(lambda: publisher.get_subscription_count() > 0, DISCOVERY):
-        raise CliError(
+        raise UserError(
             f'nobody listens to {robot.namespace}/{topic}; is trajectory_planner running?'
         )
     if not watch.ready(DISCOVERY) and not arguments.no_wait:
-        raise CliError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
+        raise UserError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
-        raise CliError(f'not moved: {watch.reasons()[0]}', Code.NOT_ACTIVE)
+        raise UserError(f'not moved: {watch.reasons()[0]}', Code.NOT_ACTIVE)
     message.stops = 0 if watch.state is None else watch.state.stops
     publisher.publish(message)
     start = time.monotonic()
@@ -157,13 +157,13 @@ def _send(
     first = min(arguments.timeout, REFUSAL)
     arrived = watch.wait(there, first)
     if not arrived and watch.refusal:
-        raise CliError(f'not moved: {watch.refusal}')
+        raise UserError(f'not moved: {watch.refusal}')
     arrived = arrived or watch.wait(there, arguments.timeout - first)
     seconds = time.monotonic() - start
     _report(robot, arguments, watch, arrived, seconds)
     if not arrived:
         why = '; '.join(watch.reasons()) or 'no node complains; the tolerance may be too small'
-        raise CliError(
+        raise UserError(
             f'not arrived after {arguments.timeout:g} s ({left(watch)}): {why}', TIMED_OUT
         )
     return 0
@@ -172,8 +172,8 @@ def _send(
 def _report(
     robot: Any, arguments: argparse.Namespace, watch: Any, arrived: bool, seconds: float
 ) -> None:
-    from soro_cli.display_units import shown, shown_position
     from soro_cli.tables import print_json, print_table
+    from soro_node.display_units import shown, shown_position
 
     actuators = robot.description.actuators
     if arguments.json:

@@ -37,13 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.file_errors import writing
-    from soro_cli.recording.open_bag import open_bag
-    from soro_cli.recording.results import default_folder
-    from soro_cli.recording.run_data import choose_namespace, RunData
-    from soro_cli.recording.run_figures import draw_all, FIGURES
-    from soro_cli.recording.run_player import PLAYER, write_player
     from soro_cli.tables import note, print_json, print_table
+    from soro_node.file_errors import writing
+    from soro_recording.open_bag import open_bag
+    from soro_recording.results import default_folder
+    from soro_recording.run_data import choose_namespace, RunData
+    from soro_recording.run_figures import draw_all, FIGURES
+    from soro_recording.run_player import PLAYER, write_player
 
     with open_bag(arguments.bag) as bag:
         namespace = choose_namespace(bag, arguments.namespace)
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
             folder.mkdir(parents=True, exist_ok=True)
         measured = None
         if arguments.tip is not None:
-            from soro_cli.recording.identify_tip import measured_tip
+            from soro_recording.identify_tip import measured_tip
 
             measured = measured_tip(run_data, arguments.tip)
         drawn = draw_all(run_data, measured)

@@ -59,12 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.errors import CliError
-    from soro_cli.recording.record_session import record
+    from soro_cli.record_session import record
     from soro_cli.tables import note, print_json
+    from soro_node.user_errors import UserError
 
     if arguments.duration is not None and arguments.duration <= 0.0:
-        raise CliError(f'--duration = {arguments.duration:g}: give more than zero seconds', 2)
+        raise UserError(f'--duration = {arguments.duration:g}: give more than zero seconds', 2)
     result = record(
         output=arguments.output,
         namespaces=arguments.namespace,

@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.action_client import progress_bar, run_action
-    from soro_cli.display_units import shown
     from soro_cli.robot_choice import running_robot
     from soro_msgs.action import TrackTrajectory
+    from soro_node.display_units import shown
 
     goal = _goal(arguments)
     with running_robot(arguments) as robot, progress_bar(arguments.curve) as report:
@@ -74,9 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _goal(arguments: argparse.Namespace) -> Any:
-    from soro_cli import display_units as display_units
     from soro_cli.mechanics_online import pose_message
     from soro_msgs.action import TrackTrajectory
+    from soro_node import display_units
 
     centre = display_units.position(arguments.centre)
     plane = display_units.quaternion(arguments.quaternion)
@@ -92,9 +92,9 @@ def _goal(arguments: argparse.Namespace) -> Any:
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.display_units import shown
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
+    from soro_node.display_units import shown
 
     against = result.error_reference
     seconds = result.duration.sec + result.duration.nanosec * 1e-9

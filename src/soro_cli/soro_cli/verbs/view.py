@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     import signal
     import threading
 
-    from soro_cli.recording.view_session import shown_recording
+    from soro_cli.view_session import shown_recording
 
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.action_client import progress_bar, run_action
-    from soro_cli.display_units import wrench
     from soro_cli.mechanics_online import wrench_message
     from soro_cli.robot_choice import running_robot
     from soro_msgs.action import AnalyzeWorkspace
+    from soro_node.display_units import wrench
 
     goal = AnalyzeWorkspace.Goal(
         samples=arguments.samples,
@@ -66,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.display_units import shown
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
+    from soro_node.display_units import shown
 
     low, high = result.minimum, result.maximum
     if arguments.json:

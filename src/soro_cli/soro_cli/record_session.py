@@ -1,0 +1,229 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Recording from the command line: which robots, progress on the terminal, Ctrl-C ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, ExitStack
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+from soro_cli.ros_session import RosSession, SOLVER
+from soro_cli.tables import note
+from soro_node.middleware import set_middleware
+from soro_node.signal_handlers import handled
+from soro_node.user_errors import UserError
+from soro_recording.recorder_node import Recorder
+
+GLANCE = 0.5  # s to look for robots when there need not be any
+SLICE = 0.2  # s, how late an end or a failure is noticed
+CONNECTING = 20.0  # s, then the duration begins without the topics that are still missing
+
+
+@dataclass(frozen=True)
+class RecordResult:
+    """What was recorded.
+
+    Attributes
+    ----------
+    folder : str
+    seconds : float
+        From the first subscription to the end [s].
+    connected_after : float or None
+        Of these, until all topics came in; none where it ended before [s].
+    size : int [byte]
+    counts : dict
+        Messages by topic.
+    lost, dropped : int
+        By the middleware, by the recorder.
+    failure : str
+        Why it ended before it was asked to.
+    """
+
+    folder: str
+    seconds: float
+    connected_after: float | None
+    size: int
+    counts: dict[str, int]
+    lost: int
+    dropped: int
+    failure: str
+
+    @property
+    def messages(self) -> int:
+        """Number of messages of all topics."""
+        return sum(self.counts.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything for --json."""
+        return {**asdict(self), 'messages': self.messages}
+
+
+def record(
+    output: Path | None,
+    namespaces: Sequence[str],
+    duration: float | None,
+    topics: str,
+    exclude: str,
+    everything: bool,
+    reserve: float,
+) -> RecordResult:
+    """Record until Ctrl-C, SIGTERM, the end of the duration [s], or a full disk.
+
+    The duration begins when all topics are connected; what comes before is recorded as well.
+
+    Raises
+    ------
+    UserError
+        No such robot runs, or the output exists.
+    """
+    robots = _robots(namespaces, everything)
+    path = output or _default_output(robots)
+    if path.exists():
+        raise UserError(f'{path} exists; name another folder with --output')
+    set_middleware()
+    context = Context()
+    # Expressions choose from everything, and from the robots named where some are.
+    spaces = [''] if topics and not namespaces else sorted(robots) or ['']
+    values = {
+        'output': str(path),
+        'topics': topics,
+        'exclude': exclude,
+        'everything': everything,
+        'reserve': reserve,
+        'namespaces': spaces,
+    }
+    with ExitStack() as heard:
+        # Before there is a folder: who sees that may ask for the end at once.
+        stop = heard.enter_context(_stop_asked())
+        rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+        node = Recorder(
+            context=context,
+            namespace='/soro_record',
+            use_global_arguments=False,
+            parameter_overrides=[Parameter(name, value=value) for name, value in values.items()],
+        )
+        for namespace, robot in robots.items():
+            if robot:
+                node.add_robot(namespace, robot)
+        begin = time.monotonic()
+        connected_after: float | None = None
+        executor = node.make_executor()
+        progress = _Progress(node)
+        executor.add_node(node)
+        try:
+            while not (stop.is_set() or node.bag.failure):
+                now = time.monotonic() - begin
+                if connected_after is None and (node.connected or now > CONNECTING):
+                    connected_after = now
+                    progress.connected(now)
+                left = SLICE
+                if duration is not None and connected_after is not None:
+                    left = connected_after + duration - now
+                if left <= 0.0:
+                    break
+                executor.spin_until_future_complete(Future(), timeout_sec=min(SLICE, left))
+                progress.show()
+        finally:
+            heard.close()  # whoever asks again does not want to wait
+            seconds = time.monotonic() - begin
+            progress.end()
+            node.make_safe()
+            executor.shutdown(timeout_sec=1.0)
+            node.destroy_node()
+            rclpy.try_shutdown(context=context)
+    bag = node.bag
+    return RecordResult(
+        str(bag.folder),
+        seconds,
+        connected_after,
+        bag.size,
+        bag.counts,
+        node.lost,
+        bag.dropped,
+        bag.failure,
+    )
+
+
+def _robots(namespaces: Sequence[str], everything: bool) -> dict[str, str]:
+    """Return the robot name or file of each namespace that is recorded."""
+    wanted = ['/' + name.strip('/') for name in namespaces]
+    with RosSession() as session:
+        if everything and not wanted:
+            session.spin_until(lambda: False, GLANCE)
+            names = session.node.get_node_names_and_namespaces()
+            found = sorted(space for name, space in names if name == SOLVER)
+        else:
+            found = session.running_robots(wanted[0] if len(wanted) == 1 else '')
+        missing = [name for name in wanted if name not in found]
+        if missing or not (found or everything):
+            listing = ', '.join(found) or 'none'
+            raise UserError(
+                f'no robot runs{" under " + missing[0] if missing else ""} (running: {listing}); '
+                'start one (soro launch stiff_flop), or add --everything to record other topics'
+            )
+        return {name: session.parameter(f'{name}/{SOLVER}', 'robot') for name in wanted or found}
+
+
+def _default_output(robots: dict[str, str]) -> Path:
+    name = '_and_'.join(space.strip('/').replace('/', '_') for space in robots) or 'bag'
+    return Path('bags') / f'{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}'
+
+
+@contextmanager
+def _stop_asked() -> Iterator[threading.Event]:
+    """Turn SIGINT and SIGTERM into an event: ending a recording is no error."""
+    event = threading.Event()
+    with handled((signal.SIGINT, signal.SIGTERM), lambda *_: event.set()):
+        yield event
+
+
+class _Progress:
+    """One line on a terminal that is written over; two plain lines otherwise."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._begin = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+        note(f'recording into {recorder.bag.folder}; Ctrl-C ends it')
+
+    def connected(self, seconds: float) -> None:
+        """Say that what is published comes in, and what does not."""
+        self.end()
+        topics = self._recorder.topics
+        missing = [topic for topic in topics if not self._recorder.heard(topic)]
+        without = f'; without a publisher: {", ".join(missing)}' if missing else ''
+        note(f'{len(topics)} topics are connected after {seconds:.1f} s{without}')
+
+    def show(self) -> None:
+        """Say how far the recording is."""
+        if self._terminal:
+            bag = self._recorder.bag
+            seconds = time.monotonic() - self._begin
+            missing = self._recorder.lost + bag.dropped
+            warning = f', {missing} LOST' if missing else ''
+            print(
+                f'\r\033[K{seconds:6.1f} s  {len(self._recorder.topics)} topics  '
+                f'{sum(bag.counts.values())} messages  {bag.size / 1e6:.2f} MB{warning}',
+                end='',
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._terminal:
+            print(file=sys.stderr)

@@ -1,0 +1,87 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A recording and a viewer, brought together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+import tempfile
+
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
+from soro_node.file_errors import writing
+from soro_node.user_errors import UserError
+from soro_recording.bag_reader import BagReader
+from soro_recording.open_bag import open_bag
+from soro_recording.run_data import choose_namespace
+from soro_visualization.description_file import expand, find_description
+from soro_visualization.playback import Playback, Recording
+from soro_visualization.rigid_parts import read_urdf, RigidParts
+from soro_visualization.viewer import port_for, Viewer
+
+
+@contextmanager
+def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> Iterator[Playback]:
+    """Serve a recording on loopback.
+
+    Parameters
+    ----------
+    bag : path
+    namespace : str, optional
+        Which robot, in a bag of several.
+    robot : str
+        File or name; empty: the file inside the recording.
+    port : int
+        Zero: derived from the namespace.
+
+    Raises
+    ------
+    UserError
+        No recording, no shape in it, or no robot file.
+    """
+    with open_bag(bag) as reader:
+        space = choose_namespace(reader, namespace)
+        description = _description(reader, space, robot)
+        recording = Recording(reader, space)
+        if not recording.duration:
+            raise UserError(f'{bag} holds no shapes ({space}/configuration): nothing to see')
+        parts = _parts(description)
+        try:
+            viewer = Viewer(description, port=port_for(port, space), parts=parts)
+        except OSError as error:
+            raise UserError(
+                f'the page cannot be served: {error.strerror or error}; choose another --port'
+            ) from None
+        try:
+            yield Playback(viewer, recording, description)
+        finally:
+            viewer.close()
+
+
+def _description(reader: BagReader, namespace: str, robot: str) -> RobotDescription:
+    try:
+        if robot:
+            return read_robot_file(find_robot_file(robot))
+        texts = {one.namespace.strip('/'): one.text for one in reader.robots}
+        text = texts.get(namespace.strip('/'))
+        if text is None:
+            raise UserError('the recording holds no robot file; name it with --robot')
+        with (
+            writing(Path(tempfile.gettempdir())),
+            tempfile.NamedTemporaryFile('w', suffix='.yaml') as file,
+            any_schema(),
+        ):
+            file.write(text)
+            file.flush()
+            return read_robot_file(file.name)
+    except SoroError as error:
+        raise UserError(str(error)) from None
+
+
+def _parts(description: RobotDescription) -> RigidParts | None:
+    """Return the rigid parts; a recording can be looked at without them."""
+    file = find_description(description.name)
+    return None if file is None else read_urdf(expand(file, ''), '')

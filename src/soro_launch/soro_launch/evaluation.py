@@ -1,0 +1,200 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates a launch file into the processes to run, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+import os
+from pathlib import Path
+
+from soro_launch.arguments import declared_arguments, refuse_unknown
+from soro_launch.context import Context
+from soro_launch.node_plan import plan_node, ProcessPlan, push_namespace
+from soro_launch.parameters import global_parameter, ParameterFolder
+from soro_launch.substitution_text import unescape
+from soro_launch.substitutions import boolean, expand, is_true, SubstitutionError
+from soro_launch.xml_reader import Element, read_launch_file
+
+DEPTH_LIMIT = 50  # includes inside includes: more means that a file includes itself
+
+
+@dataclass
+class LaunchPlan:
+    """What a launch file asks for.
+
+    Attributes
+    ----------
+    processes : list of ProcessPlan
+        In the order of the file.
+    messages : list of str
+        Texts of <log>.
+    """
+
+    processes: list[ProcessPlan] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+
+
+def plan_launch(
+    file: Path | str,
+    arguments: Mapping[str, str],
+    environment: Mapping[str, str],
+    parameter_folder: Path,
+) -> LaunchPlan:
+    """Evaluate a launch file.
+
+    Parameters
+    ----------
+    file : path
+    arguments : mapping
+        ``name:=value`` of the user.
+    environment : mapping
+        Of the processes; packages are found by its AMENT_PREFIX_PATH.
+    parameter_folder : path
+        Where parameter files are written; it must outlive the processes.
+
+    Raises
+    ------
+    LaunchError
+        With file and line.
+    """
+    path = Path(os.path.abspath(file))  # links stay: $(dirname) is the folder that was named
+    root = read_launch_file(path)
+    refuse_unknown(arguments, declared_arguments(root, environment), str(path))
+    context = Context(environment)
+    context.configurations.update(arguments)
+    evaluation = _Evaluation(context, ParameterFolder(parameter_folder))
+    evaluation.file(root, path)
+    return evaluation.plan
+
+
+class _Evaluation:
+    """One walk through the elements, depth first, as ROS 2 launch visits them."""
+
+    def __init__(self, context: Context, folder: ParameterFolder) -> None:
+        self.plan = LaunchPlan()
+        self._context = context
+        self._folder = folder
+        self._depth = 0
+        self._handlers: dict[str, Callable[[Element], None]] = {
+            'arg': self._arg,
+            'let': self._let,
+            'group': self._group,
+            'push-ros-namespace': lambda e: push_namespace(e, context),
+            'set_parameter': self._set_parameter,
+            'set_remap': self._set_remap,
+            'set_env': self._set_env,
+            'include': self._include,
+            'log': self._log,
+            'node': self._node,
+        }
+
+    def file(self, root: Element, path: Path) -> None:
+        """Walk through one file."""
+        context = self._context
+        outer, context.folder = context.folder, path.parent
+        context.folder_of_last_include = None
+        self._visit(root.children)
+        context.folder = outer
+        context.folder_of_last_include = context.folder_of_last_include or path.parent
+
+    def _visit(self, elements: list[Element]) -> None:
+        for element in elements:
+            if self._wanted(element):
+                self._handlers[element.tag](element)
+
+    def _wanted(self, element: Element) -> bool:
+        for attribute, wanted in (('if', True), ('unless', False)):
+            if attribute in element.attributes:
+                text = self._expand(element, attribute)
+                try:
+                    return is_true(text) is wanted
+                except SubstitutionError as error:
+                    raise element.error(f'{attribute}: {error}') from None
+        return True
+
+    def _expand(self, element: Element, attribute: str) -> str:
+        return expand(element, element.attributes[attribute], self._context)
+
+    def _arg(self, element: Element) -> None:
+        name = unescape(element.attributes['name'])
+        values = self._context.configurations
+        if name not in values:
+            if 'default' not in element.attributes:
+                about = element.attributes.get('description', 'no description')
+                raise element.error(f'{name}:= must be given ({about})')
+            values[name] = self._expand(element, 'default')
+        choices = [unescape(c.attributes['value']) for c in element.of('choice')]
+        if choices and values[name] not in choices:
+            raise element.error(f'{name}:={values[name]}: choose one of {", ".join(choices)}')
+
+    def _let(self, element: Element) -> None:
+        name = self._expand(element, 'name')
+        self._context.configurations[name] = self._expand(element, 'value')
+
+    def _group(self, element: Element) -> None:
+        context = self._context
+        scoped = self._literal(element, 'scoped', True)
+        forwarding = self._literal(element, 'forwarding', True)
+        inner = [child for child in element.children if child.tag != 'keep']
+        if scoped:
+            context.push()
+        if scoped and not forwarding:
+            context.reset_environment()
+        kept = [
+            (expand(k, k.attributes['name'], context), expand(k, k.attributes['value'], context))
+            for k in element.of('keep')
+        ]
+        if scoped and not forwarding:
+            context.configurations = {}
+        context.configurations.update(kept)
+        self._visit(inner)
+        if scoped:
+            context.pop()
+
+    def _literal(self, element: Element, attribute: str, default: bool) -> bool:
+        text = element.attributes.get(attribute)
+        if text is None:
+            return default
+        try:
+            return boolean(text)
+        except SubstitutionError as error:
+            raise element.error(f'{attribute}: {error}') from None
+
+    def _set_parameter(self, element: Element) -> None:
+        self._context.append('global_params', [global_parameter(element, self._context)])
+
+    def _set_remap(self, element: Element) -> None:
+        rule = (self._expand(element, 'from'), self._expand(element, 'to'))
+        self._context.append('ros_remaps', [rule])
+
+    def _set_env(self, element: Element) -> None:
+        name = self._expand(element, 'name')
+        self._context.environment[name] = self._expand(element, 'value')
+
+    def _include(self, element: Element) -> None:
+        path = Path(self._expand(element, 'file'))
+        if not path.is_absolute():
+            raise element.error(
+                f'file={str(path)!r} would be looked up where the user happens to stand; '
+                'write $(dirname)/... or $(find-pkg-share ...)/...'
+            )
+        if not os.path.isfile(path):
+            raise element.error(f'there is no launch file {path}')
+        self._context.count_include(element)
+        if self._depth >= DEPTH_LIMIT:
+            raise element.error(f'{path} includes itself')
+        for argument in element.of('arg'):
+            name = expand(argument, argument.attributes['name'], self._context)
+            value = expand(argument, argument.attributes['value'], self._context)
+            self._context.configurations[name] = value  # stays after the include, as in ROS 2
+        self._depth += 1
+        self.file(read_launch_file(path), Path(os.path.abspath(path)))
+        self._depth -= 1
+
+    def _log(self, element: Element) -> None:
+        self.plan.messages.append(self._expand(element, 'message'))
+
+    def _node(self, element: Element) -> None:
+        self.plan.processes.append(plan_node(element, self._context, self._folder))

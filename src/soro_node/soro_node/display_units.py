@@ -1,0 +1,127 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Between SI and the units people read and write on a terminal: bar, mm, deg.
+
+What is typed always carries its unit (``0.9bar``, ``10mm``); only a zero may go without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+import shlex
+
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.quantity import parse, QuantityError
+from soro_node.user_errors import UserError
+
+# SI unit -> (unit shown, its size in SI)
+SHOWN: dict[str, tuple[str, float]] = {
+    'Pa': ('bar', 1e5),
+    'm': ('mm', 1e-3),
+    'rad': ('deg', math.pi / 180.0),
+    '1': ('', 1.0),
+    '1/m': ('1/m', 1.0),
+    'N': ('N', 1.0),
+    'N m': ('N m', 1.0),
+    's': ('ms', 1e-3),
+}
+ROUND_OFF = 1e-9  # of the unit shown: what a solver leaves of a zero
+OUT_OF_RANGE = 103  # ErrorCode
+
+
+def shown(value: float, si_unit: str) -> str:
+    """Return a value with the unit people read, four significant digits."""
+    unit, size = SHOWN[si_unit]
+    if si_unit == 's' and abs(value) >= 1.0:
+        unit, size = 's', 1.0
+    number = value / size
+    return f'{0.0 if abs(number) < ROUND_OFF else number:.4g} {unit}'.rstrip()
+
+
+def shown_position(values: Sequence[float]) -> str:
+    """Return a position, axis by axis."""
+    return '  '.join(f'{axis} {shown(v, "m")}' for axis, v in zip('xyz', values, strict=True))
+
+
+def number(text: str, si_unit: str, what: str) -> float:
+    """Read one typed quantity.
+
+    Raises
+    ------
+    UserError
+        The unit is missing or of another dimension.
+    """
+    try:
+        return 0.0 if _is_zero(text) else parse(text, si_unit)[0]
+    except QuantityError as error:
+        raise UserError(f'{what} = {text!r}: {error}', OUT_OF_RANGE) from None
+
+
+def _is_zero(text: str) -> bool:
+    try:
+        return float(text) == 0.0
+    except ValueError:
+        return False
+
+
+def _word(name: str, value: float, si_unit: str) -> str:
+    """Return a quantity as one word of a command line; spaces of '0.5 1/m', '1 N m' must stay."""
+    text = shown(value, si_unit)
+    spaced = si_unit[0] == '1' or ' ' in si_unit
+    return shlex.quote(f'{name}={text}') if spaced else f'{name}={text.replace(" ", "")}'
+
+
+def actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float]:
+    """Read an actuation: one quantity per actuator in order, or ``name=quantity`` words.
+
+    With names the actuators left out stay at rest.
+    """
+    names = [a.name for a in actuators]
+    example = ' '.join(_word(a.name, a.rest, a.unit) for a in actuators)
+    if any('=' in word for word in words):
+        values = [a.rest for a in actuators]
+        for word in words:
+            name, equals, text = word.partition('=')
+            if not equals or name not in names:
+                raise UserError(
+                    f'{word!r} is no actuator and its value; write for example {example}'
+                )
+            i = names.index(name)
+            values[i] = number(text, actuators[i].unit, name)
+        return values
+    if len(words) != len(actuators):
+        raise UserError(
+            f'{len(words)} values for {len(actuators)} actuators; write one for each, '
+            f'or by name: {example}'
+        )
+    return [number(w, a.unit, a.name) for w, a in zip(words, actuators, strict=True)]
+
+
+def position(words: Sequence[str]) -> list[float]:
+    """Read three lengths."""
+    return [number(w, 'm', axis) for w, axis in zip(words, 'xyz', strict=True)]
+
+
+def wrench(words: Sequence[str] | None) -> list[float]:
+    """Read a wrench: force alone, or force and moment; nothing typed is no load."""
+    if not words:
+        return [0.0] * 6
+    if len(words) not in (3, 6):
+        raise UserError('--wrench takes three forces, or three forces and three moments')
+    forces = [number(w, 'N', f'f{axis}') for w, axis in zip(words[:3], 'xyz', strict=True)]
+    moments = [_moment(w, f'm{axis}') for w, axis in zip(words[3:], 'xyz', strict=False)]
+    return forces + (moments or [0.0] * 3)
+
+
+def _moment(text: str, what: str) -> float:
+    spaced = text.replace('Nm', 'N m')  # Nm, Nmm and mNm, as one word on the command line
+    return number(spaced, 'N m', what)
+
+
+def quaternion(values: Sequence[float]) -> list[float]:
+    """Normalise a typed quaternion, x y z w."""
+    size = math.sqrt(sum(v * v for v in values))
+    if not math.isfinite(size) or size < 1e-6:
+        raise UserError('--quaternion: x y z w of a rotation are needed, not all zero')
+    return [v / size for v in values]

@@ -1,0 +1,33 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Files and folders that cannot be used: one line that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from soro_node.user_errors import UserError
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a path is read into one line about that path."""
+    with _using(path, 'read'):
+        yield
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a path is written into one line about that path."""
+    with _using(path, 'written'):
+        yield
+
+
+@contextmanager
+def _using(path: Path, done: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f'{path} cannot be {done}: {error.strerror or error}') from None

@@ -1,0 +1,376 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Finds everything readable in an MCAP file, whole or cut off anywhere.
+
+The summary at the end of a file is not needed: one walk over the heads of the records finds the
+same, and it finds it in a file that has lost its end too. Then every chunk is read once, so that
+whoever opens a file, to list or to draw it, knows the same damage: a chunk whose bytes are wrong
+is left out. How much all chunks claim to unpack to is looked at before one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+import io
+from pathlib import Path
+from typing import BinaryIO
+import zlib
+
+from soro_mechanics.core.missing_package import import_package
+from soro_recording import mcap_format as mcap
+from soro_recording.mcap_format import BadRecord, Fields
+
+MAX_CHUNK = 2**27  # bytes, unpacked; writers use some megabytes
+# Bytes that all chunks may unpack to, and times the size of the file where that is more.
+MAX_UNPACKED, MAX_TIMES = 2**30, 100
+
+
+class NotABag(ValueError):
+    """What was given is no recording; says why."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A message type as the file describes it."""
+
+    name: str
+    encoding: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A topic."""
+
+    number: int
+    schema: int
+    topic: str
+    encoding: str
+    metadata: dict[str, str]
+
+
+@dataclass
+class ChunkPlace:
+    """Where a run of messages stands."""
+
+    offset: int
+    available: int
+    compression: str
+    size: int
+    checksum: int
+    start_time: int
+    end_time: int
+    whole: bool
+    counts: dict[int, int] = field(default_factory=dict)
+    head_only: bool = False  # a message outside of chunks: nothing else is to be known of it
+
+
+@dataclass
+class Scan:
+    """What a file holds.
+
+    Attributes
+    ----------
+    finished : bool
+        The writer came to its end: summary and closing magic are there.
+    readable : int
+        Bytes from the front up to the end of the last whole record.
+    damage : list of str
+        What was left out because its bytes are wrong.
+    """
+
+    size: int
+    finished: bool = False
+    readable: int = 0
+    profile: str = ''
+    library: str = ''
+    schemas: dict[int, Schema] = field(default_factory=dict)
+    channels: dict[int, Channel] = field(default_factory=dict)
+    chunks: list[ChunkPlace] = field(default_factory=list)
+    attachments: dict[str, bytes] = field(default_factory=dict)
+    metadata: dict[str, dict[str, str]] = field(default_factory=dict)
+    damage: list[str] = field(default_factory=list)
+
+    def known(self) -> set[int]:
+        """Return the channels of which topic and type are known."""
+        return {n for n, channel in self.channels.items() if channel.schema in self.schemas}
+
+    def unknown(self) -> set[int]:
+        """Return the other channels of which there are messages."""
+        return {number for place in self.chunks for number in place.counts} - self.known()
+
+
+@dataclass(frozen=True)
+class RawMessage:
+    """One message as it was received; `time` in ns since 1970."""
+
+    channel: int
+    time: int
+    data: bytes
+
+
+def scan(path: Path) -> Scan:
+    """Walk over a file.
+
+    Raises
+    ------
+    NotABag
+        It does not begin like an MCAP file, or claims to unpack to far more than a recording of
+        its size would.
+    OSError
+        It cannot be read.
+    """
+    with path.open('rb') as file:
+        found = Scan(path.stat().st_size)
+        if file.read(len(mcap.MAGIC)) != mcap.MAGIC:
+            raise NotABag(f'{path} is no MCAP file, or was cut within its first 8 bytes')
+        found.readable = len(mcap.MAGIC)
+        for opcode, length in _heads(file, found):
+            if opcode == mcap.FOOTER and length <= found.size:
+                file.seek(length, io.SEEK_CUR)
+                found.finished = file.read(len(mcap.MAGIC)) == mcap.MAGIC
+                found.readable = file.tell() if found.finished else found.readable
+                break
+            if not _take(file, found, opcode, length):
+                break
+        _refuse_bombs(path, found)
+        found.chunks = [place for place in found.chunks if _read(file, found, place)]
+    return found
+
+
+def _refuse_bombs(path: Path, found: Scan) -> None:
+    # Larger ones are damage, and not unpacked.
+    sizes = (place.size for place in found.chunks if place.compression)
+    claimed = sum(size for size in sizes if size <= MAX_CHUNK)
+    if claimed > max(MAX_UNPACKED, MAX_TIMES * found.size):
+        raise NotABag(
+            f'{path} would unpack to {claimed / 1e9:.3g} GB from {found.size / 1e6:.3g} MB: no '
+            'recording is packed so well, and it is not read'
+        )
+
+
+def _read(file: BinaryIO, found: Scan, place: ChunkPlace) -> bool:
+    """Read a chunk: what it says of topics, how many messages it has, from when to when.
+
+    What its head and its index say is not covered by its checksum. False where its bytes are
+    wrong.
+    """
+    if place.head_only:
+        return True
+    indexed = sum(place.counts.values())
+    counts: dict[int, int] = {}
+    times: list[int] = []
+    known = Scan(0)
+    try:
+        data = _content(file, place)
+        for opcode, start, end in _records(data):
+            if opcode == mcap.MESSAGE:
+                channel, _, time, _ = _message_body(data, start, end, place)
+                counts[channel] = counts.get(channel, 0) + 1
+                times.append(time)
+            elif opcode in (mcap.SCHEMA, mcap.CHANNEL):
+                _READERS[opcode](known, Fields(data[start:end]))
+    except BadRecord as error:
+        if not place.whole:
+            return False  # the cut is said
+        messages_lost = f'{indexed} messages' if indexed else 'its messages'
+        found.damage.append(f'{error}; {messages_lost} of it are left out')
+        return False
+    # What stands outside of chunks is newer, or the same.
+    found.schemas = {**known.schemas, **found.schemas}
+    found.channels = {**known.channels, **found.channels}
+    place.counts = counts
+    if times:
+        place.start_time, place.end_time = min(times), max(times)
+    return bool(counts) or place.whole
+
+
+def _message_body(
+    data: bytes, start: int, end: int, place: ChunkPlace
+) -> tuple[int, int, int, int]:
+    if end - start < mcap.MESSAGE_BODY.size:
+        raise BadRecord(f'a message of {end - start} bytes in the chunk at {place.offset}')
+    return mcap.MESSAGE_BODY.unpack_from(data, start)
+
+
+def messages(file: BinaryIO, place: ChunkPlace) -> Iterator[RawMessage]:
+    """Return the messages of a chunk in the order in which they were received."""
+    data = _content(file, place)
+    for opcode, start, end in _records(data):
+        if opcode == mcap.MESSAGE:
+            channel, _, time, _ = _message_body(data, start, end, place)
+            yield RawMessage(channel, time, data[start + mcap.MESSAGE_BODY.size : end])
+
+
+def _content(file: BinaryIO, place: ChunkPlace) -> bytes:
+    """Return the records of a chunk, unpacked and checked."""
+    file.seek(place.offset)
+    data = _unpacked(file.read(place.available), place)
+    if place.whole and place.checksum and zlib.crc32(data) != place.checksum:
+        raise BadRecord(f'the checksum of the chunk at byte {place.offset} is wrong')
+    return data
+
+
+def _records(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Return opcode, start and end of the content of every whole record."""
+    at, head = 0, mcap.RECORD_HEAD.size
+    while at + head <= len(data):
+        opcode, length = mcap.RECORD_HEAD.unpack_from(data, at)
+        start, at = at + head, at + head + length
+        if at > len(data):
+            return
+        yield opcode, start, at
+
+
+def _heads(file: BinaryIO, found: Scan) -> Iterator[tuple[int, int]]:
+    while True:
+        head = file.read(mcap.RECORD_HEAD.size)
+        if len(head) < mcap.RECORD_HEAD.size:
+            return
+        opcode, length = mcap.RECORD_HEAD.unpack(head)
+        start = file.tell()
+        yield opcode, length
+        if start + length > found.size:
+            return
+        file.seek(start + length)
+        found.readable = start + length
+
+
+def _take(file: BinaryIO, found: Scan, opcode: int, length: int) -> bool:
+    """Take one record in; False where nothing after it can be read."""
+    if opcode == mcap.CHUNK:
+        return _take_chunk(file, found, length)
+    if file.tell() + length > found.size:
+        return False
+    if opcode == mcap.MESSAGE_INDEX and found.chunks:
+        channel, size = Fields(file.read(length)).numbers('HI')
+        found.chunks[-1].counts[channel] = size // mcap.INDEX_ENTRY.size
+    elif opcode in _READERS:
+        start = file.tell() - mcap.RECORD_HEAD.size
+        try:
+            _READERS[opcode](found, Fields(file.read(length)))
+        except BadRecord as error:
+            found.damage.append(f'the record at byte {start} is damaged: {error}')
+    elif opcode == mcap.MESSAGE:
+        start = file.tell() - mcap.RECORD_HEAD.size
+        body = file.read(min(length, mcap.MESSAGE_BODY.size))
+        channel, _, time, _ = Fields(body).numbers('HIQQ')
+        whole = length + mcap.RECORD_HEAD.size
+        place = ChunkPlace(start, whole, '', whole, 0, time, time, True, {channel: 1}, True)
+        found.chunks.append(place)
+    elif opcode not in _WITHOUT_USE:
+        start = file.tell() - mcap.RECORD_HEAD.size
+        found.damage.append(f'the record at byte {start} is of unknown kind {opcode}: left out')
+    return True
+
+
+def _take_chunk(file: BinaryIO, found: Scan, length: int) -> bool:
+    begin = file.tell()
+    fixed = mcap.CHUNK_HEAD.size
+    head = file.read(min(length, fixed + 64))
+    fields = Fields(head)
+    try:
+        start, end, size, checksum = fields.numbers('QQQI')
+        compression = fields.text()
+        (stored,) = fields.numbers('Q')
+    except BadRecord:
+        return False
+    offset = begin + len(head) - fields.left
+    available = min(stored, max(found.size - offset, 0))
+    whole = available == stored and begin + length <= found.size
+    place = ChunkPlace(offset, available, compression, size, checksum, start, end, whole)
+    found.chunks.append(place)
+    if whole:
+        file.seek(begin + length)
+    return whole
+
+
+def _header(found: Scan, fields: Fields) -> None:
+    found.profile, found.library = fields.text(), fields.text()
+
+
+def _schema(found: Scan, fields: Fields) -> None:
+    (number,) = fields.numbers('H')
+    found.schemas[number] = Schema(fields.text(), fields.text(), fields.bytes())
+
+
+def _channel(found: Scan, fields: Fields) -> None:
+    number, schema = fields.numbers('HH')
+    found.channels[number] = Channel(
+        number, schema, fields.text(), fields.text(), fields.text_map()
+    )
+
+
+def _attachment(found: Scan, fields: Fields) -> None:
+    content = fields.everything
+    fields.numbers('QQ')
+    name, _ = fields.text(), fields.text()
+    data = fields.bytes('Q')
+    checksum = fields.numbers('I')[0] if fields.left else 0
+    if checksum and zlib.crc32(content[:-4]) != checksum:
+        raise BadRecord(f'the checksum of {name} is wrong')
+    found.attachments[name] = data
+
+
+def _metadata(found: Scan, fields: Fields) -> None:
+    name = fields.text()
+    found.metadata[name] = fields.text_map()
+
+
+_READERS = {
+    mcap.HEADER: _header,
+    mcap.SCHEMA: _schema,
+    mcap.CHANNEL: _channel,
+    mcap.ATTACHMENT: _attachment,
+    mcap.METADATA: _metadata,
+}
+
+
+# Records of the format that repeat what others say.
+_WITHOUT_USE = (
+    mcap.MESSAGE_INDEX,
+    mcap.CHUNK_INDEX,
+    mcap.ATTACHMENT_INDEX,
+    mcap.STATISTICS,
+    mcap.METADATA_INDEX,
+    mcap.SUMMARY_OFFSET,
+    mcap.DATA_END,
+)
+
+
+def _unpacked(data: bytes, place: ChunkPlace) -> bytes:
+    """Return the records of a chunk; of one that is cut off, what can be had."""
+    if place.compression == '':
+        return data
+    if place.size > MAX_CHUNK:
+        raise BadRecord(f'the chunk at byte {place.offset} claims to hold {place.size} bytes')
+    if place.compression == 'lz4':
+        lz4 = import_package('lz4.frame', 'lz4')  # only for bags that others compressed
+        try:
+            _as_told(place, lz4.get_frame_info(data)['content_size'] or place.size)
+            # Never more than the chunk says: some kilobytes can be made to unpack to any size.
+            return lz4.LZ4FrameDecompressor().decompress(data, max_length=place.size)
+        except RuntimeError as error:
+            raise BadRecord(f'the chunk at byte {place.offset}: {error}') from None
+    if place.compression == 'zstd':
+        zstandard = import_package('zstandard', 'zstandard')
+        try:
+            told = zstandard.frame_content_size(data)
+            _as_told(place, place.size if told < 0 else told)
+            return zstandard.ZstdDecompressor().stream_reader(data).read(place.size)
+        except zstandard.ZstdError as error:
+            raise BadRecord(f'the chunk at byte {place.offset}: {error}') from None
+    raise BadRecord(
+        f'the chunk at byte {place.offset} is compressed by {place.compression!r}; '
+        'known: lz4, zstd'
+    )
+
+
+def _as_told(place: ChunkPlace, told: int) -> None:
+    """Refuse a chunk whose compressed data say another size than its head, before unpacking."""
+    if told != place.size:
+        raise BadRecord(
+            f'the chunk at byte {place.offset} claims to hold {place.size} bytes, its compressed '
+            f'data {told}'
+        )

@@ -1,0 +1,75 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which robot a recording is of, and whether the messages in it are of that robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
+from soro_node.file_errors import writing
+from soro_node.user_errors import UserError
+from soro_recording.bag_reader import BagReader
+
+
+def describe(
+    bag: BagReader, namespace: str, robot: str | None, folder: Path
+) -> tuple[RobotDescription, str]:
+    """Return the recorded robot, and what a person has to know of where its file is from.
+
+    Parameters
+    ----------
+    bag : BagReader
+    namespace : str
+    robot : str, optional
+        Name or file of a robot that is used whatever is recorded.
+    folder : path
+        Where the recorded file is put, for those who edit it.
+
+    Raises
+    ------
+    UserError
+        Nothing says which robot it was.
+    """
+    texts = [one.text for one in bag.robots if one.namespace == namespace]
+    if robot is not None:
+        description = read_robot_file(find_robot_file(robot))
+        said = f'--robot: {description.file} is used, not the robot file in {bag.path}'
+        return description, said if texts else ''
+    try:
+        if texts:
+            path = folder / 'robot.yaml'
+            with writing(path):
+                path.write_text(texts[0], encoding='utf-8')
+            with any_schema():
+                return read_robot_file(path), ''
+        description = read_robot_file(find_robot_file(namespace.strip('/')))
+    except SoroError as error:
+        raise UserError(
+            f'which robot {namespace} in {bag.path} was is not known: {error}; '
+            'name its file with --robot FILE'
+        ) from None
+    return description, (
+        f'{bag.path} holds no robot file: {description.file} is used, because it is called like '
+        'the namespace; --robot FILE names another'
+    )
+
+
+def order_of(recorded: Sequence[str], expected: Sequence[str], topic: str, file: str) -> list[int]:
+    """Return where the actuators of the robot's file are in a message.
+
+    Raises
+    ------
+    UserError
+        The message is of other actuators.
+    """
+    recorded = list(recorded)
+    if sorted(recorded) != sorted(expected):
+        raise UserError(
+            f'{topic} has the actuators {", ".join(recorded) or "none"}; the robot file {file} '
+            f'has {", ".join(expected)}: name the file of the recorded robot with --robot FILE'
+        )
+    return [recorded.index(name) for name in expected]

@@ -1,0 +1,101 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run as one HTML page that plays it: no server, no network, no library."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_node.display_units import SHOWN
+from soro_node.file_errors import writing
+from soro_recording.run_data import COMMANDED, PRESENT, RunData, Shapes, TRUTH
+from soro_recording.series import Array, at, near
+
+PLAYER = 'player.html'
+FRAMES = 1500  # at most; the page stays below some megabytes
+STATIONS = 24  # points of a backbone that are kept
+
+
+def write_player(run: RunData, path: Path) -> bool:
+    """Write the page; False where the recording holds no shape."""
+    shapes = run.shapes(PRESENT)
+    if shapes is None:
+        return False
+    page = files('soro_recording').joinpath('player.html').read_text(encoding='utf-8')
+    # The only way out of the script element that holds the data.
+    data = json.dumps(_data(run, shapes), allow_nan=False).replace('</', '<\\/')
+    page = page.replace('"RUN_DATA"', data).replace('RUN_TITLE', _escaped(run.description.title))
+    with writing(path):
+        path.write_text(page, encoding='utf-8')
+    return True
+
+
+def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
+    step = max(1, -(-len(shapes.time) // FRAMES))
+    keep = np.arange(0, len(shapes.time), step)
+    time = shapes.time[keep]
+    actuation = run.actuation()
+    unit, size = SHOWN[run.actuators[0].unit]
+    companions = {}
+    for name, topic in (('commanded', COMMANDED), ('plant', TRUTH)):
+        other = run.shapes(topic)
+        if other is not None:
+            index, there = near(other.time, time)
+            if topic == COMMANDED:
+                there &= run.commanded_at(other.time[index])
+            companions[name] = _lines(run, topic, index, there)
+    paths = run.paths()
+    return {
+        'time': _numbers(time - time[0], 3),
+        'shapes': _lines(run, PRESENT, keep, np.full(len(keep), True)),
+        'source': actuation.source,
+        'radii': [_numbers([1e3 * r], 2)[0] for r in shapes.radii],
+        **companions,
+        'desired': [_numbers(1e3 * p.desired, 2) for p in paths],
+        'actuators': [a.name for a in run.actuators],
+        'unit': unit,
+        'limits': [
+            min(a.minimum for a in run.actuators) / size,
+            max(a.maximum for a in run.actuators) / size,
+        ],
+        'measured': _series(actuation.time, actuation.measured / size, time),
+        'applied': _series(actuation.time, actuation.stand_in / size, time),
+        'asked': _series(actuation.time, actuation.commanded / size, time),
+        'tip': _numbers(1e3 * shapes.tip[keep, :3], 2),
+    }
+
+
+def _lines(
+    run: RunData, topic: str, keep: NDArray[np.int_], there: NDArray[np.bool_]
+) -> list[Any]:
+    """Return, per backbone, per frame, the flat list of x, y, z [mm]; None: not `there`."""
+    frames = run.backbones(topic, keep)
+    return [
+        [_thinned(line) if seen else None for line, seen in zip(lines, there, strict=True)]
+        for lines in zip(*frames, strict=False)
+    ]
+
+
+def _thinned(line: Array) -> Any:
+    stations = np.unique(np.linspace(0, len(line) - 1, STATIONS).astype(int))
+    return _numbers(1e3 * line[stations].ravel(), 2)
+
+
+def _series(time: Array, values: Array, wanted: Array) -> list[Any]:
+    """Return each column at the wanted times; None where nothing is known."""
+    columns = np.round(at(time, values, wanted), 4).T.tolist()
+    return [[None if x != x else x for x in column] for column in columns]
+
+
+def _numbers(values: Any, digits: int) -> Any:
+    return np.round(np.nan_to_num(np.asarray(values, dtype=float)), digits).tolist()
+
+
+def _escaped(text: str) -> str:
+    return text.replace('&', '&amp;').replace('<', '&lt;')
