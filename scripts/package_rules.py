@@ -72,6 +72,7 @@ PIP_NAMES = {'ruamel': 'ruamel.yaml', 'yaml': 'pyyaml'}  # module -> what pip ca
 FOUND_BY_NAME = {
     'soro_cli': {'soro_bringup'},
     'soro_flex_calibration': {'python3-cvxpy-pip'},  # of soro_mechanics, for calibrations alone
+    'soro_launch': {'launch_ros', 'launch_xml', 'soro_bringup'},
     'soro_visualization': {'soro_description'},
 }
 STARTED_BY_NAME = {'soro_description', 'soro_driver', 'soro_nidaq_driver'}
