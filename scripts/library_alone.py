@@ -66,9 +66,14 @@ class Newcomer:
         """Run a program in the folder; return what it prints, with its errors."""
         start = time.monotonic()
         done = subprocess.run(
-            list(map(str, command)), cwd=self.folder, env=self._variables, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900,
-        )  # fmt: skip
+            list(map(str, command)),
+            cwd=self.folder,
+            env=self._variables,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=900,
+        )
         print(f'{time.monotonic() - start:7.1f} s  {what}', flush=True)
         if done.returncode:
             raise SystemExit(f'{what} failed:\n{done.stdout}')

@@ -29,35 +29,36 @@ def main() -> int:
     arguments = parser.parse_args()
     os.environ['SORO_KERNELS'] = COMPILED
     try:
-        compile_robots([(arguments.robot, arguments.model)])
+        with _alone():
+            compile_robot(arguments.robot, arguments.model)
     except SoroError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-def beside(robots: Iterable[tuple[str, str]]) -> None:
+def compile_beside(robots: Iterable[tuple[str, str]]) -> None:
     """Compile for the program at the other end of stdin, and end as soon as it has ended."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    compile_robots(robots)
-
-
-def compile_robots(robots: Iterable[tuple[str, str | None]]) -> None:
-    """Do once what most programs do with a robot, in the order of their first calls."""
     with _alone():
-        for name, model in robots:
-            robot = load_robot(name, model)
-            low, high = robot.limits.T
-            q = robot.forward(low + 0.2 * (high - low))
-            for action in (
-                lambda: robot.compliance(q),
-                lambda: robot.jacobian(q),
-                lambda: robot.forward(q.actuation, [0.0, 0.0, 1e-3, 0.0, 0.0, 0.0], q),
-                lambda: robot.inverse(q.tip[:3, 3], guess=q),
-                lambda: robot.compliance_along(q),
-            ):
-                with contextlib.suppress(SoroError):
-                    action()
+        for robot in robots:
+            compile_robot(*robot)
+
+
+def compile_robot(name: str, model: str | None) -> None:
+    """Do once what most programs do with a robot, in the order of their first calls."""
+    robot = load_robot(name, model)
+    low, high = robot.limits.T
+    q = robot.forward(low + 0.2 * (high - low))
+    for action in (
+        lambda: robot.compliance(q),
+        lambda: robot.jacobian(q),
+        lambda: robot.forward(q.actuation, [0.0, 0.0, 1e-3, 0.0, 0.0, 0.0], q),
+        lambda: robot.inverse(q.tip[:3, 3], guess=q),
+        lambda: robot.compliance_along(q),
+    ):
+        with contextlib.suppress(SoroError):
+            action()
 
 
 @contextlib.contextmanager
@@ -73,7 +74,7 @@ def _alone() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    os.read(0, 1)
     os._exit(1)
 
 

@@ -306,6 +306,18 @@ def test_the_compiling_process_ends_with_the_program(tmp_path, end):
         time.sleep(0.05)
 
 
+def test_the_compiling_process_ends_well_before_the_program():
+    code = first_calls._CHILD.format(sys.path, [])
+    child = subprocess.Popen(
+        [sys.executable, '-c', code], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert (child.wait(60), child.stderr.read()) == (0, '')
+    finally:
+        child.stdin.close()
+        child.kill()
+
+
 def _runs(process):
     try:
         state = Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()[0]

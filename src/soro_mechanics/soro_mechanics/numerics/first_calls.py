@@ -32,8 +32,13 @@ import numpy as np
 
 PERIOD = 0.2  # s between two looks for a compiled kernel
 COMPILED = 'compiled'  # what SORO_KERNELS says to wait instead
-# The whole path, not the folder of the process: Numba keeps a cache per path of a source.
-_CHILD = 'import sys; sys.path[:] = {!r}; from soro_mechanics import compile_robot as c; c.beside({!r})'
+# The path as it is here, not a folder's real name: Numba keeps a cache per path of a source.
+_CHILD = """
+import sys
+sys.path[:] = {!r}
+from soro_mechanics.compile_robot import compile_beside
+compile_beside({!r})
+"""
 _kinds: dict[type, type] = {}  # of interpreted kernels -> of Numba's
 _now: _Interpretation | None = None
 _beginning = threading.Lock()
