@@ -217,6 +217,7 @@ def variables(**more):
     return {k: v for k, v in os.environ.items() if k != 'SORO_KERNELS'} | more
 
 
+@pytest.mark.timeout(900)  # kernels of a network are compiled, where no test has before
 @pytest.mark.parametrize(
     ('robot', 'model'),
     [
@@ -234,7 +235,7 @@ def test_interpreted_and_compiled_kernels_say_the_same(robot, model):
         env=variables(),
         text=True,
         stdout=subprocess.PIPE,
-        timeout=280,
+        timeout=880,
         check=True,
     )
     assert max(json.loads(done.stdout)) < 1e-9, done.stdout
@@ -253,6 +254,7 @@ print(type(kernels.arc_pose).__name__, type(kernels.arc_pose).__module__)
 """
 
 
+@pytest.mark.timeout(900)
 def test_programs_begin_interpreted_and_go_on_compiled(tmp_path):
     def start():
         return subprocess.Popen(
