@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for the tests of every package."""
 
+import os
 import signal
 
 
@@ -15,3 +16,6 @@ def _nothing(number, frame):
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _nothing)
+
+# Tests check compiled kernels, also where these have to be compiled first.
+os.environ.setdefault('SORO_KERNELS', 'compiled')

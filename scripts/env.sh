@@ -64,6 +64,10 @@ export PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH LD_LIBRARY_PATH VIRTU
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="${PYTHONPYCACHEPREFIX:-$SORO_WORKSPACE/.cache/pycache}"
 
+# Kernels are compiled before they are used here (make run, warm_up); only programs that use
+# soro_mechanics alone begin with interpreted ones.
+export SORO_KERNELS="${SORO_KERNELS:-compiled}"
+
 # Keep ROS traffic on this machine unless the caller wants otherwise: soro_node/middleware.py says
 # how, and does the same in every process of ours. Here for `ros2`, RViz and your own programs.
 _soro_range="${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}"

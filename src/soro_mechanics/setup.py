@@ -19,6 +19,7 @@ setup(
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
     ],
+    license='Apache-2.0',
     python_requires='>=3.10',
     zip_safe=False,
 )

@@ -58,12 +58,12 @@ def _single(name: str, arguments: tuple[str, ...], environment: Mapping[str, str
     own = _launch_folder(environment) / f'{name}.launch.xml'
     if is_file(own):
         return LaunchTarget(own, arguments)
-    from soro_mechanics.robot_file.catalogue import robot_files  # not needed for the common cases
+    from soro_mechanics.robot_file.catalogue import robot_files, searched  # rarely
 
     robots = robot_files()
     if name not in robots:
         known = ', '.join(sorted(robots)) or 'none'
-        raise LaunchError(f'there is no robot {name!r}; known: {known}')
+        raise LaunchError(f'there is no robot {name!r}; known: {known}; {searched()}')
     machinery = _launch_folder(environment) / MACHINERY
     return LaunchTarget(machinery, (f'robot:={name}', *arguments))
 

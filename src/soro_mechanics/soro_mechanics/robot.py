@@ -33,6 +33,7 @@ from soro_mechanics.core.robot_input import (
 from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.multistart import MultiStart
+from soro_mechanics.numerics import first_calls
 from soro_mechanics.numerics.conditioning import Conditioning, conditioning
 from soro_mechanics.numerics.numba_start import load_numba
 from soro_mechanics.robot_file import registry
@@ -75,7 +76,9 @@ class Robot:
         load_numba()
         self.description = description
         self.model = name
-        self._model: Model = registry.resolve(registry.MODELS[name][1])(description)
+        kind = registry.resolve(registry.MODELS[name][1])
+        first_calls.begin(str(description.file), name)
+        self._model: Model = kind(description)
         self._gravity = description.gravity.copy()
         self._others = MultiStart()
 
@@ -111,6 +114,7 @@ class Robot:
     @property
     def engine(self) -> Model:
         """The model itself, for what it alone offers (ports, studies); see its page in docs."""
+        first_calls.finish()
         return self._model
 
     def with_model(self, model: str) -> Robot:
@@ -204,6 +208,7 @@ class Robot:
             Its status says when the target is unreachable, stopped by a limit or not converged.
         """
         pose, task = pose_and_task(target, task)
+        first_calls.finish()  # a search has a time limit
         tolerances = (
             positive('position_tolerance', position_tolerance),
             positive('orientation_tolerance', orientation_tolerance),
@@ -223,6 +228,7 @@ class Robot:
 
     def precompute_seeds(self) -> None:
         """Solve now the postures from which a `multistart` of `inverse` begins."""
+        first_calls.finish()
         self._others.postures(self)
 
     def prepare_inverse(self) -> None:
@@ -359,6 +365,7 @@ class Robot:
         -------
         soro_mechanics.models.network.sensitivity.Sensitivity
         """
+        first_calls.finish()
         return self._model.sensitivity(self._own(q), parameters, compliance)
 
     def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
@@ -379,6 +386,7 @@ class Robot:
         solved = self._own(q)
         if not solved.status.converged:
             raise InvalidInput('q', q.status.code.name, CONVERGED)
+        first_calls.finish()  # studies solve many times
         return solved
 
     def _at_wrench(self, q: Configuration, wrench: Any) -> Configuration:
