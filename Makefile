@@ -49,13 +49,13 @@ bench: setup  ## benchmarks, one core, with median and 99th percentile
 validate: setup  ## published numbers beside ours
 	@$(in_workspace) exec python -m soro_studies.validation $(ARGS)
 
-reliability: setup  ## every injected fault, stops and their senders, launchers killed, into docs/reliability.md (an hour)
+reliability: setup  ## every injected fault, stops and their senders, launchers killed, into docs/evidence/reliability.md (an hour)
 	@$(in_workspace) worst=0; \
 	python -m soro_studies.system.launcher_deaths || worst=1; \
 	python -m soro_studies.system.fault_matrix $(ARGS) || worst=1; \
 	python -m soro_studies.system.stop_proof || worst=1; exit $$worst
 
-soak: setup  ## robots under load with faults, into docs/reliability.md: make soak ARGS="--robots stiff_flop --minutes 30"
+soak: setup  ## robots under load with faults, into docs/evidence/reliability.md: make soak ARGS="--robots stiff_flop --minutes 30"
 	@$(in_workspace) exec python -m soro_studies.system.soak $(ARGS)
 
 pictures: setup  ## draw the pictures of the documentation

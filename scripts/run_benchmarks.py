@@ -4,9 +4,9 @@
 """Run every benchmarks/*/bench_*.py, or those whose path contains an argument, one by one.
 
 Called by `make bench`. Each benchmark prints its own rows (median, p99) and runs on one core. What
-it printed becomes its section of docs/performance.md, also where it missed what it should show;
-sections of others stay. docs/targets.md follows. With --check nothing is written; rows that have
-become slower fail the run (see benchmark_check). --store keeps the ratios.
+it printed becomes its section of docs/evidence/performance.md, also where it missed what it should
+show; sections of others stay. targets.md beside it follows. With --check nothing is written; rows
+that have become slower fail the run (see benchmark_check). --store keeps the ratios.
 """
 
 import datetime
@@ -24,7 +24,7 @@ import targets_page
 from soro_studies.mechanics.benchmark_rows import MISSED, ROWS_FILE
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / 'docs' / 'performance.md'
+PAGE = ROOT / 'docs' / 'evidence' / 'performance.md'
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 HEAD = """# Performance
 
@@ -105,7 +105,7 @@ def section(text: str) -> str:
     """Return what a benchmark printed as a section; its lines `Picture: file` show the files."""
     pictures = re.findall(r'^Picture: docs/(\S+)$', text, flags=re.MULTILINE)
     kept = re.sub(r'^Picture: .*\n?', '', text, flags=re.MULTILINE).strip()
-    shown = ''.join(f'\n![{Path(p).stem.replace("_", " ")}]({p})\n' for p in pictures)
+    shown = ''.join(f'\n![{Path(p).stem.replace("_", " ")}](../{p})\n' for p in pictures)
     return f'{datetime.date.today()}, {machine()}\n\n```\n{kept}\n```\n{shown}'
 
 

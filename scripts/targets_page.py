@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Write docs/targets.md: every target in numbers, beside what the generated pages measured.
+"""Write docs/evidence/targets.md: every target in numbers, beside what was measured.
 
     . scripts/env.sh && python scripts/targets_page.py
 
@@ -29,7 +29,7 @@ from soro_studies.validation.page_tables import NotOnPage, section
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ROOT / 'scripts' / 'targets.yaml'
-PAGE = ROOT / 'docs' / 'targets.md'
+PAGE = ROOT / 'docs' / 'evidence' / 'targets.md'
 T = TypeVar('T')
 RELATIONS = {
     'at most': operator.le,
@@ -263,7 +263,7 @@ def check(files: list[Path]) -> Iterator[str]:
         yield from str(error).splitlines()
         return
     if not PAGE.is_file() or PAGE.read_text(encoding='utf-8') != wanted:
-        yield 'docs/targets.md: older than a page it reads; python scripts/targets_page.py'
+        yield 'docs/evidence/targets.md: older than what it reads; python scripts/targets_page.py'
 
 
 def main() -> int:
@@ -271,9 +271,9 @@ def main() -> int:
     try:
         PAGE.write_text(page(), encoding='utf-8')
     except TargetError as error:
-        print(f'docs/targets.md is not written:\n{error}')
+        print(f'docs/evidence/targets.md is not written:\n{error}')
         return 1
-    print('docs/targets.md is written')
+    print('docs/evidence/targets.md is written')
     return 0
 
 

@@ -57,10 +57,10 @@ def test_what_is_too_slow_or_failed_is_said(tmp_path):
 
 
 def test_the_page_can_be_written_without_measuring(tmp_path, capsys):
-    (tmp_path / 'robots').mkdir()
-    keep(tmp_path / 'robots' / 'haptic_5dof_loop.json', 'can', result())
+    (tmp_path / 'evidence').mkdir()
+    keep(tmp_path / 'evidence' / 'haptic_5dof_loop.json', 'can', result())
     assert main(['loop', '--runs', '--docs', str(tmp_path)]) == 0
-    assert '500 Hz, classic CAN' in (tmp_path / 'robots' / 'haptic_5dof_loop.md').read_text()
+    assert '500 Hz, classic CAN' in (tmp_path / 'evidence' / 'haptic_5dof_loop.md').read_text()
     assert capsys.readouterr().out.strip().endswith('haptic_5dof_loop.md')
 
 

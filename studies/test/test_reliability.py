@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What writes docs/reliability.md: no cell forgotten, no growth overlooked."""
+"""What writes docs/evidence/reliability.md: no cell forgotten, no growth overlooked."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def run(monkeypatch, tmp_path):
     monkeypatch.setattr(soak, 'robots', lambda: ROBOTS)
     monkeypatch.setattr(soak.signal, 'signal', lambda *_: None)
     monkeypatch.setattr(soak_page, 'draw', lambda *_: None)
-    (tmp_path / 'docs').mkdir()
-    (tmp_path / 'docs/reliability.md').write_text(PAGE)
+    (tmp_path / 'docs/evidence').mkdir(parents=True)
+    (tmp_path / 'docs/evidence/reliability.md').write_text(PAGE)
 
     def main(words, lasted, interrupted_at=''):
         def start(name, number, arguments, file):
@@ -54,7 +54,7 @@ def run(monkeypatch, tmp_path):
 
         monkeypatch.setattr(soak, 'start', start)
         code = soak.main(words.split())
-        return code, (tmp_path / 'docs/reliability.md').read_text()
+        return code, (tmp_path / 'docs/evidence/reliability.md').read_text()
 
     return main
 
@@ -87,7 +87,10 @@ def test_a_short_run_is_stored_only_when_asked(run, capsys):
     code, text = run(words, {'stiff_flop': 2.2})
     assert code == 0 and '| 30.1 min |' in text
     said = capsys.readouterr().out
-    assert 'docs/soak/stiff_flop.json stays, 30.1 min of 2026-11-20: this run was 2.2 min' in said
+    assert (
+        'docs/evidence/soak/stiff_flop.json stays, 30.1 min of 2026-11-20: this run was 2.2 min'
+        in said
+    )
     again = '--take out/soak/stiff_flop.json --robots stiff_flop --replace'
     assert again in said
     assert run('--take out/soak/soak.json', {})[0] == 1
@@ -123,7 +126,7 @@ def test_a_robot_that_leaves_no_figures_is_named(run):
 
 def test_the_section_is_written_anew_from_what_is_stored(run, tmp_path):
     text = run('--robots stiff_flop', {'stiff_flop': 30.1})[1]
-    (tmp_path / 'docs/reliability.md').write_text(PAGE)
+    (tmp_path / 'docs/evidence/reliability.md').write_text(PAGE)
     assert run('--page', {}) == (0, text)
 
 

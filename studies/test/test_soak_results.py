@@ -26,7 +26,7 @@ from soro_studies.system.soak_results import (
 
 
 def page_of(results, folder, names=('stiff_flop',)):
-    return '\n'.join(soak_section(results, names, folder))
+    return '\n'.join(soak_section(results, names, folder / 'evidence'))
 
 
 def test_what_is_printed_comes_back_from_the_file(tmp_path):
@@ -152,7 +152,7 @@ def test_writing_one_section_keeps_the_others(tmp_path):
     page = tmp_path / 'reliability.md'
     matrix = '## Fault matrix\n\nOld.\n\n### 1. Cable pulled\n\n| a |\n|---|'
     page.write_text(f'# Reliability\n\nOld words.\n\n\n## Soak\n\nTable.\n\n{matrix}\n')
-    write_section(soak_section({'stiff_flop': compact(raw_of())}, (), tmp_path), page)
+    write_section(soak_section({'stiff_flop': compact(raw_of())}, (), tmp_path / 'evidence'), page)
     text = page.read_text()
     assert text.startswith(HEAD) and text.endswith(f'\n\n{matrix}\n')
     assert 'Table.' not in text and '30.2 min' in text

@@ -17,7 +17,7 @@ from soro_studies.system.soft_parallel_tracking import (
 )
 from soro_studies.system.virtual_soft_parallel import VirtualRobot
 
-PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'robots' / 'soft_parallel_tracking.md'
+PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'evidence' / 'soft_parallel_tracking.md'
 
 
 @pytest.mark.timeout(600)

@@ -55,7 +55,7 @@ def test_the_page_is_as_new_as_the_robot_files(monkeypatch):
     recorded = recorded_digests(default_target().read_text(encoding='utf-8'))
     now = robot_digests()
     changed = sorted({name for name, _ in set(now.items()) ^ set(recorded.items())})
-    assert not changed, f'docs/validation.md is older than {", ".join(changed)}: make validate'
+    assert not changed, f'validation.md is older than {", ".join(changed)}: make validate'
 
 
 def test_the_page_is_as_new_as_the_pages_that_it_reads():
@@ -63,7 +63,7 @@ def test_the_page_is_as_new_as_the_pages_that_it_reads():
     now = page_digests(PAGES)
     assert set(now) == set(PAGES)
     changed = sorted({name for name, _ in set(now.items()) ^ set(recorded.items())})
-    assert not changed, f'docs/validation.md is older than {", ".join(changed)}: make validate'
+    assert not changed, f'validation.md is older than {", ".join(changed)}: make validate'
 
 
 def test_the_digest_of_a_page_follows_what_is_read_of_it(tmp_path, monkeypatch):
@@ -83,8 +83,8 @@ def test_the_digest_of_a_page_follows_what_is_read_of_it(tmp_path, monkeypatch):
 
 def test_a_benchmark_is_read_with_its_unit(tmp_path, monkeypatch):
     monkeypatch.setattr(measured_page, 'workspace', lambda: tmp_path)
-    (tmp_path / 'docs').mkdir()
-    page = tmp_path / 'docs' / 'performance.md'
+    (tmp_path / 'docs/evidence').mkdir(parents=True)
+    page = tmp_path / 'docs/evidence/performance.md'
     rows = 'median  p99\nA: one    104 us   150 us\nA: one more   2 s   3 s\nnothing   -\n'
     page.write_text(f'## src/bench_a.py\n\n```\n{rows}```\n', encoding='utf-8')
     assert benchmarked('bench_a', 'A: one') == ['0.104 ms']

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a test of an injected fault has seen, as a line of JSON for docs/reliability.md.
+"""What a test of an injected fault has seen, as a line of JSON for docs/evidence/reliability.md.
 
 A test says which cells of the fault matrix it covers, `@pytest.mark.injection('nidaq', 1, 8)`: the
 device and the numbers of injections (`soro_studies.system.injections`). With $SORO_EVIDENCE every

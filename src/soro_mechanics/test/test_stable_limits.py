@@ -47,7 +47,7 @@ def limits_of():
 def test_the_softer_the_hand_the_lower_the_limits(limits_of):
     stiffest = [limits_of[hand].stiffness for hand in HANDS]
     assert stiffest == sorted(stiffest) and math.isinf(stiffest[-1])
-    # Below what docs/robots/haptic_5dof_z_width.md measures on the full model, not far below.
+    # Below what docs/evidence/haptic_5dof_z_width.md measures on the full model, not far below.
     for hand, measured in (('none', 155.0), ('fingertip', 437.0), ('light_grip', 2175.0)):
         assert 0.7 * measured < limits_of[hand].stiffness < measured
     with pytest.raises(UnknownName, match='expected_hand'):

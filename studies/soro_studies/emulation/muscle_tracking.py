@@ -1,11 +1,12 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The three published trajectories under three loads, played on the emulated muscle robot.
+r"""The three published trajectories under three loads, played on the emulated muscle robot.
 
 Twenty points each (Chen 2022, section 4): inverse model, command gate and control loop, valve
 plan, frames, radio link, board, valves, muscles, and a body of elastic muscles, in virtual time.
 
-    python -m soro_studies.emulation.muscle_tracking --write docs/robots/pam_continuum_tracking.md
+    python -m soro_studies.emulation.muscle_tracking \
+        --write docs/evidence/pam_continuum_tracking.md
 """
 
 from __future__ import annotations

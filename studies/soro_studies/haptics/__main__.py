@@ -29,7 +29,7 @@ def main(words: list[str] | None = None) -> int:
     )
     arguments = parser.parse_args(words)
     use_kernel_cache()
-    pages, pictures = arguments.docs / 'robots', arguments.docs / 'img'
+    pages, pictures = arguments.docs / 'evidence', arguments.docs / 'img'
     if arguments.study == 'loop':
         from soro_studies.haptics.loop_page import measure_runs, write_loop_page
 

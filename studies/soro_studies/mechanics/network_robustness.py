@@ -4,7 +4,7 @@
 
 Every solve either converges or says that it did not; every converged one is solved again on a mesh
 twice as fine, from its own shape where the mesh has the same nodes and cold otherwise. The results
-become docs/network_robustness.md.
+become docs/evidence/network_robustness.md.
 
 Samples are solved in chunks by worker processes. What is done is kept in a file per robot, so an
 interrupted run goes on where it stopped.
@@ -244,7 +244,7 @@ def main() -> int:
             print(row(name, kept[name]), flush=True)
     output = options.output
     if output is None and not options.robots:
-        output = checkout() / 'docs' / 'network_robustness.md'
+        output = checkout() / 'docs' / 'evidence' / 'network_robustness.md'
     if output is not None:
         output.write_text(page(command, kept), encoding='utf-8')
         print(f'wrote {output}')

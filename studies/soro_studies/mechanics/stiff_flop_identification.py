@@ -4,7 +4,7 @@
 
 Only five numbers show in what the paper publishes: EA, EI, the pressure force over EA, the
 pressure moment over EI, and the shear factor. Modulus and areas by themselves do not. The rows
-used are in `ROWS`; everything else in docs/validation.md is predicted.
+used are in `ROWS`; everything else in docs/evidence/validation.md is predicted.
 
 Run ``python -m soro_studies.mechanics.stiff_flop_identification`` to see the fit beside the robot
 file; with ``--write FILE`` the same as Markdown.
@@ -177,10 +177,10 @@ def markdown(result: Fit, robot: Robot) -> str:
         '# Identification of the STIFF-FLOP sections',
         '',
         'Written by `python -m soro_studies.mechanics.stiff_flop_identification --write '
-        'docs/robots/stiff_flop_identification.md`.',
+        'docs/evidence/stiff_flop_identification.md`.',
         'Weighted least squares in the logarithms of five parameters on seven published rows; the',
         'robot files hold the result (`source: fitted`), frozen before any predicted row of',
-        '[validation.md](../validation.md) was computed. Standard deviations follow from the',
+        '[validation.md](validation.md) was computed. Standard deviations follow from the',
         f'deviations of the printed numbers alone. chi2 = {result.chi2:.2f} with '
         f'{len(ROWS) - len(PARAMETERS)} degrees of freedom.',
         '',

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Run the fault matrix, and write its section of docs/reliability.md.
+"""Run the fault matrix, and write its section of docs/evidence/reliability.md.
 
 `make reliability` runs every test that is marked with an injection, those of `make test` and the
 long ones (src/soro_emulation/test/matrix_*.py): driver and emulator are processes. A test that

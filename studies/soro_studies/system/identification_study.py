@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does `soro identify` find what is known? Robots with drawn numbers, noise, many seeds.
 
-    python -m soro_studies.system.identification_study --seeds 20 --write docs/recording.md
+    python -m soro_studies.system.identification_study --seeds 20 --write FILE
+
+FILE is docs/evidence/recording.md, the page whose section is renewed.
 
 A seed draws factors on the robot file's numbers, offsets where they are fitted too, postures and
 noise. It counts as recovered when every true number and every offset lies in its interval and

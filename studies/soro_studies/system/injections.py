@@ -3,7 +3,7 @@
 """The fault matrix: injections, four devices, and where one does not apply to the other.
 
 Which tests cover a cell is said where the tests stand, by `@pytest.mark.injection` in
-src/soro_emulation/test; what they saw is in docs/reliability.md.
+src/soro_emulation/test; what they saw is in docs/evidence/reliability.md.
 """
 
 from __future__ import annotations

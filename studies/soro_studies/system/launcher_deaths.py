@@ -30,7 +30,7 @@ from soro_msgs.msg import ActuatorState
 from soro_node.parent_death import LAUNCHER, until_parent_dies
 from soro_studies.system.reliability_page import write_section
 
-RESULT = Path('docs/reliability/launcher_deaths.json')
+RESULT = Path('docs/evidence/launcher_deaths.json')
 DOMAIN = 58
 FIRST = 2.0  # s after its start in which a launcher is killed
 START = 60.0  # s; a launcher on a busy machine

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs and whether it loses anything: haptic_5dof, every tick of its device loop.
 
-    python -m soro_studies.system.recording_load --minutes 10 --write docs/recording.md
+    python -m soro_studies.system.recording_load --minutes 10 --write docs/evidence/recording.md
 
 Launches the robot as a user does and runs `soro record` beside it. The driver counts its ticks and
 publishes one state in each; its count, which is in the bag too, says what should be there. A loop

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reliability.md: its fault matrix from the evidence of the run, and its sections."""
+"""docs/evidence/reliability.md: the fault matrix from the evidence of its run, and sections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from soro_studies.system.injections import DEVICES, Injection, INJECTIONS
 
-PAGE = Path('docs/reliability.md')
+PAGE = Path('docs/evidence/reliability.md')
 EVIDENCE = Path('out/reliability/evidence.jsonl')
 TITLES = ('Soak', 'Launchers that end before their time', 'Fault matrix')  # in this order
 Attempts = dict[str, list[dict[str, Any]]]

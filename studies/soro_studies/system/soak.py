@@ -4,7 +4,7 @@
 
 Each robot is launched with emulator, recorder and viewer, driven, asked, stopped and broken (see
 `soak_robot`), in a process of its own; figures of its processes are taken every two seconds. As
-soon as a robot has ended, what its section of docs/reliability.md needs is stored (see
+soon as a robot has ended, what its section of docs/evidence/reliability.md needs is stored (see
 `soak_results`), so robots may run one by one on different days; the section is written at the end.
 The raw result is in out/soak. Ctrl-C ends everything and keeps the raw figures up to then.
 """

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The soak's section of docs/reliability.md, and its plot, from the last run of every robot."""
+"""The soak in docs/evidence/reliability.md, and its plot, from the last run of every robot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from soro_studies.system.soak_growth import COUNT_GROWTH, FLAT, KIBI, MEMORY_LEAST, MEMORY_PART
 from soro_studies.system.soak_results import FOLDER, has_figures, minutes_of
 
-PLOT = 'img/reliability_soak.png'
+PLOT = '../img/reliability_soak.png'
 COMMAND = 'make soak ARGS="--robots NAMES --minutes M --together T --seed S"'
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The last soak of every robot, docs/soak/<robot>.json: what the page prints and draws.
+"""The last soak of every robot, docs/evidence/soak/<robot>.json: what the page prints and draws.
 
 What is judged (growth, slowest times) is computed from the whole run; only then are its samples
 thinned to what a curve needs.
@@ -17,7 +17,7 @@ import numpy as np
 
 from soro_studies.system.soak_growth import KIBI, process_growth
 
-FOLDER = Path('docs/soak')
+FOLDER = Path('docs/evidence/soak')
 MOST_ROWS = 120  # of the curves
 PART = 0.5  # of what was asked for and of what is stored: a shorter run is not stored unasked
 RUN = ('minutes', 'seed', 'together', 'machine')

@@ -179,7 +179,7 @@ def page(result: StudyResult) -> str:
         '# Tracking of soft_parallel',
         '',
         'Written by `python -m soro_studies.system.soft_parallel_tracking --write '
-        'docs/robots/soft_parallel_tracking.md`.',
+        'docs/evidence/soft_parallel_tracking.md`.',
         '',
         f'Star, spiral and circle of {1e3 * SIZE:g} mm in a horizontal plane at z = '
         f'{1e3 * CENTRE[2]:g} mm, points every {1e3 * SPACING:g} mm, open loop: inverse solutions '

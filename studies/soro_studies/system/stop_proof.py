@@ -5,7 +5,7 @@
 Part of `make reliability`. A robot is driven, then stopped (driver/stop, emergency stop, lost
 commands, a fault, a device that falls silent) while streams go on as if nothing had been, and new
 ones begin, with and without refused messages between the good ones and with stamps that step
-back. Whatever moves before a person clears it is a failure. The result is in docs/stops.
+back. Whatever moves before a person clears it is a failure. The result is in docs/evidence/stops.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from soro_studies.system.stop_senders import (
     TARGET_KINDS,
 )
 
-RESULTS = Path('docs/stops')
+RESULTS = Path('docs/evidence/stops')
 MOTORS = Path('src/soro_emulation/test/can_bench_driver.yaml')  # from the workspace's folder
 DEVICES = ('nidaq', 'dspace', 'stm32', 'can', 'haptic')
 ROBOTS = {
@@ -362,7 +362,7 @@ def prove(
 
 
 def page() -> list[str]:
-    """Return the section of docs/reliability.md, of all results that are stored."""
+    """Return the section of docs/evidence/reliability.md, of all results that are stored."""
     lines = [
         '\n## Stops\n',
         f'`python -m soro_studies.system.stop_proof`, {platform.machine()}, {os.cpu_count()} '

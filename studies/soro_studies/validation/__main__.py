@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m soro_studies.validation [robot ...]``: write docs/validation.md."""
+"""``python -m soro_studies.validation [robot ...]``: write docs/evidence/validation.md."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from soro_studies.validation.report import COMMAND, write_report
 
 
 def default_target() -> Path:
-    """Return docs/validation.md of the source checkout, else of the present folder."""
-    return (workspace() or Path()) / 'docs' / 'validation.md'
+    """Return docs/evidence/validation.md of the source checkout, else of the present folder."""
+    return (workspace() or Path()) / 'docs' / 'evidence' / 'validation.md'
 
 
 def main() -> int:

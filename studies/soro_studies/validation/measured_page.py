@@ -18,11 +18,11 @@ from soro_studies.validation.row import Row, statement, yardstick
 NUMBER = re.compile(r'([-+]?\d+(?:\.\d+)?)(?: ?(\S+))?')
 NOT_MEASURED = 'not measured'
 
-HAPTIC_STUDIES = 'docs/robots/haptic_5dof_rendering.md'
-HAPTIC_LOOP = 'docs/robots/haptic_5dof_loop.md'
-PARALLEL_TRACKING = 'docs/robots/soft_parallel_tracking.md'
-MUSCLE_TRACKING = 'docs/robots/pam_continuum_tracking.md'
-PERFORMANCE, PARALLEL_BENCHMARK = 'docs/performance.md', 'bench_ancf'
+HAPTIC_STUDIES = 'docs/evidence/haptic_5dof_rendering.md'
+HAPTIC_LOOP = 'docs/evidence/haptic_5dof_loop.md'
+PARALLEL_TRACKING = 'docs/evidence/soft_parallel_tracking.md'
+MUSCLE_TRACKING = 'docs/evidence/pam_continuum_tracking.md'
+PERFORMANCE, PARALLEL_BENCHMARK = 'docs/evidence/performance.md', 'bench_ancf'
 PAGES = (
     HAPTIC_STUDIES,
     HAPTIC_LOOP,

@@ -9,7 +9,7 @@ ROBOTS: dict[str, tuple[str, str, str]] = {
         'soro_studies.validation.stiff_flop:one_segment',
         'Model `ncm` unless a row says otherwise. Compliances are the published integral (4); '
         'stiffness along an axis is one over its diagonal element. The first rows '
-        'were used for fitting ([identification](robots/stiff_flop_identification.md)), then the '
+        'were used for fitting ([identification](stiff_flop_identification.md)), then the '
         'robot file was frozen; those that only follow from them count as used for fitting too. '
         'What the paper prints both for 90 deg and for full pressure stands twice: here full '
         'pressure bends further.',
