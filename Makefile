@@ -12,7 +12,7 @@ in_jazzy := SORO_WORKSPACE='$(CURDIR)'; SORO_VENV='$(CURDIR)/.venv-jazzy'; \
   SORO_BUILD_ROOT='$(CURDIR)/.jazzy'; . scripts/env.sh;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-jazzy lint format bench validate reliability soak pictures clean
+.PHONY: help setup run demo docs test test-jazzy lint format bench validate reliability soak pictures clean
 
 help:  ## this list
 	@echo 'make TARGET [ROBOT=stiff_flop] [ARGS="..."]'
@@ -58,13 +58,16 @@ reliability: setup  ## every injected fault, stops and their senders, launchers 
 soak: setup  ## robots under load with faults, into docs/evidence/reliability.md: make soak ARGS="--robots stiff_flop --minutes 30"
 	@$(in_workspace) exec python -m soro_studies.system.soak $(ARGS)
 
+docs:  ## the documentation as a site, with search and API reference, in out/docs; a warning fails it
+	@python3 scripts/docs_site.py
+
 pictures: setup  ## draw the pictures of the documentation
 	@$(in_workspace) exec python scripts/draw_pictures.py $(ARGS)
 
 clean:  ## remove builds, results and caches; the environments stay (make distclean removes them)
-	rm -rf build install log out .cache .numba .jazzy
+	rm -rf build install log out .cache .numba .jazzy docs/api
 	find src scripts underlay -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: distclean
 distclean: clean  ## clean, and the Python environments too
-	rm -rf .venv .venv-jazzy
+	rm -rf .venv .venv-jazzy .venv-docs

@@ -24,6 +24,7 @@ from project_files import tree
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / 'docs' / 'dependencies.md'
+SITE = ROOT / '.venv-docs'
 ROS = ('kilted', 'jazzy')
 # Used without being imported by a source of this workspace.
 TOOLS = {
@@ -34,6 +35,8 @@ TOOLS = {
     'empy': 'generates messages', 'lark-parser': 'generates messages', 'cmake': 'builds messages',
     'distlib': 'colcon', 'notify2': 'colcon', 'protobuf': 'gRPC', 'transforms3d': 'underlay',
     'colcon-argcomplete': 'completion in a shell', 'coverage': 'tests',
+    'sphinx': 'the site', 'myst-parser': 'the site', 'furo': 'the site',
+    'sphinx-autoapi': 'the site, API reference',
 }  # fmt: skip
 # Licence texts as packages state them -> SPDX. What is not here has to be looked at by a person.
 SPDX = {
@@ -59,7 +62,7 @@ BY_HAND = {
 # Licences this workspace may stand on as it is used: imported or run, never copied or changed.
 ACCEPTED = {
     'MIT', 'MIT-0', 'MIT-CMU', 'BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'PSF-2.0',
-    'MPL-2.0', 'LGPL-3.0-only', '0BSD', 'Zlib', 'CC0-1.0', 'any-OSI',
+    'MPL-2.0', 'LGPL-2.1-or-later', 'LGPL-3.0-only', '0BSD', 'Zlib', 'CC0-1.0', 'any-OSI',
     'Apache-2.0 WITH LLVM-exception', BY_HAND['docutils'],
 }  # fmt: skip
 
@@ -77,23 +80,27 @@ def check(files: list[Path]) -> Iterator[str]:
     for name in sorted(_all_installed() - set(locked) - {'pip'}):
         if f'ros-{name}' not in locked:
             yield f'requirements: {name} is installed, but not locked'
-    yield from _unused(files, locked, installed)
+    yield from _unused(_direct(files), locked, installed)
     yield from _licences(locked, installed)
+    yield from _site()
     yield from _hashes()
 
 
 def locks() -> dict[str, tuple[str, str]]:
     """Return what this environment is locked to: name -> version, lock file."""
+    return {name: lock for file in _lock_files() for name, lock in _read_lock(file).items()}
+
+
+def _read_lock(file: Path) -> dict[str, tuple[str, str]]:
     found = {}
-    for file in _lock_files():
-        for line in file.read_text().splitlines():
-            text = line.partition('#')[0].partition(' --hash')[0].strip()
-            if not text:
-                continue
-            wanted = Requirement(text)
-            if wanted.marker is None or wanted.marker.evaluate():
-                version = str(wanted.specifier).removeprefix('==')
-                found[canonicalize_name(wanted.name)] = version, f'requirements/{file.name}'
+    for line in file.read_text().splitlines():
+        text = line.partition('#')[0].partition(' --hash')[0].strip()
+        if not text:
+            continue
+        wanted = Requirement(text)
+        if wanted.marker is None or wanted.marker.evaluate():
+            version = str(wanted.specifier).removeprefix('==')
+            found[canonicalize_name(wanted.name)] = version, f'requirements/{file.name}'
     return found
 
 
@@ -122,6 +129,30 @@ def _all_installed() -> set[str]:
     return {canonicalize_name(d.metadata['Name']) for d in metadata.distributions(path=inside)}
 
 
+def _site_packages() -> dict[str, metadata.Distribution]:
+    """Return what is in the environment of `make docs`; nothing where it was not made."""
+    folders = [str(f) for f in SITE.glob('lib/python*/site-packages')]
+    found = {
+        canonicalize_name(d.metadata['Name']): d for d in metadata.distributions(path=folders)
+    }
+    return {n: d for n, d in found.items() if n not in ('pip', 'setuptools')}
+
+
+def _site() -> Iterator[str]:
+    """Yield where the environment of `make docs`, when there is one, disagrees with its lock."""
+    locked, here = _read_lock(ROOT / 'requirements' / 'docs.txt'), _site_packages()
+    if not here:
+        return
+    for name in sorted(set(locked) ^ set(here)):
+        yield f'requirements/docs.txt: {name} is not both locked and installed; `make docs`'
+    both = {n: d for n, d in here.items() if n in locked}
+    for name, found in sorted(both.items()):
+        if found.version != locked[name][0]:
+            yield f'requirements/docs.txt: {name}=={locked[name][0]} is locked, not installed'
+    yield from _unused(set(TOOLS), locked, both)
+    yield from _licences(locked, both)
+
+
 def _imported(files: list[Path]) -> dict[str, str]:
     """Return the first parts of absolute imports, and a file of each."""
     found: dict[str, str] = {}
@@ -143,12 +174,12 @@ def _direct(files: list[Path]) -> set[str]:
 
 
 def _unused(
-    files: list[Path],
+    direct: set[str],
     locked: dict[str, tuple[str, str]],
     installed: dict[str, metadata.Distribution],
 ) -> Iterator[str]:
     """Yield locked packages that no source, no tool and nothing that these need leads to."""
-    waiting = [n for n in _direct(files) if n in installed]
+    waiting = [n for n in direct if n in installed]
     reached = set(waiting)
     while waiting:
         for text in installed[waiting.pop()].requires or ():
@@ -206,9 +237,11 @@ def _hashes() -> Iterator[str]:
 
 def write_table(files: list[Path]) -> None:
     """Write docs/dependencies.md."""
-    direct, rows = _direct(files), []
-    for name in sorted(locks()):
-        found = _installed(name)
+    direct, rows, site = _direct(files), [], _site_packages()
+    if not site:
+        sys.exit('the table has rows of the site, too: `make docs` first')
+    for name in sorted(locks() | site):
+        found = _installed(name) or site.get(name)
         if found is not None and not name.startswith('ros-'):
             use = TOOLS.get(name) or ('imported' if name in direct else 'needed by another')
             rows.append(f'| {name} | {licence(found)} | {use} |')
@@ -219,9 +252,10 @@ HEAD = """\
 # Dependencies
 
 Generated by `python scripts/dependency_audit.py`; `make lint` checks it, offline: what is
-installed is what is locked in `requirements/`, what is locked is used, every licence is known and
-accepted. The wheels of ROS 2 (`ros-*`, where no ROS is installed) are Apache-2.0 and BSD-3-Clause,
-as their package.xml files say. Nothing of these packages is copied into this workspace.
+installed is what is locked in `requirements/` (`docs.txt`: what `make docs` installs for itself),
+what is locked is used, every licence is known and accepted. The wheels of ROS 2 (`ros-*`, where
+no ROS is installed) are Apache-2.0 and BSD-3-Clause, as their package.xml files say. Nothing of
+these packages is copied into this workspace.
 
 | Package | Licence | Use |
 | --- | --- | --- |

@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import dependency_audit
+import generated_tables
 import house_rules
 import import_circles
 import launch_rules
@@ -89,6 +90,7 @@ CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'house rules': house_rules.check,
     'dependencies': dependency_audit.check,
     'targets': targets_page.check,
+    'generated tables': generated_tables.check,
 }
 
 

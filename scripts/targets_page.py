@@ -263,7 +263,7 @@ def check(files: list[Path]) -> Iterator[str]:
         yield from str(error).splitlines()
         return
     if not PAGE.is_file() or PAGE.read_text(encoding='utf-8') != wanted:
-        yield 'docs/evidence/targets.md: older than what it reads; python scripts/targets_page.py'
+        yield f'{PAGE.name}: older than a page it reads; python scripts/targets_page.py'
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ def copy(tmp_path, monkeypatch):
     (tmp_path / 'docs').mkdir()
     shutil.copy(ROOT / 'docs' / 'dependencies.md', tmp_path / 'docs')
     monkeypatch.setattr(dependency_audit, 'TABLE', tmp_path / 'docs' / 'dependencies.md')
+    monkeypatch.setattr(dependency_audit, 'SITE', tmp_path / '.venv-docs')
     files = tree()
     monkeypatch.setattr(dependency_audit, '_imported', lambda _: IMPORTED)
     IMPORTED.update(IMPORTED or dependency_audit_imports(files))
@@ -70,6 +71,23 @@ def test_an_unknown_licence_and_an_old_table_are_found(copy, monkeypatch):
     assert 'the row of viser is old' in complaints()
     monkeypatch.setattr(dependency_audit, 'ACCEPTED', dependency_audit.ACCEPTED - {'MPL-2.0'})
     assert "licence of certifi, 'MPL-2.0', is to be looked at" in complaints()
+
+
+def test_the_environment_of_the_site_is_looked_at_where_there_is_one(copy):
+    lock = dependency_audit._read_lock(copy / 'requirements' / 'docs.txt')
+    for name, (version, _) in lock.items():
+        folder = copy / f'.venv-docs/lib/python3/site-packages/{name}-{version}.dist-info'
+        folder.mkdir(parents=True)
+        needs = ''.join(f'Requires-Dist: {n}\n' for n in lock if name == 'sphinx' and n != name)
+        text = f'Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}'
+        (folder / 'METADATA').write_text(text + 'License-Expression: GPL-3.0-only\n')
+    found = complaints()
+    assert "licence of furo, 'GPL-3.0-only', is to be looked at" in found
+    assert 'docs.txt: nothing' not in found and 'is locked, not' not in found
+    change(copy / 'requirements' / 'docs.txt', f'furo=={lock["furo"][0]}', 'furo==0.1\nno-such==1')
+    found = complaints()
+    assert 'furo==0.1 is locked, not installed' in found
+    assert 'no-such is not both locked and installed' in found
 
 
 def test_hashes_are_all_or_none(copy):

@@ -66,7 +66,7 @@ def write(tmp_path, monkeypatch):
     (tmp_path / 'docs/speed.md').write_text(SPEED)
     monkeypatch.setattr(targets_page, 'ROOT', tmp_path)
     monkeypatch.setattr(targets_page, 'TARGETS', tmp_path / 'targets.yaml')
-    monkeypatch.setattr(targets_page, 'PAGE', tmp_path / 'docs/evidence/targets.md')
+    monkeypatch.setattr(targets_page, 'PAGE', tmp_path / 'docs/targets.md')
 
     def write(old: str = '', new: str = '') -> Path:
         assert old in TARGETS
