@@ -19,7 +19,13 @@ ROOT = Path(__file__).resolve().parents[1]
 FRONT = 'README'
 # The side bar, in this order. A page that stands nowhere here fails the build.
 SECTIONS = {
-    'Start': ('docs/README', 'docs/five_minutes', 'docs/platforms', 'docs/troubleshooting'),
+    'Start': (
+        'docs/README',
+        'docs/five_minutes',
+        'docs/platforms',
+        'docs/troubleshooting',
+        'docs/glossary',
+    ),
     'Robots at work': (
         'docs/cli',
         'docs/launch',
