@@ -49,7 +49,7 @@ SECTIONS = {
         'docs/architecture',
         'CONTRIBUTING',
         'CHANGELOG',
-        'docs/dependencies',
+        'docs/evidence/dependencies',
         'docs/references',
     ),
 }

@@ -4,7 +4,7 @@
 """What this workspace is built on: is it what is locked, is it used, under which licence.
 
 Part of `make lint`; works offline, on the environment that is there. Called by itself it writes
-the table docs/dependencies.md anew:
+the table docs/evidence/dependencies.md anew:
 
     . scripts/env.sh && python scripts/dependency_audit.py
 """
@@ -23,7 +23,8 @@ from packaging.utils import canonicalize_name
 from project_files import tree
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / 'docs' / 'dependencies.md'
+PAGE = 'docs/evidence/dependencies.md'
+TABLE = ROOT / PAGE
 SITE = ROOT / '.venv-docs'
 ROS = ('kilted', 'jazzy')
 # Used without being imported by a source of this workspace.
@@ -218,12 +219,12 @@ def _licences(
         if any(part not in ACCEPTED for part in re.split(r' (?:AND|OR) ', stated)):
             yield f'{locked[name][1]}: licence of {name}, {stated[:60]!r}, is to be looked at'
         if listed.get(name) != stated:
-            yield f'docs/dependencies.md: the row of {name} is old; scripts/dependency_audit.py'
+            yield f'{PAGE}: the row of {name} is old; scripts/dependency_audit.py'
     files = (ROOT / 'requirements').glob('*.txt')
     lines = (line for file in files for line in file.read_text().splitlines())
     known = {canonicalize_name(re.split('[=;# ]', line)[0]) for line in lines}
     for name in sorted(set(listed) - known - {'Package', '---'}):
-        yield f'docs/dependencies.md: {name} is in no lock file; scripts/dependency_audit.py'
+        yield f'{PAGE}: {name} is in no lock file; scripts/dependency_audit.py'
 
 
 def _hashes() -> Iterator[str]:
@@ -236,7 +237,7 @@ def _hashes() -> Iterator[str]:
 
 
 def write_table(files: list[Path]) -> None:
-    """Write docs/dependencies.md."""
+    """Write docs/evidence/dependencies.md."""
     direct, rows, site = _direct(files), [], _site_packages()
     if not site:
         sys.exit('the table has rows of the site, too: `make docs` first')

@@ -108,10 +108,9 @@ def _joined(keys: list[Key]) -> Key:
 
 
 def _rows(item: Table) -> Iterator[str]:
-    yield '| Key | Value | Required | |'
-    yield '| --- | --- | --- | --- |'
     for name, key in item.items():
-        yield f'| `{name}` | {_value(key)} | {"yes" if key.required else ""} | {key.about} |'
+        about = f': {key.about}' if key.about else ''
+        yield f'- {"**" * key.required}`{name}`{"**" * key.required} {_value(key)}{about}'
     yield ''
 
 

@@ -22,7 +22,7 @@ def copy(tmp_path, monkeypatch):
     """Return a copy of lock files and table that the audit looks at instead."""
     shutil.copytree(ROOT / 'requirements', tmp_path / 'requirements')
     (tmp_path / 'docs').mkdir()
-    shutil.copy(ROOT / 'docs' / 'dependencies.md', tmp_path / 'docs')
+    shutil.copy(ROOT / 'docs/evidence/dependencies.md', tmp_path / 'docs')
     monkeypatch.setattr(dependency_audit, 'TABLE', tmp_path / 'docs' / 'dependencies.md')
     monkeypatch.setattr(dependency_audit, 'SITE', tmp_path / '.venv-docs')
     files = tree()

@@ -11,7 +11,6 @@ from soro_mechanics.robot_file.schema2 import tables
 from soro_mechanics.robot_file.schema2.key import named, need, q, rows, table, text, Variants
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAD = '| Key | Value | Required | |\n| --- | --- | --- | --- |\n'
 POINT = {'at': need(q('m', 'from the base', size=3))}
 ROBOT = {
     'name': need(text()),
@@ -35,18 +34,17 @@ def test_every_node_has_the_table_of_its_parameters():
 
 
 def test_a_row_says_unit_choices_and_what_is_needed(keys):
-    assert f'## The file\n\n{HEAD}| `name` | text | yes |  |\n' in keys
-    assert '| `joint` | `clamped`, `free` |  |  |' in keys
-    assert f'## `load.tip`, by `hand`\n\n{HEAD}| `at` | 3 x m | yes | from the base |\n' in keys
+    assert '## The file\n\n- **`name`** text\n' in keys
+    assert '- `joint` `clamped`, `free`\n' in keys
+    assert '## `load.tip`, by `hand`\n\n- **`at`** 3 x m: from the base\n' in keys
 
 
 def test_variants_that_differ_in_units_are_one_table(keys):
-    rows = f'{HEAD}| `kind` | `air`, `wire` | yes |  |\n| `top` | Pa or N |  |  |\n'
-    assert f'## `drive[]`\n\n{rows}' in keys
+    assert '## `drive[]`\n\n- **`kind`** `air`, `wire`\n- `top` Pa or N\n' in keys
 
 
 def test_a_mapping_that_stands_in_several_places_is_printed_once(keys):
-    assert keys.count('| `at` |') == 1
+    assert keys.count('`at`') == 1
     for place in ('## `load.knot`, by `rope`', '## `bodies.<name>`'):
         assert f'{place}\n\nLike `load.tip`.\n' in keys
 

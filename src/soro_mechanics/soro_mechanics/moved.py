@@ -72,9 +72,11 @@ _MOVED = {
         network.platform=platform network.ports=ports network.relaxation=relaxation
         network.rod_loads=rod_loads network.rod_nodes=rod_nodes network.schema=schema
         network.sensitivity=sensitivity network.spec=spec network.studies=studies
-        network.taut_tendons=taut_tendons network.tendon_equilibrium=tendon_equilibrium
-        network.tendon_inverse=tendon_inverse network.tendon_layout=tendon_layout
-        network.tendons=tendons network.validity=validity
+        network.validity=validity
+    """,
+    'models.network.tendon': """
+        network.taut_tendons=taut network.tendon_equilibrium=equilibrium
+        network.tendon_inverse=inverse network.tendon_layout=layout network.tendons=paths
     """,
     'models.network.kernels': """
         network.batch_kernels=batch_kernels network.contact_kernels=contact_kernels

@@ -10,7 +10,7 @@ from scipy.optimize import root
 
 from soro_mechanics import Code, load_robot, Stability
 from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.tendon_equilibrium import solve_complementarity
+from soro_mechanics.models.network.tendon.equilibrium import solve_complementarity
 from soro_mechanics.numerics import lie
 
 ARM = Path(__file__).parents[3] / 'config' / 'robots' / 'examples' / 'tendon_arm.yaml'

@@ -18,7 +18,7 @@ from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, solv
 from soro_mechanics.models.network.kernels.rod_kernels import place_ends
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.relaxation import relax
-from soro_mechanics.models.network.tendon_equilibrium import solve_held_tendons
+from soro_mechanics.models.network.tendon.equilibrium import solve_held_tendons
 from soro_mechanics.numerics import lie_kernels
 
 TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements

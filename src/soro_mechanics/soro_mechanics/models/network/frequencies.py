@@ -13,7 +13,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
-from soro_mechanics.models.network.taut_tendons import SlackTangent, TautTendons
+from soro_mechanics.models.network.tendon.taut import SlackTangent, TautTendons
 from soro_mechanics.numerics import lie
 
 MAX_ITERATIONS = 200

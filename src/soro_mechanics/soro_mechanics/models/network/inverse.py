@@ -20,7 +20,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_problem import InverseProblem, InverseState
-from soro_mechanics.models.network.tendon_inverse import TendonInverse
+from soro_mechanics.models.network.tendon.inverse import TendonInverse
 from soro_mechanics.numerics import lie
 
 MIN_PART = 1.0 / 32.0  # of the way to the target

@@ -35,8 +35,8 @@ from soro_mechanics.models.network.spec import (
     STRAINS,
     TENDONS,
 )
-from soro_mechanics.models.network.tendon_layout import tendon_table, with_tendon_mesh
-from soro_mechanics.models.network.tendons import Tendons
+from soro_mechanics.models.network.tendon.layout import tendon_table, with_tendon_mesh
+from soro_mechanics.models.network.tendon.paths import Tendons
 from soro_mechanics.numerics import lie
 
 ROUND_OFF = 1e-9  # of places on a body, in lengths of the rods

@@ -32,7 +32,7 @@ from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
 from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.models.network.rod_nodes import cut_pieces
 from soro_mechanics.models.network.spec import NetworkSpec
-from soro_mechanics.models.network.taut_tendons import TautTendons
+from soro_mechanics.models.network.tendon.taut import TautTendons
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 
 

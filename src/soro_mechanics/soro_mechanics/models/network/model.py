@@ -18,7 +18,7 @@ from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_mechanics.models.network.inverse import solve_inverse
 from soro_mechanics.models.network.ports import port_response, PortResponse
 from soro_mechanics.models.network.sensitivity import Sensitivity, sensitivity
-from soro_mechanics.models.network.tendons import TendonState
+from soro_mechanics.models.network.tendon.paths import TendonState
 from soro_mechanics.models.network.validity import Validity, validity
 from soro_mechanics.robot_file.reader import RobotDescription
 

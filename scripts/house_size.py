@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Count the house: lines, files per folder, import circles, words. `python scripts/house_size.py`.
+
+Product is what is installed (src/ without tests); a folder's files are its Python sources, without
+those of its sub-folders. Words are those of `wc -w`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import house_rules
+import import_circles
+from project_files import tree
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def counts(files: list[Path]) -> dict[str, str]:
+    """Return what is counted, in words, and the numbers."""
+    lines: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    folders: Counter[str] = Counter()
+    own_layouts = 0
+    for file in (f for f in files if not f.is_symlink()):
+        where = file.relative_to(ROOT)
+        if file.suffix == '.py':
+            text = file.read_text()
+            kind = 'tests' if 'test' in where.parts else where.parts[0]
+            lines[kind] += len(text.splitlines())
+            own_layouts += len(house_rules.OWN_LAYOUT.findall(text))
+            if kind == 'src':
+                folders[where.parent.as_posix()] += 1
+        elif file.suffix == '.md' and where.parts[0] == 'docs':
+            kind = 'evidence' if 'evidence' in where.parts else 'guide'
+            words[kind] += len(file.read_text().split())
+    (fullest, most), *_ = folders.most_common(1)
+    return {
+        'lines, product (src)': f'{lines["src"]:,}',
+        'lines, studies and benchmarks': f'{lines["studies"] + lines["benchmarks"]:,}',
+        'lines, tests': f'{lines["tests"]:,}',
+        'files in the fullest folder': f'{most} ({fullest})',
+        'import circles': str(len(list(import_circles.check(files)))),
+        'statements with `fmt: skip`': str(own_layouts),
+        'words of docs outside evidence': f'{words["guide"]:,}',
+        'words of docs/evidence': f'{words["evidence"]:,}',
+    }
+
+
+if __name__ == '__main__':
+    for name, number in counts(list(tree())).items():
+        print(f'{name:34} {number}')
