@@ -5,7 +5,7 @@
 rclpy handles these requests without a net: a `set_parameters` whose type is 255 raises ValueError
 in `Parameter.from_parameter_msg` (rclpy 9.1, parameter_service.py), a clock that is negative one
 in `TimeSource.clock_callback` (time_source.py), and an exception in a callback ends the executor
-and the node with it. Everything here that reaches into rclpy is guarded by what it finds.
+and the node with it. What reaches into rclpy is in `soro_node.rclpy_private`.
 
 The requests that belong to a node itself are answered by the node (`soro_node.replies`): what it
 has not foreseen is a fault of the program, and ends it.
@@ -20,6 +20,8 @@ from typing import Any
 from rcl_interfaces.msg import SetLoggerLevelsResult, SetParametersResult
 from rcl_interfaces.srv import SetLoggerLevels, SetParameters
 from rclpy.node import Node
+
+from soro_node.rclpy_private import clock_source
 
 # Packages of the services that rclpy offers by itself.
 BUILT_IN = ('rcl_interfaces', 'lifecycle_msgs', 'type_description_interfaces')
@@ -37,12 +39,11 @@ def guard_built_in(node: Node) -> None:
         kind = service.srv_type
         if kind.__module__.split('.')[0] in BUILT_IN and not _is_guarded(service.callback):
             service.callback = _answer(node, kind, service.srv_name, service.callback)
-    source = getattr(node, '_time_source', None)
-    if hasattr(source, 'clock_callback') and not _is_guarded(source.clock_callback):
+    source, clock = clock_source(node)
+    if source is not None and not _is_guarded(source.clock_callback):
         source.clock_callback = _heard(node, source.clock_callback)
-        for subscription in node.subscriptions:
-            if subscription is getattr(source, '_clock_sub', None):
-                subscription.callback = source.clock_callback
+        if clock is not None:
+            clock.callback = source.clock_callback
 
 
 def _answer(node: Node, kind: Any, name: str, callback: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
 
-from soro_node.polled_subscriptions import take_waiting
+from soro_node.rclpy_private import take_waiting
 
 TOPIC = 'estop'
 UNKNOWN = ''  # sender, where this rclpy does not name it

@@ -11,7 +11,6 @@ it. `PolledCallbackGroup` opens and closes a subscription for the executor while
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 import heapq
 import time
 from typing import Any
@@ -20,6 +19,8 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
+
+from soro_node.rclpy_private import take_waiting
 
 
 class PolledCallbackGroup(CallbackGroup):
@@ -134,22 +135,6 @@ def _age(information: dict[str, Any]) -> float:
     received = information.get('received_timestamp', 0)
     age = 1e-9 * (time.time_ns() - received) if received > 0 else 0.0
     return max(0.0, age)  # a clock that was set back makes nothing new
-
-
-def take_waiting(
-    subscription: Any, most: int, packed: bool = False
-) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Take the messages that wait in a subscription, oldest first, each with its information.
-
-    No more than `most`, so that a flood of messages cannot keep the caller here. As bytes where
-    they are to stay `packed`.
-    """
-    with subscription.handle:
-        for _ in range(most):
-            taken = subscription.handle.take_message(subscription.msg_type, packed)
-            if taken is None:
-                return
-            yield taken
 
 
 def _unused(message: Any) -> None:

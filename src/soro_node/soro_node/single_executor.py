@@ -21,6 +21,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from soro_node.built_in_requests import guard_built_in
+from soro_node.rclpy_private import has_suspended_tasks, waking_guard
 
 
 class SingleExecutor(SingleThreadedExecutor):
@@ -29,9 +30,10 @@ class SingleExecutor(SingleThreadedExecutor):
     def __init__(self, *, context: Context | None = None) -> None:
         super().__init__(context=context)
         self._handling: int | None = None  # thread between two waits: it looks again by itself
-        guard: Any = self._guard
-        self._trigger = guard.trigger
-        guard.trigger = self._trigger_if_needed
+        guard = waking_guard(self)
+        if guard is not None:
+            self._trigger = guard.trigger
+            guard.trigger = self._trigger_if_needed
 
     def add_node(self, node: Node) -> bool:
         """Spin a node, whose built-in services refuse what they do not understand."""
@@ -46,14 +48,5 @@ class SingleExecutor(SingleThreadedExecutor):
         return found
 
     def _trigger_if_needed(self) -> None:
-        if self._handling != threading.get_ident() or self._has_suspended():
+        if self._handling != threading.get_ident() or has_suspended_tasks(self):
             self._trigger()
-
-    def _has_suspended(self) -> bool:
-        """Whether tasks wait, perhaps for each other: they may need another turn."""
-        tasks = getattr(self, '_tasks', None)
-        if tasks is None:  # an rclpy that keeps them elsewhere
-            return True
-        # Not under the lock of the list: whoever adds a task triggers within it. To copy a list is
-        # one step of the interpreter.
-        return not all(task.done() or task.executing() for task, _, _ in list(tasks))

@@ -1,0 +1,68 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What soro touches of the inside of rclpy is there; else an entry can go, or must change."""
+
+from pathlib import Path
+import re
+
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from std_msgs.msg import Int32
+
+from soro_node import rclpy_private
+
+PACKAGES = Path(__file__).resolve().parents[2]
+PRIVATE = re.compile(r"'_(guard|tasks|time_source|clock_sub)'|\.handle\.take_message")
+
+
+@pytest.fixture
+def context():
+    context = Context()
+    rclpy.init(context=context)
+    yield context
+    context.try_shutdown()
+
+
+def test_an_executor_wakes_itself_by_a_guard_condition(context):
+    executor = SingleThreadedExecutor(context=context)
+    assert callable(rclpy_private.waking_guard(executor).trigger)
+    executor.shutdown()
+
+
+def test_tasks_that_wait_are_seen(context):
+    executor = SingleThreadedExecutor(context=context)
+    assert not rclpy_private.has_suspended_tasks(executor)
+
+    async def waits():
+        await rclpy.task.Future()
+
+    executor.create_task(waits)
+    assert rclpy_private.has_suspended_tasks(executor)
+    executor.spin_once(timeout_sec=1.0)  # begins it; it waits for ever
+    assert rclpy_private.has_suspended_tasks(executor)
+    executor.shutdown()
+
+
+def test_the_subscription_to_the_clock_is_found(context):
+    sim = [Parameter('use_sim_time', value=True)]
+    node = rclpy.create_node('private_clock', context=context, parameter_overrides=sim)
+    source, clock = rclpy_private.clock_source(node)
+    assert callable(source.clock_callback)
+    assert clock in list(node.subscriptions)
+    node.destroy_node()
+
+
+def test_waiting_messages_are_taken_by_asking(context):
+    node = rclpy.create_node('private_take', context=context)
+    subscription = node.create_subscription(Int32, 'numbers', print, 10)
+    assert list(rclpy_private.take_waiting(subscription, 3)) == []
+    node.destroy_node()
+
+
+def test_nothing_else_of_the_packages_touches_them():
+    for file in PACKAGES.glob('soro_*/soro_*/**/*.py'):
+        if file.name != 'rclpy_private.py':
+            assert PRIVATE.search(file.read_text()) is None, file
