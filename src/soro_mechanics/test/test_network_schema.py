@@ -149,7 +149,10 @@ HOLE = {'rods': ['leg'], 'position': '8 0 mm'}
 
 def tendons(*entries):
     data = copy.deepcopy(GOOD)
-    data['rods'].append({**data['rods'][0], 'name': 'second'})
+    aside = {'position': '0 2 0 cm'}
+    leg = data['rods'][0]
+    ends = {key: {**leg[key], **aside} for key in ('from', 'to')}
+    data['rods'].append({**leg, 'name': 'second', **ends})
     whole = [HOLE | entry for entry in entries]
     data['actuation'] = [{k: v for k, v in e.items() if v is not None} for e in whole]
     used = {e['actuator'] for e in entries}
@@ -392,3 +395,54 @@ def test_sections_of_known_shapes():
     # torsion constant of a square: 0.1406 a^4 (Timoshenko)
     assert k.stiffness[5] == pytest.approx(0.4e6 * 0.1406 * 0.01**4, rel=5e-3)
     assert k.mass == pytest.approx(0.1)
+
+
+TUBE = {'section': 'wire', 'length': '0.2 m', 'rest_curvature': '0 5 0 1/m'}
+GROUND, PLATE = {'body': 'ground', 'motor': {'axis': '0 0 1'}}, {'body': 'plate'}
+BALL = {'body': 'plate', 'joint': 'spherical'}
+
+
+@pytest.mark.parametrize(
+    ('rods', 'where'),
+    [
+        ([{'from': GROUND, 'to': PLATE}, {'from': GROUND, 'to': PLATE}], 'from'),
+        (
+            [
+                {'from': {**GROUND, 'position': '1 0 0 cm'}, 'to': PLATE},
+                {'from': GROUND, 'to': PLATE},
+            ],
+            'to',
+        ),
+        (
+            [
+                {
+                    'from': {'body': 'ground', 'joint': 'spherical'},
+                    'to': BALL,
+                    'rest_curvature': '0 0 0 1/m',
+                }
+            ]
+            * 2,
+            'from',
+        ),
+    ],
+)
+def test_rods_that_share_a_line_are_refused(rods, where):
+    data = copy.deepcopy(GOOD)
+    data['rods'] = [{**TUBE, 'name': name, **rod} for name, rod in zip('ab', rods, strict=True)]
+    data['actuation'] = []
+    with pytest.raises(RobotFileError, match='leaves where rod a does') as refused:
+        read_network(Section({'network': data}), ())
+    assert refused.value.path == f'network.rods[1].{where}'
+
+
+def test_rods_that_only_touch_are_read():
+    data = copy.deepcopy(GOOD)
+    turned = {'body': 'ground', 'direction': '1 0 0'}
+    data['rods'] = [
+        {**TUBE, 'name': 'a', 'from': GROUND, 'to': BALL},
+        {**TUBE, 'name': 'b', 'from': turned, 'to': BALL},  # another way to the same place
+        {**TUBE, 'name': 'c', 'from': {**PLATE, 'position': '0 0 0 cm'}, 'to': {'body': 'end'}},
+    ]
+    data['bodies']['end'] = {}
+    data['actuation'] = []
+    assert len(read_network(Section({'network': data}), ()).rods) == 3

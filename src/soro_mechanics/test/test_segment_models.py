@@ -268,6 +268,24 @@ def test_a_warm_start_changes_the_work_and_not_the_answer():
     np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
 
 
+def test_a_branch_is_followed_down_to_no_load_at_all():
+    # Upright under equal pressures, above what its own weight lets stand: it leans to a side.
+    robot = load_robot('stiff_flop_two_segment')
+    robot.gravity = [0.0, 0.0, -9.81]
+    actuation = np.full(6, 0.8e5)
+    q = None
+    for push in (1e-2, 1e-3, 1e-5, 1e-8, 0.0):
+        q = robot.forward(actuation, [push, 0.0, 0.0, 0.0, 0.0, 0.0], guess=q)
+        assert q.status.stability is Stability.STABLE, push
+    # An independent shooting with 1e-8 N gives (6.71, 0, 8.82) cm.
+    np.testing.assert_allclose(q.tip[:3, 3], [0.0671, 0.0, 0.0882], atol=5e-5)
+    cold = robot.forward(actuation)
+    assert cold.status.stability is Stability.UNSTABLE
+    assert np.linalg.norm(cold.tip[:2, 3]) < 1e-6
+    # A guess is only a start: from a straight posture the straight one is found, loaded or not.
+    assert robot.forward(actuation, guess=cold).status.stability is Stability.UNSTABLE
+
+
 @pytest.mark.parametrize('model', ['ncm', 'npcc'])
 def test_what_is_not_solved_holds_no_numbers(model):
     robot = load_robot('stiff_flop', model)

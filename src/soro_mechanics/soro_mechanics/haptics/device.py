@@ -216,7 +216,6 @@ class HapticDevice:
         """
         from soro_mechanics.haptics.rendering import Rendering, rendering_setup
 
-        na = len(self.motor_rod)
         bound = self.motor_limits() if limits is None else limits
         ports = self.snapshot() if guess is None else guess
         rendering = Rendering(ports, rendering_setup(1e-3, bound, 1.0))
@@ -239,7 +238,7 @@ class HapticDevice:
             if largest < STALLED:
                 return None  # the limits keep it from there
             part = min(1.0, 0.5 / largest)
-            nearer = self.held(ports.angle + part * change, np.zeros(na - 1), ports)
+            nearer = self.held(ports.angle + part * change, np.zeros(self.sizes[1]), ports)
             if nearer is None:
                 return None
             ports = nearer

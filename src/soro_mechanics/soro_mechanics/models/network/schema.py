@@ -31,6 +31,10 @@ from soro_mechanics.robot_file.section import Section
 MATERIAL = ('young', 'shear', 'shear_factor', 'density', 'strain_limit')  # of a shaped section
 
 
+SAME_PLACE = 1e-6  # m, below which two places on a body are one
+ALONG = 1.0 - 1e-6  # cosine of two directions that are one
+
+
 def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
     """Read and check the section ``network`` of a robot file."""
     with root.section('network') as top:
@@ -47,6 +51,7 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
                 rods.append(_read_rod(item, sections, bodies))
                 if rods[-1].name in [r.name for r in rods[:-1]] + [b.name for b in bodies]:
                     raise item.error('name', 'this name stands twice')
+                _check_apart(item, rods)
         if not rods:
             raise top.error('rods', 'write at least one rod')
         _check_held(top, bodies, rods)
@@ -181,6 +186,45 @@ def _read_taper(
                 'a taper is of one material: change sizes only',
             )
     return other
+
+
+def _check_apart(item: Section, rods: list[RodSpec]) -> None:
+    """Refuse a last rod that shares a line with another one.
+
+    Nothing keeps two rods on one line between their ends: concentric tubes would pass through each
+    other (40 mm at the tip of two tubes of 120 mm that are turned by 170 degrees).
+    """
+    *others, last = rods
+    for other in others:
+        pairs = [
+            (i, a, b)
+            for i, a in enumerate(last.ends)
+            for j, b in enumerate(other.ends)
+            if a.body == b.body and np.allclose(_place(a), _place(b), rtol=0.0, atol=SAME_PLACE)
+        ]
+        clamped = [
+            i
+            for i, a, b in pairs
+            if a.joint == b.joint == 'clamped' and _leaving(last, a) @ _leaving(other, b) > ALONG
+        ]
+        straight = not last.curvature[:, 1:].any() and not other.curvature[:, 1:].any()
+        if clamped or (len(pairs) == 2 and straight):
+            raise item.error(
+                ENDS[clamped[0] if clamped else 0],
+                f'leaves where rod {other.name} does, in the same direction: nothing would keep '
+                'two rods on one line (concentric tubes) between their ends; move it aside, or '
+                'write one rod with the stiffness of both',
+            )
+
+
+def _place(end: EndSpec) -> Array:
+    return (end.attach @ end.crank)[:3, 3]
+
+
+def _leaving(rod: RodSpec, end: EndSpec) -> Array:
+    """Return the direction in which a rod leaves the body at one of its ends."""
+    along = (end.attach @ end.crank)[:3, 2]
+    return along if end is rod.ends[0] else -along
 
 
 def _check_held(top: Section, bodies: list[BodySpec], rods: list[RodSpec]) -> None:

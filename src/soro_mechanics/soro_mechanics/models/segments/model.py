@@ -201,24 +201,25 @@ class SegmentModel(Model):
         wrench: Array,
     ) -> tuple[RodState, int, float]:
         rest = np.concatenate([grid.chain[3][0, 0] * gravity, ramp.starts[-1]])
-        start = rest.copy()
-        if old is not None and guess is not None and np.any(loads[4]):
-            start += old.base_wrench - np.concatenate(
-                [grid.chain[3][0, 0] * guess.gravity, old.ramp.starts[-1]]
-            )
-        elif np.any(wrench):
-            start[:3] += wrench[:3]
-            start[3:] += wrench[3:]
+        starts = [rest + wrench]
+        if old is not None and guess is not None:  # its branch, whatever the load is now
+            unloaded = np.concatenate([grid.chain[3][0, 0] * guess.gravity, old.ramp.starts[-1]])
+            starts.insert(0, rest + old.base_wrench - unloaded)
         count = grid.chain[0].size + len(grid.slices)
         nodes = np.zeros((count, kernels.STATE))
         columns = np.zeros((count, 12, 6))
         integral = np.zeros((count, 6, 6))
         held, d_held = self._held(ramp)
-        passes, residual = kernels.solve_loaded(
-            grid.chain, ramp.record, ramp.d_record, held, d_held,
-            self._push(ramp.actuation), self._no_pushes, gravity, grid.densities, loads,
-            self._units, TOLERANCE, rest, start, nodes, columns, integral,
-        )  # fmt: skip
+        passes = 0
+        for start in starts:
+            used, residual = kernels.solve_loaded(
+                grid.chain, ramp.record, ramp.d_record, held, d_held,
+                self._push(ramp.actuation), self._no_pushes, gravity, grid.densities, loads,
+                self._units, TOLERANCE, rest, start, nodes, columns, integral,
+            )  # fmt: skip
+            passes += used
+            if residual <= TOLERANCE:
+                break
         if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
             # No solution: nothing that could be taken for one.
             for array in (nodes, columns, integral):
