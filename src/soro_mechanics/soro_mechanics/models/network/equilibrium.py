@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+import math
 import threading
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State, Work
+from soro_mechanics.models.network.drive_values import driven_ranges
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, solve_held
 from soro_mechanics.models.network.kernels.rod_kernels import place_ends
@@ -25,6 +27,7 @@ TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements
 MAX_STEPS = 25
 PATH_STEPS = 12  # the same within a continuation: a step that needs more is better halved
 MIN_PART = 1.0 / 256.0  # of a continuation
+MAX_TURN = 0.5 * math.pi  # of a motor in one step: frames are known modulo one turn
 LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
 AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
 MAX_SNAPS = 40
@@ -58,6 +61,8 @@ class Equilibrium:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
         self._rest = lay.rest_inputs(layout)
+        turned = [d.actuator for d in layout.spec.drives if d.kind == 'angle']
+        self._turned = np.array(sorted(set(turned)), dtype=np.int64)
         self._no_params = np.zeros((int(layout.structure.counts[1]), 2))
         self._local = threading.local()
         self._assembled: Outcome | None = None
@@ -110,12 +115,14 @@ class Equilibrium:
         start: State,
         snaps: int = 0,
         most: int = PATH_STEPS,
+        longest: float = 1.0,
     ) -> Outcome:
         """Follow a path of inputs from 0 (solved by `start`) to 1 with step control.
 
-        Where the branch ends the robot may snap through to another one, `snaps` times.
+        Where the branch ends the robot may snap through to another one, `snaps` times. No step is
+        longer than the part `longest`.
         """
-        at, part, iterations = 0.0, 1.0, 0
+        at, part, iterations = 0.0, longest, 0
         state = start
         last = Outcome(False, start, 0, np.inf)
         while at < 1.0:
@@ -124,7 +131,7 @@ class Equilibrium:
             iterations += last.iterations
             if last.converged:
                 state, at = last.state, goal
-                part *= 2.0
+                part = min(2.0 * part, longest)
                 continue
             part *= 0.5
             if part >= MIN_PART:
@@ -173,7 +180,8 @@ class Equilibrium:
         if not base.converged:
             return base
         zero = Problem(rest, np.zeros(6), (), np.zeros(3), 0.0)
-        outcome = self.march(self._between(zero, problem), base.state, MAX_SNAPS)
+        path, longest = self._between(zero, problem), self.longest_step(rest, problem.actuation)
+        outcome = self.march(path, base.state, MAX_SNAPS, longest=longest)
         spent += outcome.iterations
         if outcome.converged:
             outcome = self._polished(problem, outcome)
@@ -188,11 +196,27 @@ class Equilibrium:
 
     def follow(self, problem: Problem, near: tuple[Problem, State]) -> Outcome:
         """Solve a problem from an earlier solution, along the branch that it lies on."""
-        first = self.newton(self.inputs(problem), near[1])
-        if first.converged:
-            return first
-        outcome = self.march(self._between(near[0], problem), near[1])
-        return replace(outcome, iterations=first.iterations + outcome.iterations)
+        longest, spent = self.longest_step(near[0].actuation, problem.actuation), 0
+        if longest == 1.0:
+            first = self.newton(self.inputs(problem), near[1])
+            if first.converged:
+                return first
+            spent = first.iterations
+        outcome = self.march(self._between(near[0], problem), near[1], longest=longest)
+        return replace(outcome, iterations=spent + outcome.iterations)
+
+    def longest_step(self, before: Array, after: Array) -> float:
+        """Return the part of a change of actuation in which no motor turns beyond `MAX_TURN`.
+
+        A solution holds frames, and a frame does not tell one turn of a motor from two: from a
+        state that is farther away the rods would be twisted by the turn that is left over.
+        """
+        if not self._turned.size:
+            return 1.0
+        drives = self.layout.spec.drives
+        change = driven_ranges(drives, after) - driven_ranges(drives, before)
+        largest = float(np.abs(change[self._turned]).max())
+        return 1.0 if largest <= MAX_TURN else MAX_TURN / largest
 
     def same_mesh(self, other: Equilibrium) -> bool:
         """Return whether states of another network fit this one."""

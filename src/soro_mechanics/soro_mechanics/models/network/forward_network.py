@@ -141,7 +141,9 @@ class ForwardNetwork(Model):
         self, equilibrium: Equilibrium, problem: Problem, other: Solved
     ) -> Outcome | None:
         """Solve from a solution of a robot with other numbers; None where it does not help."""
-        if not equilibrium.same_mesh(other.equilibrium):
+        before = other.problem.actuation
+        far = equilibrium.longest_step(before, problem.actuation) < 1.0
+        if far or not equilibrium.same_mesh(other.equilibrium):
             return None
         start = equilibrium.adopt(problem, other.inputs, other.state)
         outcome = equilibrium.newton(equilibrium.inputs(problem), start)
