@@ -27,6 +27,14 @@ def test_constraint_residual_falls_with_the_penalty(robot):
     assert residuals[2] < 0.02
 
 
+@pytest.mark.parametrize(('legs', 'schemes'), [(2, 5), (3, 18), (4, 56)])
+def test_schemes_of_any_number_of_legs_are_different_edges_and_diagonals(legs, schemes):
+    found = studies.boundary_schemes(np.zeros(legs), np.ones(legs), 3)
+    assert found.shape == (schemes, 3, legs)
+    assert len({scheme.tobytes() for scheme in found}) == schemes
+    assert ((found == 0.5).sum(axis=(1, 2)) <= 2).all()  # in the middle, of one or two
+
+
 def test_eighteen_boundary_schemes():
     schemes = studies.boundary_schemes(np.zeros(3), np.full(3, 180e3), 5)
     assert schemes.shape == (18, 5, 3)

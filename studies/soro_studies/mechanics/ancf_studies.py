@@ -73,27 +73,23 @@ def redesigned(robot: Robot, **changes: Any) -> Robot:
 
 
 def boundary_schemes(low: Array, high: Array, points: int) -> Array:
-    """Return the 18 actuation schemes of the paper, shape (18, points, 3).
+    """Return the actuation schemes of the paper, shape (schemes, points, m): 18 for three legs.
 
-    One actuator swept with the others at their extremes (12), then pairs swept together with the
-    remaining one at an extreme (6).
+    One actuator swept with the others at their extremes (12 of three), then pairs swept together
+    with the others at extremes (6).
     """
     if points < 2:
         raise InvalidInput('points', points, 'at least 2')
     sweep = np.linspace(0.0, 1.0, points)
+    legs = range(len(low))
+    alone = itertools.combinations(legs, 1)
+    pairs = reversed(list(itertools.combinations(legs, 2)))
     schemes = []
-    for moving in range(3):
-        rest = [i for i in range(3) if i != moving]
-        for first, second in itertools.product((0.0, 1.0), repeat=2):
-            share = np.empty((points, 3))
-            share[:, moving] = sweep
-            share[:, rest[0]] = first
-            share[:, rest[1]] = second
-            schemes.append(share)
-    for held in range(3):
-        for value in (0.0, 1.0):
-            share = np.repeat(sweep[:, None], 3, axis=1)
-            share[:, held] = value
+    for moving in (*alone, *pairs):
+        held = [i for i in legs if i not in moving]
+        for extremes in itertools.product((0.0, 1.0), repeat=len(held)):
+            share = np.repeat(sweep[:, None], len(low), axis=1)
+            share[:, held] = extremes
             schemes.append(share)
     return low + np.array(schemes) * (high - low)
 
@@ -140,10 +136,10 @@ def sample(robot: Robot, actuations: Array) -> WorkspaceRange:
 
 
 def boundary(robot: Robot, points: int = 19) -> WorkspaceRange:
-    """Solve the 18 boundary schemes."""
+    """Solve the boundary schemes."""
     limits = robot.limits
     schemes = boundary_schemes(limits[:, 0], limits[:, 1], points)
-    return sample(robot, schemes.reshape(-1, 3))
+    return sample(robot, schemes.reshape(-1, len(limits)))
 
 
 def displacement(robot: Robot, force: Array, actuation: Array | None = None) -> Array:
