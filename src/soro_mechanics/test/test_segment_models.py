@@ -3,11 +3,13 @@
 """Check the four STIFF-FLOP models against finite differences, each other and invariants."""
 
 from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, Stability
+from soro_mechanics.core.status import Warnings
 from soro_mechanics.models.segments.model import with_compensation
 from soro_mechanics.models.segments.pcc import NonlinearPcc
 from soro_mechanics.models.segments.rod_kernels import without_conjugate_point
@@ -266,6 +268,20 @@ def test_a_warm_start_changes_the_work_and_not_the_answer():
     warm = robot.forward(cold.actuation, 0.2 * TIP_WRENCH, guess=near)
     assert warm.status.iterations < cold.status.iterations
     np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
+
+
+@pytest.mark.parametrize('model', MODELS)
+def test_what_is_stretched_beyond_its_law_says_so(model):
+    robot = load_robot('stiff_flop', model)
+    assert robot.forward(robot.limits[:, 1]).status.message == ''  # its own range is inside
+    far = robot.forward([8e5 if model[0] == 'l' else 2e5] * 3)
+    drawn = far.backbones[0][-1, 2, 3] / far.arc_lengths[0][-1]
+    assert far.status.warnings is Warnings.OUTSIDE_THEORY
+    assert float(re.search('stretched to ([0-9.]+)', far.status.message)[1]) == pytest.approx(
+        drawn, rel=0.02
+    )
+    pressed = robot.forward([0.0] * 3, [0.0, 0.0, -20.0, 0.0, 0.0, 0.0])
+    assert 'outside the theory: segment_1 is stretched to 0.' in pressed.status.message
 
 
 def test_a_branch_is_followed_down_to_no_load_at_all():

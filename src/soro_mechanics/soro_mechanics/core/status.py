@@ -99,7 +99,7 @@ class SolverStatus:
     @property
     def warnings(self) -> Warnings:
         """What the model itself knows to be wrong with a solution that it found."""
-        outside = self.message.startswith(OUTSIDE)
+        outside = OUTSIDE in self.message
         return Warnings.OUTSIDE_THEORY if outside else Warnings.NONE
 
     @property

@@ -24,7 +24,7 @@ from soro_mechanics.analysis.workspace import Workspace
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Task
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.core.status import Code, OUTSIDE
+from soro_mechanics.core.status import Code, Warnings
 
 POSTURES = 128
 TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
@@ -192,7 +192,7 @@ def postures_of(robot: Starting) -> Postures:
 
 def _usable(found: InverseSolution) -> bool:
     """Whether a solution is good, and its equilibrium one that the model describes."""
-    doubted = found.configuration.status.message.startswith(OUTSIDE)
+    doubted = Warnings.OUTSIDE_THEORY in found.configuration.status.warnings
     return found.status.code is Code.NONE and not doubted
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability
 from soro_mechanics.models.segments import rod_kernels as kernels
 from soro_mechanics.models.segments.cosserat_kernels import EXACT, PUBLISHED, RECORD
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
@@ -29,6 +29,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 
 MAX_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
+MIN_STRETCH, MAX_STRETCH = 0.5, 2.5  # assumed: how far linear laws of soft rubber can be trusted
 
 
 @dataclass(frozen=True)
@@ -257,6 +258,7 @@ class SegmentModel(Model):
             stability, smallest = self._stability(state)
             if stability is Stability.UNSTABLE:
                 code, message = Code.UNSTABLE, 'this equilibrium is unstable with valves held'
+            message = '; '.join(x for x in (message, self._remark(state)) if x)
         return SolverStatus(
             code,
             message,
@@ -267,6 +269,22 @@ class SegmentModel(Model):
             stability,
             smallest,
         )
+
+    def _remark(self, state: RodState) -> str:
+        """Say which segment is stretched or pressed further than a linear law holds."""
+        for segment, part, at in zip(
+            self.structure.segments, state.grid.slices, state.grid.stations, strict=True
+        ):
+            nodes = state.nodes[part]
+            along = np.einsum('ij,ij->i', np.diff(nodes[:, :3], axis=0), nodes[:-1, 5:12:3])
+            stretch = along / np.diff(at)
+            for worst in (float(stretch.max()), float(stretch.min())):
+                if not MIN_STRETCH <= worst <= MAX_STRETCH:
+                    return (
+                        f'{OUTSIDE}: {segment.name} is stretched to {worst:.3g} times its length, '
+                        f'linear laws hold from {MIN_STRETCH:g} to {MAX_STRETCH:g}'
+                    )
+        return ''
 
     def _stability(self, state: RodState) -> tuple[Stability, float]:
         """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
