@@ -1,9 +1,12 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
+import re
+
 import pytest
 
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import Level
+from soro_mechanics import load_robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 
@@ -47,6 +50,17 @@ def test_tendons_are_more_than_the_directions_in_which_they_move():
     found = list(check_network(read_robot_file(file)))
     assert [f for f in found if f.level is not Level.OK] == []
     assert any('6 tendons move the tip in 4 directions' in f.text for f in found)
+
+
+def test_the_mesh_is_compared_where_the_robot_is_bent():
+    # Two-node elements: a straight arm has no error of its mesh, whatever the mesh is.
+    robot = load_robot(find_robot_file('config/robots/examples/tendon_arm.yaml'))
+    assert robot.refinement(robot.forward([a.rest for a in robot.actuators]))[0] < 1e-9
+    (mesh,) = [f for f in check_network(robot.description) if f.subject == 'mesh']
+    name, end = re.search(r'\((\w+) at (maximum|minimum)\)', mesh.text).groups()
+    actuation = [getattr(a, end) if a.name == name else a.rest for a in robot.actuators]
+    moved = robot.refinement(robot.forward(actuation))[0]
+    assert moved > 1e-6 and f'{moved * 1e3:.2g} mm' in mesh.text
 
 
 @pytest.mark.parametrize(
