@@ -161,5 +161,5 @@ def test_every_page_of_a_robot_begins_with_its_robot():
         text = page.read_text(encoding='utf-8')
         assert file.stem in text.splitlines()[0]
         assert re.search(r'!\[[^]]+\]\(\.\./img/', text), f'{page.name}: no picture'
-        for heading in ('## What the paper', '## What runs here', '## On the rig'):
+        for heading in ('## What the paper', '## What runs here', '## On the bench'):
             assert heading in text, f'{page.name}: {heading}'
