@@ -49,7 +49,6 @@ SECTIONS = {
         'docs/architecture',
         'CONTRIBUTING',
         'CHANGELOG',
-        'docs/evidence/dependencies',
         'docs/references',
     ),
 }
