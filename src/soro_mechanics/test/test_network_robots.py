@@ -5,6 +5,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+import pickle
 
 import numpy as np
 import pytest
@@ -277,3 +278,17 @@ def test_strain_driven_network():
     # without load it is the published Cosserat rod up to what "per length" means
     plain, other = (robot.with_model(m).forward(np.zeros(3)) for m in ('network', 'lcm'))
     np.testing.assert_allclose(plain.tip, other.tip, atol=2e-6)
+
+
+@pytest.mark.parametrize('followed', [False, True])
+def test_a_configuration_goes_to_another_process_and_is_as_good_there(stewart, followed):
+    q = stewart.forward([a.rest for a in stewart.actuators])
+    if followed:  # what the fast path along a platform keeps
+        pose = q.tip.copy()
+        pose[0, 3] += 1e-3
+        q = stewart.inverse(pose, guess=stewart.inverse(q.tip, guess=q)).configuration
+    robot, there = pickle.loads(pickle.dumps((stewart, q)))  # noqa: S301 - our own
+    np.testing.assert_allclose(robot.jacobian(there), stewart.jacobian(q), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(robot.compliance(there), stewart.compliance(q), rtol=1e-9)
+    again = robot.forward(there.actuation, guess=there)
+    np.testing.assert_allclose(again.tip, q.tip, atol=1e-9)

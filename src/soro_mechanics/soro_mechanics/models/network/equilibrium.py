@@ -67,6 +67,10 @@ class Equilibrium:
         self._local = threading.local()
         self._assembled: Outcome | None = None
 
+    def __reduce__(self) -> tuple[type[Equilibrium], tuple[lay.Layout]]:
+        """Cross a wire as the layout: scratch belongs to threads."""
+        return type(self), (self.layout,)
+
     @property
     def scratch(self) -> tuple[Work, State]:
         """Work arrays and a spare state of the calling thread."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import cached_property
 from operator import gt, lt
 import time
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from soro_mechanics.core.status import Code, SolverStatus, Stability
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.forward_network import ForwardNetwork
+from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
 from soro_mechanics.models.network.kernels.path_memory_kernels import POSE
 from soro_mechanics.models.network.kernels.platform_kernels import UNKNOWNS
 from soro_mechanics.models.network.linearisation import Linearisation, Shape, trace_shape
@@ -45,6 +46,10 @@ class FollowedSolution:
         self.linearisation: Linearisation | None = None
         self._follower = follower
         self._found = found
+
+    def __reduce__(self) -> Any:
+        """Cross a wire as an ordinary solution."""
+        return Solution, (self.equilibrium, self.problem, self.inputs, self.state, self.shape)
 
     @cached_property
     def inputs(self) -> Inputs:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import math
 import threading
 import time
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -66,6 +66,10 @@ class Solution:
     shape: Shape
     linearisation: Linearisation | None = None
     track: Track | None = None
+
+    def __reduce__(self) -> Any:
+        """Cross a wire without what is computed again when it is asked for."""
+        return Solution, (self.equilibrium, self.problem, self.inputs, self.state, self.shape)
 
 
 MAX_SOLVERS = 64  # kept, one for each set of places of loads
