@@ -50,7 +50,7 @@ def written(robot: str) -> str:
                 continue
             text = text.replace('default="off"', 'default="direct"')
         elif name == 'robot':
-            text = text.replace('(`soro list`), or', ', or').replace(' ,', ',')
+            text = text.replace(' (`soro list`)', '')
             text = text.replace('a robot file', 'a variant of this robot')
             text = text.replace('default="stiff_flop"', f'default="{robot}"')
         elif name == 'autostart' and robot not in HAPTIC:

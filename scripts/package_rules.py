@@ -75,7 +75,6 @@ FOUND_BY_NAME = {
     'soro_launch': {'launch_ros', 'launch_xml', 'soro_bringup'},
     'soro_visualization': {'soro_description'},
 }
-STARTED_BY_NAME = {'soro_description', 'soro_driver', 'soro_nidaq_driver'}
 # ROS packages that soro may depend on; released in Jazzy and newer.
 ROS_PACKAGES = {
     'action_msgs',
@@ -142,15 +141,12 @@ def check(files: list[Path]) -> Iterator[str]:
         for kind, folder, declared in (('exec', package.name, needed), ('test', 'test', used)):
             for name in sorted(_imported(file.parent / folder, own) - declared - {package.name}):
                 yield f'{where}: {name} is imported and no {kind}_depend'
-        unused = {d.name for d in package.exec_depends} - _imported(
-            file.parent / package.name, own
-        )
         if package.name == 'soro_bringup':
-            started = _launched(files) & own
-            unused -= started | STARTED_BY_NAME
-            for name in sorted(started - used):
+            for name in sorted(_launched(files) & own - used):
                 yield f'{where}: {name} is started by a launch file and no exec_depend'
         if (file.parent / 'setup.py').exists():  # messages are used by what is generated
+            imported = _imported(file.parent / package.name, own)
+            unused = {d.name for d in package.exec_depends} - imported
             for name in sorted(unused - FOUND_BY_NAME.get(package.name, set())):
                 yield f'{where}: {name} is an exec_depend and nothing imports it'
     for file in files:

@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 import time
 
+from soro_node.process_table import ProcessTable
+
 
 class LoadMeter:
     """Cores used by others, and taken by the hypervisor, since it was made.
@@ -38,7 +40,7 @@ class LoadMeter:
         return self._tick * self._fields()[7]
 
     def _ours(self) -> float:
-        return self._tick * _with_children(os.getpid())
+        return ProcessTable().seconds(os.getpid())
 
 
 def realtime_share() -> float | None:
@@ -54,13 +56,3 @@ def realtime_share() -> float | None:
     except (OSError, ValueError):
         return None
     return 1.0 if runtime < 0 else runtime / period
-
-
-def _with_children(pid: int) -> int:
-    """Return clock ticks of a process, its living children and those it has waited for."""
-    try:
-        words = Path(f'/proc/{pid}/stat').read_text(encoding='ascii').rpartition(')')[2].split()
-        children = Path(f'/proc/{pid}/task/{pid}/children').read_text(encoding='ascii').split()
-    except OSError:
-        return 0  # it has ended
-    return sum(map(int, words[11:15])) + sum(_with_children(int(child)) for child in children)

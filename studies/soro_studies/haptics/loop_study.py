@@ -38,6 +38,7 @@ from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.middleware import set_middleware
+from soro_node.process_table import ProcessTable
 from soro_studies.haptics.computer_load import LoadMeter
 from soro_studies.haptics.stall_meter import StallMeter
 
@@ -160,9 +161,9 @@ class LoopBench:
             with contextlib.suppress(OSError):
                 scheduling = os.sched_param(priority)
                 os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, scheduling)
-        for child in Path(f'/proc/{pid}/task/{pid}/children').read_text().split():
+        for child in ProcessTable().children(pid):
             with contextlib.suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, int(child), -20)
+                os.setpriority(os.PRIO_PROCESS, child, -20)
 
     def wait(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
         """Spin until a condition holds; TimeoutError with what was waited for."""

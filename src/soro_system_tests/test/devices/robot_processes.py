@@ -99,12 +99,6 @@ def check_refused(robot: RobotProcesses, second: subprocess.Popen[str], since: f
         end(second)
 
 
-def children(pid: int) -> list[int]:
-    """Return the child processes of a process, whichever of its threads has started them."""
-    found = Path(f'/proc/{pid}/task').glob('*/children')
-    return [int(x) for file in found for x in file.read_text().split()]
-
-
 class Hit(NamedTuple):
     """Something that was broken on purpose: when [s, CLOCK_MONOTONIC], and what."""
 

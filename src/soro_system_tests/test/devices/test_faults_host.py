@@ -12,9 +12,10 @@ import time
 from fault_counts import rises
 import numpy as np
 import pytest
-from robot_processes import BAR, BENCH, children, end, RobotProcesses, start_node
+from robot_processes import BAR, BENCH, end, RobotProcesses, start_node
 
 from soro_driver.device import DeviceState, Fault
+from soro_node.process_table import ProcessTable
 
 
 def kill_driver(robot, *others: int) -> float:
@@ -41,7 +42,7 @@ def test_driver_killed(robot, note_time):
 @pytest.mark.injection('nidaq', 10)
 def test_driver_and_supervisor_killed_leaves_the_relay(robot, note_time):
     robot.move(BAR, 0.5 * BAR, 0.0)
-    since = kill_driver(robot, *children(robot.driver.pid))
+    since = kill_driver(robot, *ProcessTable().children(robot.driver.pid))
     cut = robot.wait_event('relay', since, 2.0, lambda e: not e['closed'])
     note_time('driver and supervisor killed: supply cut by the relay', cut)
     assert cut < 0.3
