@@ -116,8 +116,8 @@ def show_tip(configuration: ConfigurationAnswer) -> None:
     ]
     limit, error = configuration.limit_distance, configuration.mesh_error
     if limit == limit:  # NaN: not computed
-        more = 'at least as much again' if limit > 1.0 else f'{limit:.1%} more'
-        rows.append(('stable until', f'{more} actuation and load'))
+        more = 'at least twice the' if limit > 1.0 else f'{limit:.1%} more'
+        rows.append(('stability', f'lasts for {more} actuation and load'))
     if error == error:
         rows.append(('mesh error', shown(error, 'm')))
     print_table(f'tip in base_link, model {configuration.model}', ('', ''), rows)
