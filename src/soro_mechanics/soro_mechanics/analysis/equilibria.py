@@ -29,12 +29,11 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     rng = np.random.default_rng(seed)
     low = np.array([a.minimum for a in model.description.actuators])
     high = np.array([a.maximum for a in model.description.actuators])
-    length = extent(q)
-    force = PUSH * _bending_force(model, length)
+    length, load = extent(q), PUSH * load_scale(model)
     found = [q]
     for _ in range(starts):
         actuation = rng.uniform(low, high)
-        wrench = force * rng.normal(size=6) * np.array([1.0] * 3 + [length] * 3)
+        wrench = load * rng.normal(size=6)
         away = model.forward(actuation, wrench, q.loads, q.gravity, q)
         if not away.status.converged:
             continue
@@ -44,12 +43,17 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     return found
 
 
-def _bending_force(model: Model, length: float) -> float:
-    """Return E I / L^2 [N] of the cantilever that is as compliant as the robot at its rest."""
+def load_scale(model: Model) -> Array:
+    """Return E I / L^2 [N] and E I / L [N m], (6,), of the cantilever as soft as the robot.
+
+    By its compliance at rest, without weight: force and moment each in their softest direction.
+    """
     rest, nothing = np.array([a.rest for a in model.description.actuators]), np.zeros(6)
     q = model.forward(rest, nothing, (), np.zeros(3), None)
-    softest = float(np.linalg.norm(model.compliance(q, 'tangent')[:3, :3], 2))
-    return length / (3.0 * softest)
+    compliance = model.compliance(q, 'tangent')
+    force = extent(q) / (3.0 * float(np.linalg.norm(compliance[:3, :3], 2)))
+    moment = 1.0 / float(np.linalg.norm(compliance[3:, 3:], 2))
+    return np.repeat([force, moment], 3)
 
 
 def limit_distance(model: Model, q: Configuration, actuation: Array, wrench: Array) -> float:
@@ -100,7 +104,7 @@ def _elsewhere(model: Model, q: Configuration) -> str:
     compliance = model.compliance(q, 'tangent')[:3, :3]
     values, ways = np.linalg.eigh(0.5 * (compliance + compliance.T))
     way = ways[:, np.argmax(np.abs(values))]
-    push = np.concatenate([_bending_force(model, length) * way, np.zeros(3)])
+    push = load_scale(model) * np.concatenate([way, np.zeros(3)])
     others = [model.forward(q.actuation, q.wrench, q.loads, q.gravity, None)]
     pushed = model.forward(q.actuation, q.wrench + push, q.loads, q.gravity, q)
     if pushed.status.converged:
