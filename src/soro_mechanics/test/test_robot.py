@@ -226,3 +226,29 @@ def test_what_was_probably_meant_is_said(robot):
     tip = robot.forward([3e4, 0.0, 0.0]).tip
     with pytest.raises(InvalidInput, match='write s.configuration'):
         robot.jacobian(robot.inverse(tip[:3, 3]))
+
+
+@pytest.mark.parametrize(
+    'value',
+    [
+        np.array([1e4 + 1j, 0.0, 0.0]),
+        [1e4, 1j, 0.0],
+        np.ma.masked_array([1e4, 0.0, 0.0], [False, True, False]),
+        ['1e4', '0', '0'],
+        [1e4, '0', 0],
+        [None, 0.0, 0.0],
+    ],
+    ids=['complex', 'complex list', 'masked', 'texts', 'one text', 'none'],
+)
+def test_what_is_no_real_number_is_refused(value):
+    robot = load_robot('stiff_flop')
+    with pytest.raises(InvalidInput, match='actuation'):
+        robot.forward(value)
+    with pytest.raises(InvalidInput, match='target'):
+        robot.inverse(value)
+
+
+@pytest.mark.parametrize('value', [[1, 0, 0], np.float32([1, 0, 0]), (np.int64(1), 0.0, 0)])
+def test_every_kind_of_real_number_will_do(value):
+    q = load_robot('stiff_flop').forward(value)
+    assert q.actuation.tolist() == [1.0, 0.0, 0.0]

@@ -19,9 +19,11 @@ ROTATION_TOLERANCE = 1e-6  # of R^T R = 1: what single precision through a messa
 def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """Return a float64 C-ordered copy, or raise InvalidInput naming the argument."""
     try:
+        if type(value) is not np.ndarray or value.dtype.kind not in 'fiu':
+            _check_kind(value)
         array = np.array(value, dtype=np.float64, order='C')
     except (TypeError, ValueError, OverflowError):
-        expected = f'numbers, shape {shape}'
+        expected = f'real numbers, shape {shape}'
         raise InvalidInput(name, value, expected, Code.INVALID_SIZE) from None
     if array.shape != shape:
         expected = f'shape {shape}, not {array.shape}'
@@ -29,6 +31,18 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if not all_finite(array):
         raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
     return array
+
+
+def _check_kind(value: Any) -> None:
+    """Raise TypeError for what numpy would turn into real numbers by losing or guessing something.
+
+    Imaginary parts, masks, texts.
+    """
+    given = np.asarray(value)
+    if given.dtype.kind not in 'fiubO' or np.ma.is_masked(value):
+        raise TypeError
+    if given.dtype.kind == 'O' and any(isinstance(x, str | bytes | complex) for x in given.flat):
+        raise TypeError
 
 
 def has_shape(value: Any, shape: tuple[int, ...]) -> bool:
