@@ -333,8 +333,9 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)  # it ends when the driver does
     address, cards, timeout, *descriptors = sys.argv[1:]
     held = [hold_inherited(int(descriptor)) for descriptor in descriptors]
-    with contextlib.suppress(OSError):  # not allowed: as everybody else
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    if os.sched_getscheduler(0) == os.SCHED_OTHER:
+        with contextlib.suppress(OSError):  # not allowed: as everybody else
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     code = watch(CardReset(address, cards.split(',')), float(timeout), 0, answers)
