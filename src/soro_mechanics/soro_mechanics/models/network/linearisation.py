@@ -131,6 +131,11 @@ class Linearisation:
         return self._x.length
 
     @property
+    def dilution(self) -> Array:
+        """Mass per length of the rods (rods,), in parts of that of their sections."""
+        return self._x.dilution
+
+    @property
     def conservative(self) -> bool:
         """Whether the loads have an energy: no moments, and no loads that follow the body."""
         x = self._x
