@@ -38,6 +38,16 @@ class ConfigurationAnswer:
     iterations: int
     solve_time: float
     stability: str
+    warnings: list[str]
+    message: str
+    limit_distance: float
+    mesh_error: float
+
+    @property
+    def doubt(self) -> str:
+        """Why nobody should move there without knowing it; empty where all is well."""
+        unstable = self.stability == 'unstable'
+        return self.message or 'unstable' if self.warnings or unstable else ''
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,13 @@ class ComparisonAnswer:
     position_spread: float
     orientation_spread: float
     hint: str
+
+
+def warning_names(bits: int) -> list[str]:
+    """Return the names of a status's warnings, lower case."""
+    from soro_mechanics.core.status import Warnings
+
+    return [str(w.name).lower() for w in Warnings if w & bits]
 
 
 def as_json(answer: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a beam network: units, mass, F L^2 / (E I), slenderness, reach, strain, mesh."""
+"""Checks of a beam network: units, mass, F L^2 / (E I), slenderness, reach, strain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_node.display_units import shown
 
 if TYPE_CHECKING:
     from soro_mechanics.core.configuration import Configuration
@@ -25,8 +24,6 @@ YOUNG = (1e3, 1e12)  # Pa
 DENSITY = (50.0, 2.5e4)  # kg/m^3
 SLENDER = 10.0  # length over thickness below which a rod is no beam
 LIMP = 10.0  # weight L^2 / (E I) above which a rod hangs like a chain
-MESH = 1e-3  # of a rod's length: motion of the tip on a finer mesh
-REFINED = 8  # configurations whose mesh is refined: those that are farthest apart
 LOST = 1e4  # times less than the best actuator or direction: the tip can hardly be moved
 
 
@@ -43,7 +40,6 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
         return
     spec = model.engine.spec  # type: ignore[attr-defined]
     yield from _materials(spec)
-    yield from _curves(robot, spec)
     yield from _loads(robot, spec)
     yield from _rest(model)
     yield from _reach(model)
@@ -70,20 +66,6 @@ def _materials(spec: NetworkSpec) -> Iterator[Finding]:
         bad = True
     if not bad:
         yield ok('rods', f'{len(spec.rods)}, moduli, densities and slenderness plausible')
-
-
-def _curves(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
-    """Curves that end before the limits of their actuator."""
-    curves = {d.actuator: d.curve for d in spec.drives if d.curve is not None}
-    for index, curve in curves.items():
-        a = robot.actuators[index]
-        slack = 1e-6 * (a.maximum - a.minimum)
-        first, last = float(curve[0, 0]), float(curve[-1, 0])
-        if first > a.minimum + slack or last < a.maximum - slack:
-            covered = f'{shown(first, a.unit)} ... {shown(last, a.unit)}'
-            limits = f'{shown(a.minimum, a.unit)} ... {shown(a.maximum, a.unit)}'
-            text = f'curve of {a.name} covers {covered} of {limits}'
-            yield warn('curve', text, 'values beyond are extrapolated; measure up to the limits')
 
 
 def _loads(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
@@ -122,7 +104,7 @@ def _rest(model: Robot) -> Iterator[Finding]:
         return
     if not q.status.stable:
         yield warn('rest', q.status.message, 'another shape is stable: move the rest actuation')
-    guard = model.validity(q)
+    guard = model.network.validity(q)
     if guard.remark:
         yield warn('rest', guard.remark, 'see `validity` in docs/network.md')
     else:
@@ -163,39 +145,13 @@ def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding
 def _reach(model: Robot) -> Iterator[Finding]:
     from soro_mechanics.models.network.meshing import extremes
 
-    rest = model.forward([a.rest for a in model.actuators])
-    solved, bad = {'at rest': rest} if rest.status.stable else {}, []
-    for name, actuation in extremes(model.description).items():
-        q = model.forward(actuation)
-        if q.status.stable:
-            solved[name] = q
-        else:
-            bad.append(name)
-    if solved:
-        yield _mesh(model, solved)
-        tips = [q.tip[:3, 3] for q in solved.values()]
-        span = np.ptp(tips, axis=0) * 1e3
-        text = 'tip within ' + ' x '.join(f'{x:.3g}' for x in span) + ' mm at the limits'
-        if not span.max() > 0.0:
-            yield warn('reach', 'the tip never moves', 'does every actuator drive a rod?')
-        else:
-            yield ok('reach', text)
-    if bad:
-        yield warn('reach', f'no stable equilibrium: {", ".join(bad)}', 'are the limits right?')
-
-
-def _mesh(model: Robot, solved: dict[str, Configuration]) -> Finding:
-    """Compare the mesh with one twice as fine where it is bent most: at rest nothing may be."""
-    home = np.mean([q.tip[:3, 3] for q in solved.values()], axis=0)
-    farthest = sorted(solved, key=lambda name: -np.linalg.norm(solved[name].tip[:3, 3] - home))
-    moved = {name: model.refinement(solved[name])[0] for name in farthest[:REFINED]}
-    lost = [name for name, way in moved.items() if math.isnan(way)]
-    if lost:
-        text = f'a mesh twice as fine has no equilibrium ({lost[0]})'
-        return warn('mesh', text, 'raise steps or mesh')
-    worst = max(moved, key=moved.__getitem__)
-    text = f'the tip moves {moved[worst] * 1e3:.2g} mm on a mesh twice as fine ({worst})'
-    length = float(np.mean([r.length for r in model.engine.spec.rods]))
-    if moved[worst] <= MESH * length:
-        return ok('mesh', text)
-    return warn('mesh', text, 'raise steps or mesh, or write a tolerance')
+    solved = [model.forward(p) for p in extremes(model.description).values()]
+    tips = [q.tip[:3, 3] for q in solved if q.status.stable]
+    if not tips:
+        return
+    span = np.ptp(tips, axis=0) * 1e3
+    text = 'tip within ' + ' x '.join(f'{x:.3g}' for x in span) + ' mm at the limits'
+    if not span.max() > 0.0:
+        yield warn('reach', 'the tip never moves', 'does every actuator drive a rod?')
+    else:
+        yield ok('reach', text)

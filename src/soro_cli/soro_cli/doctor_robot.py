@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soro_cli.doctor_models import check_models
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
-from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_node.display_units import shown
@@ -43,7 +43,8 @@ def check_robot(robot: str) -> list[Finding]:
     except (RobotFileError, UnknownName) as error:
         return [fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')]
     found = [ok('file', f'{path}: {description.title}')]
-    for check in (provenance, actuators, coupled_limits, gravity, hardware, models, check_network):
+    checks = (provenance, actuators, coupled_limits, gravity, hardware)
+    for check in (*checks, check_models, check_network):
         found += list(check(description))
     return found
 
@@ -169,31 +170,3 @@ def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
         yield ok('emulator', 'defaults')
     else:
         yield ok('emulator', f'{changes} change{"" if changes == 1 else "s"} of the body')
-
-
-def models(robot: RobotDescription) -> Iterator[Finding]:
-    """Solve every model at rest and with each actuator at its maximum."""
-    from soro_mechanics.robot import Robot  # loads the solvers
-
-    rest = np.array([a.rest for a in robot.actuators])
-    cases = {'rest': rest}
-    for i, a in enumerate(robot.actuators):
-        cases[f'{a.name} at its maximum'] = np.where(np.arange(len(rest)) == i, a.maximum, rest)
-    for name in robot.models:
-        try:
-            model = Robot(robot, name)
-            statuses = {case: model.forward(p).status for case, p in cases.items()}
-        except SoroError as error:
-            yield fail(name, str(error), 'the model cannot be used')
-            continue
-        bad = [case for case, status in statuses.items() if not status.converged]
-        rest_status = statuses['rest']
-        loose = [case for case, status in statuses.items() if status.code is Code.UNSTABLE]
-        if bad:
-            yield warn(name, f'does not converge: {", ".join(bad)}', 'are the limits right?')
-        if rest_status.converged and rest_status.code is not Code.NONE:
-            remedy = 'is it too soft or too heavy? check stiffness, masses and gravity'
-            yield warn(name, 'the rest is not stable', remedy)
-        elif not bad:
-            text = f'converges at {len(cases)} actuations'
-            yield ok(name, text + (f'; not stable: {", ".join(loose)}' if loose else ''))

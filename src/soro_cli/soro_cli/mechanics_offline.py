@@ -19,6 +19,7 @@ from soro_cli.answers import (
     InverseAnswer,
     JacobianAnswer,
     Pose,
+    warning_names,
 )
 from soro_cli.tables import note
 from soro_kinematics.comparison import compare
@@ -45,6 +46,8 @@ class OfflineMechanics:
         """Solve an actuation."""
         robot = self._model(model)
         q = self._solved(robot, actuation, wrench)
+        if q.status.converged:
+            q = robot.examine(q)
         return ForwardAnswer(int(q.status.code), _message(q), _configuration(robot, q))
 
     def inverse(
@@ -182,6 +185,10 @@ def _configuration(robot: Robot, q: Configuration) -> ConfigurationAnswer:
         q.status.iterations,
         q.status.solve_time,
         q.status.stability.name.lower(),
+        warning_names(q.status.warnings),
+        q.status.message,
+        q.status.limit_distance,
+        q.status.mesh_error,
     )
 
 

@@ -18,6 +18,7 @@ from soro_cli.answers import (
     InverseAnswer,
     JacobianAnswer,
     Pose,
+    warning_names,
 )
 from soro_cli.robot_choice import RunningRobot
 from soro_mechanics.core.actuators import Actuator
@@ -47,7 +48,7 @@ class OnlineMechanics:
     def forward(self, actuation: list[float], wrench: list[float], model: str) -> ForwardAnswer:
         """Call solve_forward."""
         request = SolveForward.Request(
-            actuation=actuation, wrench=wrench_message(wrench), model=model
+            actuation=actuation, wrench=wrench_message(wrench), model=model, examine=True
         )
         reply = self._call(SolveForward, 'kinematics_solver/solve_forward', request)
         return ForwardAnswer(
@@ -184,6 +185,10 @@ def _configuration(message: Any) -> ConfigurationAnswer:
         status.iterations,
         status.solve_time,
         STABILITY.get(status.stability, 'unknown'),
+        warning_names(status.warnings),
+        status.message,
+        status.limit_distance,
+        status.mesh_error,
     )
 
 

@@ -113,7 +113,8 @@ class MotionWatch:
     @property
     def refusal(self) -> str:
         """What the planner says about the last target, when it refused it."""
-        return self._complaints.get(f'{self._robot.namespace}/trajectory_planner: target', '')
+        said = self._complaints.get(f'{self._robot.namespace}/trajectory_planner: target', '')
+        return said if said.startswith('refused') else ''
 
     def near_actuation(self, target: Sequence[float], share: float) -> bool:
         """Whether the command has got there and the measurement is within a share of the range."""

@@ -8,8 +8,8 @@ import pytest
 from rclpy.node import Node
 
 from soro_cli.main import main
-from soro_msgs.msg import TipTarget
-from soro_msgs.srv import SolveInverse
+from soro_msgs.msg import ActuatorCommand, SolverStatus, TipTarget
+from soro_msgs.srv import SolveForward, SolveInverse
 from soro_node.testing import own_domain, RosSession, wait_until
 
 MOVE = ('move', '--pose', '10mm', '0', '45mm', '--no-wait')
@@ -20,13 +20,19 @@ class Robot:
 
     def __init__(self, ros: RosSession, task: str) -> None:
         self.tasks: list[int] = []
-        self.targets: list[TipTarget] = []
+        self.warnings = 0
+        self.examined: list[bool] = []
+        self.targets: list[TipTarget | ActuatorCommand] = []
         solver = Node('kinematics_solver', namespace='/arm', context=ros.context)
         solver.declare_parameter('robot', 'stiff_flop')
         solver.create_service(SolveInverse, '~/solve_inverse', self._solve)
+        solver.create_service(SolveForward, '~/solve_forward', self._examine)
         self.planner = Node('trajectory_planner', namespace='/arm', context=ros.context)
         self.planner.declare_parameter('task', task)
         self.planner.create_subscription(TipTarget, 'tip_target', self.targets.append, 1)
+        self.planner.create_subscription(
+            ActuatorCommand, 'target_actuation', self.targets.append, 1
+        )
         for node in (solver, self.planner):
             ros.spin(node)
 
@@ -37,6 +43,12 @@ class Robot:
 
     def _solve(self, request, response):
         self.tasks.append(request.task)
+        return response
+
+    def _examine(self, request, response):
+        self.examined.append(request.examine)
+        response.configuration.status.warnings = self.warnings
+        response.configuration.status.message = 'soon unstable' if self.warnings else ''
         return response
 
 
@@ -59,3 +71,15 @@ def test_a_position_is_checked_and_sent_whatever_the_planner_wants_of_poses(make
     assert target.task == SolveInverse.Request.POSITION
     assert (target.pose.position.x, target.pose.position.z) == (0.010, 0.045)
     assert robot.task == task
+
+
+@pytest.mark.parametrize('warnings', [0, SolverStatus.NEAR_INSTABILITY])
+@pytest.mark.parametrize('how', [MOVE, ('move', '--actuation', '0.5bar', '0', '0', '--no-wait')])
+def test_what_the_model_doubts_is_said_before_the_target_is_sent(
+    make_robot, capsys, warnings, how
+):
+    robot = make_robot('position')
+    robot.warnings = warnings
+    assert main(how) == 0
+    assert robot.examined == [True]
+    assert ('warning: soon unstable' in capsys.readouterr().err) is bool(warnings)

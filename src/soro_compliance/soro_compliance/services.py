@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -63,8 +63,7 @@ class Services:
         state = loaded_state(self._binding, request, self._feedback.actuation, self._external)
         q = state.solve(quick_start_of(state.robot, self._last))
         frames, stamp = self._binding.frames, self._now()
-        wanted = request.natural_frequencies
-        frequencies = state.robot.natural_frequencies(q) if wanted and q.status.converged else ()
+        frequencies = _frequencies(state.robot, q) if request.natural_frequencies else ()
         response.configuration = configuration_to_message(
             q, state.robot, frames.base_link, stamp, ConfigurationMessage.FROM_REQUEST, frequencies
         )
@@ -82,6 +81,14 @@ class Services:
             reason = response.error_message or 'no equilibrium was found'
             response.error_message = f'{reason}: the compliance there is not known'
         return response
+
+
+def _frequencies(robot: Robot, q: Configuration) -> Sequence[float]:
+    """Return natural frequencies [Hz] around q; none around no equilibrium."""
+    if robot.model != 'network':
+        expected = "false, or model: 'network' where the robot has it"
+        raise InvalidInput('natural_frequencies', True, expected, Code.UNSUPPORTED)
+    return robot.network.natural_frequencies(q).tolist() if q.status.converged else ()
 
 
 def _points(robot: Robot, q: Configuration, method: str, along: bool) -> list[CompliancePoint]:

@@ -61,7 +61,7 @@ def test_frequencies_come_when_they_are_asked_for_and_a_model_has_masses():
     answer = services.compute_compliance(request, ComputeCompliance.Response())
     assert (answer.error_code, answer.error_message) == (0, '')
     network = robot.with_model('network')
-    expected = network.natural_frequencies(network.forward(actuation))
+    expected = network.network.natural_frequencies(network.forward(actuation))
     found = list(answer.configuration.natural_frequencies)
     assert found == pytest.approx(expected, rel=1e-9) and found[0] > 0.1
     request.natural_frequencies = False

@@ -284,7 +284,8 @@ class KinematicsSolver(RobotNode):
             'cold_starts': self._tracker.cold_starts,
         }
         if q.status.code is Code.NONE:
-            report('solver', Level.OK, 'solved', **values)
+            doubt = q.status.doubt
+            report('solver', Level.WARN if doubt else Level.OK, doubt or 'solved', **values)
         else:
             report(
                 'solver',

@@ -76,6 +76,8 @@ class Services:
         """Fill the configuration under an actuation."""
         state = loaded_state(self._binding, request)
         q = state.solve(quick_start_of(state.robot, self._latest()))
+        if request.examine and q.status.converged:
+            q = state.robot.examine(q)
         response.configuration = self._message(q, state.robot)
         return fill_status(response, q.status)
 

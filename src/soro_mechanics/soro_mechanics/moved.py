@@ -71,7 +71,7 @@ _MOVED = {
         network.linearisation=linearisation network.meshing=meshing network.model=model
         network.platform=platform network.ports=ports network.relaxation=relaxation
         network.rod_loads=rod_loads network.rod_nodes=rod_nodes network.schema=schema
-        network.sensitivity=sensitivity network.spec=spec network.studies=studies
+        network.sensitivity=sensitivity network.spec=spec network.studies=refinement
         network.validity=validity
     """,
     'models.network.tendon': """

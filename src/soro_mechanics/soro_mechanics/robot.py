@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import os
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from soro_mechanics.numerics.numba_start import load_numba
 from soro_mechanics.robot_file import registry
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+
+if TYPE_CHECKING:
+    from soro_mechanics.models.network.network_studies import NetworkStudies
 
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
 CONVERGED = 'a converged Configuration'
@@ -300,33 +303,68 @@ class Robot:
 
         return sample_workspace(self, samples, executor)
 
+    def examine(self, q: Configuration) -> Configuration:
+        """Return q with everything in its status that one solve does not tell.
+
+        `limit_distance` (NEAR_INSTABILITY below a quarter), `mesh_error` (COARSE_MESH above a
+        thousandth of the length), and SEVERAL_BRANCHES where another equilibrium is easily found.
+        Takes as long as some twelve forward solves; for what one does with it before a robot
+        moves there, not for loops.
+        """
+        from soro_mechanics.analysis.equilibria import examined
+
+        return examined(self._model, self._solved(q))
+
     def solutions(self, q: Configuration, starts: int = 20, seed: int = 0) -> list[Configuration]:
         """Return the different equilibria found at the actuation and load of q, q first.
 
-        Every start goes to a random actuation and tip load, and comes back (model network). A
-        branch that was not found may still exist. Unstable ones carry their status.
+        Every start goes to a random actuation and tip load, and comes back. A branch that was not
+        found may still exist. Unstable ones carry their status.
         """
-        return self._model.solutions(self._solved(q), whole('starts', starts), seed)
+        from soro_mechanics.analysis.equilibria import solutions
+
+        return solutions(self._model, self._solved(q), whole('starts', starts), seed)
 
     def limit_distance(self, q: Configuration, actuation: Any = None, wrench: Any = None) -> float:
-        """Return how far along a straight path stability lasts (model network).
+        """Return how far along a straight path stability lasts.
 
         Parameters
         ----------
         q : Configuration
             Where the path starts.
         actuation, wrench : array_like, shape (m,) and (6,), optional
-            Change of actuation and tip load along the path; zero when omitted.
+            Change of actuation and tip load along the path; where one is given the other is zero
+            by default. None of them: the present ones once more (actuation from its rest on).
 
         Returns
         -------
         float
-            Part of the change at the nearest limit point, to 0.001; infinite where the whole
-            path is stable.
+            Part of the change at the nearest limit point, to 0.001; zero where q is unstable,
+            infinite where the whole path is stable. Of models that do not examine stability:
+            where they stop to converge.
         """
+        from soro_mechanics.analysis.equilibria import limit_distance
+
         m = len(self.actuators)
-        change = np.zeros(m) if actuation is None else finite_array('actuation', actuation, (m,))
-        return self._model.limit_distance(self._solved(q), change, wrench_array(wrench))
+        if actuation is None and wrench is None:
+            change, load = self._solved(q).actuation - [a.rest for a in self.actuators], q.wrench
+        else:
+            zero = np.zeros(m)
+            change = zero if actuation is None else finite_array('actuation', actuation, (m,))
+            load = wrench_array(wrench)
+        return limit_distance(self._model, self._solved(q), change, load)
+
+    def refinement(self, q: Configuration) -> tuple[float, float]:
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine; NaN: not known."""
+        return self._model.refinement(self._solved(q))
+
+    @property
+    def network(self) -> NetworkStudies:
+        """What only model network computes: frequencies, strains and clearance, sensitivities."""
+        from soro_mechanics.models.network.network_studies import network_studies
+
+        first_calls.finish()  # studies solve many times
+        return network_studies(self._model, self._solved)
 
     def conditioning(self, q: Configuration, length: float) -> Conditioning:
         """Return how evenly the actuators move the tip, rotations times `length` [m]."""
@@ -336,37 +374,21 @@ class Robot:
         return conditioning(jacobian, scale)
 
     def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
-        """Return the lowest natural frequencies (count,) [Hz], actuators held (model network)."""
-        return self._model.natural_frequencies(self._solved(q), whole('count', count))
-
-    def refinement(self, q: Configuration) -> tuple[float, float]:
-        """Return how far the tip moves [m], [rad] on a mesh twice as fine (model network)."""
-        return self._model.refinement(self._solved(q))
+        """Return what `network.natural_frequencies` does: its old place, until 0.3."""
+        moved.warn('Robot.natural_frequencies', 'Robot.network.natural_frequencies', callers=1)
+        return self.network.natural_frequencies(q, count)
 
     def validity(self, q: Configuration) -> Any:
-        """Return a `soro_mechanics.models.network.validity.Validity` (model network)."""
-        return self._model.validity(self._solved(q))
+        """Return what `network.validity` does: its old place, until 0.3."""
+        moved.warn('Robot.validity', 'Robot.network.validity', callers=1)
+        return self.network.validity(q)
 
     def sensitivity(
         self, q: Configuration, parameters: Sequence[str], compliance: bool = False
     ) -> Any:
-        """Return how the tip follows parameters, the actuators held (model network).
-
-        Parameters
-        ----------
-        q : Configuration
-        parameters : sequence of str
-            ``rod.quantity`` or ``*.quantity`` for all rods, such as ``*.young``, ``rod_1.length``,
-            ``rod_1.rest_curvature_y``.
-        compliance : bool
-            Also differentiate the compliance at the tip.
-
-        Returns
-        -------
-        soro_mechanics.models.network.sensitivity.Sensitivity
-        """
-        first_calls.finish()
-        return self._model.sensitivity(self._own(q), parameters, compliance)
+        """Return what `network.sensitivity` does: its old place, until 0.3."""
+        moved.warn('Robot.sensitivity', 'Robot.network.sensitivity', callers=1)
+        return self.network.sensitivity(q, parameters, compliance)
 
     def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
         q = guess.configuration if isinstance(guess, InverseSolution) else guess

@@ -72,7 +72,7 @@ def solve(tmp_path_factory):
 @pytest.fixture(scope='module')
 def middle(solve):
     robot, q = solve()
-    return robot, q, robot.sensitivity(q, [c[0] for c in CASES], compliance=True)
+    return robot, q, robot.network.sensitivity(q, [c[0] for c in CASES], compliance=True)
 
 
 @pytest.mark.parametrize('case', range(len(CASES)))
@@ -99,7 +99,7 @@ def test_stiffer_and_heavier_alike_changes_nothing():
     """Scaling all stiffness like all loads leaves the shape: a law the derivatives obey."""
     robot = load_robot('stewart_gough')
     q = robot.forward([0.42, 0.40, 0.41, 0.43, 0.40, 0.42], [0.3, 0.2, -0.5, 0, 0, 0])
-    found = robot.sensitivity(q, ['*.young', '*.shear_modulus'])
+    found = robot.network.sensitivity(q, ['*.young', '*.shear_modulus'])
     scaled = found.relative.sum(axis=1)
     load = robot.compliance(q) @ q.wrench
     np.testing.assert_allclose(scaled, -load, rtol=1e-4, atol=1e-4 * np.abs(load).max())
@@ -108,12 +108,12 @@ def test_stiffer_and_heavier_alike_changes_nothing():
 def test_what_cannot_be_asked(middle):
     robot, q, _ = middle
     with pytest.raises(UnknownName, match='wire'):
-        robot.sensitivity(q, ['wyre.young'])
+        robot.network.sensitivity(q, ['wyre.young'])
     with pytest.raises(UnknownName, match='bending_x'):
-        robot.sensitivity(q, ['hose.young'])
+        robot.network.sensitivity(q, ['hose.young'])
     with pytest.raises(InvalidInput):
-        robot.sensitivity(q, 'hose.bending_x')
+        robot.network.sensitivity(q, 'hose.bending_x')
     platform = load_robot('stewart_gough')
     with pytest.raises(InvalidInput) as error:
-        platform.sensitivity(platform.forward(np.full(6, 0.405)), ['rod_1.length'])
+        platform.network.sensitivity(platform.forward(np.full(6, 0.405)), ['rod_1.length'])
     assert error.value.code is Code.UNSUPPORTED

@@ -78,7 +78,7 @@ def test_conditioning_and_validity(stewart):
     report = stewart.conditioning(q, 0.087)
     scaled = stewart.jacobian(q) * np.array([[1.0]] * 3 + [[0.087]] * 3)
     assert report.condition == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
-    guard = stewart.validity(q)
+    guard = stewart.network.validity(q)
     # curvature from the poses themselves, by differences
     worst = 0.0
     for g, arc in zip(q.backbones, q.arc_lengths, strict=True):

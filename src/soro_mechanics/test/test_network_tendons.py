@@ -147,7 +147,7 @@ def test_frequencies_with_the_motors_locked(robot):
     taut = robot.forward([2e-4, 2e-4, 2e-4, 3e-4, 3e-4, 3e-4])
     assert (robot.engine.tendons(taut).tension > 0.0).all()
     loose = robot.forward(np.full(6, -20e-3))
-    stiff, soft = (robot.natural_frequencies(q, 1)[0] for q in (taut, loose))
+    stiff, soft = (robot.network.natural_frequencies(q, 1)[0] for q in (taut, loose))
     ratio = robot.compliance(loose)[0, 0] / robot.compliance(taut)[0, 0]
     assert stiff / soft == pytest.approx(np.sqrt(ratio), rel=0.25)
 

@@ -59,7 +59,7 @@ def test_strain_is_moment_over_stiffness_times_radius(one_rod):
     moment = 4e-5
     stiffness = 1e6 * np.pi / 4.0 * 0.002**4
     q = one_rod.forward([0.0, 0.0], [0, 0, 0, moment, 0, 0])
-    guard = one_rod.validity(q)
+    guard = one_rod.network.validity(q)
     assert guard.surface_strain[0] == pytest.approx(moment / stiffness * 0.002, rel=1e-6)
     assert q.status.code is Code.NONE
     assert q.status.message == guard.remark == ''
@@ -76,7 +76,7 @@ def test_a_rod_closed_to_a_ring_touches_itself(one_rod, turns, touches):
     q = one_rod.forward([1.0 / radius, 0.0])
     assert q.status.converged
     assert ('wire touches itself' in q.status.message) == touches
-    assert (one_rod.validity(q).clearance < 0.0) == touches
+    assert (one_rod.network.validity(q).clearance < 0.0) == touches
 
 
 def test_a_coupled_limit_is_named(one_rod):
@@ -100,7 +100,7 @@ def test_rods_that_pass_through_each_other_are_named(tmp_path):
     q = robot.forward(np.full(6, 0.405))
     assert q.status.converged
     assert 'rod_1 touches rod_2' in q.status.message
-    guard = robot.validity(q)
+    guard = robot.network.validity(q)
     assert guard.closest == ('rod_1', 'rod_2')
     assert -0.0013 - 1e-9 < guard.clearance < 0.0
     assert load_robot('stewart_gough').forward(np.full(6, 0.405)).status.message == ''
@@ -143,18 +143,16 @@ def test_the_fast_inverse_carries_the_remark(tmp_path):
         pose[1, 3] = y
         solution = robot.inverse(pose, guess=solution)
     assert 'strained' in solution.configuration.status.message
-    assert max(robot.validity(solution.configuration).surface_strain) > 0.003
+    assert max(robot.network.validity(solution.configuration).surface_strain) > 0.003
 
 
 def test_other_models_refuse(one_rod):
     chain = load_robot('stiff_flop')
     q = chain.forward([0.0, 0.0, 0.0])
     for ask in (
-        lambda: chain.solutions(q),
-        lambda: chain.limit_distance(q, wrench=[0, 0, -1, 0, 0, 0]),
-        lambda: chain.natural_frequencies(q),
-        lambda: chain.refinement(q),
-        lambda: chain.validity(q),
+        lambda: chain.network.natural_frequencies(q),
+        lambda: chain.network.validity(q),
+        lambda: chain.network.sensitivity(q, ['*.young']),
     ):
         with pytest.raises(InvalidInput) as error:
             ask()

@@ -444,3 +444,52 @@ def test_an_actuation_of_endless_increments_is_refused():
     for pressure in (1e12, 1e160):
         with pytest.raises(InvalidInput, match='threshold of the increments'):
             engine.parts(np.array([pressure, 0.0, 0.0]))
+
+
+def hung(name, tip_mass, weight, model='ncm'):
+    chain = load_robot(name).description.structure['segments']
+    choice = replace(chain.compensation, weight=weight)
+    chain = replace(chain, tip_mass=chain.tip_mass + tip_mass, compensation=choice)
+    description = load_robot(name).description
+    return Robot(
+        replace(description, structure={**description.structure, 'segments': chain}), model
+    )
+
+
+@pytest.mark.parametrize('model', MODELS)
+@pytest.mark.parametrize('name', ['stiff_flop', 'stiff_flop_two_segment'])
+def test_a_tip_mass_and_its_force_are_one_where_weight_is_final(name, model):
+    plain, heavy = hung(name, 0.0, 'final', model), hung(name, 0.02, 'final', model)
+    plain.gravity = heavy.gravity = [0.0, 3.0, 9.2]
+    force = [*(0.02 * heavy.gravity), 0.0, 0.0, 0.0]
+    for p in (pressures(name), pressures(name, 1.1e5)[::-1]):
+        a, b = heavy.forward(p), plain.forward(p, force)
+        np.testing.assert_allclose(a.tip, b.tip, atol=1e-9)
+        np.testing.assert_allclose(heavy.jacobian(a), plain.jacobian(b), rtol=1e-6, atol=1e-12)
+
+
+def test_where_weight_is_ramped_the_difference_is_known():
+    """A tenth of what the load moves: docs/models/segments.md says how much, and why."""
+    rng = np.random.default_rng(4)
+    plain, heavy = hung('stiff_flop', 0.0, 'ramped'), hung('stiff_flop', 0.02, 'ramped')
+    plain.gravity = heavy.gravity = [0.0, 0.0, 9.81]
+    force = [*(0.02 * heavy.gravity), 0.0, 0.0, 0.0]
+    apart, moved = [], []
+    for p in rng.uniform(0.0, 1.2e5, (40, 3)):
+        bare, hanging, pulled = plain.forward(p), heavy.forward(p), plain.forward(p, force)
+        apart.append(np.linalg.norm(hanging.tip[:3, 3] - pulled.tip[:3, 3]))
+        moved.append(np.linalg.norm(hanging.tip[:3, 3] - bare.tip[:3, 3]))
+    assert np.median(apart) > 1e-4  # not one law
+    assert np.median(np.array(apart) / moved) < 0.5
+
+
+def test_jacobian_and_tangent_are_differences_where_weight_is_final():
+    robot = hung('stiff_flop_two_segment', 0.01, 'final')
+    robot.gravity = [0.0, -9.81, 0.0]
+    p = pressures('stiff_flop_two_segment')
+    q = robot.forward(p, TIP_WRENCH)
+    slope = central(lambda h: robot.forward(p + h, TIP_WRENCH), 50.0 * np.eye(6))
+    assert relative(robot.jacobian(q), slope, right=1.0) < 1e-5
+    steps = np.diag([1e-4] * 3 + [1e-5] * 3)
+    slope = central(lambda h: robot.forward(p, TIP_WRENCH + h), steps)
+    assert relative(robot.compliance(q), slope, right=SIZE) < 1e-5

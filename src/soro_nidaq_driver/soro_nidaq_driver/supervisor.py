@@ -27,6 +27,7 @@ from soro_driver.device import DeviceError, DeviceLost
 from soro_driver.device_lock import DeviceLock, hold_inherited
 from soro_nidaq_driver.client import import_client, Link, translated
 
+PRIORITY = 1  # of real time, where allowed: it does little, and is needed when others are busy
 ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
 CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
 RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all after the end
@@ -332,6 +333,8 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)  # it ends when the driver does
     address, cards, timeout, *descriptors = sys.argv[1:]
     held = [hold_inherited(int(descriptor)) for descriptor in descriptors]
+    with contextlib.suppress(OSError):  # not allowed: as everybody else
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     code = watch(CardReset(address, cards.split(',')), float(timeout), 0, answers)

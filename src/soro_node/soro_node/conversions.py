@@ -237,8 +237,8 @@ def status_to_message(status: SolverStatus) -> SolverStatusMessage:
         solve_time=float(status.solve_time),
         stability=int(status.stability),
         smallest_eigenvalue=float(status.smallest_eigenvalue),
-        limit_distance=math.nan,
-        mesh_error=math.nan,
+        limit_distance=float(status.limit_distance),
+        mesh_error=float(status.mesh_error),
     )
 
 

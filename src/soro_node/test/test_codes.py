@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library's enumerations and the constants of the messages are the same numbers."""
 
+from dataclasses import replace
+
 import pytest
 from std_srvs.srv import Trigger
 
 from soro_mechanics.core.actuators import QUANTITIES
 from soro_mechanics.core.configuration import LoadAxes, Task
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
+from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
 from soro_msgs.msg import ActuatorCommand, ErrorCode, Load
 from soro_msgs.msg import SolverStatus as SolverStatusMessage
 from soro_msgs.srv import SolveForward, SolveInverse
@@ -40,9 +42,11 @@ def test_stability_is_the_librarys():
 def test_warnings_are_the_librarys_and_reach_the_message():
     bits = {w.name: w.value for w in Warnings if w}
     assert constants(SolverStatusMessage, set(bits)) == bits
-    said = status_to_message(SolverStatus(message=f'{OUTSIDE}: rods touch'))
+    status = SolverStatus(message='fine').warned(Warnings.OUTSIDE_THEORY, 'rods touch')
+    said = status_to_message(replace(status, limit_distance=0.2, mesh_error=1e-4))
     assert (said.code, said.warnings) == (Code.NONE, Warnings.OUTSIDE_THEORY)
-    assert said.message == f'{OUTSIDE}: rods touch'
+    assert said.message == 'fine; rods touch'
+    assert (said.limit_distance, said.mesh_error) == (0.2, 1e-4)
     assert status_to_message(SolverStatus(message='fine')).warnings == 0
 
 

@@ -38,7 +38,7 @@ from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
-from soro_trajectory.targets import actuation_for_pose, actuation_of_command, task_of
+from soro_trajectory.targets import Goal, goal_for_pose, goal_of_command, task_of
 from soro_trajectory.track_action import TrackAction
 from soro_trajectory.track_topics import TrackTopics
 
@@ -300,22 +300,23 @@ class TrajectoryPlanner(RobotNode):
         )
 
     def _on_tip_target(self, message: TipTarget, generation: int) -> None:
-        def solved() -> Array:
+        def solved() -> Goal:
             return self._solved(message, task_of(message), 'tip_target')
 
         self._take_target('tip_target', solved, generation)
 
     def _on_actuation(self, message: ActuatorCommand, generation: int) -> None:
-        robot = self._binding.robot
-        self._take_target(
-            'target_actuation', lambda: actuation_of_command(robot, message), generation
-        )
+        def solved() -> Goal:
+            return goal_of_command(self._binding.robot, message, self.near()[0])
 
-    def _take_target(self, topic: str, actuation: Callable[[], Array], generation: int) -> None:
+        self._take_target('target_actuation', solved, generation)
+
+    def _take_target(self, topic: str, solved: Callable[[], Goal], generation: int) -> None:
         try:
             if self._track is None or self._track.busy:
                 raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
-            self.go_to(actuation(), generation)
+            goal = solved()
+            self.go_to(goal.actuation, generation)
         except SoroError as error:
             self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
             self.diagnostics.report(
@@ -326,14 +327,16 @@ class TrajectoryPlanner(RobotNode):
             reason = f'internal error: {error!r}'
             self.diagnostics.report('target', Level.ERROR, 'refused: UNKNOWN', reason=reason)
         else:
-            self.diagnostics.report('target', Level.OK, 'accepted', topic=topic)
+            level = Level.WARN if goal.doubt else Level.OK
+            text = f'accepted: {goal.doubt}' if goal.doubt else 'accepted'
+            self.diagnostics.report('target', level, text, topic=topic)
 
-    def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Array:
+    def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:
         frames, frame = self._binding.frames, message.header.frame_id
         frames.check(f'{topic}.header.frame_id', frame, ('', frames.base_link))
         pose = pose_from_message(message.pose, f'{topic}.pose')
         near, wrench_at = self.near()
-        return actuation_for_pose(
+        return goal_for_pose(
             self._binding.robot,
             pose,
             task,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,16 @@ SHARES = (1.0, 0.5, 0.25)  # of the way from rest to the corners of the limits
 PROBES = 8  # corners that tell whether most have a shape
 
 
+class Goal(NamedTuple):
+    """Where a target leads: the actuation (m,), and what a person should know of the robot there.
+
+    `doubt` is empty where the model finds nothing wrong with that configuration.
+    """
+
+    actuation: Array
+    doubt: str
+
+
 class TargetRefused(SoroError):
     """A target that the robot cannot reach; nothing moves."""
 
@@ -29,15 +39,15 @@ class TargetRefused(SoroError):
         self.code = code
 
 
-def actuation_for_pose(
+def goal_for_pose(
     robot: Robot,
     pose: Array,
     task: Task,
     wrench_at: WrenchAt | None,
     guess: Configuration | None,
     tolerances: tuple[float, float],
-) -> Array:
-    """Return the actuation (m,) for a target pose (4, 4).
+) -> Goal:
+    """Return where a target pose (4, 4) leads.
 
     Parameters
     ----------
@@ -59,11 +69,11 @@ def actuation_for_pose(
     solution = solver.inverse(pose, np.zeros(6), guess, (), task, *tolerances)
     if solution.status.code is not Code.NONE:
         raise TargetRefused(solution.status.code, _refusal(pose, solution))
-    return solution.actuation
+    return Goal(solution.actuation, solution.configuration.status.doubt)
 
 
-def actuation_of_command(robot: Robot, message: Any) -> Array:
-    """Return the actuation (m,) of an ActuatorCommand that is used as a target.
+def goal_of_command(robot: Robot, message: Any, near: Configuration | None) -> Goal:
+    """Return where an ActuatorCommand that is used as a target leads, solved from `near`.
 
     Raises
     ------
@@ -82,7 +92,8 @@ def actuation_of_command(robot: Robot, message: Any) -> Array:
         if quantity != actuator.quantity_code:
             expected = f'{actuator.quantity} ({actuator.quantity_code}) for {name}'
             raise InvalidInput('quantity', int(quantity), expected)
-    return values
+    wrench = None if near is None else near.wrench
+    return Goal(values, robot.forward(values, wrench, near).status.doubt)
 
 
 def task_of(target: Any) -> Task:

@@ -20,6 +20,7 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
+from soro_node.diagnostics import Level
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
@@ -127,6 +128,9 @@ class TrackAction:
         if plan.schedule is None:
             fill_code(result, plan.code, plan.message)
             return
+        if plan.solution.warnings:
+            text = f'accepted: {plan.solution.message}'
+            self._node.diagnostics.report('target', Level.WARN, text, topic='track_trajectory')
         self._topics.publish_desired(result.sampled_path)
         if handle.request.plan_only:
             return

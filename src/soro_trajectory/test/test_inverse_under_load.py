@@ -15,7 +15,7 @@ from soro_node.external_wrench import settled, wrench_at_tip
 from soro_node.frames import Frames
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 from soro_trajectory.planning import make_plan, PlanningLimits
-from soro_trajectory.targets import actuation_for_pose, TargetRefused
+from soro_trajectory.targets import goal_for_pose, TargetRefused
 
 FRAMES = Frames('arm/')
 BENT = np.array([0.7e5, 0.0, 0.0])
@@ -57,7 +57,7 @@ def loaded(robot, actuation, wrench_at):
 def test_a_reachable_target_is_reached_under_the_wrench_that_is_there(robot, wrench_at, task):
     target = loaded(robot, BENT, wrench_at)
     rest = robot.forward(np.zeros(3))
-    actuation = actuation_for_pose(robot, target, task, wrench_at, rest, TOLERANCES)
+    actuation = goal_for_pose(robot, target, task, wrench_at, rest, TOLERANCES).actuation
     reached = loaded(robot, actuation, wrench_at)
     # what the solve leaves of the tolerance, and what the wrench does then
     assert np.linalg.norm(reached[:3, 3] - target[:3, 3]) < 1.2 * TOLERANCES[0]
@@ -75,7 +75,7 @@ def test_a_wrench_that_is_the_same_everywhere_needs_one_solve(robot, monkeypatch
         return inverse(*arguments)
 
     monkeypatch.setattr(type(robot), 'inverse', counted)
-    actuation_for_pose(robot, target, Task.POSITION, wrench_at, None, TOLERANCES)
+    goal_for_pose(robot, target, Task.POSITION, wrench_at, None, TOLERANCES)
     assert len(count) == 1
 
 
@@ -84,7 +84,7 @@ def test_an_unreachable_target_is_refused_under_load(robot):
     target[2, 3] = 0.2
     with pytest.raises(TargetRefused) as caught:
         wrench_at = wrench_in('tip', 0, 0, -0.2, 0, 0, 0)
-        actuation_for_pose(robot, target, Task.POSITION, wrench_at, None, TOLERANCES)
+        goal_for_pose(robot, target, Task.POSITION, wrench_at, None, TOLERANCES)
     assert caught.value.code in (Code.UNREACHABLE, Code.AT_LIMIT)
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planner node against a fake driver, with and without a namespace."""
 
+from dataclasses import replace
 import time
 
 from action_msgs.msg import GoalStatus
@@ -15,7 +16,8 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_mechanics import load_robot
-from soro_mechanics.core.status import Code
+from soro_mechanics.core.status import Code, Warnings
+from soro_mechanics.robot import Robot
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, ActuatorState, TipTarget
 from soro_msgs.srv import SolveInverse
@@ -122,6 +124,22 @@ def one(robot):
     with RosSession('/arm') as ros:
         scene = Scene(ros, robot, '/arm')
         yield scene
+
+
+def test_a_target_that_the_model_doubts_is_accepted_and_said(one, monkeypatch):
+    robot = one.planner._binding.robot
+
+    def doubtful(actuation, *more):
+        q = Robot.forward(robot, actuation, *more)
+        return replace(q, status=q.status.warned(Warnings.OUTSIDE_THEORY, 'it would tear'))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(robot, 'forward', doubtful)
+        one.send_actuation(MIDDLE)
+        wait_until(lambda: one.held(MIDDLE))
+        wait_until(lambda: one.row('target') == (1, 'accepted: it would tear'))
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.row('target') == (0, 'accepted'))
 
 
 def test_target_pose_moves_the_robot_and_it_stays(scene):

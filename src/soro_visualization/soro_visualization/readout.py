@@ -225,6 +225,8 @@ def status_html(snapshot: Snapshot) -> str:
         code = Code(shape.code) if shape.code in list(Code) else Code.UNKNOWN
         text = 'solved' if code is Code.NONE else code.name
         rows.append(('solver', f'{escape(shape.model)}, {text}, residual {shape.residual:.1e}'))
+        if shape.doubt:
+            rows.append(('warning', f'<span style="color:#e67700">{escape(shape.doubt)}</span>'))
         rows.append(('tip', millimetres(shape.tip[:3, 3])))
     for key, label in (
         ('trajectory_planner: stream', 'planner'),

@@ -55,6 +55,8 @@ class Shape:
     model : str
     code : int
         ErrorCode of the solver.
+    doubt : str
+        Why this configuration is not to be trusted; empty where it is.
     residual : float
     stamp : float
         Seconds of the header's stamp.
@@ -69,6 +71,7 @@ class Shape:
     actuation: dict[str, float]
     model: str = ''
     code: int = 0
+    doubt: str = ''
     residual: float = 0.0
     stamp: float = 0.0
     gravity: Array = field(default_factory=lambda: np.zeros(3))
@@ -119,6 +122,11 @@ def pose_matrix(message: Any) -> Array:
     return pose
 
 
+def _doubt(status: Any) -> str:
+    """Return why this configuration is not to be trusted; empty where it is."""
+    return status.message or 'doubtful' if status.warnings or status.code else ''
+
+
 def shape_from_message(message: Any) -> Shape | None:
     """Return the shape in a soro_msgs/Configuration, or None where a value is not finite.
 
@@ -146,6 +154,7 @@ def shape_from_message(message: Any) -> Shape | None:
         actuation=dict(zip(message.actuator_name, message.actuation, strict=True)),
         model=message.model,
         code=int(message.status.code),
+        doubt=_doubt(message.status),
         residual=float(message.status.residual),
         stamp=stamp.sec + 1e-9 * stamp.nanosec,
         gravity=np.array([g.x, g.y, g.z]),

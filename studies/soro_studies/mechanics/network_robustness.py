@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.status import Code, OUTSIDE
+from soro_mechanics.core.status import Code, Warnings
 from soro_mechanics.robot import load_robot
 from soro_mechanics.robot_file import catalogue
 from soro_mechanics.robot_file.reader import read_robot_file
@@ -105,7 +105,7 @@ def try_samples(name: str, seed: int, indices: list[int]) -> list[Record]:
             'code': q.status.code.name,
             'seconds': time.thread_time() - start,
             'residual': q.status.residual,
-            'remark': OUTSIDE in q.status.message,
+            'remark': Warnings.OUTSIDE_THEORY in q.status.warnings,
         }
         if q.status.converged:
             moved, _ = robot.refinement(q)

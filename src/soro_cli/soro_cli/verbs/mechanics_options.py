@@ -72,6 +72,9 @@ def finish(
         show()
     if code != 0:
         note(f'soro: {message or error_name(code)}')
+    configuration = getattr(answer, 'configuration', None)
+    if code == 0 and configuration is not None and configuration.doubt:
+        note(f'soro: warning: {configuration.doubt}')
     return 0 if code == 0 else 1
 
 
@@ -111,6 +114,12 @@ def show_tip(configuration: ConfigurationAnswer) -> None:
             f'{configuration.iterations} iterations, {shown(configuration.solve_time, "s")}',
         ),
     ]
+    limit, error = configuration.limit_distance, configuration.mesh_error
+    if limit == limit:  # NaN: not computed
+        more = 'at least twice the' if limit > 1.0 else f'{limit:.1%} more'
+        rows.append(('stability', f'lasts for {more} actuation and load'))
+    if error == error:
+        rows.append(('mesh error', shown(error, 'm')))
     print_table(f'tip in base_link, model {configuration.model}', ('', ''), rows)
 
 

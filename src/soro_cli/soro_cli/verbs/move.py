@@ -78,10 +78,9 @@ def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -
     answer = OnlineMechanics(robot).inverse(position, None, 0, [0.0] * 6, '')
     if answer.error_code != 0:
         raise UserError(f'not moved: {answer.error_message}', answer.error_code)
-    node = robot.session.node
+    doubt = _doubt(robot, answer.actuation)
     message = TipTarget(pose=pose_message(position, None).pose, task=0)
-    message.source = node.get_fully_qualified_name()
-    message.header.stamp = node.get_clock().now().to_msg()
+    message.source = robot.session.node.get_fully_qualified_name()
 
     def near(watch: Any) -> bool:
         return watch.distance(position) <= tolerance
@@ -89,7 +88,24 @@ def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -
     def left(watch: Any) -> str:
         return f'{display_units.shown(watch.distance(position), "m")} from the target'
 
-    return _send(robot, arguments, TipTarget, 'tip_target', message, near, left)
+    return _send(robot, arguments, TipTarget, 'tip_target', message, near, left, doubt)
+
+
+def _doubt(robot: Any, actuation: list[float]) -> str:
+    """Say what the model thinks wrong with the robot there, before anything moves."""
+    from soro_cli.mechanics_online import OnlineMechanics
+    from soro_cli.tables import note
+    from soro_node.user_errors import UserError
+
+    try:
+        answer = OnlineMechanics(robot).forward(actuation, [0.0] * 6, '')
+    except UserError as error:
+        note(f'soro: the model was not asked what becomes of the robot there: {error}')
+        return ''
+    doubt = answer.error_message if answer.error_code != 0 else answer.configuration.doubt
+    if doubt:
+        note(f'soro: warning: {doubt}')
+    return doubt
 
 
 def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[float]) -> int:
@@ -103,7 +119,6 @@ def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[f
         quantity=[a.quantity_code for a in actuators],
         value=target,
     )
-    message.header.stamp = robot.session.node.get_clock().now().to_msg()
 
     def near(watch: Any) -> bool:
         return watch.near_actuation(target, arguments.share)
@@ -112,7 +127,8 @@ def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[f
         both = zip(actuators, watch.measured, target, strict=True)
         return ', '.join(f'{a.name} {shown(x, a.unit)} of {shown(t, a.unit)}' for a, x, t in both)
 
-    return _send(robot, arguments, ActuatorCommand, 'target_actuation', message, near, left)
+    doubt = _doubt(robot, target)
+    return _send(robot, arguments, ActuatorCommand, 'target_actuation', message, near, left, doubt)
 
 
 def _send(
@@ -123,6 +139,7 @@ def _send(
     message: Any,
     near: Any,
     left: Any,
+    doubt: str,
 ) -> int:
     import time
 
@@ -147,6 +164,7 @@ def _send(
         raise UserError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
         raise UserError(f'not moved: {watch.reasons()[0]}', Code.NOT_ACTIVE)
+    message.header.stamp = session.node.get_clock().now().to_msg()
     message.stops = 0 if watch.state is None else watch.state.stops
     publisher.publish(message)
     start = time.monotonic()
@@ -160,7 +178,7 @@ def _send(
         raise UserError(f'not moved: {watch.refusal}')
     arrived = arrived or watch.wait(there, arguments.timeout - first)
     seconds = time.monotonic() - start
-    _report(robot, arguments, watch, arrived, seconds)
+    _report(robot, arguments, watch, arrived, seconds, doubt)
     if not arrived:
         why = '; '.join(watch.reasons()) or 'no node complains; the tolerance may be too small'
         raise UserError(
@@ -170,7 +188,12 @@ def _send(
 
 
 def _report(
-    robot: Any, arguments: argparse.Namespace, watch: Any, arrived: bool, seconds: float
+    robot: Any,
+    arguments: argparse.Namespace,
+    watch: Any,
+    arrived: bool,
+    seconds: float,
+    doubt: str,
 ) -> None:
     from soro_cli.tables import print_json, print_table
     from soro_node.display_units import shown, shown_position
@@ -181,6 +204,7 @@ def _report(
             print_json(
                 {
                     'arrived': True,
+                    'warning': doubt,
                     'seconds': seconds,
                     'tip': watch.tip,
                     'actuator_name': [a.name for a in actuators],
@@ -194,5 +218,6 @@ def _report(
             (a.name, shown(c, a.unit), shown(m, a.unit))
             for a, c, m in zip(actuators, watch.commanded, watch.measured, strict=True)
         ]
-        print_table(f'arrived after {seconds:.1f} s', ('actuator', 'commanded', 'measured'), rows)
+        title = f'arrived after {seconds:.1f} s' + (f'; {doubt}' if doubt else '')
+        print_table(title, ('actuator', 'commanded', 'measured'), rows)
         print(f'tip: {shown_position(watch.tip)}')

@@ -92,6 +92,7 @@ def _goal(arguments: argparse.Namespace) -> Any:
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
+    from soro_cli.answers import warning_names
     from soro_cli.tables import note, print_json, print_table
     from soro_cli.verbs.mechanics_options import error_name
     from soro_node.display_units import shown
@@ -109,6 +110,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
                 'duration': seconds,
                 'relative_error': result.relative_error,
                 'error_reference': against,
+                'warnings': warning_names(result.warnings),
                 **{f'{name}_error': value for name, value in errors.items()},
             }
         )
@@ -125,4 +127,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
         print_table(arguments.curve, ('', ''), rows)
     if result.error_code != 0:
         note(f'soro: {result.error_message or error_name(result.error_code)}')
+    elif result.warnings:
+        words = result.error_message or ', '.join(warning_names(result.warnings))
+        note(f'soro: warning: {words}')
     return 0 if result.error_code == 0 else 1

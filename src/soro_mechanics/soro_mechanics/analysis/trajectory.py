@@ -258,7 +258,7 @@ def solve_path(
     n, m = len(path.poses), len(robot.actuators)
     actuation, tip = np.empty((n, m)), np.empty((n, 4, 4))
     codes: list[Code] = []
-    message, warnings = '', Warnings.NONE
+    message, warnings, doubt = '', Warnings.NONE, ''
     begun = guess is not None
     for i, pose in enumerate(path.poses):
         if not proceed(i):
@@ -272,7 +272,11 @@ def solve_path(
             guess = s
         begun = begun or reached
         message = message or ('' if reached else _reason(i, pose, s))
-    return PathSolution(actuation, tip, tuple(codes), _bad(codes), message, True, warnings)
+        if reached and s.configuration.status.warnings and not doubt:
+            doubt = f'point {i}: {s.configuration.status.message}'
+    return PathSolution(
+        actuation, tip, tuple(codes), _bad(codes), message or doubt, True, warnings
+    )
 
 
 def _bad(codes: Sequence[Code]) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.status import SolverStatus
 
 Array = NDArray[np.float64]
+SAME = 1e-6  # distance of stations, in extents of the robot, below which two equilibria are one
 
 
 class Task(IntEnum):
@@ -128,3 +129,14 @@ class InverseSolution:
     orientation_error: float
     at_limit: tuple[str, ...]
     status: SolverStatus
+
+
+def distance(a: Configuration, b: Configuration) -> float:
+    """Return the largest distance of corresponding stations [m]."""
+    pairs = zip(a.backbones, b.backbones, strict=True)
+    return max(float(np.abs(x[:, :3, 3] - y[:, :3, 3]).max()) for x, y in pairs)
+
+
+def extent(q: Configuration) -> float:
+    """Return the length of the longest backbone [m], unloaded."""
+    return max(float(arc[-1] - arc[0]) for arc in q.arc_lengths)

@@ -5,15 +5,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Protocol, TYPE_CHECKING
+from dataclasses import replace
+import math
+from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.actuators import limit_violations
 from soro_mechanics.core.array_input import all_finite
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    distance,
+    extent,
+    InverseSolution,
+    Load,
+    SAME,
+    Task,
+)
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 
@@ -41,6 +51,7 @@ class Model(ABC):
 
     def __init__(self, description: RobotDescription) -> None:
         self.description = description
+        self._fine: Model | None = None
 
     @abstractmethod
     def forward(
@@ -91,32 +102,39 @@ class Model(ABC):
         """Prepare for `count` solves under one load; None where `forward` is what there is."""
         return None
 
-    def solutions(self, q: Configuration, starts: int, seed: int) -> list[Configuration]:
-        """Return different equilibria at the actuation and load of q, q first."""
-        raise self._no_study('solutions')
+    def continued(self, actuation: Array, wrench: Array, q: Configuration) -> Configuration:
+        """Solve from q along the branch of q, loads and gravity as in q."""
+        return self.forward(actuation, wrench, q.loads, q.gravity, q)
 
-    def limit_distance(self, q: Configuration, actuation: Array, wrench: Array) -> float:
-        """Return the part of a change of actuation and load at which stability is lost."""
-        raise self._no_study('limit_distance')
-
-    def natural_frequencies(self, q: Configuration, count: int) -> Array:
-        """Return the lowest natural frequencies [Hz] around q, the actuators held."""
-        raise self._no_study('natural_frequencies')
+    def refined(self) -> Model | None:
+        """Return the same model on a mesh twice as fine; None where it has no mesh."""
+        return None
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
-        """Return how far the tip moves [m], [rad] on a mesh twice as fine."""
-        raise self._no_study('refinement')
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine.
 
-    def validity(self, q: Configuration) -> Any:
-        """Return strain and clearance of q, and what leaves the theory."""
-        raise self._no_study('validity')
+        Both meshes are solved without a guess; NaN where that does not lead to q.
+        """
+        fine = self.refined()
+        if fine is None:
+            return 0.0, 0.0
+        cold, again = (
+            m.forward(q.actuation, q.wrench, q.loads, q.gravity, None) for m in (self, fine)
+        )
+        solved = cold.status.converged and again.status.converged
+        if not solved or distance(cold, q) > SAME * extent(q):
+            return math.nan, math.nan
+        chord = np.linalg.norm(again.tip[:3, :3] - q.tip[:3, :3])  # 2 sqrt(2) sin(angle / 2)
+        angle = 2.0 * math.asin(min(1.0, float(chord) / math.sqrt(8.0)))
+        return float(np.linalg.norm(again.tip[:3, 3] - q.tip[:3, 3])), angle
 
-    def sensitivity(self, q: Configuration, parameters: Sequence[str], compliance: bool) -> Any:
-        """Return how the tip follows parameters of the robot."""
-        raise self._no_study('sensitivity')
-
-    def _no_study(self, name: str) -> InvalidInput:
-        return self.unsupported('model', self.name, f'a model that offers {name}: network')
+    def _with_elements(self, section: str) -> Model:
+        """Return this model with twice as many `elements` in a section of its structure."""
+        if self._fine is None:
+            of = self.description
+            finer = replace(of.structure[section], elements=2 * of.structure[section].elements)
+            self._fine = type(self)(replace(of, structure={**of.structure, section: finer}))
+        return self._fine
 
     def unsupported(self, field: str, value: object, remedy: str) -> InvalidInput:
         """Make the error for something that this model cannot do."""

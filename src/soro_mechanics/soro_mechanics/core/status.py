@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
 import math
 
-# How the message of an equilibrium begins that is solved, and that the model does not describe:
-# rods, say, that pass through each other.
-OUTSIDE = 'outside the theory'
+OUTSIDE = 'outside the theory'  # how sentences about OUTSIDE_THEORY begin
 
 
 class Code(IntEnum):
@@ -49,7 +47,12 @@ class Stability(IntEnum):
 
 
 class Warnings(IntFlag):
-    """What a person should know of a solution; values of soro_msgs/SolverStatus (tested)."""
+    """What a person should know of a solution; values of soro_msgs/SolverStatus (tested).
+
+    OUTSIDE_THEORY: strain, stretch or contact that the model does not describe. SEVERAL_BRANCHES:
+    another equilibrium is known at the same actuation and load. NEAR_INSTABILITY:
+    `SolverStatus.limit_distance` is small. COARSE_MESH: `SolverStatus.mesh_error` is large.
+    """
 
     NONE = 0
     OUTSIDE_THEORY = 1
@@ -80,6 +83,13 @@ class SolverStatus:
         By inertia of the tangent with the actuators held.
     smallest_eigenvalue : float
         Of the condensed, scaled tangent; NaN when not computed.
+    warnings : Warnings
+        What the model knows to be doubtful about a solution that it found; `message` says it.
+    limit_distance : float
+        Share of the present actuation and load that may be added before the equilibrium is
+        unstable; infinite: more than all of it; NaN when not computed (`Robot.examine`).
+    mesh_error : float
+        Of the tip, against a finer mesh [m]; NaN when not computed.
     """
 
     code: Code = Code.NONE
@@ -90,6 +100,9 @@ class SolverStatus:
     solve_time: float = 0.0
     stability: Stability = Stability.UNKNOWN
     smallest_eigenvalue: float = math.nan
+    warnings: Warnings = Warnings.NONE
+    limit_distance: float = math.nan
+    mesh_error: float = math.nan
 
     @property
     def converged(self) -> bool:
@@ -97,14 +110,20 @@ class SolverStatus:
         return self.residual <= self.tolerance
 
     @property
-    def warnings(self) -> Warnings:
-        """What the model itself knows to be wrong with a solution that it found."""
-        outside = OUTSIDE in self.message
-        return Warnings.OUTSIDE_THEORY if outside else Warnings.NONE
-
-    @property
     def stable(self) -> bool | None:
         """True, False, or None where the model did not examine it."""
         if self.stability is Stability.UNKNOWN:
             return None
         return self.stability is Stability.STABLE
+
+    @property
+    def doubt(self) -> str:
+        """Why nobody should move there without knowing it; empty where all is well."""
+        if self.code is Code.NONE and not self.warnings:
+            return ''
+        return self.message or self.code.name.lower().replace('_', ' ')
+
+    def warned(self, warning: Warnings, sentence: str) -> SolverStatus:
+        """Return the same status with one warning more, and the sentence that says it."""
+        message = '; '.join(x for x in (self.message, sentence) if x)
+        return replace(self, warnings=self.warnings | warning, message=message)

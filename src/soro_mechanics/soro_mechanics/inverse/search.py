@@ -346,15 +346,12 @@ def _conclude(
     elif best.met and best.q.status.code is not Code.NONE:
         code, message = best.q.status.code, best.q.status.message
     inner = best.q.status
-    status = SolverStatus(
-        code,
-        message,
-        count,
-        inner.residual,
-        inner.tolerance,
-        time.perf_counter() - began,
-        inner.stability,
-        inner.smallest_eigenvalue,
+    status = replace(
+        inner,
+        code=code,
+        message=message or inner.message,
+        iterations=count,
+        solve_time=time.perf_counter() - began,
     )
     q = replace(best.q, status=replace(inner, solve_time=status.solve_time))
     return InverseSolution(

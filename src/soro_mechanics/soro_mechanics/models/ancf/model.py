@@ -55,6 +55,10 @@ class Ancf(Model):
         self._arc_lengths = (arc,) * len(self.legs.names)
         self._radii = (radii,) * len(self.legs.names)
 
+    def refined(self) -> Model:
+        """Return the same model with twice as many elements."""
+        return self._with_elements('ancf')
+
     # ---- actuation ---------------------------------------------------------------------------
 
     def stretches(self, actuation: Array) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, SolverStatus
+from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Warnings
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends, task_errors
 from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState
@@ -40,6 +40,10 @@ class Kirchhoff(Model):
 
     def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
         return backbone
+
+    def refined(self) -> Model:
+        """Return the same model with twice as many elements."""
+        return self._with_elements('kirchhoff')
 
     # ---- the published inverse ---------------------------------------------------------------
 
@@ -88,7 +92,7 @@ class Kirchhoff(Model):
             slack = float(np.abs((actual - lengths).mean(axis=1)).max())
             if slack > 1e-3:
                 text = f'the mean muscle length of a module is off by {slack * 1e3:.1f} mm'
-                status = replace(status, message=text)
+                status = status.warned(Warnings.OUTSIDE_THEORY, f'{OUTSIDE}: {text}')
         return self._configuration(actuation, wrench, loads, gravity, state, status)
 
     def inverse(

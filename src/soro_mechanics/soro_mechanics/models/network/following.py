@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution
-from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -132,7 +132,6 @@ class Follower:
         if found.track.maps is not track.maps:
             guard = self.model.guard(self.equilibrium)
             found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)
-        message = message or found.track.remark
         status = SolverStatus(
             code,
             message,
@@ -142,6 +141,8 @@ class Follower:
             time.perf_counter() - start,
             stability,
         )
+        if found.track.remark:
+            status = status.warned(Warnings.OUTSIDE_THEORY, found.track.remark)
         q = self._configuration(target, wrench, gravity, found, solution, status)
         return InverseSolution(length, q, 0.0, 0.0, (), status)
 

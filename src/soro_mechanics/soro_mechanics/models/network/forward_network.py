@@ -15,7 +15,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.batch import Batch, make_batch
@@ -238,7 +238,7 @@ class ForwardNetwork(Model):
         self, equilibrium: Equilibrium, solution: Solution, outcome: Outcome, start: float
     ) -> SolverStatus:
         stability, smallest = Stability.UNKNOWN, math.nan
-        code, message = Code.NONE, ''
+        code, message, remark = Code.NONE, '', ''
         if not outcome.converged:
             code = Code.NOT_CONVERGED
             message = 'no equilibrium found: the continuation stopped at its smallest step'
@@ -254,8 +254,7 @@ class ForwardNetwork(Model):
             remark = self.guard(equilibrium).remark(
                 solution.shape, solution.state.wrench, solution.problem.actuation
             )
-            message = '; '.join(x for x in (message, remark) if x)
-        return SolverStatus(
+        status = SolverStatus(
             code,
             message,
             outcome.iterations,
@@ -265,6 +264,7 @@ class ForwardNetwork(Model):
             stability,
             smallest,
         )
+        return status.warned(Warnings.OUTSIDE_THEORY, remark) if remark else status
 
     def linearise_solution(self, solution: Solved) -> Linearisation:
         """Return the network linearised at a solution."""

@@ -10,13 +10,13 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.models.network import studies
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.following import Follower, follower_for
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solved
 from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_mechanics.models.network.inverse import solve_inverse
 from soro_mechanics.models.network.ports import port_response, PortResponse
+from soro_mechanics.models.network.refinement import refinement
 from soro_mechanics.models.network.sensitivity import Sensitivity, sensitivity
 from soro_mechanics.models.network.tendon.paths import TendonState
 from soro_mechanics.models.network.validity import Validity, validity
@@ -84,17 +84,9 @@ class Network(ForwardNetwork):
         """Return the lowest natural frequencies [Hz] around q, the actuators held."""
         return natural_frequencies(self.linearise(q), count)
 
-    def solutions(self, q: Configuration, starts: int = 20, seed: int = 0) -> list[Configuration]:
-        """Return the different equilibria found at the actuation and load of q; see `studies`."""
-        return studies.solutions(self, q, starts, seed)
-
-    def limit_distance(self, q: Configuration, actuation: Array, wrench: Array) -> float:
-        """Return the part of a change of actuation and load at which stability is lost."""
-        return studies.limit_distance(self, q, np.asarray(actuation), np.asarray(wrench))
-
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine."""
-        return studies.refinement(self, q)
+        return refinement(self, q)
 
     def validity(self, q: Configuration) -> Validity:
         """Return strain and clearance of q, and what leaves the theory."""

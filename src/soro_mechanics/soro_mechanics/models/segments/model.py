@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Shi's four models share: actuation stage, then loads on the sections that it leaves.
 
-The actuation stage (`_ramp`, one per model) takes pressure and self-weight in increments; the
-external loads act on the final sections in one equilibrium, whose tangent is the compliance.
+The actuation stage (`_ramp`, one per model) takes pressure and self-weight in increments (or
+pressure alone, `Compensation.weight`); the external loads act on the final sections in one
+equilibrium, whose tangent is the compliance.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability
+from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
 from soro_mechanics.models.segments import rod_kernels as kernels
 from soro_mechanics.models.segments.cosserat_kernels import EXACT, PUBLISHED, RECORD
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
@@ -79,11 +80,15 @@ class SegmentModel(Model):
                 x, y = c.offset * math.cos(c.angle), c.offset * math.sin(c.angle)
                 self._pushes[i, :, c.actuator] += c.area * np.array([1.0, y, -x])
 
+    def refined(self) -> Model:
+        """Return the same model with twice as many elements."""
+        return self._with_elements('segments')
+
     @property
     def compensation(self) -> Compensation:
         """How the actuation is taken; the linear models take one published increment."""
         if self.linear:
-            return Compensation('published', 1, 0.0)
+            return Compensation('published', 1, 0.0, self.structure.compensation.weight)
         return self.structure.compensation
 
     def parts(self, actuation: Array) -> Array:
@@ -175,11 +180,12 @@ class SegmentModel(Model):
         old: RodState | None = None
         if guess is not None and guess.status.converged and guess.state.grid.cuts == grid.cuts:
             old = guess.state
-        ramp = self._reuse(old, actuation, gravity)
+        ramped = gravity if self.compensation.weight == 'ramped' else np.zeros(3)
+        ramp = self._reuse(old, actuation, ramped)
         if ramp is None:
-            ramp = self._ramp(grid, actuation, gravity, 0, old.ramp if old else None)
+            ramp = self._ramp(grid, actuation, ramped, 0, old.ramp if old else None)
             if old is not None and not math.isfinite(ramp.residual):  # led astray
-                ramp = self._ramp(grid, actuation, gravity, 0, None)
+                ramp = self._ramp(grid, actuation, ramped, 0, None)
         arrays = load_arrays(self.structure, grid, wrench, loads, gravity)
         state, passes, residual = self._load(grid, arrays, ramp, gravity, old, guess, wrench)
         status = self._status(state, passes, residual, began)
@@ -245,7 +251,7 @@ class SegmentModel(Model):
         ramp = state.ramp
         failed = not (residual <= TOLERANCE and math.isfinite(ramp.residual))
         stability, smallest = Stability.UNKNOWN, math.nan
-        code, message = Code.NONE, ''
+        code, message, remark = Code.NONE, '', ''
         if failed:
             code = Code.NOT_CONVERGED
             message = (
@@ -258,8 +264,8 @@ class SegmentModel(Model):
             stability, smallest = self._stability(state)
             if stability is Stability.UNSTABLE:
                 code, message = Code.UNSTABLE, 'this equilibrium is unstable with valves held'
-            message = '; '.join(x for x in (message, self._remark(state)) if x)
-        return SolverStatus(
+            remark = self._remark(state)
+        status = SolverStatus(
             code,
             message,
             ramp.passes + passes,
@@ -269,6 +275,7 @@ class SegmentModel(Model):
             stability,
             smallest,
         )
+        return status.warned(Warnings.OUTSIDE_THEORY, remark) if remark else status
 
     def _remark(self, state: RodState) -> str:
         """Say which segment is stretched or pressed further than a linear law holds."""
@@ -343,7 +350,7 @@ class SegmentModel(Model):
         """Return the exact derivative, through every increment and the loaded equilibrium."""
         state: RodState = q.state
         parameters = len(self.description.actuators)
-        ramp = self._ramp(state.grid, q.actuation, q.gravity, parameters, state.ramp)
+        ramp = self._ramp(state.grid, q.actuation, state.ramp.gravity, parameters, state.ramp)
         held, d_held = self._held(ramp)
         count = state.nodes.shape[0]
         nodes = np.zeros((count, kernels.STATE))

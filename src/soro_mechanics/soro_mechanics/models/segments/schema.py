@@ -11,6 +11,7 @@ from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.robot_file.section import Section
 
 RULES = ('converged', 'exact', 'published')
+WEIGHT = ('ramped', 'final')
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,16 @@ class Compensation:
         Number of equal increments; 0: as many as `threshold` gives.
     threshold : float
         Growth of the norm of the pressures per increment [Pa] (Shi 2023, (13), (26)).
+    weight : 'ramped' or 'final'
+        'ramped': weight comes with the pressure, on sections that stretch meanwhile (Shi 2023,
+        2.3). 'final': on the sections that the pressure leaves, like every external load, so that
+        a tip mass and the same force as a wrench are one and the same.
     """
 
     rule: str = 'converged'
     increments: int = 4
     threshold: float = 0.0
+    weight: str = 'ramped'
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,8 @@ def _read_compensation(section: Section) -> Compensation:
             raise item.error('increments', 'give increments or threshold, not both')
         default = 0 if threshold > 0.0 else Compensation.increments
         increments = item.count('increments', default, minimum=0 if threshold > 0.0 else 1)
-    return Compensation(rule, increments, threshold)
+        weight = item.text('weight', Compensation.weight, choices=WEIGHT)
+    return Compensation(rule, increments, threshold, weight)
 
 
 def _read_segment(item: Section, actuators: tuple[Actuator, ...], taken: list[str]) -> Segment:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from soro_mechanics.core.actuators import QUANTITIES
 from soro_mechanics.models.network.cross_section import SHAPES
 from soro_mechanics.models.network.spec import DRIVES, ENDS, JOINTS, TENDONS
-from soro_mechanics.models.segments.schema import RULES
+from soro_mechanics.models.segments.schema import RULES, WEIGHT
 from soro_mechanics.robot_file.schema2.key import (
     either,
     FLAG,
@@ -313,7 +313,14 @@ CONTROL: Table = {
 
 _SEGMENTS: Table = {
     'elements': WHOLE,
-    'compensation': table({'rule': text(*RULES), 'increments': WHOLE, 'threshold': q('Pa')}),
+    'compensation': table(
+        {
+            'rule': text(*RULES),
+            'increments': WHOLE,
+            'threshold': q('Pa'),
+            'weight': text(*WEIGHT),
+        }
+    ),
 }
 _KIRCHHOFF: Table = {'elements': WHOLE, 'stations_per_module': WHOLE}
 _MESH: Table = {
