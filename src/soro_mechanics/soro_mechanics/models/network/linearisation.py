@@ -159,7 +159,8 @@ class Linearisation:
         if self.stable:
             return ''
         if self.singular or self.conservative:
-            return f'{self.negative} unstable directions with the actuators held'
+            count = f'{self.negative} unstable directions with the actuators held'
+            return f'{count} (Robot.solutions finds where it may go)'
         if self._heavy:
             return 'a mode grows with the actuators held'
         return (

@@ -14,20 +14,21 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.status import COARSE
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Integers, new_state, State
-from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.models.network.kernels.mesh_kernels import doubt, ELEMENTS, STEPS, TENDONS
 from soro_mechanics.models.network.linearisation import Shape
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
 from soro_mechanics.numerics import lie
 
-COARSE = 5e-4  # of the rods' mean length: a larger error of the tip is a warning
 ENOUGH = 1e-7  # scaled residual of the finer mesh
 MAX_STEPS = 6
-REMAINDER = (16.0 / 15.0, 4.0 / 3.0)  # error over difference: fourth order, second (tendons)
-REMEDY = 'give models.network a finer mesh (steps: %d, or mesh: {tolerance: ...})'
+# Error over difference to a mesh twice as fine: fourth order; two-node elements may be of second.
+REMAINDER = (16.0 / 15.0, 4.0 / 3.0)
+REMEDY = 'raise models.network.steps, or write mesh: {tolerance: ...}'
 
 
 class MeshCheck:
@@ -61,14 +62,13 @@ class MeshCheck:
         self._soft = np.ascontiguousarray(layout.sections[self._piece, 0, 9:12])
         self._part = np.append(np.diff(fraction), 0.0)
         self._rod = np.repeat(np.arange(len(layout.spec.rods)), np.diff(self._first))
-        self._constant = (self._first, self._kind)
-        self._order = REMAINDER[int(len(s.tendon) > 0)]
+        self._remainder = REMAINDER[int((self._kind == ELEMENTS).any())]
 
     def doubtful(self, shape: Shape, lengths: Array, stress: Array) -> bool:
         """Whether the error of a solution may be above `limit`: cheap, and mostly no."""
         width = self._part * lengths[self._rod]
         found = doubt(
-            shape.pose, shape.wrench, stress[self._piece], *self._constant, width, self._soft
+            shape.pose, shape.wrench, stress[self._piece], self._first, self._kind, width, self._soft
         )
         return not found * float(self._layout.structure.scale[0]) <= self.limit
 
@@ -77,21 +77,33 @@ class MeshCheck:
 
         Infinite where the finer mesh finds no equilibrium near this one.
         """
-        fine = self._finer(problem)
-        start = self._between(fine.layout, state, shape)
-        outcome = fine.newton(fine.inputs(problem), start, MAX_STEPS, ENOUGH)
+        outcome = self.refined(problem, state, shape, MAX_STEPS, ENOUGH)
         if not outcome.converged:
             return math.inf
         tip = self._layout.tip_body
         apart = outcome.state.body[tip, :3, 3] - state.body[tip, :3, 3]
-        return self._order * float(np.linalg.norm(apart))
+        return self._remainder * float(np.linalg.norm(apart))
+
+    def refined(
+        self,
+        problem: Problem,
+        state: State,
+        shape: Shape,
+        most: int = 25,
+        tolerance: float | None = None,
+    ) -> Outcome:
+        """Solve on the mesh twice as fine, from this solution."""
+        fine = self.finer(problem)
+        start = self._between(fine.layout, state, shape)
+        return fine.newton(fine.inputs(problem), start, most, tolerance)
 
     def remark(self, error: float) -> str:
         """Say that the mesh is too coarse, and what to do."""
-        size = f'{1e3 * error:.2g} mm' if math.isfinite(error) else 'more than can be said'
-        return f'the mesh leaves {size} of the tip uncertain: {REMEDY % (2 * self._layout.spec.steps)}'
+        size = f'is off by {1e3 * error:.2g} mm' if math.isfinite(error) else 'may be anywhere'
+        return f'the mesh is coarse, the tip {size}: {REMEDY}'
 
-    def _finer(self, problem: Problem) -> Equilibrium:
+    def finer(self, problem: Problem) -> Equilibrium:
+        """Return the solver on the mesh twice as fine, with nodes where the problem has loads."""
         if self._fine is None:
             spec = split_at_loads(lay.refined(self._layout.spec, 2), problem.loads)
             self._fine = Equilibrium(lay.build_layout_raw(spec, self._layout.actuators))
@@ -110,12 +122,15 @@ class MeshCheck:
             low = np.clip(np.searchsorted(at, rod.fractions + NODE_MERGE) - 1, 0, len(at) - 2)
             nodes = out.node[int(s.rod_node[r]) : int(s.rod_node[r + 1])]
             part = (rod.fractions - at[low]) / (at[low + 1] - at[low])
-            for k, (a, t) in enumerate(zip(low, part, strict=True)):
-                step = lie.se3_log(lie.inverse(pose[a]) @ pose[a + 1])
-                nodes[k] = pose[a] @ lie.se3_exp(t * step)
+            near = np.round(part)
+            nodes[:] = pose[low + near.astype(int)]
+            for k in np.flatnonzero(np.abs(part - near) > NODE_MERGE):
+                a, b = pose[low[k]], pose[low[k] + 1]
+                nodes[k] = a @ lie.se3_exp(part[k] * lie.se3_log(lie.inverse(a) @ b))
             pieces = slice(int(s.rod_piece[r]), int(s.rod_piece[r + 1]))
             coarse = self._piece[stations][low[:-1]]
-            out.tension[pieces] = state.tension[coarse]
+            if len(state.tension):
+                out.tension[pieces] = state.tension[coarse]
             if rod.macro:
                 force = shape.wrench[stations]
                 t = part[:-1, None]

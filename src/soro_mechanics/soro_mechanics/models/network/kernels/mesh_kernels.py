@@ -7,18 +7,20 @@ import math
 from soro_mechanics.numerics.lie_kernels import kernel
 
 STEPS, ELEMENTS, TENDONS = 0, 1, 2  # what a rod's pieces are; tendons act from node to node
-TURNED = 1.0 / 24.0  # of an element that turns by an angle, in parts of its cube
-PULLED = 0.25  # of a piece with tendons, in parts of its turn and of the square of n h^2 / (12 EI)
+# Factors that keep the sum above the true error of cantilevers and of the catalogue's robots.
+TURNED = 1.0 / 300.0  # of an element that turns by an angle, in parts of its cube
+STEPPED = 1.0 / 300.0  # of a step, in parts of (turn^2 + n h^2 / EI)^(5/2)
+PULLED = 1.2  # of a piece with tendons, in parts of its turn and of the square of n h^2 / (12 EI)
 
 
 @kernel
 def doubt(pose, wrench, stress, first, kind, width, soft):
     """Return what the turns and forces of a solution leave to doubt, in parts of a rod's length.
 
-    A step of Runge-Kutta 4 that turns by t under a force n is off by (t^2 + n h^2 / EI)^(5/2) / 120
-    at most; a two-node element by a part of what the load turns it, to the third power; a piece
-    with tendons by the part of the lateral load that it lumps. Errors of all pieces add up here,
-    and each moves the tip by the whole length: the true error is mostly far smaller.
+    A step of Runge-Kutta 4 that turns by t under a force n is off by a part of
+    (t^2 + n h^2 / EI)^(5/2); a two-node element by a part of what the load turns it, to the third
+    power; a piece with tendons by a part of the lateral load that it lumps. Errors of all pieces
+    add up here, and each moves the tip by the whole length: the true one is mostly far smaller.
 
     Parameters
     ----------
@@ -56,6 +58,6 @@ def doubt(pose, wrench, stress, first, kind, width, soft):
                 total += PULLED * math.sqrt(turn) * pull * pull
             else:
                 size = turn + pull
-                total += size * size * math.sqrt(size) / 120.0
+                total += STEPPED * size * size * math.sqrt(size)
         worst = max(worst, total)
     return worst
