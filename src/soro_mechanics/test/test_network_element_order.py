@@ -3,7 +3,8 @@
 """Two-node elements are of fourth order in stiffness: against shooting that shares no code.
 
 The shooting integrates one clamped rod under a dead tip wrench (RK4 on rotation matrices, Newton
-by the complex step) and differentiates by differences. Where the load itself bends and twists a rod out of a plane, second order is left.
+by the complex step) and differentiates by differences. Where the load itself bends and twists a
+rod out of a plane, second order is left.
 """
 
 from dataclasses import replace
@@ -108,7 +109,9 @@ def tapered(s):
 
 
 def rising(s):
-    return np.array([0.0, 0.0, 1.0, *(RISING[0, 1:] + s / LENGTH * np.diff(RISING, axis=0)[0, 1:])])
+    return np.array(
+        [0.0, 0.0, 1.0, *(RISING[0, 1:] + s / LENGTH * np.diff(RISING, axis=0)[0, 1:])]
+    )
 
 
 FLEXIBLE = section(shear=400.0, axial=900.0, bending=(0.03, 0.05))

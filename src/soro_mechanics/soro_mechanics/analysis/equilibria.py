@@ -23,7 +23,8 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     """Return the different equilibria found at the actuation and load of q, q first.
 
     From an unstable q those come first that the robot falls to. Every start then goes to a random
-    actuation within the limits under a random tip load, and comes back. Unstable equilibria are returned with their status. Absence proves nothing.
+    actuation within the limits under a random tip load, and comes back. Unstable equilibria are
+    returned with their status. Absence proves nothing.
     """
     rng = np.random.default_rng(seed)
     low = np.array([a.minimum for a in model.description.actuators])

@@ -59,4 +59,6 @@ def _joining_strain(strain: Array, length: float) -> Array:
 
 def _curvature(rod: RodSpec, at: Sequence[float] | Array) -> Array:
     """Return the rest curvature (k, 3) at fractions of the length."""
-    return np.stack([np.interp(np.asarray(at), rod.curvature[:, 0], c) for c in rod.curvature.T[1:]], axis=1)
+    return np.stack(
+        [np.interp(np.asarray(at), rod.curvature[:, 0], c) for c in rod.curvature.T[1:]], axis=1
+    )

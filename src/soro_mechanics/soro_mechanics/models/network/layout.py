@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array, Load, LoadAxes
 from soro_mechanics.core.errors import InvalidInput, UnknownName
@@ -393,8 +394,7 @@ def _sections(rod: RodSpec, steps: int) -> tuple[Array, Array]:
     for p in range(pieces):
         a, b = rod.fractions[p], rod.fractions[p + 1]
         if not rod.macro:
-            section = element_section(rod, a, b, section_at)
-            out[p], change[p] = section[0], section[1]
+            out[p], change[p] = element_section(rod, a, b, section_at)
             continue
         for k, at in enumerate(np.linspace(a, b, 2 * steps + 1)):
             section = section_at(rod, at)

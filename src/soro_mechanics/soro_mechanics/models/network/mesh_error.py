@@ -47,7 +47,9 @@ class MeshCheck:
             parts = steps if rod.macro else 1
             own = np.repeat(np.arange(s.rod_piece[r], s.rod_piece[r + 1]), parts)
             self._piece[self._first[r] : self._first[r + 1]] = np.append(own, own[-1])
-        pulled = s.tendon[:, :, 2].any(axis=1) if len(s.tendon) else np.zeros(len(s.share), bool)
+        pulled = np.zeros(len(s.share), dtype=bool)
+        if len(s.tendon):
+            pulled[:] = s.tendon[:, :, 2].any(axis=1)
         self._kind: Integers = np.array(
             [
                 ELEMENTS
@@ -68,7 +70,13 @@ class MeshCheck:
         """Whether the error of a solution may be above `limit`: cheap, and mostly no."""
         width = self._part * lengths[self._rod]
         found = doubt(
-            shape.pose, shape.wrench, stress[self._piece], self._first, self._kind, width, self._soft
+            shape.pose,
+            shape.wrench,
+            stress[self._piece],
+            self._first,
+            self._kind,
+            width,
+            self._soft,
         )
         return not found * float(self._layout.structure.scale[0]) <= self.limit
 

@@ -27,6 +27,7 @@ from soro_mechanics.models.network.kernels.platform_kernels import (
     STALE,
     UNKNOWNS,
 )
+from soro_mechanics.models.network.spec import LENGTHS
 
 MAX_STEPS = 12
 MAX_RENEWALS = 6
