@@ -5,7 +5,10 @@
 import numpy as np
 import pytest
 
-from soro_mechanics import InvalidInput, load_robot
+from soro_mechanics import InvalidInput, load_robot, Robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import describe_robot, read_yaml
+from soro_mechanics.robot_file.schema2.check import plain
 from soro_studies.mechanics import ancf_studies as studies
 
 
@@ -33,6 +36,24 @@ def test_schemes_of_any_number_of_legs_are_different_edges_and_diagonals(legs, s
     assert found.shape == (schemes, 3, legs)
     assert len({scheme.tobytes() for scheme in found}) == schemes
     assert ((found == 0.5).sum(axis=(1, 2)) <= 2).all()  # in the middle, of one or two
+
+
+def test_the_boundary_of_four_legs_has_a_fourfold_symmetry():
+    data = plain(read_yaml(find_robot_file('soft_parallel')))
+    first = data['drives'][0] | {'maximum': '30 kPa'}  # beyond, a leg that works alone buckles
+    names = [f'leg_{i}' for i in range(4)]
+    data['drives'] = [first | {'name': name} for name in names]
+    data['body']['legs'] = [
+        {'name': name, 'drive': name, 'angle': f'{90 * i} deg'} for i, name in enumerate(names)
+    ]
+    del data['driver'], data['emulator']
+    found = studies.boundary(Robot(describe_robot(data, 'four.yaml'), 'ancf'), 3)
+    assert found.failed == 0
+    assert len(found.positions) == 56 * 3
+    np.testing.assert_allclose(found.position_range[0], found.position_range[1], rtol=1e-6)
+    np.testing.assert_allclose(
+        np.abs(found.positions).max(axis=0)[:2], found.position_range[0] / 2
+    )
 
 
 def test_eighteen_boundary_schemes():

@@ -306,8 +306,8 @@ class Robot:
     def examine(self, q: Configuration) -> Configuration:
         """Return q with everything in its status that one solve does not tell.
 
-        `limit_distance` (NEAR_INSTABILITY below a quarter), `mesh_error` (COARSE_MESH above a
-        thousandth of the length), and SEVERAL_BRANCHES where another equilibrium is easily found.
+        `limit_distance` (NEAR_INSTABILITY below a quarter), `mesh_error` (COARSE_MESH above
+        0.05 % of the length), and SEVERAL_BRANCHES where another equilibrium is easily found.
         Takes as long as some twelve forward solves; for what one does with it before a robot
         moves there, not for loops.
         """

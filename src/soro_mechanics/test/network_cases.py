@@ -3,11 +3,13 @@
 """Small networks that the tests of the beam network share."""
 
 import numpy as np
+from scipy.integrate import solve_bvp
 
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.spec import BodySpec, DriveSpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.numerics import lie
 
 LENGTH = 0.4
 BENDING = 0.03  # N m^2
@@ -106,3 +108,32 @@ def tendon_rod(places, macro=True, mesh=16, kind='tension', soft=0.0, mass=0.0):
     )
     arm = rod(length=TENDON_LENGTH, of=of, macro=macro, pieces=1 if macro else mesh)
     return NetworkSpec((ground(), body('tip')), (arm,), drives, 'tip', np.eye(4), mesh)
+
+
+def bvp_tip(weight, force, curvature, k, length):
+    """Solve a heavy cantilever under a dead tip wrench by collocation, in the base frame."""
+
+    def rates(s, y):
+        out = np.empty_like(y)
+        for i in range(y.shape[1]):
+            rotation = y[3:12, i].reshape(3, 3)
+            n, m = y[12:15, i], y[15:18, i]
+            v = np.array([0.0, 0.0, 1.0]) + rotation.T @ n / k[:3]
+            u = curvature + rotation.T @ m / k[3:]
+            out[0:3, i] = rotation @ v
+            out[3:12, i] = (rotation @ lie.hat3(u)).ravel()
+            out[12:15, i] = -weight
+            out[15:18, i] = -np.cross(rotation @ v, n)
+        return out
+
+    def ends(a, b):
+        start = a[:12] - np.concatenate([np.zeros(3), np.eye(3).ravel()])
+        return np.concatenate([start, b[12:15] - force[:3], b[15:18] - force[3:]])
+
+    s = np.linspace(0.0, length, 21)
+    y = np.zeros((18, s.size))
+    y[2] = s
+    y[[3, 7, 11]] = 1.0
+    found = solve_bvp(rates, ends, s, y, tol=1e-9, max_nodes=20000)
+    assert found.success
+    return found.y[:3, -1], found.y[3:12, -1].reshape(3, 3)

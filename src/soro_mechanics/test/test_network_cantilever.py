@@ -5,6 +5,7 @@
 from network_cases import (
     BENDING,
     body,
+    bvp_tip,
     cantilever,
     end,
     ground,
@@ -16,7 +17,6 @@ from network_cases import (
 )
 import numpy as np
 import pytest
-from scipy.integrate import solve_bvp
 
 from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics import lie
@@ -80,35 +80,6 @@ def test_both_formulations_converge_to_each_other():
     (macro,) = tips_under_load([80], True)
     (elements,) = tips_under_load([640], False)
     np.testing.assert_allclose(elements, macro, atol=3e-6)
-
-
-def bvp_tip(weight, force, curvature, k, length):
-    """Solve the same cantilever by collocation, independently, in the base frame."""
-
-    def rates(s, y):
-        out = np.empty_like(y)
-        for i in range(y.shape[1]):
-            rotation = y[3:12, i].reshape(3, 3)
-            n, m = y[12:15, i], y[15:18, i]
-            v = np.array([0.0, 0.0, 1.0]) + rotation.T @ n / k[:3]
-            u = curvature + rotation.T @ m / k[3:]
-            out[0:3, i] = rotation @ v
-            out[3:12, i] = (rotation @ lie.hat3(u)).ravel()
-            out[12:15, i] = -weight
-            out[15:18, i] = -np.cross(rotation @ v, n)
-        return out
-
-    def ends(a, b):
-        start = a[:12] - np.concatenate([np.zeros(3), np.eye(3).ravel()])
-        return np.concatenate([start, b[12:15] - force[:3], b[15:18] - force[3:]])
-
-    s = np.linspace(0.0, length, 21)
-    y = np.zeros((18, s.size))
-    y[2] = s
-    y[[3, 7, 11]] = 1.0
-    found = solve_bvp(rates, ends, s, y, tol=1e-9, max_nodes=20000)
-    assert found.success
-    return found.y[:3, -1], found.y[3:12, -1].reshape(3, 3)
 
 
 def test_heavy_precurved_rod_against_collocation():

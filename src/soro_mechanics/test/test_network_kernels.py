@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from soro_mechanics.models.network.kernels import (
+    element_flexibility_kernels as flexibility_kernels,
+)
+from soro_mechanics.models.network.kernels import (
     element_kernels,
     element_strain_kernels,
     lane_kernels,
@@ -39,11 +42,11 @@ class Elements:
     def __init__(self):
         self.arrays = elements.new_element_lanes()
 
-    def fill(self, lane, ga, gb, rest, flexibility, length, held=None):
+    def fill(self, lane, ga, gb, rest, stiffness, length, held=None):
         """Put an element into a lane."""
         stress = np.zeros(0) if held is None else held
         ends = self.arrays.ends
-        element_strain_kernels.fill_element(ga, gb, length, rest, flexibility, stress, lane, ends)
+        element_strain_kernels.fill_element(ga, gb, length, rest, stiffness, stress, lane, ends)
 
     def compute(self):
         """Compute all."""
@@ -59,13 +62,20 @@ class Elements:
         return d[p], gap[p], tangent[p], force[p], raw[p]
 
 
-def element(ga, gb, rest, flexibility, length, held=None, lane=3):
+def stiffness_of(rng):
+    """Return a full stiffness: symmetric, positive definite."""
+    root = np.diag(rng.uniform(0.7, 1.4, 6)) + 0.2 * rng.normal(size=(6, 6))
+    return root @ root.T
+
+
+def element(ga, gb, rest, stiffness, length, held=None, lane=3):
     """Return energy, force, tangent, force of the held stress, and the gap."""
     eight = Elements()
-    eight.fill(lane, ga, gb, rest, flexibility, length, held)
+    eight.fill(lane, ga, gb, rest, stiffness, length, held)
     eight.compute()
     d, gap, tangent, force, raw = eight.take(lane)
-    energy = 0.5 * length * np.sum((d / length - rest) ** 2 / flexibility)
+    apart = d - length * rest
+    energy = 0.5 * apart @ stiffness @ apart
     return energy, force, tangent, raw, gap
 
 
@@ -76,11 +86,11 @@ def test_element_force_and_tangent(angle):
     d[3:] *= angle / np.linalg.norm(d[3:])
     ga = lie.se3_exp(rng.normal(size=6))
     gb = ga @ lie.se3_exp(d)
-    rest, flexibility = 0.1 * rng.normal(size=6), rng.uniform(0.5, 2.0, 6)
+    rest, stiffness = 0.1 * rng.normal(size=6), stiffness_of(rng)
 
     def at(eta):
         a, b = ga @ lie.se3_exp(eta[:6]), gb @ lie.se3_exp(eta[6:])
-        return element(a, b, rest, flexibility, 0.7)
+        return element(a, b, rest, stiffness, 0.7)
 
     _, force, tangent, _, _ = at(np.zeros(12))
     h = 1e-6
@@ -97,26 +107,30 @@ def test_element_force_and_tangent(angle):
 def test_a_held_stress_makes_force_gap_and_tangent_consistent():
     rng = np.random.default_rng(5)
     ga, d = lie.se3_exp(rng.normal(size=6)), 0.3 * rng.normal(size=6)
-    rest, flexibility = 0.1 * rng.normal(size=6), rng.uniform(0.5, 2.0, 6)
+    rest, stiffness = 0.1 * rng.normal(size=6), stiffness_of(rng)
     held, length, h = rng.normal(size=6), 0.7, 1e-6
 
     def at(eta):
         a, b = ga @ lie.se3_exp(eta[:6]), ga @ lie.se3_exp(d) @ lie.se3_exp(eta[6:])
-        return element(a, b, rest, flexibility, length, held)
+        return element(a, b, rest, stiffness, length, held)
 
     _, force, tangent, raw, gap = at(np.zeros(12))
-    # B^T K dB d from the gap, B^T held from the held force: differences at fixed stress
-    own = (d / length - rest) / flexibility
-    np.testing.assert_allclose(gap, (own - held) * flexibility * length, atol=1e-12)
+    # B from the gap, which is K (d - h e0) - held over the diagonal of K; at fixed stress
+    own = stiffness @ (d - length * rest)
+    np.testing.assert_allclose(gap, (own - held) / np.diag(stiffness), atol=1e-12)
+    twist = np.linalg.solve(stiffness, np.diag(np.diag(stiffness)))  # per gap
     for j in range(12):
         step = h * np.eye(12)[j]
         (_, _, _, rp, gp), (_, _, _, rm, gm) = at(step), at(-step)
         geometric = (rp - rm) / (2 * h)
-        by_gap = (gp - gm) / (2 * h)  # = B e_j
+        by_gap = twist @ (gp - gm) / (2 * h)  # = B e_j
         strain = np.array(
-            [(at(h * np.eye(12)[i])[4] - at(-h * np.eye(12)[i])[4]) / (2 * h) for i in range(12)]
+            [
+                twist @ (at(h * np.eye(12)[i])[4] - at(-h * np.eye(12)[i])[4]) / (2 * h)
+                for i in range(12)
+            ]
         )
-        material = strain @ (by_gap / (flexibility * length))
+        material = strain @ stiffness @ by_gap
         np.testing.assert_allclose(material + geometric, tangent[:, j], atol=1e-7)
     strain_force = np.linalg.norm(force - raw)
     assert strain_force > 0.1
@@ -127,9 +141,9 @@ def test_eight_elements_do_not_see_each_other():
     for k in range(LANES):
         # the turns reach beyond those that all lanes take together
         a, b = lie.se3_exp(0.2 * rng.normal(size=6)), lie.se3_exp(0.2 * (1 + k) * np.ones(6))
-        rest, soft, length = rng.normal(size=6), rng.uniform(0.5, 2.0, 6), 0.5 + k
-        eight.fill(k, a, b, rest, soft, length)
-        alone.append(element(a, b, rest, soft, length, lane=(k + 1) % LANES))
+        rest, stiffness, length = rng.normal(size=6), stiffness_of(rng), 0.5 + k
+        eight.fill(k, a, b, rest, stiffness, length)
+        alone.append(element(a, b, rest, stiffness, length, lane=(k + 1) % LANES))
     eight.compute()
     for k, (_, force, tangent, raw, _) in enumerate(alone):
         _, _, t, f, r = eight.take(k)
@@ -145,7 +159,7 @@ def test_relative_twist_of_an_element_has_full_precision(angle):
     twist[3:] *= angle / np.linalg.norm(twist[3:])
     a = lie.se3_exp(rng.normal(size=6))
     eight = Elements()
-    eight.fill(0, a, a @ lie.se3_exp(twist), np.zeros(6), np.ones(6), 1.0)
+    eight.fill(0, a, a @ lie.se3_exp(twist), np.zeros(6), np.eye(6), 1.0)
     eight.compute()
     np.testing.assert_allclose(eight.take(0)[0], twist, atol=4e-15 * (1.0 + angle**2))
 
@@ -193,8 +207,8 @@ def condensed(ga, gb, wrench, gravity):
     for _ in range(12):
         y, load, table = lanes(wrench, ga[:3, :3].T @ gravity)
         piece_kernels.condense_piece(
-            y, load, table[-1], 0, h, True, 0, 1.0, False, np.zeros((64, 32)), c, force, tangent,
-            params,
+            y, load, table[-1], 0, h, True, 0, 1.0, 0.0, False, np.zeros((64, 32)), c, force,
+            tangent, params,
         )  # fmt: skip
         piece_kernels.end_forces(y, load, 0, h, np.zeros((1, 6)), raw)
         wrench = -force[:6]
@@ -254,3 +268,38 @@ def test_elimination_of_six_by_column_lanes():
     row_times(a, 2, 0, b, row)
     np.testing.assert_allclose(row, a[2] @ b, atol=1e-14)
     assert factorise_six(np.zeros((6, 6)), x) == 0
+
+
+def test_flexibility_of_an_element_is_that_of_its_piece_of_rod():
+    """Its closed form against the linear response of the piece, by integration: order 4 in h."""
+    rng = np.random.default_rng(8)
+    soft, strain = rng.uniform(0.5, 1.5, 6), np.array([0.0, 0.0, 1.0, *rng.normal(size=3)])
+    slopes = 0.5 * rng.normal(size=12) * np.append(np.ones(6), soft)
+    slopes[:3] = 0.0
+    apart = []
+    for h in (0.4, 0.2, 0.1):
+        section, wanted = piece_flexibility(strain, soft, slopes, h)
+        found, out = np.empty((6, 6)), np.empty(6)
+        for j in range(6):
+            powers, unit = flexibility_kernels.powers_of(h), np.eye(6)[j]
+            flexibility_kernels.flexible_twist(
+                section, h * slopes, powers, unit, np.empty((2, 6)), out
+            )
+            found[:, j] = out
+        apart.append(np.abs(found - wanted).max() / h)
+    np.testing.assert_array_less(14.0, np.array(apart[:-1]) / apart[1:])
+
+
+def piece_flexibility(strain, soft, slopes, h, parts=200):
+    """Return section (13,) of a piece at rest and its twist per stress (6, 6), by midpoints."""
+    pose, total = np.eye(4), np.zeros((6, 6))
+    for k in range(parts):
+        at = h * ((k + 0.5) / parts - 0.5)
+        half = lie.se3_exp(0.5 * h / parts * (strain + at * slopes[:6]))
+        pose = pose @ half
+        ad = lie.adjoint(pose)
+        total += h / parts * ad @ np.diag(soft + at * slopes[6:]) @ ad.T
+        pose = pose @ half
+    twist = lie.se3_log(pose)
+    back = lie.se3_left_jacobian_inverse(twist)
+    return np.concatenate([twist / h, soft, [0.0]]), back @ total @ back.T

@@ -165,8 +165,8 @@ def condensed(ga, gb, at, steps, gravity):
     for _ in range(12):
         y, load = differentiated(at, steps), load_of(at, steps)
         piece_kernels.condense_piece(
-            y, load, section(steps, at[9])[-1], LANE, h, True, 1, 1.0, True, np.zeros((64, 32)),
-            c, force, tangent, params,
+            y, load, section(steps, at[9])[-1], LANE, h, True, 1, 1.0, 0.0, True,
+            np.zeros((64, 32)), c, force, tangent, params,
         )  # fmt: skip
         piece_kernels.end_forces(y, load, LANE, h, np.zeros((1, 6)), raw)
         at[:6] = -force[:6]

@@ -11,11 +11,10 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, distance, extent, SAME
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Stability, Warnings
+from soro_mechanics.core.status import COARSE, Stability, Warnings
 
 PUSH = 10.0  # random tip loads of `solutions`, in E I / L^2
 NEAR = 0.25  # a smaller `limit_distance` is a warning (assumed)
-COARSE = 1e-3  # of the length: a larger `mesh_error` is a warning (assumed)
 FIRST_PART = 0.125  # of a path: the first step that is tried
 RESOLUTION = 1e-3  # of a path: how closely its limit point is located
 
@@ -23,14 +22,18 @@ RESOLUTION = 1e-3  # of a path: how closely its limit point is located
 def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> list[Configuration]:
     """Return the different equilibria found at the actuation and load of q, q first.
 
-    Every start goes to a random actuation within the limits under a random tip load, and comes
-    back. Unstable equilibria are returned with their status. Absence proves nothing.
+    From an unstable q those come first that the robot falls to. Every start then goes to a random
+    actuation within the limits under a random tip load, and comes back. Unstable equilibria are
+    returned with their status. Absence proves nothing.
     """
     rng = np.random.default_rng(seed)
     low = np.array([a.minimum for a in model.description.actuators])
     high = np.array([a.maximum for a in model.description.actuators])
     length, load = extent(q), PUSH * load_scale(model)
     found = [q]
+    for other in model.released(q):
+        if all(distance(other, x) > SAME * length for x in found):
+            found.append(other)
     for _ in range(starts):
         actuation = rng.uniform(low, high)
         wrench = load * rng.normal(size=6)
@@ -87,7 +90,8 @@ def examined(model: Model, q: Configuration) -> Configuration:
         status = status.warned(Warnings.NEAR_INSTABILITY, text)
     if math.isnan(status.mesh_error):
         status = replace(status, mesh_error=model.refinement(q)[0])
-    if status.mesh_error > COARSE * extent(q):
+    known = Warnings.COARSE_MESH in status.warnings
+    if not known and status.mesh_error > COARSE * extent(q):
         text = f'a mesh twice as fine moves the tip by {1e3 * status.mesh_error:.2g} mm'
         status = status.warned(Warnings.COARSE_MESH, text)
     text = _elsewhere(model, q)
@@ -105,7 +109,8 @@ def _elsewhere(model: Model, q: Configuration) -> str:
     values, ways = np.linalg.eigh(0.5 * (compliance + compliance.T))
     way = ways[:, np.argmax(np.abs(values))]
     push = load_scale(model) * np.concatenate([way, np.zeros(3)])
-    others = [model.forward(q.actuation, q.wrench, q.loads, q.gravity, None)]
+    others = model.released(q)
+    others.append(model.forward(q.actuation, q.wrench, q.loads, q.gravity, None))
     pushed = model.forward(q.actuation, q.wrench + push, q.loads, q.gravity, q)
     if pushed.status.converged:
         others.append(model.forward(q.actuation, q.wrench, q.loads, q.gravity, pushed))

@@ -106,6 +106,10 @@ class Model(ABC):
         """Solve from q along the branch of q, loads and gravity as in q."""
         return self.forward(actuation, wrench, q.loads, q.gravity, q)
 
+    def released(self, q: Configuration) -> list[Configuration]:
+        """Return where the robot comes to rest that leaves an unstable q; empty: not known."""
+        return []
+
     def refined(self) -> Model | None:
         """Return the same model on a mesh twice as fine; None where it has no mesh."""
         return None

@@ -61,6 +61,9 @@ class Warnings(IntFlag):
     COARSE_MESH = 8
 
 
+COARSE = 5e-4  # of the robot's length: a larger `SolverStatus.mesh_error` is a warning (assumed)
+
+
 @dataclass(frozen=True)
 class SolverStatus:
     """How a solve ended.
@@ -89,7 +92,8 @@ class SolverStatus:
         Share of the present actuation and load that may be added before the equilibrium is
         unstable; infinite: more than all of it; NaN when not computed (`Robot.examine`).
     mesh_error : float
-        Of the tip, against a finer mesh [m]; NaN when not computed.
+        Of the tip, against a finer mesh [m]; NaN when not computed: then a cheap bound of the
+        model says that it is small, or the model has none (`Robot.examine` computes it).
     """
 
     code: Code = Code.NONE

@@ -48,6 +48,8 @@ class Structure(NamedTuple):
     share: Floats  # (pieces,) length of the piece / length of its rod
     lane: Integers  # (pieces,) index among the integrated pieces, or -1
     shift: Floats  # (pieces, strains, 6) rest strain per parameter
+    change: Floats  # (pieces, 12) of rest strain and flexibility along two-node elements
+    keeps_mass: Integers  # (rods,) 1: whatever its length
     tendon: Floats  # (pieces, tensions, 3) x, y in the section, 1 where it runs; or (0, 0, 3)
     drive: Floats  # (9 + strains, 9) columns of the variation: W0, weight, rest strains
     lane_shift: Floats  # (batches, columns * 6 * LANES) their rest strains
@@ -66,6 +68,8 @@ class Inputs(NamedTuple):
     length: Floats  # (rods,) [m]
     table: Floats  # (batches, 2 steps + 1, TABLE * LANES) sections of integrated pieces
     section: Floats  # (pieces, TABLE) sections of two-node elements
+    stiffness: Floats  # (pieces, 6, 6) stress of two-node elements per twist
+    dilution: Floats  # (rods,) mass per length, in parts of that of the section
     theta: Floats  # (rods, 2) motor angles
     tension: Floats  # (pieces, tensions) of driven tendons [N]
     pull: Floats  # (h, 2) of tendons whose length is held [m], slope by the actuator; -inf: loose

@@ -37,7 +37,7 @@ from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.linearisation import Shape, trace_shape
 from soro_mechanics.models.network.rod_nodes import cut_pieces
-from soro_mechanics.models.network.spec import TENDONS
+from soro_mechanics.models.network.spec import LENGTHS, TENDONS
 from soro_mechanics.numerics import lie_kernels
 
 MAX_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
@@ -104,10 +104,11 @@ class Batch:
         driven, values = driven_many(self.layout.spec.drives, actuations)
         tips = np.full((len(actuations), 4, 4), np.nan)
         solved = np.zeros(len(actuations), dtype=bool)
-        own = ('length', 'theta', 'table', 'section', 'tension')
+        own = ('length', 'theta', 'table', 'section', 'stiffness', 'dilution', 'tension')
         x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
         solve_samples(
-            s, self.base, x, self.rest, self.drives, values, self.fit.predict(driven),
+            s, self.base, x, self.rest, self.drives, self.layout.restiffened, values,
+            self.fit.predict(driven),
             self.layout.tip_body, np.array([self.tolerance, NEAR, POLISH]), MAX_STEPS,
             bool((s.rod_macro == 0).any()), self.layout.work(), new_state(s), new_state(s),
             np.zeros((int(s.counts[1]), 2)), tips, solved, LANES,
@@ -292,7 +293,7 @@ def drive_table(layout: lay.Layout) -> Integers:
     rows = []
     strains = layout.structure.shift.shape[1]
     for d, slot in zip(layout.spec.drives, layout.slots, strict=True):
-        if d.kind == 'length':
+        if d.kind in LENGTHS:
             rows.append((DRIVEN_LENGTH, d.rod, 0))
         elif d.kind == 'angle':
             rows.append((DRIVEN_ANGLE, d.rod, d.end))

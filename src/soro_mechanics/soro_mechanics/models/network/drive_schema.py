@@ -12,7 +12,15 @@ import numpy as np
 from soro_mechanics.core.actuators import Actuator, QUANTITIES
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.drive_values import curve_at
-from soro_mechanics.models.network.spec import DRIVES, DriveSpec, ENDS, RodSpec, STRAINS, TENDONS
+from soro_mechanics.models.network.spec import (
+    DRIVES,
+    DriveSpec,
+    ENDS,
+    LENGTHS,
+    RodSpec,
+    STRAINS,
+    TENDONS,
+)
 from soro_mechanics.robot_file.section import Section
 
 MAX_STRAINS = 10  # that the kernels' scratch has room for, per rod
@@ -71,7 +79,7 @@ def _read_drive(
         shift[3:] = item.vector('direction', '1', 3)
     elif kind == 'pressure':
         shift = _pressure_wrench(item)
-    if kind in ('length', 'stretch'):
+    if kind in (*LENGTHS, 'stretch'):
         _check_positive(item, actuators[index], kind, curve)
     return [
         DriveSpec(index, known.index(name), kind, end, shift, offset, curve) for name in chosen
@@ -159,16 +167,21 @@ def _check_free(
     actuators: tuple[Actuator, ...],
 ) -> None:
     """Refuse a second drive of what has only one value: a length, or a motor's angle."""
-    taken = {(d.rod, d.kind, d.end): d.actuator for d in drives if d.kind in ('length', 'angle')}
+    taken = {_place(d): d.actuator for d in drives if d.kind in (*LENGTHS, 'angle')}
     for d in fresh:
-        first = taken.get((d.rod, d.kind, d.end))
+        first = taken.get(_place(d))
         if first is not None:
-            what = 'length' if d.kind == 'length' else f"angle at '{ENDS[d.end]}'"
+            what = 'length' if d.kind in LENGTHS else f"angle at '{ENDS[d.end]}'"
             raise item.error(
                 'rods',
                 f'{actuators[first].name} already drives the {what} of {rods[d.rod].name}; '
                 'give each its own rod or end',
             )
+
+
+def _place(d: DriveSpec) -> tuple[int, str, int]:
+    """Return what of a rod a drive sets; a rod has one length, whoever makes it longer."""
+    return d.rod, 'length' if d.kind in LENGTHS else d.kind, d.end
 
 
 def _check_strains(

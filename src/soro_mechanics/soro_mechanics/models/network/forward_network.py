@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 import threading
 import time
@@ -28,8 +28,10 @@ from soro_mechanics.models.network.linearisation import (
     Shape,
     trace_shape,
 )
+from soro_mechanics.models.network.mesh_error import MeshCheck
 from soro_mechanics.models.network.meshing import choose_mesh, MeshReport
 from soro_mechanics.models.network.platform import Track
+from soro_mechanics.models.network.release import joined_state, release
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -91,6 +93,7 @@ class ForwardNetwork(Model):
         self._names = {r.name for r in self.spec.rods}
         self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}
         self._cuts: WeakKeyDictionary[lay.Layout, lay.Layout | None] = WeakKeyDictionary()
+        self._checks: WeakKeyDictionary[lay.Layout, MeshCheck] = WeakKeyDictionary()
         self._guards: WeakKeyDictionary[lay.Layout, Guard] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._batch: tuple[tuple[float, ...], int, Batch | None] | None = None
@@ -185,6 +188,14 @@ class ForwardNetwork(Model):
                 self._guards[layout] = Guard(self.description, layout)
             return self._guards[layout]
 
+    def mesh_check(self, equilibrium: Equilibrium) -> MeshCheck:
+        """Return what estimates the mesh error of solutions of one solver."""
+        layout = equilibrium.layout
+        with self._lock:
+            if layout not in self._checks:
+                self._checks[layout] = MeshCheck(layout)
+            return self._checks[layout]
+
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""
         names = self._names
@@ -264,21 +275,38 @@ class ForwardNetwork(Model):
             stability,
             smallest,
         )
-        return status.warned(Warnings.OUTSIDE_THEORY, remark) if remark else status
+        if remark:
+            status = status.warned(Warnings.OUTSIDE_THEORY, remark)
+        return self._with_mesh_error(solution, status) if outcome.converged else status
+
+    def _with_mesh_error(self, solution: Solution, status: SolverStatus) -> SolverStatus:
+        """Return the status with the mesh error where it may be large."""
+        check, state, shape = self.mesh_check(solution.equilibrium), solution.state, solution.shape
+        if not check.doubtful(shape, solution.inputs.length, state.wrench):
+            return status
+        error = check.error(solution.problem, state, shape)
+        status = replace(status, mesh_error=error)
+        if error <= check.limit:
+            return status
+        return status.warned(Warnings.COARSE_MESH, check.remark(error))
 
     def linearise_solution(self, solution: Solved) -> Linearisation:
         """Return the network linearised at a solution."""
         layout = solution.equilibrium.layout
+        cut = self._cut(layout)
+        if cut is layout:
+            return Linearisation(layout, solution.inputs, solution.state, layout.work())
+        return self._linearise_cut(solution, cut)
+
+    def _cut(self, layout: lay.Layout) -> lay.Layout:
+        """Return the same discrete network with a node after every step."""
         with self._lock:
             if layout not in self._cuts:
                 spec = cut_spec(layout.spec)
                 same = spec is layout.spec
                 actuators = layout.actuators
                 self._cuts[layout] = None if same else lay.build_layout_raw(spec, actuators)
-            cut = self._cuts[layout]
-        if cut is None:
-            return Linearisation(layout, solution.inputs, solution.state, layout.work())
-        return self._linearise_cut(solution, cut)
+            return self._cuts[layout] or layout
 
     def linearise_changed(
         self, solver: Equilibrium, problem: Problem, state: State
@@ -293,11 +321,37 @@ class ForwardNetwork(Model):
         return self._linearise_cut(solution, lay.build_layout_raw(spec, layout.actuators))
 
     def _linearise_cut(self, solution: Solved, cut: lay.Layout) -> Linearisation:
+        x, state = self._cut_solution(solution, cut)
+        return Linearisation(cut, x, state, cut.work())
+
+    def _cut_solution(self, solution: Solved, cut: lay.Layout) -> tuple[Inputs, State]:
         problem, layout = solution.problem, solution.equilibrium.layout
         x = lay.actuate(cut, lay.rest_inputs(cut), problem.actuation)
         x = lay.load(cut, x, problem.wrench, problem.loads, problem.gravity)
-        state = cut_state(layout, cut, solution.state, solution.shape)
-        return Linearisation(cut, x, state, cut.work())
+        return x, cut_state(layout, cut, solution.state, solution.shape)
+
+    def released(self, q: Configuration) -> list[Configuration]:
+        """Return where the robot comes to rest that leaves q either way; see `release`."""
+        solution: Solved = q.state
+        equilibrium = solution.equilibrium
+        layout = equilibrium.layout
+        if q.status.stability is not Stability.UNSTABLE or layout.tendons.held.any():
+            return []
+        cut = self._cut(layout)
+        x, start = solution.inputs, solution.state
+        if cut is not layout:
+            x, start = self._cut_solution(solution, cut)
+        found = []
+        for side in (1.0, -1.0):
+            begin = time.perf_counter()
+            state = release(cut, x, start, equilibrium.tolerance, side)
+            if state is None:
+                continue
+            near = joined_state(layout, cut, state)
+            outcome = equilibrium.newton(equilibrium.inputs(solution.problem), near)
+            if outcome.converged:
+                found.append(self.configuration(equilibrium, solution.problem, outcome, begin))
+        return found
 
     def _check(self, method: str) -> None:
         if method != 'tangent':

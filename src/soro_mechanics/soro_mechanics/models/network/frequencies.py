@@ -37,6 +37,10 @@ class Tangent(SlackTangent, Protocol):
         """Lengths of the rods (rods,) [m]."""
 
     @property
+    def dilution(self) -> Array:
+        """Mass per length of the rods (rods,), in parts of that of their sections."""
+
+    @property
     def conservative(self) -> bool:
         """Whether the loads have an energy."""
 
@@ -118,9 +122,10 @@ class _Masses:
         s, layout = self.linear.layout.structure, self.linear.layout
         mass = np.zeros((self.nodes, 6))
         for r in range(int(s.counts[1])):
+            length = float(self.linear.lengths[r] * self.linear.dilution[r])
             for p in range(int(s.rod_piece[r]), int(s.rod_piece[r + 1])):
                 per_length = float(np.mean(layout.sections[p, :, 12]))
-                half = 0.5 * per_length * self.linear.lengths[r] * float(s.share[p])
+                half = 0.5 * per_length * length * float(s.share[p])
                 node = int(s.rod_node[r]) + p - int(s.rod_piece[r])
                 mass[node, :3] += half
                 mass[node + 1, :3] += half

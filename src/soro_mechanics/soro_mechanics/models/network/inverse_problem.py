@@ -40,6 +40,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     SINGULAR,
 )
+from soro_mechanics.models.network.spec import LENGTHS
 from soro_mechanics.numerics import lie, lie_kernels
 from soro_mechanics.numerics.qp import solve_qp
 
@@ -353,7 +354,7 @@ class InverseProblem:
             e = self.work.effort
             hessian = e[:, n : n + m] - e[:, :n] @ follow[:, :m]
             effort = e[:, -1] - e[:, :n] @ follow[:, m]
-        elif kinds == {'length'}:
+        elif kinds and kinds <= set(LENGTHS):
             hessian, effort = self._length_energy(at, x)
         else:
             return np.eye(m), (at.driven - self.middle) / d

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array, Load, LoadAxes
 from soro_mechanics.core.errors import InvalidInput, UnknownName
@@ -22,6 +23,8 @@ from soro_mechanics.models.network.arrays import (
 )
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.drive_values import driven_values
+from soro_mechanics.models.network.element_sections import element_section
+from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.lane_kernels import LANES, TABLE, unit_drive
 from soro_mechanics.models.network.rod_loads import rod_of, split_at_loads, spread_points
 from soro_mechanics.models.network.rod_nodes import cut_fractions, NODE_MERGE
@@ -30,6 +33,7 @@ from soro_mechanics.models.network.spec import (
     EndSpec,
     GROUND,
     JOINTS,
+    LENGTHS,
     NetworkSpec,
     RodSpec,
     STRAINS,
@@ -94,6 +98,29 @@ class Layout:
     def tendons(self) -> Tendons:
         """The tendons, by actuator."""
         return Tendons(self.spec, self.structure, self.sections, self.slots, self.lengths)
+
+    @cached_property
+    def restiffened(self) -> NDArray[np.bool_]:
+        """Whose two-node elements a drive makes stiffer or softer, (rods,)."""
+        driven = {d.rod for d in self.spec.drives if d.kind in (*LENGTHS, *STRAINS)}
+        return np.array([not r.macro and i in driven for i, r in enumerate(self.spec.rods)])
+
+    @cached_property
+    def rest_stiffness(self) -> Array:
+        """Stiffness (pieces, 6, 6) of two-node elements at rest; not to be written to."""
+        s = self.structure
+        return self.stiffened(
+            self.lengths, self.sections[:, 0], s.rod_macro == 0, np.zeros((len(s.share), 6, 6))
+        )
+
+    def stiffened(
+        self, length: Array, section: Array, rods: NDArray[np.bool_], start: Array
+    ) -> Array:
+        """Return `start` with the stiffness of the two-node elements of some rods."""
+        out = start.copy()
+        section = np.ascontiguousarray(section)
+        stiffen_elements(self.structure, length, section, rods, np.empty((10, 6)), out)
+        return out
 
     @cached_property
     def most_nodes(self) -> int:
@@ -198,7 +225,8 @@ def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
     macro = np.array([int(r.macro) for r in rods])
     lane = np.where(macro[owner] == 1, np.cumsum(macro[owner]) - 1, -1)
     batches = -(-int(np.sum(macro[owner])) // LANES)
-    sections = np.concatenate([_sections(r, spec.steps) for r in rods])
+    parts = [_sections(r, spec.steps) for r in rods]
+    sections = np.concatenate([a for a, _ in parts])
     slots, shifts, tensions = _slots(spec.drives, len(rods))
     shift = _shifts(spec, slots, shifts, rods, rod_piece, sections)
     maps = [(d.actuator, d.rod, slot) for d, slot in zip(spec.drives, slots, strict=True)]
@@ -232,6 +260,13 @@ def build_layout_raw(spec: NetworkSpec, actuators: int) -> Layout:
         share=share,
         lane=_integers(lane),
         shift=shift,
+        change=np.concatenate([b for _, b in parts]),
+        keeps_mass=_integers(
+            [
+                int(any(d.rod == i and d.kind == 'unloaded_length' for d in spec.drives))
+                for i in range(len(rods))
+            ]
+        ),
         tendon=tendon_table(spec.drives, rods, rows, tensions),
         drive=unit_drive(True, shifts),
         lane_shift=lane_shifts(shift, lane, batches, 3),
@@ -316,7 +351,7 @@ def _slots(drives: tuple[DriveSpec, ...], rods: int) -> tuple[tuple[int, ...], i
             seen[d.rod, row] += 1
             slots.append(int(seen[d.rod, row]) + row * shifts)
         else:
-            slots.append(0 if d.kind == 'length' else 1 + shifts + tensions + d.end)
+            slots.append(0 if d.kind in LENGTHS else 1 + shifts + tensions + d.end)
     return tuple(slots), shifts, tensions
 
 
@@ -351,23 +386,24 @@ def is_round(rod: RodSpec) -> bool:
     return not (isinstance(rod.section, ShapedSection) and rod.section.shape == 'rectangle')
 
 
-def _sections(rod: RodSpec, steps: int) -> Array:
-    """Return (pieces, 2 steps + 1, TABLE): every half step, or the middle of an element."""
+def _sections(rod: RodSpec, steps: int) -> tuple[Array, Array]:
+    """Return (pieces, 2 steps + 1, TABLE): every half step, or an element's mean; changes."""
     pieces = len(rod.fractions) - 1
     out = np.zeros((pieces, 2 * steps + 1, TABLE))
+    change = np.zeros((pieces, 12))
     for p in range(pieces):
         a, b = rod.fractions[p], rod.fractions[p + 1]
-        stations = np.linspace(a, b, 2 * steps + 1)
         if not rod.macro:
-            stations[:] = 0.5 * (a + b)
-        for k, at in enumerate(stations):
+            out[p], change[p] = element_section(rod, a, b, section_at)
+            continue
+        for k, at in enumerate(np.linspace(a, b, 2 * steps + 1)):
             section = section_at(rod, at)
             out[p, k, 2] = 1.0
             for i in range(3):
                 out[p, k, 3 + i] = np.interp(at, rod.curvature[:, 0], rod.curvature[:, 1 + i])
             out[p, k, 6:12] = 1.0 / section.stiffness
             out[p, k, 12] = section.mass
-    return out
+    return out, change
 
 
 def _shifts(
@@ -399,6 +435,8 @@ def rest_inputs(layout: Layout) -> Inputs:
         length=layout.lengths.copy(),
         table=lane_table(layout.sections, s.lane, int(s.counts[7])),
         section=np.ascontiguousarray(layout.sections[:, 0]),
+        stiffness=layout.rest_stiffness,
+        dilution=np.ones(rods),
         theta=np.zeros((rods, 2)),
         tension=np.zeros(s.tendon.shape[:2]),
         pull=np.tile([-np.inf, 0.0], (int(layout.tendons.held.sum()), 1)),
@@ -427,10 +465,13 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     tension = np.zeros(inputs.tension.shape)
     held = layout.tendons.actuators[layout.tendons.held].tolist()
     pull, gain = inputs.pull.copy(), gain.copy()
+    dilution = np.ones(len(length))
     strain = None
     for k, (d, slot, x) in enumerate(zip(layout.spec.drives, layout.slots, value, strict=True)):
-        if d.kind == 'length':
+        if d.kind in LENGTHS:
             length[d.rod] = x
+            if d.kind == 'unloaded_length':
+                dilution[d.rod] = layout.lengths[d.rod] / x
         elif d.kind == 'angle':
             theta[d.rod, d.end] = x
         elif d.kind == 'tendon':
@@ -448,8 +489,13 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     if strain is not None:
         table = lane_table(strain, s.lane, int(s.counts[7]))
         section = np.ascontiguousarray(strain[:, 0])
+    stiffness = inputs.stiffness
+    if layout.restiffened.any():
+        stiffness = layout.stiffened(length, section, layout.restiffened, stiffness)
     return inputs._replace(
         length=length,
+        stiffness=stiffness,
+        dilution=dilution,
         theta=theta,
         tension=tension,
         pull=pull,

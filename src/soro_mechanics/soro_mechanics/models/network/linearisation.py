@@ -131,6 +131,11 @@ class Linearisation:
         return self._x.length
 
     @property
+    def dilution(self) -> Array:
+        """Mass per length of the rods (rods,), in parts of that of their sections."""
+        return self._x.dilution
+
+    @property
     def conservative(self) -> bool:
         """Whether the loads have an energy: no moments, and no loads that follow the body."""
         x = self._x
@@ -154,7 +159,8 @@ class Linearisation:
         if self.stable:
             return ''
         if self.singular or self.conservative:
-            return f'{self.negative} unstable directions with the actuators held'
+            count = f'{self.negative} unstable directions with the actuators held'
+            return f'{count} (Robot.solutions finds where it may go)'
         if self._heavy:
             return 'a mode grows with the actuators held'
         return (

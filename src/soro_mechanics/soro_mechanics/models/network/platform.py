@@ -27,6 +27,7 @@ from soro_mechanics.models.network.kernels.platform_kernels import (
     STALE,
     UNKNOWNS,
 )
+from soro_mechanics.models.network.spec import LENGTHS
 
 MAX_STEPS = 12
 MAX_RENEWALS = 6
@@ -77,7 +78,7 @@ def is_platform(layout: lay.Layout) -> bool:
         and len(rods) == 6
         and layout.actuators == 6
         and sorted(d.rod for d in drives) == list(rods)
-        and all(d.kind == 'length' and d.curve is None for d in drives)
+        and all(d.kind in LENGTHS and d.curve is None for d in drives)
         and all(s.rod_macro[r] == 1 and s.rod_piece[r + 1] - s.rod_piece[r] == 1 for r in rods)
         and not s.joint_kind[:, 0].any()
         and s.joint_kind[:, 1].max() <= 1

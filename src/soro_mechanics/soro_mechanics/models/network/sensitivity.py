@@ -22,7 +22,7 @@ from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.forward_network import ForwardNetwork
-from soro_mechanics.models.network.spec import RodSpec
+from soro_mechanics.models.network.spec import LENGTHS, RodSpec
 from soro_mechanics.numerics import lie
 
 STEP = 1e-3  # of a parameter, in parts of itself
@@ -128,7 +128,7 @@ class _Study:
         return [i for i, r in enumerate(self._names) if rod in (ALL, r)]
 
     def _check_driven(self, name: str, quantity: str, chosen: list[int]) -> None:
-        driven = {d.rod for d in self._layout.spec.drives if d.kind == 'length'}
+        driven = {d.rod for d in self._layout.spec.drives if d.kind in LENGTHS}
         if quantity == 'length' and driven & set(chosen):
             remedy = 'a rod whose length no actuator drives (its Jacobian says that)'
             raise InvalidInput('parameters', name, remedy, Code.UNSUPPORTED)

@@ -18,12 +18,15 @@ JOINTS = ('clamped', 'revolute', 'universal', 'spherical')
 DRIVES = {
     'angle': 'angle',
     'length': 'length',
+    'unloaded_length': 'length',
     'stretch': 'stretch',
     'curvature': 'curvature',
     'pressure': 'pressure',
     'tension': 'force',
     'tendon': 'length',
 }
+# A rod may be fed through its first end, or become longer itself: then it keeps its mass.
+LENGTHS = ('length', 'unloaded_length')
 STRAINS = ('stretch', 'curvature', 'pressure')  # rest strains; several may add up in one rod
 TENDONS = ('tension', 'tendon')  # along a rod, at a constant place in its section
 

@@ -115,14 +115,9 @@ def _network(made: Derived) -> None:
                 'to': {'body': name, 'polar': top},
             }
         )
-        acts: dict[str, Any] = {
-            'actuator': drive['name'],
-            'drives': 'stretch',
-            'rods': [leg['name']],
-        }
-        if 'curve' in drive:
-            acts |= {'drives': 'length', 'curve': _lengths(made, i, drive['curve'], length)}
-        actuation.append(acts)
+        points = _lengths(made, i, drive, length)
+        acts = {'actuator': drive['name'], 'drives': 'unloaded_length', 'rods': [leg['name']]}
+        actuation.append({**acts, 'curve': points})
         made.paths |= {
             f'network.rods[{i}]': f'body.legs[{i}]',
             f'network.actuation[{i}]': f'drives[{i}]',
@@ -149,8 +144,11 @@ def _network(made: Derived) -> None:
     )
 
 
-def _lengths(made: Derived, i: int, curve: dict[str, Any], length: float) -> list[dict[str, Any]]:
-    """Return points of a leg's length at rest, lambda(P) L."""
+def _lengths(made: Derived, i: int, drive: dict[str, Any], length: float) -> list[dict[str, Any]]:
+    """Return points of a leg's unloaded length, lambda L by what the drive commands."""
+    if 'curve' not in drive:
+        return [{'at': x, 'value': f'{x * length!r} m'} for x in (1.0, 2.0)]
+    curve = drive['curve']
     stretch = [quantity.parse(x, '1')[0] for x in curve['stretch']]
     try:
         if isinstance(curve['at'], list):

@@ -120,9 +120,8 @@ def _network(made: Derived) -> None:
                 }
             )
             made.paths[f'network.actuation[{len(actuation)}]'] = f'drives[{len(actuation)}]'
-            actuation.append(
-                {'actuator': drives[len(actuation)]['name'], 'drives': 'length', 'rods': [tube]}
-            )
+            drive = drives[len(actuation)]['name']
+            actuation.append({'actuator': drive, 'drives': 'unloaded_length', 'rods': [tube]})
     for rod in rods:
         rod['length'] = f'{piece!r} m'
     sections = _sections(made)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many actuations of one network, each by Newton's method from a predicted state."""
 
+from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
@@ -22,7 +23,7 @@ DRIVEN_TENSION = 3
 
 
 @merged_kernel
-def _drive(s, x, rest, drives, value):
+def _drive(s, x, rest, drives, value, restiffened, room):
     """Put every drive to its value; drives (k, 3): kind, rod, end or row (s.shift, s.tendon)."""
     for b in range(x.table.shape[0]):
         for i in range(x.table.shape[1]):
@@ -35,6 +36,8 @@ def _drive(s, x, rest, drives, value):
         r = drives[k, 1]
         if drives[k, 0] == DRIVEN_LENGTH:
             x.length[r] = value[k]
+            if s.keeps_mass[r] == 1:
+                x.dilution[r] = rest.length[r] / value[k]
         elif drives[k, 0] == DRIVEN_ANGLE:
             x.theta[r, drives[k, 2]] = value[k]
         elif drives[k, 0] == DRIVEN_TENSION:
@@ -50,6 +53,7 @@ def _drive(s, x, rest, drives, value):
                     for station in range(table.shape[0]):
                         for i in range(6):
                             table[station, 8 * i + s.lane[p] % 8] += value[k] * shift[i]
+    stiffen_elements(s, x.length, x.section, restiffened, room, x.stiffness)
 
 
 @merged_kernel
@@ -100,6 +104,7 @@ def solve_samples(
     x,
     rest,
     drives,
+    restiffened,
     values,
     moves,
     tip,
@@ -123,6 +128,8 @@ def solve_samples(
         x is written, except for its loads; rest stays.
     drives : ndarray of int, shape (k, 3)
         Kind, rod, and end (angles) or row of s.shift (strains).
+    restiffened : ndarray of bool, shape (rods,)
+        Whose two-node elements the drives make stiffer or softer.
     values : ndarray, shape (n, k)
         Driven values of each sample.
     moves : ndarray, shape (n, 6 (bodies + nodes + pieces + rods))
@@ -147,7 +154,7 @@ def solve_samples(
     copy_into(base, old)
     for sample in range(values.shape[0]):
         solved[sample] = False
-        _drive(s, x, rest, drives, values[sample])
+        _drive(s, x, rest, drives, values[sample], restiffened, w.scratch[0:10, 0:6])
         _start(s, base, w, moves[sample], state)
         away = 0.0
         converged = False

@@ -1,11 +1,12 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The two-node geometrically exact element, second order in its length; eight at once.
+"""The two-node geometrically exact element; eight at once.
 
-d = log(g_a^-1 g_b), strain e = d / L - e0, energy L/2 e^T K e. With body variations
-dd = B (eta_a, eta_b), B = [-J_l^-1(d), J_r^-1(d)]: force B^T K e and tangent
-B^T K B / L + (d/dd of B^T s at fixed stress s) B. The tangent is exact, so it is not symmetric
-away from equilibrium.
+d = log(g_a^-1 g_b), e = d - h e0, energy 1/2 e^T K e, with K of the length h and the section from
+`element_flexibility_kernels`: of fourth order in h but for what the load turns out of a plane.
+With body variations dd = B (eta_a, eta_b), B = [-J_l^-1(d), J_r^-1(d)]: force B^T K e and tangent
+B^T K B + (d/dd of B^T s at fixed stress s) B. The tangent is exact, so it is not symmetric
+away from equilibrium. Only differences of frames count, so it does not matter where the rod is.
 
 Newton uses the stress as an unknown of its own (the mixed integration point of Magisano, Leonetti
 and Garcea 2017): the geometric part, and the residual that guards the steps, take a stress that
@@ -38,10 +39,10 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import (
     large_turn,
     RELATIVE,
     relative_poses,
-    SCALE,
     SERIES,
     SMALL_TURN,
     small_turns,
+    STIFF,
     stresses,
     TURN,
     TWIST,
@@ -249,29 +250,60 @@ def _second(twist, given, out, lanes):
 
 
 @fused_kernel
-def _factor(given, half, geometry, factor, lanes):
-    """Write B^T K / L plus the geometric part: what multiplies B from the left."""
+def _factor(ends, half, geometry, factor, lanes):
+    """Write B^T K plus the geometric part: what multiplies B from the left."""
+    for i in range(3):
+        o = 8 * i
+        for j in range(6):
+            column = STIFF + 8 * j
+            into = 48 * i + 8 * j
+            for k in range(lanes):
+                k0 = ends[column + k]
+                k1 = ends[column + 48 + k]
+                k2 = ends[column + 96 + k]
+                k3 = ends[column + 144 + k]
+                k4 = ends[column + 192 + k]
+                k5 = ends[column + 240 + k]
+                a0 = half[o + k]
+                a1 = half[o + 24 + k]
+                a2 = half[o + 48 + k]
+                factor[into + k] = a0 * k0 + a1 * k1 + a2 * k2
+                factor[into + 144 + k] = (
+                    half[CORNER + o + k] * k0
+                    + half[CORNER + o + 24 + k] * k1
+                    + half[CORNER + o + 48 + k] * k2
+                    + a0 * k3
+                    + a1 * k4
+                    + a2 * k5
+                )
+                a0 = half[RIGHT + o + k]
+                a1 = half[RIGHT + o + 24 + k]
+                a2 = half[RIGHT + o + 48 + k]
+                factor[into + 288 + k] = a0 * k0 + a1 * k1 + a2 * k2
+                factor[into + 432 + k] = (
+                    half[RIGHT_CORNER + o + k] * k0
+                    + half[RIGHT_CORNER + o + 24 + k] * k1
+                    + half[RIGHT_CORNER + o + 48 + k] * k2
+                    + a0 * k3
+                    + a1 * k4
+                    + a2 * k5
+                )
     for i in range(3):
         for j in range(3):
             here = 8 * (3 * i + j)
-            across = 8 * (3 * j + i)
             left = 48 * i + 8 * j
             for k in range(lanes):
-                linear = given[SCALE + 8 * j + k]
-                angular = given[SCALE + 24 + 8 * j + k]
                 x = geometry[here + k]
                 y = geometry[Y0 + here + k]
                 f = geometry[F2 + here + k]
                 m = geometry[M2 + here + k]
                 # the left half takes its geometric part with the sign of -J_l^-1
-                factor[left + k] = linear * half[across + k]
-                factor[left + 24 + k] = f - x
-                factor[left + 144 + k] = linear * half[CORNER + across + k] + f - x
-                factor[left + 168 + k] = angular * half[across + k] + m - y
-                factor[left + 288 + k] = linear * half[RIGHT + across + k]
-                factor[left + 312 + k] = f + x
-                factor[left + 432 + k] = linear * half[RIGHT_CORNER + across + k] + f + x
-                factor[left + 456 + k] = angular * half[RIGHT + across + k] + m + y
+                factor[left + 24 + k] += f - x
+                factor[left + 144 + k] += f - x
+                factor[left + 168 + k] += m - y
+                factor[left + 312 + k] += f + x
+                factor[left + 432 + k] += f + x
+                factor[left + 456 + k] += m + y
 
 
 @fused_kernel
@@ -334,7 +366,7 @@ def compute_elements(a, scratch, lanes):
     _first(a.twist, a.given, HELD, a.geometry, 0, lanes)
     _first(a.twist, a.given, HELD + 24, a.geometry, Y0, lanes)
     _second(a.twist, a.given, a.geometry, lanes)
-    _factor(a.given, a.half, a.geometry, a.factor, lanes)
+    _factor(a.ends, a.half, a.geometry, a.factor, lanes)
     _product(a.factor, a.half, a.tangent, 12, lanes)
     _product(a.given, a.half, a.force, 2, lanes)
 
@@ -350,7 +382,7 @@ def take_elements(count, a, piece, d, gap, strain, matrix, total, raw):
     piece : ndarray, shape (8,)
         Where the results of each lane belong.
     d, gap : ndarray, shape (pieces, 6)
-        Out: relative twist; (e - held / K) times the length, what the held stress lacks.
+        Out: relative twist; twist that the held stress lacks.
     strain : ndarray, shape (pieces, 6, 12)
         Out: B. Its zero blocks are not written.
     matrix : ndarray, shape (pieces, 12, 12)

@@ -10,19 +10,19 @@ from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.lie_kernels import fused_kernel, se3_log
 
 # Rows of `ends`: both poses (12 each, row by row), length, whether the held stress is K e, rest
-# strain, flexibility, held stress. `relative` (12 rows) is the relative pose.
-SECOND, LENGTH, OWN, REST, SOFT, STRESS = (LANES * n for n in (12, 24, 25, 26, 32, 38))
-ENDS, RELATIVE = 44 * LANES, 12 * LANES
+# strain, held stress, stiffness (row by row). `relative` (12 rows) is the relative pose.
+SECOND, LENGTH, OWN, REST, STRESS, STIFF = (LANES * n for n in (12, 24, 25, 26, 32, 38))
+ENDS, RELATIVE = 74 * LANES, 12 * LANES
 # Rows of `twist`: d, b and its two derivatives, tan^2 of half the turn.
 SERIES, TURN, TWIST = 6 * LANES, 9 * LANES, 10 * LANES
-# Rows of `given`: held stress, stress K e, 1 / (flexibility length), gap.
-HELD, ELASTIC, SCALE, GAP, GIVEN = (LANES * n for n in (0, 6, 12, 18, 24))
+# Rows of `given`: held stress, stress K e, gap.
+HELD, ELASTIC, GAP, GIVEN = (LANES * n for n in (0, 6, 12, 18))
 # tan^2(angle / 2) of 0.5 rad: below it the series of `small_turns` have full precision.
 SMALL_TURN = 0.0652
 
 
 @fused_kernel
-def fill_element(ga, gb, length, rest, flexibility, held, lane, ends):
+def fill_element(ga, gb, length, rest, stiffness, held, lane, ends):
     """Put one element into its lane.
 
     Parameters
@@ -30,8 +30,10 @@ def fill_element(ga, gb, length, rest, flexibility, held, lane, ends):
     ga, gb : ndarray, shape (4, 4)
     length : float
         Rest length [m].
-    rest, flexibility : ndarray, shape (6,)
-        Rest strain and diagonal of K^-1 (all entries positive).
+    rest : ndarray, shape (6,)
+        Rest strain.
+    stiffness : ndarray, shape (6, 6)
+        Stress per twist, symmetric and positive definite; see `element_flexibility_kernels`.
     held : ndarray, shape (6,) or (0,)
         Stress for the geometric part; empty: K e, which makes the tangent exact.
     ends : ndarray, shape (ENDS,)
@@ -45,8 +47,9 @@ def fill_element(ga, gb, length, rest, flexibility, held, lane, ends):
     ends[OWN + lane] = 1.0 if own else 0.0
     for i in range(6):
         ends[REST + 8 * i + lane] = rest[i]
-        ends[SOFT + 8 * i + lane] = flexibility[i]
         ends[STRESS + 8 * i + lane] = 0.0 if own else held[i]
+        for j in range(6):
+            ends[STIFF + 8 * (6 * i + j) + lane] = stiffness[i, j]
 
 
 @fused_kernel
@@ -154,17 +157,29 @@ def large_turn(relative, k, pose, d, twist):
 
 @fused_kernel
 def stresses(ends, twist, given, lanes):
-    """Write held stress, stress K e, its scale and the gap."""
+    """Write held stress, stress K (d - h e0), and the gap: a twist that is zero where they agree.
+
+    The gap is their difference over the diagonal of K, a flexibility of the right size.
+    """
     for i in range(6):
         o = 8 * i
         for k in range(lanes):
-            length = ends[LENGTH + k]
+            given[GAP + o + k] = twist[o + k] - ends[REST + o + k] * ends[LENGTH + k]
+    for i in range(6):
+        o = 8 * i
+        row = STIFF + 48 * i
+        for k in range(lanes):
+            stress = ends[row + k] * given[GAP + k]
+            stress += ends[row + 8 + k] * given[GAP + 8 + k]
+            stress += ends[row + 16 + k] * given[GAP + 16 + k]
+            stress += ends[row + 24 + k] * given[GAP + 24 + k]
+            stress += ends[row + 32 + k] * given[GAP + 32 + k]
+            stress += ends[row + 40 + k] * given[GAP + 40 + k]
             own = ends[OWN + k]
-            soft = ends[SOFT + o + k] * length
-            scale = 1.0 / soft
-            stress = (twist[o + k] - ends[REST + o + k] * length) * scale
-            held = own * stress + (1.0 - own) * ends[STRESS + o + k]
-            given[SCALE + o + k] = scale
             given[ELASTIC + o + k] = stress
-            given[HELD + o + k] = held
-            given[GAP + o + k] = (stress - held) * soft
+            given[HELD + o + k] = own * stress + (1.0 - own) * ends[STRESS + o + k]
+    for i in range(6):
+        o = 8 * i
+        for k in range(lanes):
+            missing = given[ELASTIC + o + k] - given[HELD + o + k]
+            given[GAP + o + k] = missing / ends[STIFF + 7 * o + k]

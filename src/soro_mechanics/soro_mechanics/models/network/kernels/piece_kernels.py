@@ -96,7 +96,21 @@ def end_forces(y, load, lane, h, work, force):
 
 @kernel
 def condense_piece(
-    y, load, table_end, lane, h, heavy, shifts, share, exact, work, c, force, tangent, params
+    y,
+    load,
+    table_end,
+    lane,
+    h,
+    heavy,
+    shifts,
+    share,
+    fade,
+    exact,
+    work,
+    c,
+    force,
+    tangent,
+    params,
 ):
     """Write the closure, condensed force (12,), tangent (12, 12) and parameter columns.
 
@@ -113,6 +127,8 @@ def condense_piece(
         Rest-strain columns that were carried; -1: write no parameter columns at all.
     share : float
         Length of this piece per length of its rod.
+    fade : float
+        Relative change of the weight per mass with the rod's length.
     work : ndarray, shape (48, 24)
     params : ndarray, shape (12, 1 + shifts)
         d force / d (rod length, rest strains) at fixed frames.
@@ -167,6 +183,10 @@ def condense_piece(
             _growth(y, load, table_end, lane, force, work[39, 0:6], grown)
         for i in range(6):
             back[i, 13] = -share * grown[i]
+            if heavy:
+                for j in range(3):
+                    by_weight = y[(BASE + COLUMN * (6 + j) + i) * 8 + lane]
+                    back[i, 13] -= by_weight * fade * load[48 + 8 * j + lane]
             for s in range(shifts):
                 back[i, 14 + s] = -y[(BASE + COLUMN * (first + s) + i) * 8 + lane]
     for i in range(6):
@@ -176,9 +196,23 @@ def condense_piece(
     if sign == 0:
         return 0
     _condensed(
-        y, load, lane, ad, heavy, shifts, share, first, grown, back, b_f, work, force, tangent,
+        y,
+        load,
+        lane,
+        ad,
+        heavy,
+        shifts,
+        share,
+        fade,
+        first,
+        grown,
+        back,
+        b_f,
+        work,
+        force,
+        tangent,
         params,
-    )  # fmt: skip
+    )
     return sign
 
 
@@ -214,7 +248,22 @@ def _growth(y, load, table, lane, force, strain, out):
 
 @kernel
 def _condensed(
-    y, load, lane, ad, heavy, shifts, share, first, grown, back, b_f, work, force, tangent, params
+    y,
+    load,
+    lane,
+    ad,
+    heavy,
+    shifts,
+    share,
+    fade,
+    first,
+    grown,
+    back,
+    b_f,
+    work,
+    force,
+    tangent,
+    params,
 ):
     """Put dW0 (work[12:18]) into both ends' forces."""
     end = work[31:37]
@@ -224,7 +273,7 @@ def _condensed(
         for j in range(columns):
             end[i, j] = back[i, j]
     if heavy:
-        _end_weight(y, load, lane, shifts, share, first, grown, back, end)
+        _end_weight(y, load, lane, shifts, share, fade, first, grown, back, end)
     for i in range(6):
         for j in range(12):
             tangent[i, j] = -back[i, j]
@@ -263,7 +312,7 @@ def _condensed(
 
 
 @kernel
-def _end_weight(y, load, lane, shifts, share, first, grown, back, end):
+def _end_weight(y, load, lane, shifts, share, fade, first, grown, back, end):
     """Take the change of the weight's wrench off dW(L)."""
     weight = y[(BASE - 1) * 8 + lane]
     q0 = load[48 + lane]
@@ -290,8 +339,12 @@ def _end_weight(y, load, lane, shifts, share, first, grown, back, end):
     end[2, 3] += weight * q1
     end[2, 4] -= weight * q0
     if shifts >= 0:
-        end[0, 13] -= share * grown[9] * q0
-        end[1, 13] -= share * grown[9] * q1
-        end[2, 13] -= share * grown[9] * q2
+        by_length = share * grown[9] + weight * fade
+        end[0, 13] -= by_length * q0
+        end[1, 13] -= by_length * q1
+        end[2, 13] -= by_length * q2
         for i in range(3):
             end[3 + i, 13] -= share * grown[6 + i]
+            for j in range(3):
+                by_weight = y[(BASE + COLUMN * (6 + j) + 6 + i) * 8 + lane]
+                end[3 + i, 13] -= by_weight * fade * load[48 + 8 * j + lane]

@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rod: end frames, and force and tangent of its pieces."""
 
+from soro_mechanics.models.network.kernels.element_flexibility_kernels import (
+    flexible_twist,
+    powers_of,
+    shifted_twist,
+    slopes_of,
+)
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.element_lane_kernels import (
     compute_elements,
@@ -42,11 +48,12 @@ def place_ends(s, x, state, w):
 
 @merged_kernel
 def fill_loads(s, x, state, w):
-    """Write wrench, weight direction and step of every integrated piece into its lane."""
+    """Write wrench, weight per mass and step of every integrated piece into its lane."""
     steps = s.counts[4]
     for r in range(s.counts[1]):
         if s.rod_macro[r] == 0:
             continue
+        dilution = x.dilution[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             a = state.node[s.rod_node[r] + p - s.rod_piece[r]]
             load = w.load[s.lane[p] // 8]
@@ -54,7 +61,7 @@ def fill_loads(s, x, state, w):
             for i in range(6):
                 load[8 * i + k] = state.wrench[p, i]
             for i in range(3):
-                load[48 + 8 * i + k] = (
+                load[48 + 8 * i + k] = dilution * (
                     a[0, i] * x.gravity[0] + a[1, i] * x.gravity[1] + a[2, i] * x.gravity[2]
                 )
             load[72 + k] = x.length[r] * s.share[p] / steps
@@ -141,6 +148,8 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
     assemble_elements(s, x, state, w, exact, lanes)
     for r in range(s.counts[1]):
         first = s.rod_node[r] - s.rod_piece[r]
+        # by the rod's length, the weight per mass falls where the mass is kept
+        fade = -1.0 / x.length[r] if s.keeps_mass[r] == 1 else 0.0
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             a = state.node[first + p]
             b = state.node[first + p + 1]
@@ -158,6 +167,7 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                     x.heavy,
                     shifts,
                     s.share[p],
+                    fade,
                     exact,
                     w.scratch,
                     w.closure[p],
@@ -168,9 +178,11 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 end_forces(y, w.load[batch], lane, w.h[p], w.scratch[0:1, 0:6], w.raw[p])
                 good = good and w.signs[p] != 0
             elif x.heavy:
-                _add_element_weight(x, a, b, x.length[r] * s.share[p], p, w)
+                _add_element_weight(s, x, a, b, r, p, w)
             if gradient and s.rod_macro[r] == 0:
-                _element_params(s, x, a, b, x.length[r], p, w)
+                _element_params(s, x, r, p, w)
+                if x.heavy:
+                    _weight_params(s, x, a, b, r, p, w)
             if x.node_dead.shape[0] > 0:
                 # on the second end's rows: the first end's rows give back the wrench W0
                 node = first + p + 1
@@ -201,7 +213,7 @@ def assemble_elements(s, x, state, w, exact, lanes):
                 state.node[first + p + 1],
                 x.length[r] * s.share[p],
                 x.section[p, 0:6],
-                x.section[p, 6:12],
+                x.stiffness[p],
                 state.wrench[p, 0 : 0 if exact else 6],
                 full,
                 w.eight.ends,
@@ -227,17 +239,50 @@ def assemble_elements(s, x, state, w, exact, lanes):
 
 
 @merged_kernel
-def _add_element_weight(x, a, b, length, p, w):
-    """Take half the weight of an element off the residual of each of its nodes."""
-    mass = 0.5 * x.section[p, 12] * length
+def _add_element_weight(s, x, a, b, r, p, w):
+    """Take the weight of an element off the residual of its nodes.
+
+    Of the centre line between nodes at p_a, p_b with tangents t_a, t_b along the rest strain the
+    integral is h (p_a + p_b) / 2 + h^2 (t_a - t_b) / 12 (Hermite's cubic): to half the weight on
+    each node comes a moment, which the next element's takes away again where the mesh is even.
+    """
+    h = x.length[r] * s.share[p]
+    mass = x.section[p, 12] * x.dilution[r] * h
     for e in range(2):
         g = a if e == 0 else b
         o = 6 * e
-        f0, f1, f2 = _weight_in(g, mass, x.gravity)
+        f0, f1, f2 = _weight_in(g, 0.5 * mass, x.gravity)
         _subtract_dead(f0, f1, f2, o, w.force[p], w.tangent[p])
+        arm = (h if e == 0 else -h) / 6.0
+        v0 = arm * x.section[p, 0]
+        v1 = arm * x.section[p, 1]
+        v2 = arm * x.section[p, 2]
+        _subtract_lever(v0, v1, v2, f0, f1, f2, o, w.force[p], w.tangent[p])
         w.raw[p, o] -= f0
         w.raw[p, o + 1] -= f1
         w.raw[p, o + 2] -= f2
+        w.raw[p, o + 3] -= v1 * f2 - v2 * f1
+        w.raw[p, o + 4] -= v2 * f0 - v0 * f2
+        w.raw[p, o + 5] -= v0 * f1 - v1 * f0
+
+
+@merged_kernel
+def _subtract_lever(v0, v1, v2, f0, f1, f2, o, force, tangent):
+    """Take the moment v x f of a force fixed in space off the internal one; v turns along."""
+    force[o + 3] -= v1 * f2 - v2 * f1
+    force[o + 4] -= v2 * f0 - v0 * f2
+    force[o + 5] -= v0 * f1 - v1 * f0
+    # d(v x f) = v x (f x theta) = f (v . theta) - theta (v . f)
+    dot = v0 * f0 + v1 * f1 + v2 * f2
+    tangent[o + 3, o + 3] -= f0 * v0 - dot
+    tangent[o + 3, o + 4] -= f0 * v1
+    tangent[o + 3, o + 5] -= f0 * v2
+    tangent[o + 4, o + 3] -= f1 * v0
+    tangent[o + 4, o + 4] -= f1 * v1 - dot
+    tangent[o + 4, o + 5] -= f1 * v2
+    tangent[o + 5, o + 3] -= f2 * v0
+    tangent[o + 5, o + 4] -= f2 * v1
+    tangent[o + 5, o + 5] -= f2 * v2 - dot
 
 
 @kernel
@@ -250,28 +295,69 @@ def _weight_in(g, mass, gravity):
 
 
 @merged_kernel
-def _element_params(s, x, a, b, rod_length, p, w):
-    """Write the derivatives of an element's force by the rod's length and rest strains."""
-    length = rod_length * s.share[p]
-    matrix = w.strain[p]
-    for k in range(12):
+def _element_params(s, x, r, p, w):
+    """Write the derivatives of an element's force by the rod's length and rest strains.
+
+    With K = D^-1 and the stress s = K (d - h e0): d(B' s) = -B' K (d(h e0) + dD s).
+    """
+    stress = w.scratch[0, 0:6]
+    lost = w.scratch[1, 0:6]
+    work = w.scratch[2:4, 0:6]
+    h = x.length[r] * s.share[p]
+    section = x.section[p]
+    for i in range(6):
         v = 0.0
-        for i in range(6):
-            v -= matrix[i, k] * w.twist[p, i] / x.section[p, 6 + i]
-        w.params[p, k, 0] = v * s.share[p] / (length * length)
-        for j in range(s.shift.shape[1]):
-            v = 0.0
+        for j in range(6):
+            v += x.stiffness[p, i, j] * (w.twist[p, j] - h * section[j])
+        stress[i] = v
+    for column in range(1 + s.shift.shape[1]):
+        if column == 0:
+            flexible_twist(section, s.change[p], slopes_of(h), stress, work, lost)
             for i in range(6):
-                v -= matrix[i, k] * s.shift[p, j, i] / x.section[p, 6 + i]
-            w.params[p, k, 1 + j] = v
-    if x.heavy:
-        mass = 0.5 * x.section[p, 12] * s.share[p]
-        for e in range(2):
-            o = 6 * e
-            f0, f1, f2 = _weight_in(a if e == 0 else b, mass, x.gravity)
-            w.params[p, o, 0] -= f0
-            w.params[p, o + 1, 0] -= f1
-            w.params[p, o + 2, 0] -= f2
+                lost[i] = s.share[p] * (lost[i] + section[i])
+        else:
+            shift = s.shift[p, column - 1]
+            shifted_twist(section, s.change[p], shift, powers_of(h), stress, work, lost)
+            for i in range(6):
+                lost[i] += h * shift[i]
+        for k in range(12):
+            w.params[p, k, column] = 0.0
+        for i in range(6):
+            v = 0.0
+            for j in range(6):
+                v += x.stiffness[p, i, j] * lost[j]
+            for k in range(12):
+                w.params[p, k, column] -= v * w.strain[p, i, k]
+
+
+@merged_kernel
+def _weight_params(s, x, a, b, r, p, w):
+    """Take the derivatives of `_add_element_weight` off those of an element's force."""
+    h = x.length[r] * s.share[p]
+    # per length: the mass grows with it unless it is kept, its lever grows by itself
+    grows = 0.0 if s.keeps_mass[r] == 1 else 1.0
+    for e in range(2):
+        o = 6 * e
+        mass = 0.5 * x.section[p, 12] * x.dilution[r] * s.share[p]
+        f0, f1, f2 = _weight_in(a if e == 0 else b, mass, x.gravity)
+        w.params[p, o, 0] -= grows * f0
+        w.params[p, o + 1, 0] -= grows * f1
+        w.params[p, o + 2, 0] -= grows * f2
+        arm = (h if e == 0 else -h) / 6.0
+        for column in range(1 + s.shift.shape[1]):
+            if column == 0:
+                size = arm * (1.0 + grows)
+                v0 = size * x.section[p, 0]
+                v1 = size * x.section[p, 1]
+                v2 = size * x.section[p, 2]
+            else:
+                size = arm * x.length[r]
+                v0 = size * s.shift[p, column - 1, 0]
+                v1 = size * s.shift[p, column - 1, 1]
+                v2 = size * s.shift[p, column - 1, 2]
+            w.params[p, o + 3, column] -= v1 * f2 - v2 * f1
+            w.params[p, o + 4, column] -= v2 * f0 - v0 * f2
+            w.params[p, o + 5, column] -= v0 * f1 - v1 * f0
 
 
 @kernel

@@ -339,16 +339,21 @@ def _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param, one)
 @merged_kernel
 def _follow_stress(s, x, state, w, r, n0):
     """Write the step of the stress of two-node elements by the linearised law."""
+    strain = w.scratch[1, 0:6]
     for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
         node = n0 + p - s.rod_piece[r]
         length = x.length[r] * s.share[p]
         for i in range(6):
-            v = w.twist[p, i]
+            v = w.twist[p, i] - length * x.section[p, i]
             for j in range(6):
                 v += w.strain[p, i, j] * w.step_node[node, j]
                 v += w.strain[p, i, 6 + j] * w.step_node[node + 1, j]
-            stress = (v / length - x.section[p, i]) / x.section[p, 6 + i]
-            w.step_wrench[p, i] = stress - state.wrench[p, i]
+            strain[i] = v
+        for i in range(6):
+            v = -state.wrench[p, i]
+            for j in range(6):
+                v += x.stiffness[p, i, j] * strain[j]
+            w.step_wrench[p, i] = v
 
 
 @kernel

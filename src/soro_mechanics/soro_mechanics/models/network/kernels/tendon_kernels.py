@@ -31,7 +31,7 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import fill_el
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.lie_kernels import fused_kernel, kernel, merged_kernel
 
-LIMP = 1e100  # flexibility of an element that has no stiffness of its own
+LIMP = 1e-100  # stiffness of an element that has no stiffness of its own
 
 
 @fused_kernel
@@ -88,10 +88,11 @@ def add_tendons(s, x, state, w, lanes):
     stress = w.scratch[5, 0:6]
     wrench = w.scratch[6, 0:6]
     rest = w.scratch[7, 0:6]
-    limp = w.scratch[8, 0:6]
+    limp = w.scratch[40:46, 0:6]
     for i in range(6):
         rest[i] = 0.0
-        limp[i] = LIMP
+        for j in range(6):
+            limp[i, j] = LIMP if i == j else 0.0
     full = 0
     left = s.counts[3]
     for r in range(s.counts[1]):

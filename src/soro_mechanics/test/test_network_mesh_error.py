@@ -1,0 +1,122 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The mesh error that a status tells: against closed forms and much finer meshes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soro_mechanics import Load, load_robot, LoadAxes, Robot
+from soro_mechanics.core.status import COARSE, Warnings
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.robot_file.reader import describe_robot
+
+LENGTH, BENDING = 10.0, 100.0
+
+
+def robot_of(section, length, tendons=(), **mesh):
+    """Return a cantilever on tendons (angle [deg], end); without any, a motor turns it."""
+    drives, paths = [], {}
+    end = {'rods': ['arm']}
+    for i, (angle, until) in enumerate(tendons):
+        place = {'polar': {'radius': '10 mm', 'angle': f'{angle} deg'}}
+        paths[f't{i}'] = end | place | ({'to': until} if until else {})
+        limits = {'minimum': '0 N', 'maximum': '10 N', 'rate': '10 N/s'}
+        acts = [{'drives': 'tension', 'tendons': [f't{i}']}]
+        drives.append({'name': f'd{i}', 'quantity': 'force', 'acts': acts} | limits)
+    start = {'body': 'ground'}
+    if not tendons:
+        start |= {'motor': {'axis': '0 0 1'}}
+        limits = {'minimum': '-10 deg', 'maximum': '10 deg', 'rate': '10 deg/s'}
+        acts = [{'drives': 'angle', 'rods': ['arm']}]
+        drives.append({'name': 'turn', 'quantity': 'angle', 'acts': acts} | limits)
+    arm = {'name': 'arm', 'section': 's', 'length': length, 'from': start, 'to': {'body': 'tip'}}
+    body = {'kind': 'rods', 'sections': {'s': section}, 'bodies': {'tip': {}}, 'rods': [arm]}
+    body |= {'tip': {'body': 'tip'}} | ({'tendons': paths} if paths else {})
+    data = {'schema': 2, 'name': 'arm', 'title': 'one rod', 'gravity': '0 0 0 m/s^2'}
+    data |= {'body': body, 'drives': drives, 'models': {'network': mesh}}
+    return Robot(describe_robot(data, 'arm.yaml'), 'network')
+
+
+def rolled(turns, **mesh):
+    """Return a cantilever that a moment rolls up, and where its tip belongs."""
+    stiff = {'axial': '10 kN', 'shear': '10 kN', 'bending_x': '100 N m^2', 'torsion': '100 N m^2'}
+    section = {'stiffness': stiff, 'radius': '10 mm', 'strain_limit': '100 %'}
+    robot, q = robot_of(section, '10 m', **mesh), None
+    curvature = 2.0 * np.pi * turns / LENGTH
+    for part in np.linspace(0.0, 1.0, 9):
+        moment = [0.0, 0.0, 0.0, 0.0, part * BENDING * curvature, 0.0]
+        q = robot.forward([0.0], loads=[Load(moment, on='tip', axes=LoadAxes.LOCAL)], guess=q)
+    angle = curvature * LENGTH
+    return q, np.array([1.0 - np.cos(angle), 0.0, np.sin(angle)]) / curvature
+
+
+@pytest.mark.parametrize('turns', [2, 4])
+def test_a_rod_that_is_rolled_up_says_that_its_mesh_is_coarse(turns):
+    q, right = rolled(turns)
+    error = np.linalg.norm(q.tip[:3, 3] - right)
+    assert error > COARSE * LENGTH
+    assert q.status.mesh_error == pytest.approx(error, rel=0.2)
+    assert Warnings.COARSE_MESH in q.status.warnings
+    assert 'raise models.network.steps' in q.status.message
+    fine, right = rolled(turns, steps=128)
+    assert np.linalg.norm(fine.tip[:3, 3] - right) < COARSE * LENGTH
+    assert Warnings.COARSE_MESH not in fine.status.warnings
+
+
+def test_two_tight_tendons_say_that_their_mesh_is_coarse():
+    """10 N on each of two tendons: 0.42 mm of 400 mm; 3 N: hundredths."""
+    wire = {'shape': 'circle', 'radius': '0.7 mm', 'young': '54 GPa', 'poisson': 0.3}
+    places = [(90, '200 mm'), (-30, '200 mm'), (210, '200 mm'), (90, ''), (-30, ''), (210, '')]
+    arm = robot_of(wire, '400 mm', places)
+    fine = robot_of(wire, '400 mm', places, steps=128)
+    pulls = np.array([10.0, 0.0, 0.0, 10.0, 0.0, 0.0])
+    q, right = arm.forward(pulls), fine.forward(pulls)
+    error = np.linalg.norm(q.tip[:3, 3] - right.tip[:3, 3])
+    assert error == pytest.approx(0.42e-3, abs=0.01e-3)
+    assert q.status.mesh_error == pytest.approx(error, rel=0.1)
+    assert Warnings.COARSE_MESH in q.status.warnings
+    assert 'write mesh: {tolerance' in q.status.message
+    assert Warnings.COARSE_MESH not in right.status.warnings
+    assert Warnings.COARSE_MESH not in arm.forward(0.3 * pulls).status.warnings
+
+
+ROBOTS = ('haptic_5dof', 'soft_parallel', 'stewart_gough')
+
+
+@pytest.mark.parametrize('name', ROBOTS)
+def test_the_estimate_is_that_of_a_much_finer_mesh(name):
+    """At random actuations and tip loads, within a third; no status warns that need not."""
+    robot = load_robot(name, model='network')
+    d = robot.description
+    finer = lay.refined(robot.engine.spec, 4)
+    fine = Robot(replace(d, structure={**d.structure, 'network': finer}), 'network')
+    length, force = robot.engine.equilibrium(()).layout.structure.scale
+    rng, low, high = np.random.default_rng(1), *robot.limits.T
+    for _ in range(3):
+        actuation = rng.uniform(low, high)
+        wrench = 0.5 * force * rng.normal(size=6) * np.array([1.0] * 3 + [length] * 3)
+        q, right = (r.forward(actuation, wrench) for r in (robot, fine))
+        error = np.linalg.norm(q.tip[:3, 3] - right.tip[:3, 3])
+        solution = q.state
+        check = robot.engine.mesh_check(solution.equilibrium)
+        found = check.error(solution.problem, solution.state, solution.shape)
+        assert found == pytest.approx(error, rel=0.35)
+        assert (found > check.limit) == (Warnings.COARSE_MESH in q.status.warnings)
+
+
+def test_elements_bent_out_of_a_plane_are_not_called_fine_enough():
+    """Two-node elements: the bound is above the error where it is large."""
+    stiff = {'axial': '10 kN', 'shear': '10 kN', 'bending_x': '100 N m^2', 'torsion': '60 N m^2'}
+    section = {'stiffness': stiff, 'radius': '10 mm', 'strain_limit': '100 %'}
+    wrench = np.array([2.0, -2.5, -1.5, 20.0, 10.0, 12.0])
+    coarse, fine = (
+        robot_of(section, '10 m', formulation='elements', mesh=n).forward([0.0], wrench)
+        for n in (4, 64)
+    )
+    error = np.linalg.norm(coarse.tip[:3, 3] - fine.tip[:3, 3])
+    assert error > COARSE * LENGTH
+    assert Warnings.COARSE_MESH in coarse.status.warnings
+    assert coarse.status.mesh_error == pytest.approx(error, rel=0.5)
+    assert Warnings.COARSE_MESH not in fine.status.warnings
