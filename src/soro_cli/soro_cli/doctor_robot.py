@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soro_cli.doctor_ancf import check_ancf
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
@@ -45,6 +46,7 @@ def check_robot(robot: str) -> list[Finding]:
     found = [ok('file', f'{path}: {description.title}')]
     for check in (provenance, actuators, coupled_limits, gravity, hardware, models, check_network):
         found += list(check(description))
+    found += list(check_ancf(description))
     return found
 
 

@@ -2,15 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """soro identify: from a table to a robot file, and the refusals."""
 
+from collections import Counter
 import json
+from pathlib import Path
+import re
 
 import numpy as np
 import pytest
+import yaml
 
 from soro_cli.main import main
 from soro_mechanics.robot import load_robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.schema2.round_trip import comments
 
 HEADER = 'leg,pressure [kPa],stretch'
+PAGES = Path(__file__).resolve().parents[3] / 'docs'
 
 
 def table(path, heights=(0.6, 0.62, 0.64), count=25):
@@ -63,3 +70,43 @@ def test_bad_data_ends_with_its_reason(tmp_path, capsys):
 def test_robots_without_the_curve_are_refused(tmp_path, capsys, robot):
     assert main(['identify', table(tmp_path / 'legs.csv'), '--robot', robot]) == 1
     assert 'lambda' in capsys.readouterr().err
+
+
+def soft_parallel():
+    return find_robot_file('soft_parallel').read_text(encoding='utf-8')
+
+
+def documented():
+    """Return the example of the page of the model, as a whole robot file."""
+    page = (PAGES / 'models' / 'ancf.md').read_text(encoding='utf-8')
+    (example,) = re.findall(r'^```yaml\n(body:.*?)^```', page, re.MULTILINE | re.DOTALL)
+    head = 'schema: 2\nname: mine\ntitle: my legs\ngravity: 0 0 -9.81 m/s^2 # upright\n'
+    return head + example
+
+
+def in_blocks(text):
+    """Return a robot file with every mapping and list in block style."""
+    return yaml.safe_dump(yaml.safe_load(text), default_flow_style=False, sort_keys=False)
+
+
+@pytest.mark.parametrize('style', [str, in_blocks])
+@pytest.mark.parametrize('source', [documented, soft_parallel])
+def test_a_file_of_any_style_gets_the_curves(tmp_path, source, style):
+    own = tmp_path / 'own.yaml'
+    own.write_text(style(source()), encoding='utf-8')
+    before = yaml.safe_load(own.read_text(encoding='utf-8'))
+    notes = comments(own.read_text(encoding='utf-8'))
+    words = ['identify', table(tmp_path / 'legs.csv'), '--robot', str(own), '--write', str(own)]
+    assert main(words) == 0
+    written = own.read_text(encoding='utf-8')
+    highest = [float(c.values[-1]) for c in load_robot(own).engine.legs.curves]
+    assert highest == pytest.approx([1.6, 1.62, 1.64], abs=3e-3)
+    assert not Counter(notes) - Counter(comments(written))
+    after = yaml.safe_load(written)
+    for tree in (before, after):
+        for drive in tree['drives']:
+            del drive['curve']
+    assert after == before
+    assert main(words) == 0  # and once more, on what was written
+    again = [float(c.values[-1]) for c in load_robot(own).engine.legs.curves]
+    assert again == highest
