@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from soro_cli.main import main
+from soro_mechanics.identification.stretch_table import read_stretch_table
 from soro_mechanics.robot import load_robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.schema2.round_trip import comments
@@ -70,6 +71,30 @@ def test_bad_data_ends_with_its_reason(tmp_path, capsys):
 def test_robots_without_the_curve_are_refused(tmp_path, capsys, robot):
     assert main(['identify', table(tmp_path / 'legs.csv'), '--robot', robot]) == 1
     assert 'lambda' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('named', ['leg', 'air'])
+def test_legs_are_named_by_themselves_or_by_their_drives(tmp_path, named):
+    own = tmp_path / 'own.yaml'
+    own.write_text(documented(), encoding='utf-8')
+    model = load_robot(own).engine
+    rows = table(tmp_path / 'legs.csv')
+    text = Path(rows).read_text(encoding='utf-8').replace('leg_', f'{named}_')
+    Path(rows).write_text(text, encoding='utf-8')
+    found = read_stretch_table(rows, model)
+    assert found.legs == ('leg_1', 'leg_2', 'leg_3')
+    assert [x.size for x in found.stretches] == [25, 25, 25]
+    tip = (1e3 * load_robot(own).forward([3e4, 6e4, 0.0]).tip[:3, 3]).tolist()
+    postures = tmp_path / 'tips.csv'
+    postures.write_text(
+        f'{named}_1 [kPa],{named}_2[kPa],{named}_3 [kPa],x [mm],y [mm],z [mm]\n'
+        f'30,60,0,{tip[0]!r},{tip[1]!r},{tip[2]!r}\n',
+        encoding='utf-8',
+    )
+    found = read_stretch_table(postures, model)
+    assert found.legs == ('leg_1', 'leg_2', 'leg_3')
+    expected = model.stretches(np.array([3e4, 6e4, 0.0]))[0]
+    np.testing.assert_allclose(np.ravel(found.stretches), expected, atol=1e-8)
 
 
 def soft_parallel():
