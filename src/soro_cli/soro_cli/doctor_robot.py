@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soro_cli.doctor_ancf import check_ancf
 from soro_cli.doctor_models import check_models
 from soro_cli.doctor_network import check_network
 from soro_cli.findings import fail, Finding, ok, warn
@@ -44,7 +45,7 @@ def check_robot(robot: str) -> list[Finding]:
         return [fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')]
     found = [ok('file', f'{path}: {description.title}')]
     checks = (provenance, actuators, coupled_limits, gravity, hardware)
-    for check in (*checks, check_models, check_network):
+    for check in (*checks, check_models, check_ancf, check_network):
         found += list(check(description))
     return found
 

@@ -279,9 +279,10 @@ class Robot:
         q : Configuration
         wrench : array_like, shape (6,), optional
             Linearise at this tip load instead of the one in `q` (the equilibrium is solved again).
-        method : 'tangent' or 'integral'
+        method : 'tangent', 'integral', 'midpoint' or 'trapezoid'
             The exact tangent of the loaded equilibrium (what a finite difference of `forward`
-            gives), or the published integral that neglects the load's geometric term.
+            gives), or the published integral (4) that neglects the load's geometric term, or one
+            of the published sums (5) over the elements of a segment model.
         """
         method, q = method_name(method), self._at_wrench(self._own(q), wrench)
         if not q.status.converged:

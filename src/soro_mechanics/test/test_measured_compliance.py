@@ -86,7 +86,8 @@ def test_a_table_counts_from_its_rows_without_force(tmp_path):
         '0,200,0,10,4,0.05\n',
         encoding='utf-8',
     )
-    forces, moved = read_pulls(file)
+    forces, moved, lines = read_pulls(file)
+    assert lines == (5, 6)
     np.testing.assert_allclose(forces, [[0.1, 0.0, 0.0], [0.0, 0.2, 0.0]])
     np.testing.assert_allclose(moved, [[3e-3, 1e-3, 1e-3], [0.0, 4e-3, 0.0]], atol=1e-15)
 

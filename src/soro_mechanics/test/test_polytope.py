@@ -25,16 +25,16 @@ from soro_mechanics.core.status import Code
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 
-def effort_program(ports, limits, directions, normal=None, ray=None, offset=None):
+def effort_program(ports, limits, directions, normal=None, ray=None, offset=None, sense='strong'):
     """Solve (9) itself as a linear program over (d_lambda_a, d_lambda_e): no elimination.
 
     With `normal`: the largest effort along it (support function). With `ray`: the largest multiple
-    of it that is feasible. Both with zero effort in all other directions.
+    of it that is feasible. Both with zero effort in all other directions, in the strong sense.
     """
     na, ne, _ = ports.sizes
     offset = np.zeros(ne) if offset is None else offset
     directions = list(directions)
-    others = [i for i in range(ne) if i not in directions]
+    others = [i for i in range(ne) if i not in directions and sense == 'strong']
     # unknowns: d_lambda_a (na), d_lambda_e (ne), t
     equal = [np.hstack([ports.ea, ports.ee, np.zeros((ne, 1))])]
     right = [-offset]
@@ -110,6 +110,38 @@ def test_against_linear_programs(limits, directions):
         # The weakest direction reached as a ray: the ball touches the facet there.
         ray = effort_program(ports, limits, directions, ray=result.direction)
         assert ray == pytest.approx(result.radius, rel=1e-6)
+
+
+@pytest.mark.parametrize('limits', LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize('directions', [FORCE, TORQUE, (2,)])
+def test_the_weak_sense_against_linear_programs(limits, directions):
+    rng = np.random.default_rng(12)
+    for seed in (0, 1):
+        ports = random_ports(seed)
+        strong = isotropic_effort(ports, limits, directions)
+        weak = isotropic_effort(ports, limits, directions, sense='weak')
+        assert weak.code is Code.NONE
+        assert weak.radius >= strong.radius * (1.0 - 1e-9)
+        for way in ('normal', 'ray'):
+            worst = effort_program(
+                ports, limits, directions, sense='weak', **{way: weak.direction}
+            )
+            assert worst == pytest.approx(weak.radius, rel=1e-6)
+        for _ in range(6):
+            ray = rng.normal(size=len(directions))
+            ray /= np.linalg.norm(ray)
+            reached = effort_program(ports, limits, directions, ray=ray, sense='weak')
+            assert reached >= weak.radius * (1.0 - 1e-6)
+            alone = effort_program(ports, limits, directions, ray=ray)
+            assert reached >= alone * (1.0 - 1e-9)
+
+
+def test_with_every_direction_chosen_both_senses_are_one():
+    ports, limits = random_ports(3), LIMITS['both']
+    strong = isotropic_effort(ports, limits, range(5))
+    assert isotropic_effort(ports, limits, range(5), sense='weak').radius == strong.radius
+    with pytest.raises(InvalidInput, match='strong or weak'):
+        isotropic_effort(ports, limits, FORCE, sense='both')
 
 
 def test_offset_and_initial_force_are_part_of_the_constants():

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING
 
 from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
 
 if TYPE_CHECKING:
-    from soro_mechanics.analysis.measured_compliance import MeasuredCompliance
+    from soro_cli.pulls import MeasuredPulls
+    from soro_mechanics.analysis.measured_compliance import Pulls
 
 SUMMARY = 'how much the tip, or every point of the backbone, gives way under load'
 EPILOG = """\
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--measured',
         metavar='PULLS.csv',
-        help='the tip only: hold the model against pulls on the robot, recorded in a table',
+        help='the tip only: predict each pull of a recorded table with the model, and compare',
     )
     add_mechanics_options(parser)
 
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.measured and arguments.along:
         raise UserError('--measured is of the tip: leave out --along')
-    measured = _measured(arguments.measured) if arguments.measured else None
+    pulls = _pulls(arguments.measured) if arguments.measured else None
     wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
         words = arguments.actuation
@@ -62,6 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         answer = source.compliance(
             actuation, wrench, arguments.model, arguments.method, arguments.along
         )
+        measured = None
+        if pulls is not None and answer.points:
+            from soro_cli.pulls import compare_pulls
+
+            measured = compare_pulls(source, answer, wrench, arguments.model, pulls)
 
     def show() -> None:
         if not all(solved(*line) for p in answer.points for line in p.matrix):
@@ -72,37 +79,75 @@ def run(arguments: argparse.Namespace) -> int:
             _show_point(answer.points[0], answer.model)
             if measured is not None:
                 _show_measured(measured, answer.points[0].matrix)
+                _show_pulls(measured)
 
     beside = None
-    if measured is not None and answer.points:
+    if measured is not None:
         beside = {'measured': _as_json(measured, answer.points[0].matrix)}
     return finish(answer, arguments.json, show, beside)
 
 
-def _measured(file: str) -> MeasuredCompliance:
-    from soro_mechanics.analysis.measured_compliance import fit_compliance, read_pulls
+def _pulls(file: str) -> Pulls:
+    from soro_mechanics.analysis.measured_compliance import read_pulls
 
-    return fit_compliance(*read_pulls(file))
+    return read_pulls(file)
 
 
-def _as_json(measured: MeasuredCompliance, model: list[list[float]]) -> dict[str, object]:
+def _as_json(measured: MeasuredPulls, model: list[list[float]]) -> dict[str, object]:
+    fit, check = measured.fit, measured.check
     return {
-        'matrix': measured.matrix.tolist(),
-        'deviation': measured.deviation.tolist(),
-        'pulls': measured.pulls,
-        'residual': measured.residual,
-        'asymmetry': measured.asymmetry,
-        'norm_error': measured.norm_error(model),
-        'difference': measured.difference(model),
+        'matrix': fit.matrix.tolist(),
+        'deviation': fit.deviation.tolist(),
+        'pulls': fit.pulls,
+        'residual': fit.residual,
+        'asymmetry': fit.asymmetry,
+        'norm_error': fit.norm_error(model),
+        'difference': fit.difference(model),
+        'displacements': measured.pulls.displacements.tolist(),
+        'predicted': check.predicted.tolist(),
+        'prediction_rms': check.rms,
+        'scatter': check.scatter,
+        'skew': check.skew,
+        'skew_error': None if math.isnan(check.skew_error) else check.skew_error,
+        'outliers': [measured.pulls.lines[i] for i in check.outliers],
     }
 
 
-def _show_measured(measured: MeasuredCompliance, model: list[list[float]]) -> None:
+def _show_pulls(measured: MeasuredPulls) -> None:
+    from soro_cli.tables import note, print_table
+    from soro_node.display_units import shown
+
+    pulls, check = measured.pulls, measured.check
+    worst = {i: 'not expected by the others' for i in check.outliers}
+    rows = [
+        (
+            str(line),
+            *(' '.join(f'{s * v:+.3f}' for v in row) for s, row in ((1.0, f), (1e3, d), (1e3, p))),
+            ' '.join(f'{1e3 * v:+.3f}' for v in d - p),
+            worst.get(i, ''),
+        )
+        for i, (line, f, d, p) in enumerate(
+            zip(pulls.lines, pulls.forces, pulls.displacements, check.predicted, strict=True)
+        )
+    ]
+    title = (
+        'every pull, solved by the model under its whole force: left '
+        f'{shown(check.rms, "m")} rms, scatter {shown(check.scatter, "m")}'
+    )
+    header = ('line', 'force [N]', 'measured [mm]', 'model [mm]', 'difference [mm]', '')
+    print_table(title, header, rows)
+    if check.outliers:
+        lines = ', '.join(str(pulls.lines[i]) for i in check.outliers)
+        note(f'soro: line {lines} of the table: take the pull again, or leave it out')
+
+
+def _show_measured(pulls: MeasuredPulls, model: list[list[float]]) -> None:
     import numpy as np
 
     from soro_cli.tables import print_table
     from soro_node.display_units import shown
 
+    measured, check = pulls.fit, pulls.check
     rows = [
         (axis, *(f'{1e3 * c:+.4g} +- {1e3 * s:.2g}' for c, s in zip(*line, strict=True)))
         for axis, *line in zip('xyz', measured.matrix, measured.deviation, strict=True)
@@ -121,6 +166,7 @@ def _show_measured(measured: MeasuredCompliance, model: list[list[float]]) -> No
         ('norm of the difference', '', f'{measured.difference(computed):.1%}'),
         ('residual of the pulls', shown(measured.residual, 'm'), ''),
         ('skew part of a fit without symmetry', f'{measured.asymmetry:.1%}', ''),
+        ('skew part beside the model', f'{check.skew:.1%} +- {check.skew_error:.1%}', ''),
     ]
     print_table('model beside it [mm/N]', ('', 'measured', 'model'), rows)
 
@@ -151,8 +197,6 @@ def _show_point(point: object, model: str) -> None:
 
 
 def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:
-    import math
-
     scales = (1e3,) * 3 + (180.0 / math.pi,) * 3
     return [
         (label, *(f'{value * scale:+.4g}' for value in line))

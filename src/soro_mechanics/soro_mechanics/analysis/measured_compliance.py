@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,11 +83,7 @@ def fit_compliance(forces: Any, displacements: Any) -> MeasuredCompliance:
     sizes = np.linalg.svd(f, compute_uv=False) if count else np.zeros(3)
     if len(sizes) < 3 or sizes[2] <= FLAT * sizes[0]:
         raise InvalidInput('forces', f.tolist(), 'three directions that are not in one plane')
-    rows = np.zeros((3 * count, 6))
-    for k, (i, j) in enumerate(_PAIRS):
-        rows[i::3, k] += f[:, j]
-        if i != j:
-            rows[j::3, k] += f[:, i]
+    rows = symmetric_rows(f)
     entries = np.asarray(np.linalg.lstsq(rows, d.ravel(), rcond=None)[0], np.float64)
     left = rows @ entries - d.ravel()
     free = left.size - 6
@@ -104,15 +100,35 @@ def fit_compliance(forces: Any, displacements: Any) -> MeasuredCompliance:
     )
 
 
-def read_pulls(file: str | os.PathLike[str]) -> tuple[Array, Array]:
+def symmetric_rows(forces: Array) -> Array:
+    """Return (3 n, 6): displacements (n, 3), one after the other, per entry of a symmetric C."""
+    rows = np.zeros((3 * len(forces), 6))
+    for k, (i, j) in enumerate(_PAIRS):
+        rows[i::3, k] += forces[:, j]
+        if i != j:
+            rows[j::3, k] += forces[:, i]
+    return rows
+
+
+class Pulls(NamedTuple):
+    """A table of pulls: the rows with a force.
+
+    Attributes
+    ----------
+    forces, displacements : ndarray, shape (n, 3) [N], [m]
+    lines : tuple of int
+        Where they stand in the file.
+    """
+
+    forces: Array
+    displacements: Array
+    lines: tuple[int, ...]
+
+
+def read_pulls(file: str | os.PathLike[str]) -> Pulls:
     """Read a table of pulls: ``fx [N], fy [N], fz [N], x [mm], y [mm], z [mm]`` of the tip.
 
     Rows without force say where the tip rests; displacements count from their mean.
-
-    Returns
-    -------
-    forces, displacements : ndarray, shape (n, 3) [N], [m]
-        Of the rows with a force.
 
     Raises
     ------
@@ -128,7 +144,8 @@ def read_pulls(file: str | os.PathLike[str]) -> tuple[Array, Array]:
     if pulled.all() or not pulled.any():
         raise InvalidInput('table', table.file, 'rows with a force and at least one without')
     rest = values[~pulled, 3:].mean(axis=0)
-    return values[pulled, :3], values[pulled, 3:] - rest
+    lines = tuple(line for (line, _), has in zip(table.body, pulled, strict=True) if has)
+    return Pulls(values[pulled, :3], values[pulled, 3:] - rest, lines)
 
 
 def _block(model: Any) -> Array:

@@ -1,12 +1,13 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Isotropic force and torque in the strong sense, and their maps over the workspace.
+"""Isotropic force and torque in the strong and in the weak sense, and their maps.
 
 Koehler 2023, eqs (9)-(11): which forces can the device apply at the effector, in every direction,
 without moving it and without any moment (or the other way round), within the torque and angle
 limits of its motors? The limits are half-spaces in the space of motor torques (H-representation);
 their vertices (V-representation) are projected to the effector, and the nearest facet of the hull
-of the projections is the answer.
+of the projections is the answer. That is the strong sense. In the weak one
+(Yoshikawa) the hand may be given moments besides, whatever comes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from soro_mechanics.core.status import Code
 
 FORCE = (0, 1, 2)  # effector directions of a device with three translations first
 TORQUE = (3, 4)  # its two rotations
+SENSES = ('strong', 'weak')
 # A set thinner than this share of its extent has no interior for Qhull, whose own precision is
 # some 1e-12 of the extent.
 FLAT = 1e-9
@@ -80,6 +82,7 @@ def isotropic_effort(
     limits: MotorLimits,
     directions: Sequence[int],
     offset: Array | None = None,
+    sense: str = 'strong',
 ) -> IsotropicEffort:
     """Largest r such that every effort of norm r along `directions` can be applied.
 
@@ -90,9 +93,11 @@ def isotropic_effort(
     limits : MotorLimits
         Of its motors.
     directions : sequence of int
-        Effector directions of the effort; in all others the effort is zero (strong sense).
+        Effector directions of the effort.
     offset : ndarray, shape (ne,), optional
         delta_e0, position minus goal along the effector directions; default none.
+    sense : 'strong' or 'weak'
+        Whether the effort is zero in all other directions, or may be anything there.
 
     Returns
     -------
@@ -101,16 +106,18 @@ def isotropic_effort(
     Raises
     ------
     InvalidInput
-        Sizes that do not fit, or limits that leave the motors unbounded.
+        Sizes that do not fit, another sense, or limits that leave the motors unbounded.
     """
     na, ne, _ = ports.sizes
     chosen = _check_directions(directions, ne)
+    if sense not in SENSES:
+        raise InvalidInput('sense', sense, ' or '.join(SENSES))
     shift = np.zeros(ne) if offset is None else np.asarray(offset, float)
     rows, bounds = _motor_half_spaces(ports, limits, shift)
     # effort on the hand = gain @ torque + constant, eq (10), last line
     gain = np.asarray(np.linalg.solve(ports.ee, ports.ea), np.float64)
     constant = np.linalg.solve(ports.ee, shift) - ports.force
-    others = [i for i in range(ne) if i not in chosen]
+    others = [i for i in range(ne) if i not in chosen and sense == 'strong']
     start, basis = _solutions(gain[others], -constant[others], na)
     empty = np.zeros((0, len(chosen)))
     none = np.full(len(chosen), np.nan)
@@ -131,6 +138,7 @@ def effort_map(
     limits: MotorLimits,
     directions: Sequence[int],
     executor: Executor | None = None,
+    sense: str = 'strong',
 ) -> Array:
     """Isotropic effort over a workspace.
 
@@ -140,7 +148,7 @@ def effort_map(
         Pose (4, 4) -> ports without hand force, or None when unreachable. The published test of
         reachability is angle and torque limits at zero hand force: done here (`holding_torque`).
     goals : iterable of ndarray, shape (4, 4)
-    limits, directions
+    limits, directions, sense
         As in `isotropic_effort`.
     executor : Executor, optional
         Runs the goals in parallel; one of processes needs a `reach` that can be pickled.
@@ -150,7 +158,7 @@ def effort_map(
     ndarray, shape (number of goals,)
         [N] or [N m]; NaN where the pose is unreachable.
     """
-    one = partial(_effort_at, reach, limits, tuple(directions))
+    one = partial(_effort_at, reach, limits, tuple(directions), sense)
     results = map(one, goals) if executor is None else executor.map(one, goals)
     return np.fromiter(results, float)
 
@@ -159,12 +167,13 @@ def _effort_at(
     reach: Callable[[Array], CondensedPorts | None],
     limits: MotorLimits,
     directions: tuple[int, ...],
+    sense: str,
     goal: Array,
 ) -> float:
     ports = reach(goal)
     if ports is None or holding_torque(ports, limits) is None:
         return float('nan')
-    return isotropic_effort(ports, limits, directions).radius
+    return isotropic_effort(ports, limits, directions, sense=sense).radius
 
 
 def within_limits(ports: CondensedPorts, limits: MotorLimits, slack: float = FLAT) -> bool:

@@ -18,7 +18,7 @@ from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code
 
 POSITIVE = 'a finite number greater than zero'
-METHODS = ('tangent', 'integral')
+METHODS = ('tangent', 'integral', 'midpoint', 'trapezoid')
 Kind = TypeVar('Kind', bound=Enum)
 
 

@@ -33,6 +33,7 @@ class StretchTable:
     Attributes
     ----------
     legs : tuple of str
+        Names of the legs.
     pressures, stretches : tuple of ndarray
         One pair of arrays per leg [Pa], [1].
     """
@@ -48,6 +49,7 @@ def read_stretch_table(file: str | os.PathLike[str], model: Ancf) -> StretchTabl
     Parameters
     ----------
     file : path
+        Legs by their names or by those of their drives.
     model : Ancf
         Of the robot that was measured.
 
@@ -57,10 +59,9 @@ def read_stretch_table(file: str | os.PathLike[str], model: Ancf) -> StretchTabl
         With the line and what stands there.
     """
     table = read_unit_table(file)
-    names = [a.name for a in model.description.actuators]
     if 'leg' in table.header:
-        return _per_leg(table, model, names)
-    return _per_posture(table, model, names)
+        return _per_leg(table, model)
+    return _per_posture(table, model)
 
 
 def stretches_at(model: Ancf, positions: Array) -> Array:
@@ -88,32 +89,40 @@ def stretches_at(model: Ancf, positions: Array) -> Array:
     return np.array(found)
 
 
-def _per_leg(table: UnitTable, model: Ancf, names: list[str]) -> StretchTable:
+def _per_leg(table: UnitTable, model: Ancf) -> StretchTable:
+    names = model.legs.names
+    drives = [a.name for a in model.description.actuators]
+    leg_of = dict(zip(drives, names, strict=True)) | {name: name for name in names}
     by_length = any(c.startswith('length') for c in table.header)
     value, unit = ('length', 'm') if by_length else ('stretch', '1')
     columns = table.columns({'leg': '', 'pressure': 'Pa', value: unit})
     pressures: dict[str, list[float]] = {n: [] for n in names}
     stretches: dict[str, list[float]] = {n: [] for n in names}
     for line, cells in table.body:
-        leg = table.text(line, cells, columns['leg'][0])
-        if leg not in pressures:
+        written = table.text(line, cells, columns['leg'][0])
+        if written not in leg_of:
             expected = f'one of {", ".join(names)}'
-            raise InvalidInput(f'{table.file}, line {line}', leg, expected, Code.UNKNOWN_NAME)
+            raise InvalidInput(f'{table.file}, line {line}', written, expected, Code.UNKNOWN_NAME)
+        leg = leg_of[written]
         pressures[leg].append(table.number(line, cells, columns['pressure']))
         measured = table.number(line, cells, columns[value])
         stretches[leg].append(measured / model.legs.length if by_length else measured)
     return StretchTable(
-        tuple(names),
+        names,
         tuple(np.array(pressures[n]) for n in names),
         tuple(np.array(stretches[n]) for n in names),
     )
 
 
-def _per_posture(table: UnitTable, model: Ancf, names: list[str]) -> StretchTable:
+def _per_posture(table: UnitTable, model: Ancf) -> StretchTable:
+    names = list(model.legs.names)
+    drives = [a.name for a in model.description.actuators]
+    if set(drives) <= {cell.partition('[')[0].strip() for cell in table.header}:
+        names = drives
     columns = table.columns(dict.fromkeys(names, 'Pa') | dict.fromkeys('xyz', 'm'))
     order = [columns[name] for name in (*names, 'x', 'y', 'z')]
     values = np.array([[table.number(i, cells, c) for c in order] for i, cells in table.body])
     stretches = stretches_at(model, values[:, len(names) :])
     return StretchTable(
-        tuple(names), tuple(values[:, : len(names)].T.copy()), tuple(stretches.T.copy())
+        model.legs.names, tuple(values[:, : len(names)].T.copy()), tuple(stretches.T.copy())
     )

@@ -26,6 +26,7 @@ from soro_mechanics.core.status import Code, SolverStatus, Stability
 from soro_mechanics.models.ancf import solve_kernels as kernels
 from soro_mechanics.models.ancf.assembly import assemble, make_structure, tolerance_of
 from soro_mechanics.models.ancf.compliance import compliance_at_stations
+from soro_mechanics.models.ancf.effective_stiffness import axial_stiffness, AxialStiffness
 from soro_mechanics.models.ancf.schema import PLATFORM, SoftLegs
 from soro_mechanics.models.ancf.shape_kernels import leg_poses
 from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, Outcome, solve_equations
@@ -81,6 +82,14 @@ class Ancf(Model):
                 for c, s in zip(self.legs.curves, stretch, strict=True)
             ]
         )
+
+    def axial_stiffness(self, actuation: Array) -> tuple[AxialStiffness, ...]:
+        """Return how stiff each leg is along its axis: more than its EA, and why.
+
+        See `effective_stiffness`.
+        """
+        stretch, _ = self.stretches(np.asarray(actuation, dtype=float))
+        return tuple(axial_stiffness(self.legs, float(s)) for s in stretch)
 
     # ---- the Model interface -----------------------------------------------------------------
 

@@ -152,6 +152,10 @@ class ConstantCurvature(Model):
         if self.arm.axial_stiffness is None:
             remedy = 'add axial_stiffness to body.segments[0]: the published model is kinematic'
             raise self.unsupported('compliance', method, remedy)
+        if method not in ('tangent', 'integral'):
+            raise self.unsupported(
+                'method', method, "use 'integral': one arc has no sum over arcs"
+            )
         x = np.array(q.state)
         applied = self._applied(q.wrench, q.loads, q.gravity)
         tangent = self._spring() if method == 'integral' else self._tangent(x, applied)

@@ -28,7 +28,7 @@ class RodState(NamedTuple):
     bend: Array  # (modules, 2) muscle multipliers
     dead: Array  # (n, 3) known loads times Simpson weights
     moment: Array  # (3,) dead tip moment
-    bends: Array  # (modules, 2) bends of the shape
+    bends: Array  # (modules, 2) bends commanded
     compliance: Array  # (6, 6) at the tip
     by_bend: Array  # (6, modules, 2)
 
@@ -45,7 +45,7 @@ class KirchhoffBackbone:
     element : float
         Distance of two nodes [m].
     rod_data : tuple
-        Stiffness, element and muscle radius, as the kernels take them.
+        Stiffness, element, muscle radius and give of a bend, as the kernels take them.
     arc : ndarray, shape (n,)
         Arc length of the nodes [m].
     every : int
@@ -59,7 +59,7 @@ class KirchhoffBackbone:
     def __init__(self, body: MuscleBackbone) -> None:
         self.body = body
         self.element = body.length / body.elements
-        self.rod_data = (body.stiffness, self.element, body.muscle_radius)
+        self.rod_data = (body.stiffness, self.element, body.muscle_radius, body.bend_give)
         self._simpson = np.full(body.elements + 1, 2.0)
         self._simpson[1::2] = 4.0
         self._simpson[[0, -1]] = 1.0
@@ -137,6 +137,12 @@ class KirchhoffBackbone:
         for t in range(modules):
             muscle_lengths(rho[t], disks[t], disks[t + 1], t, self.body.muscle_radius, lengths[t])
         return lengths
+
+    def commands(self, state: RodState) -> Array:
+        """Return the lengths (modules, 3) [m] that command a state: its own, less what gave."""
+        lengths = self.lengths_of(state.q)
+        gave = np.einsum('tci,ti->tc', self.combine, lengths) - state.bends
+        return np.asarray(lengths - 1.5 * np.einsum('tci,tc->ti', self.combine, gave))
 
     def tip(self, state: RodState) -> Array:
         """Return the pose (4, 4) of the tip."""

@@ -14,7 +14,7 @@ from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rod_system, rotation_of
 
 Array = NDArray[np.float64]
-RodData = tuple[Array, float, float]
+RodData = tuple[Array, float, float, float]
 
 
 def full_system(
@@ -22,7 +22,7 @@ def full_system(
 ) -> Array:
     """Return the tangent, order: increments of nodes 1..n, then (rho, F, mu) per module."""
     q, force, bend = shape
-    stiffness, h, radius = rod_data
+    stiffness, h, radius, give = rod_data
     count, modules = len(q), len(force)
     per = (count - 1) // modules
     gradient, diagonal, coupling, lever, _, _ = make_rod_work(count)
@@ -56,6 +56,7 @@ def full_system(
             add(at + 3 if n > 0 else -1, node(n), lever[n].T)
         add(at, at + 3, np.eye(3))
         add(at + 3, at, np.eye(3))
+        add(at + 6, at + 6, -give * np.eye(2))
         start, end = rotations[t * per], rotations[(t + 1) * per]
         bend_constraints(rho[t], start, end, t, radius, bend[t], np.empty(3), slope, second)
         places = (at, node(t * per), node((t + 1) * per))

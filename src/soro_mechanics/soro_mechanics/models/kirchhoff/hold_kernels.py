@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The condensed system of a rod whose muscles hold given bends.
+"""The condensed system of a rod whose muscles bend its modules.
 
 Unknowns per module: z = (rho, F), the vector from disk to disk and its multiplier. Unknowns per
 disk: y = (eta, mu), its body rotation increment and the multipliers of the two bends of the module
@@ -112,13 +112,15 @@ def _reduce_module(t, hold):
 
 
 @njit(cache=True, error_model='numpy')
-def hold_system(q, force, bend, stiffness, h, dead, body, wanted, radius, rod, hold, lengths):
+def hold_system(q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths):
     """Assemble and condense everything onto the disks.
 
     Parameters
     ----------
     bend, wanted : ndarray, shape (m, 2)
         Multipliers mu [N], and the commanded bends [m].
+    rod_data : tuple
+        (stiffness, element, muscle radius, give of a bend per mu [m/N]): c = wanted + give mu.
     body : ndarray, shape (3,) [N m]
         Dead tip moment in the tip's axes.
 
@@ -127,6 +129,7 @@ def hold_system(q, force, bend, stiffness, h, dead, body, wanted, radius, rod, h
     tuple
         (singular, negative interior pivots, squared moments, squared bend errors)
     """
+    stiffness, h, radius, give = rod_data
     gradient, diagonal, coupling, lever, factor, _ = rod
     pivots, right_z, right_e = hold[4], hold[6], hold[7]
     modules = force.shape[0]
@@ -164,9 +167,11 @@ def hold_system(q, force, bend, stiffness, h, dead, body, wanted, radius, rod, h
             right_e[t, i, 0] += right[i] + below
             right_e[t + 1, i, 0] += right[3 + i] + above
         c1, c2 = bends_of(lengths[t], t)
-        right_e[t + 1, 3, 0] = c1 - wanted[t, 0]
-        right_e[t + 1, 4, 0] = c2 - wanted[t, 1]
-        missed += (c1 - wanted[t, 0]) ** 2 + (c2 - wanted[t, 1]) ** 2
+        right_e[t + 1, 3, 0] = c1 - wanted[t, 0] - give * bend[t, 0]
+        right_e[t + 1, 4, 0] = c2 - wanted[t, 1] - give * bend[t, 1]
+        for c in range(3, 5):
+            pivots[t + 1, c, c] -= give
+            missed += right_e[t + 1, c, 0] ** 2
         if not _reduce_module(t, hold):
             return True, negative, balance, missed
     for i in range(3):

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Forward kinematics from muscle lengths: the rod of least energy with the commanded bends."""
+"""Forward kinematics from muscle lengths: rod and muscles of least energy."""
 
 import math
 
@@ -67,7 +67,7 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, len
     The residual is the norm of moments over A / L and of missed bends over the disk radius.
     """
     q, force, bend = state
-    stiffness, h, radius = rod_data
+    stiffness, h, radius, _ = rod_data
     dead, moment = loads
     unit = stiffness[0] / (h * (q.shape[0] - 1))
     right_z, right_e = hold[6], hold[7]
@@ -77,7 +77,7 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, len
     for iteration in range(limit + 1):
         _in_tip_axes(q, moment, body)
         singular, negative, balance, missed = hold_system(
-            q, force, bend, stiffness, h, dead, body, wanted, radius, rod, hold, lengths
+            q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths
         )
         residual = math.sqrt(balance / (unit * unit) + missed / (radius * radius))
         if singular or not residual < 1e12:

@@ -21,9 +21,11 @@ from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends, tas
 from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState
 from soro_mechanics.models.kirchhoff.rod_kernels import positions, rotation_of
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
+from soro_mechanics.models.muscle_means import mean_remark
 from soro_mechanics.robot_file.reader import RobotDescription
 
 _NEAREST = 0.995  # of the length: beyond it a rod through the point is nearly straight
+FAR = 'further away than the backbone is long'
 _ROUND_OFF = 1e-9  # of the length: the straight robot's own tip is within reach
 
 
@@ -90,9 +92,9 @@ class Kirchhoff(Model):
             )
         if status.code is Code.NONE:
             slack = float(np.abs((actual - lengths).mean(axis=1)).max())
-            if slack > 1e-3:
-                text = f'the mean muscle length of a module is off by {slack * 1e3:.1f} mm'
-                status = status.warned(Warnings.OUTSIDE_THEORY, f'{OUTSIDE}: {text}')
+            remark = mean_remark(slack)
+            if remark:
+                status = status.warned(Warnings.OUTSIDE_THEORY, f'{OUTSIDE}: {remark}')
         return self._configuration(actuation, wrench, loads, gravity, state, status)
 
     def inverse(
@@ -131,17 +133,18 @@ class Kirchhoff(Model):
             self.rod, published, near, task, dead, moment, tolerances, start
         )
         status = replace(status, iterations=shape.status.iterations + status.iterations)
-        actuation = self.lengths_of(held.q).reshape(-1)
+        actuation = self.rod.commands(held).reshape(-1)
         missed = task_errors(tip, near, task)
         settled = missed[0] <= tolerances[0] and missed[1] <= tolerances[1]
         code, message = status.code, status.message
         if outside and code is not Code.UNSTABLE:
-            code, message = Code.UNREACHABLE, 'further away than the backbone is long'
+            code, message = Code.UNREACHABLE, FAR
         if not (status.converged and settled and self.within_limits(actuation)):
             found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
             if not (outside and found.configuration.status.code is Code.NONE):
                 return found
-            return replace(found, status=replace(found.status, code=code, message=message))
+            far = replace(found.status, code=Code.UNREACHABLE, message=FAR)
+            return replace(found, status=far)
         if code is Code.UNSTABLE and not outside:
             # The shape of least energy through the point does not stand; another one may.
             found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)

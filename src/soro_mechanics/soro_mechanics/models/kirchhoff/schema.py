@@ -42,6 +42,8 @@ class MuscleBackbone:
         Distance of the muscles' ends from the backbone.
     muscle_diameter : float [m]
         For drawing.
+    muscle_stiffness : float [N]
+        Axial, of one muscle; infinite where muscles do not give way.
     stations_per_module : int
         Poses returned along the backbone.
     """
@@ -56,6 +58,7 @@ class MuscleBackbone:
     muscle_radius: float
     muscle_diameter: float
     stations_per_module: int
+    muscle_stiffness: float = math.inf
 
     @property
     def stiffness(self) -> NDArray[np.float64]:
@@ -64,6 +67,11 @@ class MuscleBackbone:
         fourth = self.rod_diameter**4
         bending = chosen.young * math.pi * fourth / 64.0
         return np.array([bending, bending, chosen.shear * math.pi * fourth / 32.0])
+
+    @property
+    def bend_give(self) -> float:
+        """Return what a bend gives way per multiplier [m/N]; the mean of three lengths is free."""
+        return 2.0 / 3.0 * self.length / self.modules / self.muscle_stiffness
 
     @property
     def muscle_angles(self) -> NDArray[np.float64]:
@@ -112,4 +120,5 @@ def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBack
             muscle_radius=section.quantity('muscle_radius', 'm', positive=True),
             muscle_diameter=section.quantity('muscle_diameter', 'm', positive=True),
             stations_per_module=stations,
+            muscle_stiffness=section.quantity('muscle_stiffness', 'N', math.inf, positive=True),
         )

@@ -19,7 +19,7 @@ from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation
 from soro_mechanics.numerics.lie import so3_exp, so3_log
 
 Array = NDArray[np.float64]
-RodData = tuple[Array, float, float]
+RodData = tuple[Array, float, float, float]
 Loads = tuple[Array, Array]
 
 _NEWTON_LIMIT = 25
@@ -79,7 +79,7 @@ def reach(
 
     `before` are the loads (dead, tip moment) of the given shape, `after` those wanted.
     """
-    stiffness, h, _ = rod_data
+    stiffness, h, _, _ = rod_data
     work = make_rod_work(len(q))
     good_q, good_force = q, reaction.reshape(1, 3)
     start = np.empty((1, 3))

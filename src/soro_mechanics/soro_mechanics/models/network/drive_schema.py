@@ -42,6 +42,22 @@ def read_drives(
     return tuple(drives)
 
 
+def read_bundles(
+    top: Section, drives: tuple[DriveSpec, ...], actuators: tuple[Actuator, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Read which rods of driven length are muscles side by side, whose mean length is free."""
+    driven = {actuators[d.actuator].name: d.actuator for d in drives if d.kind in LENGTHS}
+    bundles: list[tuple[int, ...]] = []
+    for item in top.sections('bundles', ()):
+        with item:
+            names = item.texts('actuators')
+            for name in names:
+                if name not in driven:
+                    raise item.error('actuators', f'{name!r} drives no length')
+            bundles.append(tuple(driven[name] for name in names))
+    return tuple(bundles)
+
+
 def _read_drive(
     item: Section, rods: list[RodSpec], actuators: tuple[Actuator, ...]
 ) -> list[DriveSpec]:

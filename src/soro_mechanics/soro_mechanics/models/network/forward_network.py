@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 import math
 import threading
@@ -19,6 +20,7 @@ from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.batch import Batch, make_batch
+from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
 from soro_mechanics.models.network.linearisation import (
@@ -90,6 +92,7 @@ class ForwardNetwork(Model):
         self.mesh: MeshReport | None  # of a tolerance in the robot file
         self.spec, self.mesh = choose_mesh(description, description.structure['network'])
         self.rest = np.array([a.rest for a in description.actuators])
+        self.bundles = Bundles(self.spec)
         self._names = {r.name for r in self.spec.rods}
         self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}
         self._cuts: WeakKeyDictionary[lay.Layout, lay.Layout | None] = WeakKeyDictionary()
@@ -114,15 +117,16 @@ class ForwardNetwork(Model):
         start = time.perf_counter()
         equilibrium = self.equilibrium(loads)
         problem = Problem(actuation, wrench, loads, gravity)
-        near = None
-        if guess is not None and guess.state.equilibrium is equilibrium:
-            near = (guess.state.problem, guess.state.state)
-        elif guess is not None:
-            outcome = self._adopted(equilibrium, problem, guess.state)
-            if outcome is not None:
-                return self.configuration(equilibrium, problem, outcome, start)
-        outcome = equilibrium.solve(problem, self.rest, near)
-        return self.configuration(equilibrium, problem, outcome, start)
+        near = None if guess is None else guess.state
+
+        def first(problem: Problem) -> Outcome:
+            if near is None or near.equilibrium is equilibrium:
+                known = None if near is None else (near.problem, near.state)
+                return equilibrium.solve(problem, self.rest, known)
+            outcome = self._adopted(equilibrium, problem, near)
+            return outcome or equilibrium.solve(problem, self.rest, None)
+
+        return self._solved(equilibrium, problem, near, first, start)
 
     def continued(self, actuation: Array, wrench: Array, q: Configuration) -> Configuration:
         """Solve from q along the branch of q; not converged where that branch ends."""
@@ -130,11 +134,49 @@ class ForwardNetwork(Model):
         solution: Solved = q.state
         problem = Problem(actuation, wrench, q.loads, q.gravity)
         near = (solution.problem, solution.state)
-        outcome = solution.equilibrium.follow(problem, near)
-        return self.configuration(solution.equilibrium, problem, outcome, start)
+
+        def first(problem: Problem) -> Outcome:
+            return solution.equilibrium.follow(problem, near)
+
+        return self._solved(solution.equilibrium, problem, solution, first, start)
+
+    def _solved(
+        self,
+        equilibrium: Equilibrium,
+        problem: Problem,
+        near: Solved | None,
+        first: Callable[[Problem], Outcome],
+        start: float,
+    ) -> Configuration:
+        """Solve by `first`; of bundles go on to the means of their lengths."""
+        if not self.bundles:
+            return self.configuration(equilibrium, problem, first(problem), start)
+        commanded = problem.actuation
+        known = None if near is None else near.problem.actuation
+        search = self.bundles.search(commanded, known)
+        problem = replace(problem, actuation=search.lengths)
+        outcome = first(problem)
+        spent = outcome.iterations
+        while outcome.converged:
+            if search.balanced(equilibrium, equilibrium.inputs(problem), outcome.state):
+                break
+            before, problem = problem, replace(problem, actuation=search.lengths)
+            outcome = equilibrium.follow(problem, (before, outcome.state))
+            spent += outcome.iterations
+            if search.rounds == MAX_ROUNDS:
+                outcome = replace(outcome, converged=False, residual=math.inf)
+        outcome = replace(outcome, iterations=spent)
+        q = self.configuration(equilibrium, problem, outcome, start)
+        texts = [q.status.message]
+        if outcome.converged:
+            texts.append(self.bundles.remark(commanded, problem.actuation))
+        status = replace(q.status, message='; '.join(x for x in texts if x))
+        return replace(q, actuation=commanded.copy(), status=status)
 
     def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
         """Prepare for many actuations under one load; see `make_batch`. The last one is kept."""
+        if self.bundles:
+            return None  # what it fits is a function of the lengths, means included
         load = (*wrench.tolist(), *gravity.tolist())
         kept = self._batch
         if kept is not None and kept[0] == load and (kept[2] is not None or count <= kept[1]):

@@ -20,6 +20,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State, Work
+from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
 from soro_mechanics.models.network.kernels.linear_kernels import linearise
@@ -106,11 +107,14 @@ class Linearisation:
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
         self.columns = work.columns.copy()
+        bundles = Bundles(cut.spec)
+        if bundles:
+            self.matrix, self.columns = bundles.free(cut, x, state, self.matrix, self.columns)
         self.singular = self.negative == SINGULAR
         self.effort = work.effort.copy()
         self.taut: TautTendons | None = None
         if not self.singular:
-            self.negative += int(negative_pivots(work.matrix, n, np.empty((n, n))))
+            self.negative += int(negative_pivots(self.matrix, n, np.empty((n, n))))
             if len(x.pull):
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,7 +48,33 @@ class Network(ForwardNetwork):
                 found = follower.follow(target, wrench, gravity, guess, tolerances)
                 if found is not None:
                     return found
+        if self.bundles:
+            return self._inverse_of_bundles(
+                target, task, wrench, loads, gravity, guess, tolerances
+            )
         return solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+
+    def _inverse_of_bundles(
+        self,
+        target: Array,
+        task: Task,
+        wrench: Array,
+        loads: tuple[Load, ...],
+        gravity: Array,
+        guess: Configuration | None,
+        tolerances: tuple[float, float],
+    ) -> InverseSolution:
+        """Seek with every length held, then settle the means and correct by the differences."""
+        if guess is not None:
+            guess = replace(guess, actuation=guess.state.problem.actuation)
+        held = solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+        if not held.configuration.status.converged:
+            return held
+        near = held.configuration
+        q = self.forward(held.actuation, wrench, loads, gravity, near)
+        if not q.status.converged:
+            return replace(held, status=replace(held.status, code=q.status.code))
+        return super().inverse(target, task, wrench, loads, gravity, q, tolerances)
 
     def _follower(self, equilibrium: Equilibrium) -> Follower | None:
         if self._followers is None:

@@ -15,7 +15,7 @@ from soro_mechanics.models.network.cross_section import (
     read_cross_section,
     ShapedSection,
 )
-from soro_mechanics.models.network.drive_schema import read_drives
+from soro_mechanics.models.network.drive_schema import read_bundles, read_drives
 from soro_mechanics.models.network.spec import (
     BodySpec,
     ENDS,
@@ -56,6 +56,7 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
             raise top.error('rods', 'write at least one rod')
         _check_held(top, bodies, rods)
         drives = read_drives(top, rods, actuators)
+        bundles = read_bundles(top, drives, actuators)
         with top.section('tip') as item:
             tip_body = item.text('body', choices=[b.name for b in bodies[1:]])
             tip = read_pose(item)
@@ -76,6 +77,7 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
         steps,
         tuple(sensors),
         tuple(loads),
+        bundles=bundles,
     )
 
 

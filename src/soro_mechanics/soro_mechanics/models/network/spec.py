@@ -109,3 +109,4 @@ class NetworkSpec:
     sensors: tuple[SensorSpec, ...] = ()
     loads: tuple[Load, ...] = ()  # always there
     load_panels: int = 8  # of spread loads, per length of a rod
+    bundles: tuple[tuple[int, ...], ...] = ()  # actuators whose mean length is free

@@ -26,6 +26,7 @@ from soro_mechanics.models.segments import rod_kernels as kernels
 from soro_mechanics.models.segments.cosserat_kernels import EXACT, PUBLISHED, RECORD
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
+from soro_mechanics.models.segments.sums import compliance_sums
 from soro_mechanics.robot_file.reader import RobotDescription
 
 MAX_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
@@ -370,20 +371,24 @@ class SegmentModel(Model):
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return the compliance at the tip, which the solve has left with the configuration."""
         state: RodState = q.state
-        if method == 'integral':
-            return self._tip_form(state, self._integral(state)[-1])
+        if method != 'tangent':
+            return self._tip_form(state, self._summed(q, method)[-1])
         last = state.columns[-1]
         return self._tip_form(state, np.linalg.solve(last[6:].T, last[:6].T).T)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance at every station, the load being put on at the station itself."""
         state: RodState = q.state
-        spatial = self._integral(state) if method == 'integral' else self._tangent(q)
+        spatial = self._tangent(q) if method == 'tangent' else self._summed(q, method)
         local = np.array([at_point(c, y[:3]) for c, y in zip(spatial, state.nodes, strict=True)])
         return tuple(local[part] for part in state.grid.slices)
 
-    def _integral(self, state: RodState) -> Array:
-        return state.integral
+    def _summed(self, q: Configuration, method: str) -> Array:
+        """Return C_o of every node by the integral (4), or by one of the sums (5)."""
+        state: RodState = q.state
+        if method == 'integral':
+            return state.integral
+        return compliance_sums(state, self._held(state.ramp)[0], q.backbones, method)
 
     def _tangent(self, q: Configuration) -> Array:
         """Return C_o of every node; the piece beyond it answers with its own stiffness."""

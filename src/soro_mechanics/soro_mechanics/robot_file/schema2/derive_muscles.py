@@ -48,6 +48,9 @@ def _kirchhoff(made: Derived) -> None:
         for name, item in body['backbone']['materials'].items()
     }
     made.paths['kirchhoff.materials'] = 'body.backbone.materials'
+    if 'axial_stiffness' in body['muscles']:
+        made.paths['kirchhoff.muscle_stiffness'] = 'body.muscles.axial_stiffness'
+        tree['muscle_stiffness'] = body['muscles']['axial_stiffness']
     made.tree['kirchhoff'] = tree
 
 
@@ -96,6 +99,7 @@ def _network(made: Derived) -> None:
     rods: list[dict[str, Any]] = []
     actuation: list[dict[str, Any]] = []
     bodies: dict[str, Any] = {}
+    bundles = []
     for t in range(1, modules + 1):
         below, disk = f'disk_{t - 1}' if t > 1 else 'ground', f'disk_{t}'
         bodies[disk] = {'position': f'0 0 {piece * t!r} m'}
@@ -122,6 +126,8 @@ def _network(made: Derived) -> None:
             made.paths[f'network.actuation[{len(actuation)}]'] = f'drives[{len(actuation)}]'
             drive = drives[len(actuation)]['name']
             actuation.append({'actuator': drive, 'drives': 'unloaded_length', 'rods': [tube]})
+        names = [item['actuator'] for item in actuation[-3:]]
+        bundles.append({'actuators': names})
     for rod in rods:
         rod['length'] = f'{piece!r} m'
     sections = _sections(made)
@@ -129,6 +135,7 @@ def _network(made: Derived) -> None:
     made.paths |= {
         'network.rods': 'body.muscles',
         'network.bodies': 'body.backbone',
+        'network.bundles': 'drives',
         'network.sections.backbone': 'body.backbone',
         'network.sections.muscle': 'body.muscles',
         'network.sections.backbone.mass_per_length': 'body.backbone.mass',
@@ -147,5 +154,10 @@ def _network(made: Derived) -> None:
         },
     }
     made.put_network(
-        bodies, rods, sections=sections, actuation=actuation, tip={'body': f'disk_{modules}'}
+        bodies,
+        rods,
+        sections=sections,
+        actuation=actuation,
+        bundles=bundles,
+        tip={'body': f'disk_{modules}'},
     )
