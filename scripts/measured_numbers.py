@@ -14,7 +14,7 @@ import math
 import re
 from typing import Any
 
-from soro_studies.validation.page_tables import NotOnPage, table_cells
+from page_tables import NotOnPage, table_cells
 
 NUMBER = r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?'
 QUANTITY = re.compile(rf'({NUMBER})(?: ?([a-zA-Z%/]+))?')

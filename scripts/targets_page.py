@@ -24,9 +24,8 @@ from typing import Any, TypeVar
 
 import house_rules
 from measured_numbers import date, measured, NUMBER, Place, Quantity, stored
+from page_tables import NotOnPage, section
 import yaml
-
-from soro_studies.validation.page_tables import NotOnPage, section
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ROOT / 'scripts' / 'targets.yaml'

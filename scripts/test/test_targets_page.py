@@ -8,11 +8,10 @@ import re
 
 import house_rules
 from measured_numbers import date, measured, Place, Quantity, stored, values_at
+from page_tables import NotOnPage, section
 import pytest
 import targets_page
 from targets_page import TargetError
-
-from soro_studies.validation.page_tables import NotOnPage, section
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = """# Speed

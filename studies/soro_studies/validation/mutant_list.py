@@ -51,11 +51,12 @@ UPRIGHT = (
 HANGING = (*UPRIGHT[:2], _gravity('upright', 0.0, -WEIGHT))
 
 SEGMENT = 'body.segments.*'
+CHAMBERS = f'{SEGMENT}.chambers'
 CHAIN = (
     *_scaled('EI', 0.15, f'{SEGMENT}.bending_stiffness'),
     *_scaled('EA', 0.15, f'{SEGMENT}.axial_stiffness'),
-    *_scaled('offset of the chambers', 0.15, f'{SEGMENT}.chambers.*.offset'),
-    *_scaled('area of the chambers', 0.1, f'{SEGMENT}.chambers.*.area'),
+    *_scaled('offset of the chambers', 0.15, f'{CHAMBERS}.*.offset'),
+    *_scaled('area of the chambers', 0.1, f'{CHAMBERS}.*.area'),
     *_scaled('length', 0.05, f'{SEGMENT}.length'),
     *_scaled('mass per length', 0.25, f'{SEGMENT}.linear_density'),
     _times('tip mass', 2.0, 'body.tip.mass'),
@@ -64,22 +65,16 @@ CHAIN = (
 COARSE_MESH = Mutant('mesh of 3 elements', (Change('models.ncm.elements', value=3),))
 
 
-def _chain(segments: int) -> tuple[Mutant, ...]:
-    """Return the mutants of a chain; wires change places in every segment alike."""
-    places = [f'body.segments.{i}.chambers' for i in range(segments)]
-    mirrored = [(f'{place}.1.drive', f'{place}.2.drive') for place in places]
-    turned = [(f'{place}.0.drive', f'{place}.1.drive') for place in places]
-    return (
-        *CHAIN,
-        COARSE_MESH,
-        _exchanged('wiring mirrored, pairs 2 and 3', *mirrored),
-        _exchanged('wiring mirrored, pairs 1 and 2', *turned),
-    )
-
-
-STIFF_FLOP = Mutant(
-    'pressure in two steps',
-    (Change('models.ncm.compensation', value={'rule': 'published', 'increments': 2}),),
+STIFF_FLOP = (
+    *UPRIGHT,
+    *CHAIN,
+    COARSE_MESH,
+    _exchanged('wiring mirrored, pairs 2 and 3', (f'{CHAMBERS}.1.drive', f'{CHAMBERS}.2.drive')),
+    _exchanged('wiring mirrored, pairs 1 and 2', (f'{CHAMBERS}.0.drive', f'{CHAMBERS}.1.drive')),
+    Mutant(
+        'pressure in two steps',
+        (Change('models.ncm.compensation', value={'rule': 'published', 'increments': 2}),),
+    ),
 )
 
 SOFT_PARALLEL = (
@@ -103,19 +98,19 @@ SPATIAL_CC = (
     *UPRIGHT,
     *_scaled('EI', 0.15, f'{SEGMENT}.bending_stiffness'),
     *_scaled('EA', 0.15, f'{SEGMENT}.axial_stiffness'),
-    *_scaled('offset of the actuators', 0.15, f'{SEGMENT}.chambers.*.offset'),
-    *_scaled('area of the chambers', 0.1, f'{SEGMENT}.chambers.*.area'),
+    *_scaled('offset of the actuators', 0.15, f'{CHAMBERS}.*.offset'),
+    *_scaled('area of the chambers', 0.1, f'{CHAMBERS}.*.area'),
     *_scaled('length', 0.05, f'{SEGMENT}.length'),
     *_scaled('linear elongation', 0.15, f'{ELONGATION}.linear'),
     *_scaled('quadratic elongation', 0.15, f'{ELONGATION}.quadratic'),
     _times('tip mass', 2.0, 'body.tip.mass'),
     _exchanged(
         'wiring mirrored, actuators 2 and 3',
-        ('body.segments.0.chambers.1.angle', 'body.segments.0.chambers.2.angle'),
+        (f'{CHAMBERS}.1.angle', f'{CHAMBERS}.2.angle'),
     ),
     _exchanged(
         'wiring mirrored, actuators 1 and 2',
-        ('body.segments.0.chambers.0.angle', 'body.segments.0.chambers.1.angle'),
+        (f'{CHAMBERS}.0.angle', f'{CHAMBERS}.1.angle'),
     ),
     COARSE_MESH,
 )
@@ -171,7 +166,7 @@ STEWART_GOUGH = (
             for i, angle in enumerate(PLATFORM_ANGLES)
         ),
     ),
-    Mutant('mesh of 2 steps', (Change('models.network.steps', value=2),)),
+    Mutant('mesh of 6 steps', (Change('models.network.steps', value=6),)),
 )
 
 HAPTIC_5DOF = (
@@ -191,8 +186,8 @@ HAPTIC_5DOF = (
 )
 
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
-    'stiff_flop': (*UPRIGHT, *_chain(1), STIFF_FLOP),
-    'stiff_flop_two_segment': (*UPRIGHT, *_chain(2), STIFF_FLOP),
+    'stiff_flop': STIFF_FLOP,
+    'stiff_flop_two_segment': STIFF_FLOP,
     'soft_parallel': SOFT_PARALLEL,
     'spatial_cc': SPATIAL_CC,
     'pam_continuum': PAM_CONTINUUM,

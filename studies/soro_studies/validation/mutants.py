@@ -35,7 +35,7 @@ class Change:
     value
         What stands there instead, where there is no factor.
     exchange : str
-        Another path: what stands at both changes places. '*' is not taken.
+        Another path: what stands at both changes places, entry by entry where '*' stands.
     """
 
     path: str
@@ -90,16 +90,12 @@ def mutated(file: str, mutant: Mutant) -> Any:
     data = read_yaml(Path(file))
     listed: list[tuple[str, float | None, Any]] = []
     for change in mutant.changes:
-        if change.exchange:
-            listed += [
-                (change.path, None, copy.deepcopy(_at(data, change.exchange))),
-                (change.exchange, None, copy.deepcopy(_at(data, change.path))),
-            ]
+        paths = _places(data, change.path, file)
+        if not change.exchange:
+            listed += [(path, change.factor, change.value) for path in paths]
             continue
-        paths = list(_every(data, path_keys(change.path)))
-        if not paths:
-            raise InvalidInput('path', change.path, f'a place in {file}, for {mutant.name}')
-        listed += [(path, change.factor, change.value) for path in paths]
+        for one, other in zip(paths, _places(data, change.exchange, file), strict=True):
+            listed += [(one, None, _copy(data, other)), (other, None, _copy(data, one))]
     return changed_data(read_robot_file(file), BodyProperties('', 0.0, tuple(listed)))
 
 
@@ -120,11 +116,17 @@ def _every(node: Any, keys: list[str], before: tuple[str, ...] = ()) -> Iterator
         yield from _every(below, keys[1:], (*before, key))
 
 
-def _at(data: Any, path: str) -> Any:
+def _places(data: Any, path: str, file: str) -> list[str]:
+    found = list(_every(data, path_keys(path)))
+    if not found:
+        raise InvalidInput('path', path, f'a place in {file}')
+    return found
+
+
+def _copy(data: Any, path: str) -> Any:
     here = data
     for key in path_keys(path):
-        try:
-            here = here[key_in(here, key)]
-        except LookupError:
-            raise InvalidInput('path', path, 'a place in this robot file') from None
-    return here
+        here = here[key_in(here, key)]
+    if isinstance(here, dict) and 'value' in here:  # its origin stays where it is
+        here = here['value']
+    return copy.deepcopy(here)
