@@ -48,6 +48,13 @@ def test_changes_multiply_replace_and_exchange():
     assert mutated(file, second)['gravity']['value'] == '0 0 0 m/s^2'
     drives = [c['drive'] for c in mutated(file, turned)['body']['segments'][1]['chambers']]
     assert drives == ['pair_6', 'pair_5', 'pair_4']
+    place = 'body.segments.*.chambers'
+    every = Mutant('x', (Change(f'{place}.0.angle', exchange=f'{place}.1.angle'),))
+    angles = [
+        [c['angle']['value'] for c in segment['chambers']]
+        for segment in mutated(file, every)['body']['segments']
+    ]
+    assert angles == [['120 deg', '0 deg', '240 deg']] * 2
     assert before['body']['segments'][1]['chambers'][0]['drive'] == 'pair_4'
 
 
@@ -195,8 +202,11 @@ def test_the_page_is_made_of_results_alone():
     assert '2026-01-02 by `the command`' in text and '| a.yaml | `abc` |' in text
     line = next(line for line in text.splitlines() if line.startswith('| stiff_flop |'))
     cells = [cell.strip() for cell in line.split('|')[1:-1]]
-    assert cells[1:] == ['6', '4', '**3**', '2', '0', '1', '1 of 2', '2 of 3', 'EI more']
-    assert 'not scored' in page(kept, {}, {})
+    assert cells[1:] == ['6', '4', '**3**', '2', '0', '1', '2', '1', '3', '2', 'EI more']
+    assert '| all | 6 | 4 | **3** | 2 | 0 | 1 | 2 | 1 | 3 | 2 | |' in text
+    unscored = page(kept, {}, {})  # what was missed has failed, the others are not known to
+    assert '| stiff_flop | 6 | 4 | **1** | 0 | 0 | 1 | 1 | 0 | 0 | 0 | - |' in unscored
+    assert 'nothing was scored' in unscored
 
 
 def test_a_row_without_reason_is_refused_only_of_the_robot_itself():

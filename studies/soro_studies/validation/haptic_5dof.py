@@ -235,14 +235,15 @@ def _yardsticks(load: Loader) -> list[Row]:
             '2 to 5.5 % of the workspace',
             f'{places["off"]} motors off, {places["held"]} held',
             'theirs is against motion capture; ours in simulation, on the plant and sensors of '
-            f'the row above ({HAPTIC_STUDIES})',
+            f'the row of the calibration ({HAPTIC_STUDIES})',
         ),
         yardstick(
             'sensed pose, motors held in the middle and aside, Fig. 9',
             'more accurate in the middle',
             f'{places["held"]} in the middle, {places["held aside"]} aside, of the workspace',
             'theirs is against motion capture, at an offset that is not printed; ours on the '
-            f'plant and sensors of the row above, whose errors are assumed ({HAPTIC_STUDIES})',
+            'plant and sensors of the row of the calibration, whose errors are assumed '
+            f'({HAPTIC_STUDIES})',
         ),
         yardstick(
             'sensed force of the hand, Fig. 11',
@@ -250,7 +251,7 @@ def _yardsticks(load: Loader) -> list[Row]:
             f'{forces["motors held"]} of what is pressed, motors held, {forces["free space"]} '
             'in free space',
             'theirs is against a force sensor, along and about one axis; ours in simulation, in '
-            f'five directions, on the plant and sensors of the rows above ({HAPTIC_STUDIES})',
+            f'five directions, on the same plant and sensors ({HAPTIC_STUDIES})',
         ),
         yardstick(
             'forward model against motion capture',

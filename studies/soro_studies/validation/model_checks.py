@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+import datetime
 from typing import Any
 
 import numpy as np
@@ -269,6 +270,7 @@ def _loop(robot: Robot, q: Configuration, force: Array) -> float:
 def results() -> dict[str, Any]:
     """Compute everything, as JSON takes it."""
     return {
+        'date': datetime.date.today().isoformat(),
         'checks': [asdict(check) for check in check_models()],
         'spreads': [asdict(spread) for spread in compare_models()],
     }

@@ -71,9 +71,10 @@ ROBOTS = {
     'stewart_gough': Comparison(
         'Continuum Stewart-Gough robot (Shi 2023, Appendix E)',
         'stewart_gough',
-        'Model `network`. Nothing in the robot file was fitted; one row chose its height, two '
-        'their pose. Every compliance is the tangent with the lengths held; the paper applies '
-        'its integral (4), which leaves out what the rods already carry.',
+        'Model `network`. Nothing in the robot file was fitted; one row chose its height, and two '
+        'rest on a pose that the paper does not print. Every compliance is the tangent with the '
+        'lengths held; the paper applies its integral (4), which leaves out what the rods '
+        'already carry.',
     ),
     'haptic_5dof': Comparison(
         'Haptic device (Koehler 2023)',

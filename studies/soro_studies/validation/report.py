@@ -10,6 +10,8 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from soro_studies.validation import model_checks
 from soro_studies.validation.power import (
     blind_spots,
@@ -101,7 +103,7 @@ def robot_section(robot: str, rows: Sequence[Row], power: Power) -> list[str]:
     known = ROBOTS[robot]
     lines = [f'## {known.title}', '', known.text, '', summary(rows, power), '']
     if power.mutants:
-        lines += [*blind_spots(rows, power), '']
+        lines += [*(f'- {line}' for line in blind_spots(rows, power)), '']
     return [*lines, *table(rows, power), '', *_mutants(rows, power)]
 
 
@@ -110,18 +112,19 @@ def summary(rows: Sequence[Row], power: Power) -> str:
     counts = Counter(r.verdict for r in rows)
     parts = [f'{counts[v]} {v.value}' for v in Verdict if counts[v]]
     predicted = sum(r.kind is Kind.PREDICTED for r in rows)
-    text = f'{len(rows)} rows: {", ".join(parts)}. Predicted: {predicted}'
-    if not power.mutants:
-        return f'{text}; nothing was scored.'
+    text = f'{len(rows)} rows: {", ".join(parts)}. Predicted: {predicted or "none"}'
+    if not power.mutants or not predicted:
+        return f'{text}.' if power.mutants else f'{text}; nothing was scored.'
     decisive = counted(rows, power)
     met, near, missed = (
         sum(r.verdict is v for r in decisive) for v in (Verdict.MET, Verdict.NEAR, Verdict.NOT_MET)
     )
     numbers = [r for r in decisive if r.printed]
+    printed = sum(r.verdict is Verdict.MET for r in numbers)
     return (
-        f'{text}, of which **{len(decisive)} can fail: {met} met, {near} near, {missed} not met** '
-        f'({len(numbers)} hold a printed number or bound, of these '
-        f'{sum(r.verdict is Verdict.MET for r in numbers)} met).'
+        f'{text}, of which **{len(decisive)} can fail: {met} met, {near} near, {missed} not '
+        f'met**. With a number or bound that the paper prints: {len(numbers)}, of them {printed} '
+        'met.'
     )
 
 
@@ -176,31 +179,44 @@ def _headline(rows: dict[str, list[Row]], powers: dict[str, Power]) -> Iterator[
     """Yield the table of all robots: what could have failed, and did or did not."""
     yield (
         '| Robot | Rows | Predicted | Can fail | Met | Near | Not met | Printed numbers among '
-        "them, met | Mutants caught by the paper's rows | Mutants that meet more |"
+        "them | of these met | Mutants | Caught by the paper's rows | Mutants that meet more |"
     )
-    yield '|---|---|---|---|---|---|---|---|---|---|'
+    yield '|---|---|---|---|---|---|---|---|---|---|---|---|'
+    total = np.zeros(10, dtype=int)
     for robot, own in rows.items():
         power = powers[robot]
-        if not power.mutants:
-            yield f'| {robot} | {len(own)} | - | - | - | - | - | - | not scored | - |'
-            continue
-        predicted = [r for r in own if r.kind is Kind.PREDICTED]
-        decisive = counted(own, power)
-        paper = [r for r in own if r.kind in PAPER]
-        scored = [r for r in predicted if r.quantity in power.verdicts]
-        verdicts = Counter(r.verdict for r in decisive)
-        numbers = [r for r in decisive if r.printed]
-        met = sum(r.verdict is Verdict.MET for r in numbers)
-        caught = sum(bool(power.catchers(m, paper)) for m in power.mutants)
+        counts = _counts(own, power)
+        total += counts
+        scored = [r for r in own if r.kind is Kind.PREDICTED and r.quantity in power.verdicts]
         before = power.met_under({'became': {}}, scored)
         better = [m['name'] for m in power.mutants if power.met_under(m, scored) > before]
-        yield (
-            f'| {robot} | {len(own)} | {len(predicted)} | **{len(decisive)}** '
-            f'| {verdicts[Verdict.MET]} | {verdicts[Verdict.NEAR]} | {verdicts[Verdict.NOT_MET]} '
-            f'| {met} of {len(numbers)} | {caught} of {len(power.mutants)} '
-            f'| {", ".join(better) or "-"} |'
-        )
+        yield f'| {robot} | {_cells(counts)} | {", ".join(better) or "-"} |'
+    yield f'| all | {_cells(total)} | |'
     yield ''
+
+
+def _counts(rows: Sequence[Row], power: Power) -> tuple[int, ...]:
+    """Return the numbers of a line of the headline."""
+    decisive = counted(rows, power)
+    verdicts = Counter(r.verdict for r in decisive)
+    numbers = [r for r in decisive if r.printed]
+    paper = [r for r in rows if r.kind in PAPER]
+    return (
+        len(rows),
+        sum(r.kind is Kind.PREDICTED for r in rows),
+        len(decisive),
+        verdicts[Verdict.MET],
+        verdicts[Verdict.NEAR],
+        verdicts[Verdict.NOT_MET],
+        len(numbers),
+        sum(r.verdict is Verdict.MET for r in numbers),
+        len(power.mutants),
+        sum(bool(power.catchers(m, paper)) for m in power.mutants),
+    )
+
+
+def _cells(counts: Sequence[int]) -> str:
+    return ' | '.join(f'**{n}**' if i == 2 else f'{n}' for i, n in enumerate(counts))
 
 
 def _computed_with(known: dict[str, str]) -> list[str]:

@@ -230,7 +230,7 @@ def _errors(load: Loader) -> list[Row]:
             '%',
             0.05,
             Kind.FITTED,
-            'the largest of the rows above',
+            'the largest of the rows of errors',
             printed='13 %',
         )
     )

@@ -162,6 +162,7 @@ def _bent(found: dict[str, Array]) -> list[Row]:
             f'greatest principal one {listing} mm/N',
             bool(np.all(np.diff(sizes) > 0.0)),
             f'{BENT}. {TANGENT}',
+            Kind.ASSUMPTION,
         ),
         boundary(
             'x over y, bent, as a share of its distance from 1 when translated',
@@ -170,7 +171,8 @@ def _bent(found: dict[str, Array]) -> list[Row]:
             '',
             0.0,
             0.5,
-            note=f'half is our reading of "more". {BENT}. {TANGENT}',
+            Kind.ASSUMPTION,
+            f'half is our reading of "more". {BENT}. {TANGENT}',
             shown=f'{ratios[1]:.2f}, translated {ratios[0]:.2f}',
             printed=False,
         ),

@@ -46,7 +46,7 @@ def _shape(load: Loader) -> list[Row]:
     rows = [
         number('bending, two pairs at 1.2 bar', 110.0, studies.bending(robot, 1.2 * TWO), 'deg',
                0.05, note='printed as "similar and around 110"; one pair was fitted to the same '
-               'number. With the published increments it is less, see the row below',
+               'number. With the published increments it is less, see its row',
                printed='around 110 deg'),
         boundary('bending, one pair at 1.5 bar, as the stiffness rows have it', 'about 90 deg',
                  studies.bending(robot, 1.5 * ONE), 'deg', 85.0, 95.0,

@@ -193,11 +193,11 @@ def axes(load: Loader) -> list[Row]:
              'paper itself has about 0.93 there: see its row by the printed error', Kind.CHOSEN),
         axis('x stiffness at 90 deg, one pair', 1.21, 0.17, at_90 * ONE, 0,
              f'rises steeply, {_bend_for_x(robot, 1.21):.0f} deg would meet it; pulls as long as '
-             'the measured ones meet more: see the two rows below'),
+             'the measured ones meet more: see the rows of pulls'),
         *_pulls(robot, at_90),
         axis('y stiffness at 90 deg, two pairs', 0.12, 0.01, two_at_90 * TWO, 1,
              f'the paper puts 90 deg at 1.2 bar, this model at {two_at_90:.2f} bar; see the '
-             'next row', Kind.CHOSEN),
+             'row at 1.2 bar', Kind.CHOSEN),
         axis('y stiffness, two pairs at 1.2 bar', 0.12, 0.01, 1.2 * TWO, 1, ''),
         *_course(robot, at_90),
     ]  # fmt: skip
@@ -220,7 +220,7 @@ def _pulls(robot: Robot, at_90: float) -> list[Row]:
                 0.17 / paper,
                 Kind.CHOSEN,
                 'the full solve, pulled outward, the way the tip leans; spread as '
-                'of the row above. The paper names neither posture nor way: at 1.5 bar here '
+                'of the tangent. The paper names neither posture nor way: at 1.5 bar here '
                 f'{full:.2f}, pulled back at 90 deg {back:.2f}',
             )
         )
@@ -344,7 +344,7 @@ def _y_errors(four: dict[str, Robot]) -> list[Row]:
     where = 'against the two measurements that are printed, at rest and at 1.5 bar'
     listed = ', '.join(f'{name} {one[name]:.3f}' for name in THEORIES)
     linear = [max(e['lcm'], e['lpcc']) for e in (one, two)]
-    own = 'the paper prints both this and an error of 0.08 at about 90 deg, see the next row'
+    own = 'the paper prints both this and an error of 0.08 at about 90 deg, see its row'
     return [
         boundary('y stiffness, errors of the nonlinear models, one pair', 'within 0.05 N/cm',
                  max(one['ncm'], one['npcc']), 'N/cm', 0.0, 0.05, note=f'{where}: {listed}'),
