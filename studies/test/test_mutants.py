@@ -179,7 +179,8 @@ def test_what_cannot_fail_does_not_count():
 def test_the_section_says_what_the_paper_cannot_tell():
     power = Power.of('stiff_flop', KEPT)
     off, sideways, stiffer = blind_spots(ROWS, power)
-    assert off == '*gravity off*: what the paper prints cannot tell; 2 of its rows notice.'
+    told = '*gravity off*: what the paper prints cannot tell; 2 of its rows notice, '
+    assert off == told + '1 of our own checks.'
     assert (
         sideways == '*gravity sideways*: caught by 3 of the rows that hold ours against the paper.'
     )

@@ -162,6 +162,7 @@ def study(
     curves: tuple[str, ...] = CURVES,
     speeds: tuple[float, ...] = SPEEDS,
     source: Path | None = None,
+    kinds: tuple[str, ...] = (NOMINAL, IDENTIFIED),
 ) -> StudyResult:
     """Do the study; `folder` receives the table and the identified robot file."""
     source = source or Path(find_robot_file('soft_parallel'))
@@ -170,7 +171,8 @@ def study(
     _, ticks = follow(VirtualRobot(source), plan(nominal, 'circle', 0.02), (0.0,))
     delay = best_lag(ticks)
     errors: dict[Key, float] = {}
-    for kind, file in ((NOMINAL, source), (IDENTIFIED, identified)):
+    for kind in kinds:
+        file = {NOMINAL: source, IDENTIFIED: identified}[kind]
         robot, emulated = load_robot(file), VirtualRobot(file)
         for curve in curves:
             for speed in speeds:
@@ -198,7 +200,7 @@ def by_hysteresis(folder: Path, speeds: tuple[float, ...] = SPEEDS) -> list[dict
     for share in HYSTERESES:
         own = folder / f'{share:g}'
         own.mkdir()
-        result = study(own, ('circle',), speeds, with_hysteresis(own, share))
+        result = study(own, ('circle',), speeds, with_hysteresis(own, share), (IDENTIFIED,))
         means = {
             f'{100.0 * speed:g} cm/s': result.errors[IDENTIFIED, 'circle', speed, True]
             / result.extent

@@ -106,9 +106,10 @@ def blind_spots(rows: Sequence[Row], power: Power) -> list[str]:
             found.append(f'*{name}* is what the paper prints, so there is no such mutant.')
             continue
         own = len(power.catchers(by_name[name], paper))
-        text = f'*{name}*: caught by {own} of the rows that hold ours against the paper.'
+        text = f'*{name}*: caught by {own} of the rows that hold ours against the paper'
         if own < ENOUGH:
             text = f'*{name}*: what the paper prints cannot tell; {own or "none"} of its rows '
-            text += 'notice.' if own != 1 else 'notices.'
-        found.append(text)
+            text += 'notice' if own != 1 else 'notices'
+        checks = sum(r.kind is Kind.CHECK for r in power.catchers(by_name[name], rows))
+        found.append(f'{text}, {checks} of our own checks.' if checks else f'{text}.')
     return found

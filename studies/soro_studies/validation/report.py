@@ -151,13 +151,12 @@ def _mutants(rows: Sequence[Row], power: Power) -> Iterator[str]:
         return
     predicted = [r for r in rows if r.kind is Kind.PREDICTED and r.quantity in power.verdicts]
     before = power.met_under({'became': {}}, predicted)
-    yield f'Mutants of this robot, scored on {power.date}'
     now = robot_digests().get(power.robot, power.robot_file)
-    if power.robot_file != now:
-        yield ' with an older robot file'
+    older = '' if power.robot_file == now else ' with an older robot file'
     yield (
-        f'. *Met*: of {len(predicted)} predicted rows, {before} of the robot itself; where a '
-        'mutant meets more, the paper prefers it.'
+        f'Mutants of this robot, scored on {power.date}{older}. *Met*: of {len(predicted)} '
+        f'predicted rows, {before} of the robot itself; where a mutant meets more, the paper '
+        'prefers it.'
     )
     yield ''
     yield '| Mutant | Caught by | of them against the paper | Met | Not computed |'
