@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_studies.system.measured_section import keep_values
 from soro_studies.system.soft_parallel_tracking import (
     best_lag,
     CURVES,
     IDENTIFIED,
-    keep,
     NOMINAL,
     page,
     PAPER,
@@ -75,7 +75,7 @@ def test_the_page_shows_the_errors_by_the_hysteresis_that_is_assumed():
 def test_what_is_found_is_kept_beside_the_page(tmp_path):
     file = tmp_path / 'page.md'
     file.with_suffix('.json').write_text('{"real_time": {"one": 1}, "virtual": {}}')
-    keep(file, values(made_up(), ASSUMED))
+    keep_values(file, values(made_up(), ASSUMED))
     kept = json.loads(file.with_suffix('.json').read_text())
     assert kept['real_time'] == {'one': 1} and kept['hysteresis'] == ASSUMED
     (error,) = (

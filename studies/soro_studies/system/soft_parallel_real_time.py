@@ -34,13 +34,12 @@ from soro_cli.action_client import run_action
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import TrackTrajectory
 from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
-from soro_studies.system.measured_section import replace_section
+from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.system.soft_parallel_tracking import (
     CENTRE,
     CURVES,
     IDENTIFIED,
     identify,
-    keep,
     NOMINAL,
     PAPER,
     SIZE,
@@ -246,7 +245,7 @@ def main() -> None:
         page = Path(arguments.write)
         stored = json.loads(page.with_suffix('.json').read_text(encoding='utf-8'))
         measured = stored.get('real_time', {}) | {line(arguments.fast): values(runs, lines)}
-        keep(page, {'real_time': measured})
+        keep_values(page, {'real_time': measured})
         replace_section(page, text)
     else:
         print(text)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-import json
 from pathlib import Path
 import tempfile
 from typing import Any
@@ -32,6 +31,7 @@ from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import TrackTrajectory
 from soro_node.frames import frames_for
+from soro_studies.system.measured_section import keep_values
 from soro_studies.system.stretch_recording import record, sequences, write_table
 from soro_studies.system.virtual_soft_parallel import SLEW, VirtualRobot
 from soro_trajectory.error_record import ErrorRecord
@@ -238,13 +238,6 @@ def values(result: StudyResult, assumed: list[dict[str, Any]]) -> dict[str, Any]
     }
 
 
-def keep(page_file: Path, new: dict[str, Any]) -> None:
-    """Put numbers beside a page, in the place of those with the same names."""
-    file = page_file.with_suffix('.json')
-    old = json.loads(file.read_text(encoding='utf-8')) if file.is_file() else {}
-    file.write_text(json.dumps({**old, **new}, indent=1) + '\n', encoding='utf-8')
-
-
 def page(result: StudyResult, assumed: list[dict[str, Any]]) -> str:
     """Write what was found as a page of the documentation."""
     lines = [
@@ -341,7 +334,7 @@ def main() -> None:
     text = page(result, assumed)
     if arguments.write:
         file = Path(arguments.write)
-        keep(file, values(result, assumed))
+        keep_values(file, values(result, assumed))
         old = file.read_text(encoding='utf-8') if file.is_file() else ''
         _, mark, measured = old.partition('\n## In real time')  # soft_parallel_real_time's own
         file.write_text(text + mark + measured, encoding='utf-8')
