@@ -4,12 +4,14 @@
 """Run every benchmarks/*/bench_*.py, or those whose path contains an argument, one by one.
 
 Called by `make bench`. Each benchmark prints its own rows (median, p99) and runs on one core. What
-it printed becomes its section of docs/evidence/performance.md, also where it missed what it should
-show; sections of others stay. targets.md beside it follows. With --check nothing is written; rows
-that have become slower fail the run (see benchmark_check). --store keeps the ratios.
+it printed, and its rows as numbers, are kept in docs/evidence/performance.json, also where it
+missed what it should show; those of others stay. performance.md and targets.md follow. With
+--check nothing is written; rows that have become slower fail the run (see benchmark_check).
+--store keeps the ratios.
 """
 
 import datetime
+import json
 import os
 from pathlib import Path
 import platform
@@ -17,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 import benchmark_check
 import targets_page
@@ -25,6 +28,7 @@ from soro_studies.mechanics.benchmark_rows import MISSED, ROWS_FILE
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / 'docs' / 'evidence' / 'performance.md'
+STORE = PAGE.with_suffix('.json')
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 HEAD = """# Performance
 
@@ -52,20 +56,20 @@ def main() -> int:
         print('no benchmark' + (f' matches {words}' if files else ' found'))
         return 1
     failed, ratios = [], {}
-    sections = read_sections()
+    kept = read_kept()
     for file in chosen:
         name = str(file.relative_to(ROOT))
         print(f'\n--- {name}', flush=True)
-        code, text, rows = run(file)
+        code, text, rows, times = run(file)
         if code:
             failed.append(name)
         if code not in (0, MISSED):  # it did not come to its end
             continue
         if rows:
             ratios[file.stem] = rows
-        sections[name] = section(text)
+        kept[name] = result(text, times)
         if not check:
-            write_sections(sections)
+            keep(kept)
     if keep:
         benchmark_check.store(ratios)
     worse = benchmark_check.slower(ratios, known) if check else []
@@ -76,8 +80,14 @@ def main() -> int:
     return 1 if failed or worse or stale else 0
 
 
-def run(file: Path) -> tuple[int, str, dict[str, float]]:
-    """Run one benchmark, showing what it prints; return exit code, output, ratios of its rows."""
+def run(file: Path) -> tuple[int, str, dict[str, float], dict[str, Any]]:
+    """Run one benchmark, showing what it prints.
+
+    Returns
+    -------
+    tuple
+        Exit code, what it printed, ratios of its rows, times of its rows [s].
+    """
     lines = []
     with tempfile.TemporaryDirectory(prefix='soro_bench_') as folder:
         rows = Path(folder, 'rows.json')
@@ -98,15 +108,27 @@ def run(file: Path) -> tuple[int, str, dict[str, float]]:
                 print(line, end='', flush=True)
                 lines.append(line.rstrip())
         ratios = benchmark_check.ratios(rows) if rows.is_file() else {}
-    return process.returncode, '\n'.join(lines), ratios
+        times = json.loads(rows.read_text(encoding='utf-8'))['times'] if rows.is_file() else {}
+    return process.returncode, '\n'.join(lines), ratios, times
 
 
-def section(text: str) -> str:
-    """Return what a benchmark printed as a section; its lines `Picture: file` show the files."""
-    pictures = re.findall(r'^Picture: docs/(\S+)$', text, flags=re.MULTILINE)
-    kept = re.sub(r'^Picture: .*\n?', '', text, flags=re.MULTILINE).strip()
-    shown = ''.join(f'\n![{Path(p).stem.replace("_", " ")}](../{p})\n' for p in pictures)
-    return f'{datetime.date.today()}, {machine()}\n\n```\n{kept}\n```\n{shown}'
+def result(text: str, times: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a run; its lines `Picture: file` name files to show."""
+    shown = re.sub(r'^Picture: .*\n?', '', text, flags=re.MULTILINE).strip()
+    return {
+        'date': datetime.date.today().isoformat(),
+        'machine': machine(),
+        'lines': shown.splitlines(),
+        'pictures': re.findall(r'^Picture: docs/(\S+)$', text, flags=re.MULTILINE),
+        'rows': times,
+    }
+
+
+def section(run: dict[str, Any]) -> str:
+    """Return what is kept of a run as a section of the page."""
+    shown = ''.join(f'\n![{Path(p).stem.replace("_", " ")}](../{p})\n' for p in run['pictures'])
+    lines = '\n'.join(run['lines'])
+    return f'{run["date"]}, {run["machine"]}\n\n```\n{lines}\n```\n{shown}'
 
 
 def machine() -> str:
@@ -120,18 +142,21 @@ def machine() -> str:
     return f'{name}, {os.cpu_count()} cores, Python {platform.python_version()}'
 
 
-def read_sections() -> dict[str, str]:
-    """Return the page's sections by benchmark."""
-    text = PAGE.read_text(encoding='utf-8') if PAGE.is_file() else ''
-    parts = re.split(r'^## (.+)\n', text, flags=re.MULTILINE)[1:]
-    return {parts[i]: parts[i + 1].strip() + '\n' for i in range(0, len(parts), 2)}
+def read_kept() -> dict[str, Any]:
+    """Return what is kept of every benchmark."""
+    return json.loads(STORE.read_text(encoding='utf-8')) if STORE.is_file() else {}
 
 
-def write_sections(sections: dict[str, str]) -> None:
-    """Write the page; benchmarks that no longer exist lose their section."""
-    kept = {name: body for name, body in sorted(sections.items()) if (ROOT / name).is_file()}
-    pages = [f'## {name}\n\n{body}' for name, body in kept.items()]
-    PAGE.write_text(HEAD + '\n' + '\n'.join(pages), encoding='utf-8')
+def keep(kept: dict[str, Any]) -> None:
+    """Write results and page; benchmarks that no longer exist lose theirs."""
+    own = {name: run for name, run in sorted(kept.items()) if (ROOT / name).is_file()}
+    STORE.write_text(json.dumps(own, indent=1) + '\n', encoding='utf-8')
+    PAGE.write_text(page(own), encoding='utf-8')
+
+
+def page(kept: dict[str, Any]) -> str:
+    """Return the page of what is kept."""
+    return HEAD + '\n' + '\n'.join(f'## {name}\n\n{section(r)}' for name, r in kept.items())
 
 
 if __name__ == '__main__':

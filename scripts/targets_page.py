@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+import json
 import operator
 import os
 from pathlib import Path
@@ -22,10 +23,9 @@ import sys
 from typing import Any, TypeVar
 
 import house_rules
-from measured_numbers import date, measured, NUMBER, Place, Quantity
+from measured_numbers import date, measured, NUMBER, Place, Quantity, stored
+from page_tables import NotOnPage, section
 import yaml
-
-from soro_studies.validation.page_tables import NotOnPage, section
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ROOT / 'scripts' / 'targets.yaml'
@@ -45,9 +45,10 @@ HEAD = """\
 # Targets
 
 Written by `python scripts/targets_page.py`, which `make bench` calls at its end; do not edit.
-Measured numbers are read from the pages that the tables link, where date, machine and load stand
-beside them. Targets, causes and ideas stand in `scripts/targets.yaml`. A measurement without a
-date has none on its page either: what is computed in virtual time is the same on every computer.
+Measured numbers are read from what the studies store as JSON, and where a study stores none, from
+the page; the tables link the pages, where date, machine and load stand beside them. Targets,
+causes and ideas stand in `scripts/targets.yaml`. A measurement without a date has none on its page
+either: what is computed in virtual time is the same on every computer.
 Published numbers beside ours: [validation](validation.md).
 """
 
@@ -66,11 +67,23 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Source:
-    """A section of a page, and the command that writes it."""
+    """A section of a page, and the command that writes it.
+
+    Attributes
+    ----------
+    page, command, section : str
+    data : str
+        JSON file that holds the numbers; '' where they are read off the page.
+    stored : str
+        Key of what belongs to the section, where the file holds more; of benchmarks, whose keys
+        are files, the file's name.
+    """
 
     page: str
     command: str
     section: str = ''
+    data: str = ''
+    stored: str = ''
 
 
 @dataclass(frozen=True)
@@ -171,19 +184,39 @@ def judge(target: Target) -> Result:
         if target.not_measured:
             return Result(target, Verdict.NOT_MEASURED)
         raise TargetError(f'{target.what}: {source.page}: {error}') from error
-    place = house_rules.anchor(heading) if source.section else ''
+    anchor = house_rules.anchor(heading) if source.section else ''
     if target.read is None:
-        return Result(target, Verdict.NOT_MEASURED, place=place)
+        return Result(target, Verdict.NOT_MEASURED, place=anchor)
+    kept = _kept(target)
     try:
-        quantity = measured(text, target.read)
+        quantity = stored(kept, target.read) if source.data else measured(text, target.read)
         met = target.holds(quantity)
     except NotOnPage as error:
-        raise TargetError(f'{target.what}: {source.page}: {target.read}: {error}') from error
+        place = source.data or source.page
+        raise TargetError(f'{target.what}: {place}: {target.read}: {error}') from error
     if not met and not (target.cause and target.next):
         raise TargetError(f'{target.what}: missed ({quantity.text}), without cause or next idea')
     shown = f'{quantity.text} {quantity.unit or target.unit}'.strip()
     verdict = Verdict.MET if met else Verdict.MISSED
-    return Result(target, verdict, shown, date(whole, text), place)
+    when = kept.get('date', '') if source.data else date(whole, text)
+    return Result(target, verdict, shown, when, anchor)
+
+
+def _kept(target: Target) -> dict[str, Any]:
+    """Return what a source stores; empty where its page is read."""
+    source = target.source
+    if not source.data:
+        return {}
+    try:
+        found = json.loads((ROOT / source.data).read_text(encoding='utf-8'))
+    except FileNotFoundError:
+        raise TargetError(f'{target.what}: there is no {source.data}') from None
+    if not source.stored:
+        return found
+    chosen = [v for k, v in found.items() if source.stored in (k, Path(k).stem)]
+    if len(chosen) != 1:
+        raise TargetError(f'{target.what}: {source.data}: no {source.stored}')
+    return chosen[0]
 
 
 def page() -> str:
@@ -263,7 +296,7 @@ def check(files: list[Path]) -> Iterator[str]:
         yield from str(error).splitlines()
         return
     if not PAGE.is_file() or PAGE.read_text(encoding='utf-8') != wanted:
-        yield f'{PAGE.name}: older than a page it reads; python scripts/targets_page.py'
+        yield f'{PAGE.name}: older than what it reads; python scripts/targets_page.py'
 
 
 def main() -> int:

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets are read from pages, judged, and never vanish in silence."""
 
+import json
 from pathlib import Path
 import re
 
 import house_rules
-from measured_numbers import date, measured, Place, Quantity
+from measured_numbers import date, measured, Place, Quantity, stored, values_at
+from page_tables import NotOnPage, section
 import pytest
 import targets_page
 from targets_page import TargetError
-
-from soro_studies.validation.page_tables import NotOnPage, section
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = """# Speed
@@ -44,6 +44,13 @@ Written on 2026-11-20 from run_2026-11-19_10-00.
 | a | two | 5, 1 missed | memory grow |
 | b | one | 6, 2 missed | flat |
 """
+KEPT = {
+    'benchmarks/a/bench_rods.py': {
+        'date': '2026-11-22',
+        'lines': SPEED.splitlines()[6:14],
+        'rows': {'rods: forward': {'median': 1.1e-3, 'p99': 1.2e-3, 'processor': 9.5e-4}},
+    }
+}
 TARGETS = """
 sources:
   rods: {page: docs/speed.md, section: bench_rods, command: make bench ARGS=bench_rods}
@@ -74,6 +81,61 @@ def write(tmp_path, monkeypatch):
         return tmp_path / 'docs/speed.md'
 
     return write
+
+
+CHECKS = {
+    'date': '2026-11-21',
+    'checks': [
+        {'robot': 'a', 'model': 'one', 'error': 1e-6, 'verdict': 'met', 'text': '0.5'},
+        {'robot': 'a', 'model': 'two', 'error': 3e-6, 'verdict': 'near', 'text': '0.25'},
+        {'robot': 'b', 'model': 'one', 'error': 2e-6, 'verdict': 'met', 'text': '-'},
+    ],
+    'loop': {'missed': 87, 'ticks': 299914, 'seconds': 600.0},
+}
+
+
+@pytest.mark.parametrize(
+    ('place', 'found'),
+    [
+        ({'key': 'checks[robot=b]/error', 'unit': 'm'}, '2e-06 m'),
+        ({'key': 'checks[robot=a]/error', 'take': 'largest'}, '3e-06'),
+        ({'key': 'checks[robot=a][model=two]/text'}, '0.25'),
+        ({'key': 'checks/*/error', 'take': 'mean', 'scale': 1e6}, '2'),
+        ({'key': 'checks/*/verdict', 'count': '^(?!met$)'}, '1'),
+        ({'key': 'loop/missed | loop/ticks', 'take': 'share', 'unit': '%'}, '0.029 %'),
+        ({'key': 'loop/seconds', 'scale': 1 / 60, 'unit': 'min'}, '10 min'),
+    ],
+)
+def test_numbers_are_found_in_what_is_stored(place, found):
+    quantity = stored(CHECKS, Place(**place))
+    assert f'{quantity.text} {quantity.unit}'.strip() == found
+
+
+@pytest.mark.parametrize(
+    ('place', 'why'),
+    [
+        ({'key': 'checks[robot=c]/error'}, 'no such value'),
+        ({'key': 'checks[robot=a]/errors'}, 'no such value'),
+        ({'key': 'checks[robot=a]/error'}, 'found 2 times'),
+        ({'key': 'checks[robot=b]/text'}, 'no numbers'),
+        ({'key': 'checks[robot=b]/verdict'}, 'no numbers'),
+    ],
+)
+def test_what_is_not_stored_is_an_error(place, why):
+    with pytest.raises(NotOnPage, match=why):
+        stored(CHECKS, Place(**place))
+
+
+def test_a_benchmark_is_found_by_its_row_and_by_what_it_printed():
+    (run,) = KEPT.values()
+    place = Place(benchmark='rods: forward')
+    assert str(stored(run, place).value('us')) == '950.0'
+    assert stored(run, Place(benchmark='rods: forward', column='median')).text == '1.1'
+    printed = Place(pattern=r'n=10 +(\S+).*\n  n=20 +(\S+)', take='order')
+    assert stored(run, printed).text == '2'
+    with pytest.raises(NotOnPage, match='no such row'):
+        stored(run, Place(benchmark='rods'))
+    assert list(values_at(run, ['rows', '*', 'p99'])) == [1.2e-3]
 
 
 def read(heading: str, **place: str) -> str:
@@ -126,9 +188,11 @@ def test_what_is_not_there_is_an_error(heading, place, why):
         {},
         {'table': 'a'},
         {'pattern': 'x', 'column': 'y'},
-        {'pattern': 'x', 'take': 'mean'},
+        {'pattern': 'x', 'take': 'median'},
         {'benchmark': 'a', 'table': 'b', 'column': 'c'},
         {'benchmark': 'a', 'column': 'mean'},
+        {'key': 'a', 'table': 'b', 'column': 'c'},
+        {'pattern': 'a', 'unit': 'm'},
     ],
 )
 def test_places_that_say_too_little_or_too_much(place):
@@ -177,6 +241,20 @@ def test_the_page_says_what_is_met_and_explains_only_what_is_missed(write):
     assert '| stops missed | exactly 0 | [3](speed.md#loop) | It rained. | A roof. |' in text
     assert '| **all** | 3 | 2 | 1 | 0 |' in text
     assert 'None.' not in text
+
+
+def test_a_source_with_data_is_read_from_it_and_not_from_its_page(write, tmp_path):
+    data = 'data: docs/speed.json, stored: bench_rods, command: make bench ARGS=bench_rods'
+    page = write('command: make bench ARGS=bench_rods', data)
+    with pytest.raises(TargetError, match='forward: there is no docs/speed.json'):
+        targets_page.page()
+    (tmp_path / 'docs/speed.json').write_text(json.dumps(KEPT))
+    page.write_text(SPEED.replace('950 us', '5 us').replace('2026-11-22', '2026-01-01'))
+    assert '| at most 1 ms | 950 us | met |' in targets_page.page()
+    assert '| 2026-11-22 |' in targets_page.page()
+    (tmp_path / 'docs/speed.json').write_text('{}')
+    with pytest.raises(TargetError, match='docs/speed.json: no bench_rods'):
+        targets_page.page()
 
 
 def test_a_renamed_row_names_target_file_and_pattern(write):
@@ -228,7 +306,7 @@ def test_lint_notices_an_old_page(write):
     assert targets_page.main() == 0
     assert list(targets_page.check([])) == []
     page.write_text(SPEED.replace('950 us', '960 us'))
-    assert 'older than a page it reads' in next(targets_page.check([]))
+    assert 'older than what it reads' in next(targets_page.check([]))
     assert house_rules.places(targets_page.PAGE.read_text()) >= {'missed', 'rods', 'loop'}
 
 

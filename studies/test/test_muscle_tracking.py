@@ -4,11 +4,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_studies.emulation.muscle_tracking import BEGIN, END, MuscleTracking, table, write_table
+from soro_studies.emulation.muscle_tracking import (
+    BEGIN,
+    END,
+    MuscleTracking,
+    store,
+    table,
+    write_table,
+)
 
 
 def test_a_circle_is_tracked_within_a_few_percent(tmp_path):
@@ -24,6 +33,9 @@ def test_a_circle_is_tracked_within_a_few_percent(tmp_path):
     page.write_text(f'before\n{BEGIN}\nold\n{END}\nafter\n')
     write_table(page, text)
     assert page.read_text() == f'before\n{BEGIN}\n{text}\n{END}\nafter\n'
+    store(tmp_path / 'page.json', [row])
+    (kept,) = json.loads((tmp_path / 'page.json').read_text())['runs']
+    assert kept['name'] == 'circle' and kept['load'] == 0.2 and kept['mean'] == row.mean
 
 
 def test_a_page_without_marks_is_not_written(tmp_path):

@@ -25,11 +25,15 @@ from soro_studies.validation import (
     Row,
     statement,
     stiff_flop,
+    stiff_flop_two_segment,
     Verdict,
 )
 from soro_studies.validation.model_checks import check_model
-from soro_studies.validation.registry import ROBOTS
-from soro_studies.validation.report import rows_of, write_report
+from soro_studies.validation.power import Power
+from soro_studies.validation.registry import ROBOTS, rows_of
+from soro_studies.validation.report import robot_section
+from soro_studies.validation.row import explained, NotExplained
+from soro_studies.validation.tolerances import require_frozen
 
 
 def test_a_number_is_met_near_or_not():
@@ -49,13 +53,14 @@ def test_a_boundary_is_met_near_or_not():
 
 
 def test_a_row_that_is_not_met_must_be_explained():
-    with pytest.raises(ValueError, match='not explained'):
-        statement('x', 'up', 'down', False)
-    assert statement('x', 'up', 'down', False, 'because').verdict is Verdict.NOT_MET
-    with pytest.raises(ValueError, match='near, but not explained'):
-        number('x', 10.0, 9.1, 'm', 0.05)
-    with pytest.raises(ValueError, match='near, but not explained'):
-        boundary('x', '', 3.2, '', 2.0, 3.0)
+    with pytest.raises(NotExplained, match='not explained'):
+        explained([statement('x', 'up', 'down', False)])
+    (row,) = explained([statement('x', 'up', 'down', False, 'because')])
+    assert row.verdict is Verdict.NOT_MET
+    with pytest.raises(NotExplained, match='near, but not explained'):
+        explained([number('x', 10.0, 9.1, 'm', 0.05)])
+    with pytest.raises(NotExplained, match='near, but not explained'):
+        explained([boundary('x', '', 3.2, '', 2.0, 3.0)])
 
 
 @pytest.mark.parametrize('robot', ROBOTS)
@@ -64,6 +69,7 @@ def test_every_registered_robot_gives_rows(robot):
     assert rows and all(isinstance(r, Row) for r in rows)
     names = [r.quantity for r in rows]
     assert len(set(names)) == len(names)
+    require_frozen(robot, rows)  # no tolerance has moved since it was frozen
 
 
 def test_checks_of_a_model_find_nothing_and_would_find_something(monkeypatch):
@@ -84,11 +90,10 @@ def test_an_unknown_robot_is_refused():
         rows_of('stif_flop')
 
 
-def test_the_report_holds_every_row_and_its_command():
-    text = write_report(['stiff_flop_two_segment'], 'the command')
-    assert '`the command`' in text
-    assert all(r.quantity in text for r in rows_of('stiff_flop_two_segment'))
-    assert 'stiff_flop_two_segment.yaml | `' in text
+def test_the_section_of_a_robot_holds_every_row():
+    rows = rows_of('stiff_flop_two_segment')
+    text = '\n'.join(robot_section('stiff_flop_two_segment', rows, Power.of('', {})))
+    assert all(r.quantity in text for r in rows) and 'nothing was scored' in text
 
 
 def test_what_holds_by_itself_is_no_prediction():
@@ -116,12 +121,96 @@ def test_every_printed_error_of_the_four_models_has_a_row():
         ('lpcc', '1.21 - 0.42'),
     ):
         row = rows[f'x stiffness of {name} at full bend, by its printed error']
-        assert row.paper == f'{paper} N/cm' and row.kind is Kind.PREDICTED
+        # Where the sign of the error is not printed, the nearer value was taken.
+        chosen = Kind.CHOSEN if name in ('lcm', 'lpcc') else Kind.PREDICTED
+        assert row.paper == f'{paper} N/cm' and row.kind is chosen
     for bar, error in (('one pair at 1.5 bar', '0.08'), ('two pairs at 1.2 bar', '0.16')):
         row = rows[f'y stiffness, largest error of a linear model, {bar}']
         assert row.paper == f'{error} N/cm' and row.verdict is Verdict.MET
     places = [r for name, r in rows.items() if name.startswith('largest error')]
     assert len(places) == 5 and all(r.kind is Kind.YARDSTICK for r in places)
+
+
+def test_a_measured_stiffness_is_judged_by_what_a_short_pull_measures():
+    rows = {r.quantity: r for r in rows_of('stiff_flop')}
+    robot = load_robot('stiff_flop')
+    for name, bar, axis in (
+        ('y stiffness, one pair at 1.5 bar', 1.5 * studies.ONE_PAIR, 1),
+        ('z stiffness, one pair at 1.5 bar', 1.5 * studies.ONE_PAIR, 2),
+        ('x stiffness, one pair at 1.5 bar', 1.5 * studies.ONE_PAIR, 0),
+        ('y stiffness, two pairs at 1.2 bar', 1.2 * studies.TWO_PAIRS, 1),
+    ):
+        pulled = studies.pull_stiffness(robot, bar, np.eye(3)[axis], 1e-3)
+        assert rows[name].value == pytest.approx(pulled, rel=2e-3)
+        integral = studies.axis_stiffness(robot, bar, axis)
+        assert f'the integral {integral:.3g}' in rows[name].note
+        assert abs(integral / pulled - 1.0) > 0.02  # they are told apart
+
+
+def test_a_value_of_a_posture_that_fits_is_no_prediction():
+    rows = {r.quantity: r for r in rows_of('stiff_flop')}
+    for quantity, row in rows.items():
+        if 'at 90 deg' in quantity and not quantity.startswith('x stiffness at 90 deg, one pair'):
+            assert row.kind is Kind.CHOSEN, quantity
+    assert rows['x stiffness, one pair at 1.5 bar'].kind is Kind.CHOSEN
+    assert rows['x stiffness at 90 deg, one pair'].verdict is Verdict.NOT_MET
+    assert rows['y stiffness, one pair at 1.5 bar'].kind is Kind.PREDICTED
+
+
+def test_orthonormality_is_that_of_the_integration():
+    (row,) = (r for r in rows_of('stiff_flop') if r.quantity.startswith('orthonormality'))
+    # By an independent RK4 of the same rotations: 8.9e-9 with 50 elements, 5.6e-2 with 2.
+    assert '8.9e-09' in row.ours and '2: 5.5e-02' in row.note and '50: 8.9e-09' in row.note
+
+
+def test_the_deflection_is_shown_by_every_model():
+    rows = [r for r in rows_of('stiff_flop') if r.quantity.startswith('tip by compliance')]
+    assert [r.quantity[-3:] for r in rows] == ['ncm', 'lcm', 'ncm', 'lcm']
+    assert rows[2].value == pytest.approx(1.82, abs=0.01)
+    assert rows[3].value == pytest.approx(0.42, abs=0.01)
+    for row in rows:
+        assert all(f'{name} ' in row.note for name in ('ncm', 'npcc', 'lcm', 'lpcc'))
+
+
+def test_mirror_images_are_one_configuration():
+    levels = np.array([1.0, 0.2, 0.0, 0.0, 0.5, 0.0])
+    turned = levels.reshape(2, 3)[:, [2, 0, 1]].ravel()
+    mirrored = levels.reshape(2, 3)[:, [0, 2, 1]].ravel()
+    other = np.array([1.0, 0.2, 0.0, 0.5, 0.0, 0.0])
+    named = {'a': levels, 'b': turned, 'c': other, 'd': mirrored}
+    assert list(stiff_flop_two_segment.distinct(named)) == ['a, b, d', 'c']
+    robot = load_robot('stiff_flop_two_segment')
+    norms = [studies.frobenius(robot, x) for x in (levels, turned, mirrored, other)]
+    assert norms[:3] == pytest.approx(3 * norms[:1], rel=1e-6)
+    assert abs(norms[3] / norms[0] - 1.0) > 0.01
+    rows = [r.quantity for r in rows_of('stiff_flop_two_segment') if 'norm over one' in r.quantity]
+    assert len(rows) == 5 and rows[2].endswith('configuration c, d')
+
+
+def test_every_mounting_stands_beside_the_measured_arm():
+    rows = {r.quantity: r for r in rows_of('spatial_cc')}
+    (row,) = (r for name, r in rows.items() if name.startswith('elastic rod'))
+    # The elastic rod over the measured y at 0.4, 0.6, 0.8 bar.
+    for mounting, errors in (
+        ('upright', '+14.7, +15.5, +18.4'),
+        ('no weight', '+12.0, +12.6, +15.2'),
+        ('hanging', '+9.4, +9.8, +12.2'),
+    ):
+        assert f'{mounting} y {errors}' in row.ours
+    assert 'nearest in y: hanging' in row.note and row.kind is Kind.YARDSTICK
+
+
+def test_what_rests_on_assumptions_says_so():
+    for robot, names in (
+        ('pam_continuum', ('circle', 'square', 'cardioid')),
+        ('haptic_5dof', ('stiffness rendered', 'Fig. 14', 'Fig. 15')),
+    ):
+        rows = rows_of(robot)
+        for name in names:
+            found = [r for r in rows if name in r.quantity and r.kind is Kind.ASSUMPTION]
+            assert len(found) == 1, name
+    words = [r for r in rows_of('soft_parallel') if r.kind is Kind.PREDICTED]
+    assert words and not any(r.printed for r in words)
 
 
 def test_the_direction_of_bending_is_computed():
@@ -177,12 +266,13 @@ def test_increments_are_those_of_the_experiment():
 def test_what_section_4_says_in_words_has_rows():
     rows = {r.quantity: r for r in rows_of('stiff_flop')}
     assert rows['compliance along the segment and with pressure, Fig. 8'].verdict is Verdict.MET
-    alike = rows['elongation ratio, six at 0.9 bar beside one pair at 1.5 bar']
+    alike = rows['elongation ratio, six at 0.9 bar over one pair at 1.5 bar']
     assert alike.verdict is Verdict.NOT_MET and '0.30 to 0.46 beside 0.2' in alike.note
-    turned = rows['compliance norm, P1..P4 and P1, P2, P5, P6 at 0.9 bar']
+    turned = rows['compliance norm, P1..P4 over P1, P2, P5, P6 at 0.9 bar, difference from 1']
     assert turned.kind is Kind.CHECK and turned.verdict is Verdict.MET
     rows = {r.quantity: r for r in rows_of('stiff_flop_two_segment')}
-    assert rows['compliance along x, y, z, configuration f'].verdict is Verdict.MET
+    softest = 'compliance along z, of the lesser one along x and y, configuration f'
+    assert rows[softest].verdict is Verdict.MET
     assert len([r for r in rows.values() if 'Fig. 9' in r.quantity]) == 2
 
 
@@ -200,7 +290,8 @@ def test_what_symmetry_gives_is_no_prediction():
     rows = {r.quantity: r for r in rows_of('stewart_gough')}
     assert rows['x and y, elongated'].kind is Kind.CHECK
     assert rows['compliance, elongated (0.49 m), translated, bent'].verdict is Verdict.MET
-    assert rows['x over y, bent'].verdict is Verdict.MET
+    bent = rows['x over y, bent, as a share of its distance from 1 when translated']
+    assert bent.verdict is Verdict.MET and bent.kind is Kind.ASSUMPTION  # of the pose
 
 
 def test_no_fitted_row_is_missed():

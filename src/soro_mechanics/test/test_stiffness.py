@@ -50,6 +50,15 @@ def test_eigenstiffness_does_not_depend_on_the_frame(bent):
         np.testing.assert_allclose(there.pitches, here.pitches, rtol=1e-7)
 
 
+def test_eigenstiffness_is_a_force_whatever_the_unit_of_length(bent):
+    here = stiffness.eigenscrews(bent).values
+    for length, force in ((1e3, 1.0), (1.0, 1e-3), (100.0, 0.102)):  # mm, kN, cm and kp
+        twist = np.repeat([length, 1.0], 3)
+        wrench = np.repeat([force, force * length], 3)
+        there = stiffness.eigenscrews(twist[:, None] * bent / wrench).values
+        np.testing.assert_allclose(there, force * here, rtol=1e-9)
+
+
 def test_eigencompliances_of_the_published_integral_sum_to_zero(bent):
     # trace(C Delta) = 2 trace(C_vw) vanishes because every section's compliance is diagonal
     assert abs(np.sum(1.0 / stiffness.eigenscrews(bent).values)) < 1e-10

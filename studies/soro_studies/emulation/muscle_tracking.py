@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+import json
 from pathlib import Path
 
 import numpy as np
@@ -199,6 +200,13 @@ def write_table(path: Path, text: str) -> None:
     path.write_text(f'{before}{BEGIN}\n{text}\n{END}{after}', encoding='utf-8')
 
 
+def store(file: Path, rows: Sequence[TrackingRow]) -> None:
+    """Keep the numbers of the table, which other pages read."""
+    left_out = ('wanted', 'tips')
+    runs = [{k: v for k, v in vars(row).items() if k not in left_out} for row in rows]
+    file.write_text(json.dumps({'runs': runs}, indent=1) + '\n', encoding='utf-8')
+
+
 def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:
     """Play everything and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -214,6 +222,7 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
             say(table(rows[-1:]).splitlines()[-1])
     if arguments.write is not None:
         write_table(arguments.write, table(rows))
+        store(arguments.write.with_suffix('.json'), rows)
     return 0
 
 

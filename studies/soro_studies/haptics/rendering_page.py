@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built_section import as_built_text, AsBuilt, sense_as_built
 from soro_studies.haptics.compliant_wall_section import (
     compliant_section,
-    CompliantWalls,
     press_compliant_walls,
 )
 from soro_studies.haptics.moving_bench import MovingBench
@@ -37,6 +36,7 @@ from soro_studies.haptics.rendering_experiments import (
     Rendered,
     stiffness_curves,
 )
+from soro_studies.haptics.rendering_values import Findings, lowest_energy, rendering_values
 from soro_studies.haptics.sensing_experiments import (
     ASIDE,
     DIRECTIONS,
@@ -49,15 +49,12 @@ from soro_studies.haptics.sensing_experiments import (
     workspace,
 )
 from soro_studies.haptics.three_cases import (
-    Case,
     three_cases,
     three_cases_text,
     turn_against_wall,
-    TurnAgainstWall,
 )
 from soro_studies.haptics.two_rates_section import (
     compare_rates,
-    Rate,
     TWO_RATES_HEAD,
     two_rates_rows,
     TWO_RATES_TEXT,
@@ -73,24 +70,6 @@ SPRINGS = (50.0, 120.0, 240.0, 500.0, 1000.0)  # N/m, around the natural stiffne
 SPEEDS = (0.02, 0.05, 0.1, 0.2)  # m/s
 DAMPINGS = (5.0, 10.0, 20.0)  # N s/m
 RATES = (250.0, 500.0, 1000.0)  # Hz
-
-
-@dataclass(frozen=True)
-class Findings:
-    """Results of all experiments."""
-
-    report: CalibrationReport
-    curves: list[Rendered]
-    cases: list[Case]
-    turn: TurnAgainstWall
-    walls: CompliantWalls
-    followed: list[Followed]
-    sliding: list[list[float]]
-    contacts: list[Contact]
-    errors: list[SensingErrors]
-    ellipsoid: ForceEllipsoid
-    rates: list[Rate]
-    built: AsBuilt
 
 
 def run_experiments(robot: Robot) -> Findings:
@@ -148,6 +127,8 @@ def write_rendering_page(robot: Robot, page: Path, picture: Path) -> None:
         ]
     )
     page.write_text(text + '\n', encoding='utf-8')
+    kept = json.dumps(rendering_values(found), indent=1)
+    page.with_suffix('.json').write_text(kept + '\n', encoding='utf-8')
 
 
 def _head(robot: Robot, page: Path, picture: Path) -> str:
@@ -269,11 +250,9 @@ def _contacts(contacts: list[Contact]) -> str:
 
 
 def _energy(found: Findings) -> str:
-    every = [c.lowest_energy for c in (*found.curves, *found.cases)]
-    every += [f.lowest_energy for f in found.followed] + [c.lowest_energy for c in found.contacts]
     return (
         '## Energy monitor\n\nThe hand may get 0.300 J more than it gave. Least balance in all '
-        f'experiments above: {min(every):.3f} J. It was never violated.'
+        f'experiments above: {lowest_energy(found):.3f} J. It was never violated.'
     )
 
 

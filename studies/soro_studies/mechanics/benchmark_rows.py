@@ -157,7 +157,12 @@ def report(rows: Sequence[BenchmarkRow]) -> None:
     file = os.environ.get(ROWS_FILE)
     if file:
         reference = measure('reference', reference_work, 200)
-        data = {'reference': reference.processor, 'rows': {r.name: r.processor for r in rows}}
+        shown = ('median', 'p99', 'least', 'processor')
+        data = {
+            'reference': reference.processor,
+            'rows': {r.name: r.processor for r in rows},
+            'times': {r.name: {what: getattr(r, what) for what in shown} for r in rows},
+        }
         Path(file).write_text(json.dumps(data, indent=1), encoding='utf-8')
 
 

@@ -160,32 +160,41 @@ def run_robot(name: str, samples: int, seed: int, keep: Keep, executor: Executor
         print(file=sys.stderr)
 
 
+def figures(name: str, records: list[Record]) -> dict[str, Any]:
+    """Return what a robot's line of the table says; lengths in m, times in s."""
+    codes = Counter(r['code'] for r in records)
+    solved = [r for r in records if 'moved' in r]
+    near = [r['moved'] for r in solved if r['moved'] is not None and not _is_far(r)]
+    seconds = [r['seconds'] for r in records] or [np.nan]
+    return {
+        'robot': name,
+        'samples': len(records),
+        'stable': codes[Code.NONE.name],
+        'unstable': codes[Code.UNSTABLE.name],
+        'not converged': codes[Code.NOT_CONVERGED.name],
+        'remark': sum(r['remark'] for r in records),
+        'confirmed': len(near),
+        'no answer': sum(r['moved'] is None for r in solved),
+        'elsewhere': len(elsewhere(records)),
+        'median move': float(np.median(near)) if near else np.nan,
+        'worst': max(near, default=np.nan),
+        'residual': max((r['residual'] for r in solved), default=np.nan),
+        'median time': float(np.median(seconds)),
+        'longest': max(seconds),
+    }
+
+
 def row(name: str, records: list[Record]) -> str:
     """Return the robot's line of the table."""
-    codes = Counter(r['code'] for r in records)
-    n = [codes[c.name] for c in (Code.NONE, Code.UNSTABLE, Code.NOT_CONVERGED)]
-    solved = [r for r in records if 'moved' in r]
-    silent = sum(r['moved'] is None for r in solved)
-    far = len(elsewhere(records))
-    near = [r['moved'] for r in solved if r['moved'] is not None and not _is_far(r)]
-    middle, worst = (f(near) * 1e3 if near else np.nan for f in (np.median, max))
-    seconds = [r['seconds'] for r in records] or [np.nan]
-    residual = max((r['residual'] for r in solved), default=np.nan)
-    cells = [
-        name,
-        len(records),
-        *n,
-        sum(r['remark'] for r in records),
-        len(near),
-        silent,
-        far,
-        f'{middle:.1e} mm',
-        f'{worst:.1e} mm',
-        f'{residual:.1e}',
-        f'{np.median(seconds) * 1e3:.0f} ms',
-        f'{max(seconds) * 1e3:.0f} ms',
-    ]
-    return '| ' + ' | '.join(str(c) for c in cells) + ' |'
+    cells = []
+    for what, value in figures(name, records).items():
+        if what in ('median move', 'worst'):
+            cells.append(f'{1e3 * value:.1e} mm')
+        elif what in ('median time', 'longest'):
+            cells.append(f'{1e3 * value:.0f} ms')
+        else:
+            cells.append(f'{value:.1e}' if what == 'residual' else str(value))
+    return '| ' + ' | '.join(cells) + ' |'
 
 
 def elsewhere(records: list[Record]) -> list[tuple[int, float]]:
@@ -247,6 +256,9 @@ def main() -> int:
         output = checkout() / 'docs' / 'evidence' / 'network_robustness.md'
     if output is not None:
         output.write_text(page(command, kept), encoding='utf-8')
+        robots = [figures(name, records) for name, records in kept.items()]
+        stored = json.dumps({'robots': robots}, indent=1)
+        output.with_suffix('.json').write_text(stored + '\n', encoding='utf-8')
         print(f'wrote {output}')
     return 0
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quantities that Shi 2023 publishes about the STIFF-FLOP robots, computed by any model.
 
-Compliances are the published integral, in the paper's units: cm/N, N/cm, cm, degrees.
+Compliances are the published integral unless a function takes the method, in the paper's units:
+cm/N, N/cm, cm, degrees.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ def compliance_range(robot: Robot, bar: Array, station: float = 1.0) -> tuple[fl
     return float(shape.values[2] * CM_PER_N), float(shape.values[0] * CM_PER_N)
 
 
-def axis_stiffness(robot: Robot, bar: Array, axis: int) -> float:
-    """Return the stiffness of a pull along a base axis at the tip [N/cm]."""
+def axis_stiffness(robot: Robot, bar: Array, axis: int, method: str = 'integral') -> float:
+    """Return the stiffness of a pull along a base axis at the tip [N/cm].
+
+    A short pull measures the 'tangent'; the models of the paper give their 'integral'.
+    """
     q = robot.forward(np.asarray(bar) * BAR)
-    matrix = robot.compliance(q, method='integral')
+    matrix = robot.compliance(q, method=method)
     return stiffness.stiffness_along(matrix, np.eye(3)[axis]) / 100.0
 
 

@@ -39,7 +39,7 @@ from soro_studies.mechanics.identification_study import (
     TURN_NOISE,
 )
 from soro_studies.system.emulated_recording import record
-from soro_studies.system.measured_section import machine, replace_section
+from soro_studies.system.measured_section import keep_values, machine, replace_section
 
 OFFSET = 0.2, 0.5  # of the offsets' scales, a tenth of the range or of the length each
 HYSTERESIS = 0.0  # no robot file has a number for it, so there is none to be found
@@ -171,6 +171,16 @@ class Row:
         """Whether enough of them were recovered."""
         return self.recovered >= WANTED * len(self.trials)
 
+    def values(self) -> dict[str, str | int]:
+        """Return what other pages read."""
+        return {
+            'robot': self.case.robot,
+            'model': self.case.model,
+            'fitted': self.case.fitted,
+            'recovered': self.recovered,
+            'seeds': len(self.trials),
+        }
+
     def cells(self) -> list[str]:
         """Return the row of the table."""
         names = list(self.trials[0].width)
@@ -238,6 +248,9 @@ def main(words: Sequence[str] | None = None) -> int:
     recorded = study(arguments.seeds, (*CASES, *OFFSET_CASES), of_recording)
     text = section(arguments.seeds, noisy, recorded)
     if arguments.write:
+        found = {'noisy': noisy, 'recorded': recorded}
+        kept = {name: [row.values() for row in rows] for name, rows in found.items()}
+        keep_values(Path(arguments.write), {'identification': kept})
         replace_section(Path(arguments.write), text)
     else:
         print(text)

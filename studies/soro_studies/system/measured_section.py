@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 import platform
+from typing import Any
 
 
 def machine() -> str:
@@ -20,6 +22,13 @@ def machine() -> str:
     return (
         f'{model}, {cores} cores, Linux {platform.release()}, Python {platform.python_version()}'
     )
+
+
+def keep_values(page: Path, new: dict[str, Any]) -> None:
+    """Put numbers into the JSON beside a page, in the place of those with the same names."""
+    file = page.with_suffix('.json')
+    old = json.loads(file.read_text(encoding='utf-8')) if file.is_file() else {}
+    file.write_text(json.dumps({**old, **new}, indent=1) + '\n', encoding='utf-8')
 
 
 def replace_section(page: Path, text: str) -> None:

@@ -31,7 +31,7 @@ from soro_node.parent_death import until_parent_dies
 from soro_node.process_table import ProcessTable
 from soro_recording.bag_reader import BagReader
 from soro_studies.system.launched_robot import launched_robot
-from soro_studies.system.measured_section import machine, replace_section
+from soro_studies.system.measured_section import keep_values, machine, replace_section
 
 ROBOT, SPACE = 'haptic_5dof', 'recorded'
 STATE, REPORTS = f'/{SPACE}/actuator_state', '/diagnostics'
@@ -283,6 +283,22 @@ def section(load: Load, minutes: float) -> str:
     return '\n'.join(lines) + '\n'
 
 
+def values(load: Load, minutes: float) -> dict[str, Any]:
+    """Return what other pages read."""
+    return {
+        'date': date.today().isoformat(),
+        'minutes': minutes,
+        'share': load.share,
+        'lost': load.lost,
+        'dropped': load.dropped,
+        'done': load.ticks.done,
+        'missed': load.ticks.missed,
+        'recorded': load.ticks.recorded,
+        'restarts': load.ticks.restarts,
+        'rates': {t.removeprefix(f'/{SPACE}/'): rate for t, rate in load.rates.items()},
+    }
+
+
 def parse(words: Sequence[str] | None) -> Any:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -314,6 +330,7 @@ def main(words: Sequence[str] | None = None) -> int:
     text = section(load, arguments.minutes)
     print(text)
     if arguments.write:
+        keep_values(Path(arguments.write), {'recording': values(load, arguments.minutes)})
         replace_section(Path(arguments.write), text)
     return 0 if load.good else 1
 

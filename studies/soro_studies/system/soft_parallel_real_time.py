@@ -17,9 +17,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+import json
 from pathlib import Path
 import tempfile
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Point, Pose, PoseStamped
@@ -32,7 +34,7 @@ from soro_cli.action_client import run_action
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import TrackTrajectory
 from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
-from soro_studies.system.measured_section import replace_section
+from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.system.soft_parallel_tracking import (
     CENTRE,
     CURVES,
@@ -174,9 +176,27 @@ def summary(values: dict[str, str], seconds: float) -> str:
     )
 
 
+def line(fast: bool) -> str:
+    """Name the wire and its rate."""
+    return f'{FAST_BAUD} Bd, 500 Hz' if fast else '115200 Bd, 100 Hz'
+
+
+def values(runs: dict[tuple[str, float], list[Run]], lines: list[str]) -> dict[str, Any]:
+    """Return what was found as JSON takes it, in SI units."""
+    return {
+        'date': date.today().isoformat(),
+        'runs': [
+            {'curves': kind, 'delay': delay, **vars(run)}
+            for (kind, delay), made in runs.items()
+            for run in made
+        ],
+        'driver': lines,
+    }
+
+
 def section(runs: dict[tuple[str, float], list[Run]], lines: list[str], fast: bool) -> str:
     """Write what was found as a section of a page."""
-    what = f'{FAST_BAUD} Bd, 500 Hz' if fast else '115200 Bd, 100 Hz'
+    what = line(fast)
     titles = [f'{kind}{", delay" if delay else ""}' for kind, delay in runs]
     out = [
         f'## In real time, {what}',
@@ -203,7 +223,7 @@ def section(runs: dict[tuple[str, float], list[Run]], lines: list[str], fast: bo
         blank = ' |' * (len(titles) + 1)
         out.append(f'| paper, on hardware | {100 * speed:g} cm/s | {PAPER[speed]} %{blank}')
     out += ['', 'What the driver said of its line at the end of each launch:', '']
-    out += [f'- {title}: {line}' for title, line in zip(titles, lines, strict=True)]
+    out += [f'- {title}: {words}' for title, words in zip(titles, lines, strict=True)]
     return '\n'.join(out) + '\n'
 
 
@@ -219,9 +239,14 @@ def main() -> None:
     parser.add_argument('--fast', action='store_true', help='921600 Bd, 500 Hz')
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix='soro_real_time_') as folder:
-        text = section(*study(Path(folder), arguments.fast), arguments.fast)
+        runs, lines = study(Path(folder), arguments.fast)
+    text = section(runs, lines, arguments.fast)
     if arguments.write:
-        replace_section(Path(arguments.write), text)
+        page = Path(arguments.write)
+        stored = json.loads(page.with_suffix('.json').read_text(encoding='utf-8'))
+        measured = stored.get('real_time', {}) | {line(arguments.fast): values(runs, lines)}
+        keep_values(page, {'real_time': measured})
+        replace_section(page, text)
     else:
         print(text)
 

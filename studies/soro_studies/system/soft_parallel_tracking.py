@@ -16,9 +16,11 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 import tempfile
+from typing import Any
 
 from geometry_msgs.msg import Point, Pose, PoseStamped
 import numpy as np
+import yaml
 
 from soro_driver.tick import Tick
 from soro_mechanics.analysis.trajectory import Schedule
@@ -29,6 +31,7 @@ from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import TrackTrajectory
 from soro_node.frames import frames_for
+from soro_studies.system.measured_section import keep_values
 from soro_studies.system.stretch_recording import record, sequences, write_table
 from soro_studies.system.virtual_soft_parallel import SLEW, VirtualRobot
 from soro_trajectory.error_record import ErrorRecord
@@ -44,6 +47,7 @@ REST = 0.5  # s at the first point, the planner's default
 CAMERA_NOISE = 2e-4  # m in each coordinate of the recorded tips
 MAX_LAG = 0.3  # s
 PAPER = {0.01: 2.6, 0.02: 3.0, 0.04: 3.9}  # % of the workspace length
+HYSTERESES = (0.02, 0.04, 0.10)  # assumed of the legs, of the range
 NOMINAL, IDENTIFIED = 'robot file', 'identified'
 Key = tuple[str, str, float, bool]  # curves of, curve, speed, delay compensated
 
@@ -154,16 +158,21 @@ def identify(source: Path, folder: Path) -> tuple[Path, tuple[LegFit, ...], int]
 
 
 def study(
-    folder: Path, curves: tuple[str, ...] = CURVES, speeds: tuple[float, ...] = SPEEDS
+    folder: Path,
+    curves: tuple[str, ...] = CURVES,
+    speeds: tuple[float, ...] = SPEEDS,
+    source: Path | None = None,
+    kinds: tuple[str, ...] = (NOMINAL, IDENTIFIED),
 ) -> StudyResult:
     """Do the study; `folder` receives the table and the identified robot file."""
-    source = Path(find_robot_file('soft_parallel'))
+    source = source or Path(find_robot_file('soft_parallel'))
     identified, fits, postures = identify(source, folder)
     nominal = load_robot(source)
     _, ticks = follow(VirtualRobot(source), plan(nominal, 'circle', 0.02), (0.0,))
     delay = best_lag(ticks)
     errors: dict[Key, float] = {}
-    for kind, file in ((NOMINAL, source), (IDENTIFIED, identified)):
+    for kind in kinds:
+        file = {NOMINAL: source, IDENTIFIED: identified}[kind]
         robot, emulated = load_robot(file), VirtualRobot(file)
         for curve in curves:
             for speed in speeds:
@@ -173,7 +182,63 @@ def study(
     return StudyResult(errors, extent_of_workspace(nominal), delay, fits, postures)
 
 
-def page(result: StudyResult) -> str:
+def with_hysteresis(folder: Path, share: float) -> Path:
+    """Write a variant of the robot file whose emulated legs have this hysteresis."""
+    data = yaml.safe_load(Path(find_robot_file('soft_parallel')).read_text(encoding='utf-8'))
+    data['emulator']['body']['hysteresis'] = f'{100.0 * share:g} %'
+    file = folder / f'hysteresis_{100.0 * share:g}.yaml'
+    file.write_text(yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
+    return file
+
+
+def by_hysteresis(folder: Path, speeds: tuple[float, ...] = SPEEDS) -> list[dict[str, Any]]:
+    """Follow the circle with other hysteresis assumed; errors as shares of the workspace.
+
+    Curves identified from each robot itself, the delay compensated.
+    """
+    found = []
+    for share in HYSTERESES:
+        own = folder / f'{share:g}'
+        own.mkdir()
+        result = study(own, ('circle',), speeds, with_hysteresis(own, share), (IDENTIFIED,))
+        means = {
+            f'{100.0 * speed:g} cm/s': result.errors[IDENTIFIED, 'circle', speed, True]
+            / result.extent
+            for speed in speeds
+        }
+        found.append({'hysteresis': share, 'mean': means})
+    return found
+
+
+def values(result: StudyResult, assumed: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what was found as JSON takes it, in SI units."""
+    names = ('curves', 'curve', 'speed', 'compensated')
+    return {
+        'virtual': {
+            'extent': result.extent,
+            'delay': result.delay,
+            'postures': result.postures,
+            'errors': [
+                {**dict(zip(names, key, strict=True)), 'error': error}
+                for key, error in result.errors.items()
+            ],
+            'fits': [
+                {
+                    'leg': fit.leg,
+                    'largest_stretch': float(fit.curve.values[-1]),
+                    'rms': float(fit.rms),
+                    'worst': float(fit.largest),
+                    'hysteresis': float(fit.hysteresis),
+                    'r_squared': float(fit.r_squared),
+                }
+                for fit in result.fits
+            ],
+        },
+        'hysteresis': assumed,
+    }
+
+
+def page(result: StudyResult, assumed: list[dict[str, Any]]) -> str:
     """Write what was found as a page of the documentation."""
     lines = [
         '# Tracking of soft_parallel',
@@ -217,6 +282,7 @@ def page(result: StudyResult) -> str:
         'The paper measured on hardware, whose friction, camera and manufacture no emulator has: '
         'the comparison says that the model, its solution and the chain add little.',
         '',
+        *_assumptions(assumed),
         '## Identified lambda(P)',
         '',
         f'From {result.postures} postures at rest: all legs up and down together in 12 steps, '
@@ -233,9 +299,28 @@ def page(result: StudyResult) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _row(name: str, speed: float, values: np.ndarray | list[float]) -> str:
-    cells = ' | '.join(f'{x:.2f} %' for x in values[:-1])
-    return f'| {name} | {100 * speed:g} cm/s | {cells} | {values[-1]:.2f} |'
+def _assumptions(assumed: list[dict[str, Any]]) -> list[str]:
+    """Return the table of errors by the hysteresis that is assumed."""
+    if not assumed:
+        return []
+    speeds = list(assumed[0]['mean'])
+    lines = [
+        'What decides the comparison is the hysteresis that is assumed of the legs; the circle, '
+        'curves identified from each robot, delay compensated:',
+        '',
+        f'| Hysteresis assumed | {" | ".join(speeds)} |',
+        f'|---|{"---|" * len(speeds)}',
+    ]
+    for case in assumed:
+        cells = ' | '.join(f'{100.0 * case["mean"][speed]:.2f} %' for speed in speeds)
+        lines.append(f'| {100.0 * case["hysteresis"]:g} % | {cells} |')
+    paper = ' | '.join(f'{PAPER[speed]} %' for speed in SPEEDS)
+    return [*lines, f'| paper, on hardware, all curves | {paper} |', '']
+
+
+def _row(name: str, speed: float, cells: np.ndarray | list[float]) -> str:
+    shown = ' | '.join(f'{x:.2f} %' for x in cells[:-1])
+    return f'| {name} | {100 * speed:g} cm/s | {shown} | {cells[-1]:.2f} |'
 
 
 def main() -> None:
@@ -244,9 +329,12 @@ def main() -> None:
     parser.add_argument('--write', metavar='FILE', help='page to write; default: print it')
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix='soro_tracking_') as folder:
-        text = page(study(Path(folder)))
+        result = study(Path(folder))
+        assumed = by_hysteresis(Path(folder))
+    text = page(result, assumed)
     if arguments.write:
         file = Path(arguments.write)
+        keep_values(file, values(result, assumed))
         old = file.read_text(encoding='utf-8') if file.is_file() else ''
         _, mark, measured = old.partition('\n## In real time')  # soft_parallel_real_time's own
         file.write_text(text + mark + measured, encoding='utf-8')

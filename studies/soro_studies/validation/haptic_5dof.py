@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from soro_mechanics.analysis.stiffness import stiffness_along
@@ -18,35 +20,28 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualObject,
 )
 from soro_mechanics.numerics.lie import so3_log
-from soro_mechanics.robot import load_robot, Robot
+from soro_mechanics.robot import Robot
 from soro_studies.validation import haptic_5dof_workspace
-from soro_studies.validation.measured_page import (
+from soro_studies.validation.robots import Group, Loader
+from soro_studies.validation.row import Kind, number, Row, statement, yardstick
+from soro_studies.validation.stored import (
+    assumed_order,
     HAPTIC_LOOP,
     HAPTIC_STUDIES,
-    measured,
-    measured_statement,
+    NOT_MEASURED,
     span,
+    stored,
 )
-from soro_studies.validation.row import Kind, number, Row, statement, yardstick
 
 PERIOD = 0.002  # s, published
 SETTLE = 1.0 - np.exp(-PERIOD / (0.022 / 4.0))  # motors settle in the published 22 ms
 STEP = np.radians(0.1) / 6.42  # rad, published encoder and capstan
 SOFTER = 0.97  # material of the plant, relative to the model
 GRIP = np.diag([400.0, 400.0, 400.0, 1.5, 1.5])  # N/m, N m/rad, of a hand
-LOOP = (HAPTIC_LOOP, '500 Hz, classic CAN')
-
-
-def rows() -> list[Row]:
-    """Return every row of the robot."""
-    robot = load_robot('haptic_5dof')
-    return [
-        *_structure(robot),
-        *haptic_5dof_workspace.rows(robot),
-        *_rendering(robot),
-        *_studied(),
-        *_yardsticks(),
-    ]
+ROBOT = 'haptic_5dof'
+IDEAL = (
+    f'simulated device: ideal sensors, no inertia, and not the law of the node ({HAPTIC_STUDIES})'
+)
 
 
 class _Bench:
@@ -86,8 +81,9 @@ class _Bench:
         return self.place()
 
 
-def _structure(robot: Robot) -> list[Row]:
+def _structure(load: Loader) -> list[Row]:
     """Return what the paper says of mesh and structure."""
+    robot = load(ROBOT)
     rods = robot.description.structure['network'].rods
     elements = [len(rod.fractions) - 1 for rod in rods]
     frames = sum(elements) + 1  # the last of a rod is the handle's
@@ -111,7 +107,8 @@ def _structure(robot: Robot) -> list[Row]:
     ]
 
 
-def _rendering(robot: Robot) -> list[Row]:
+def _rendering(load: Loader) -> list[Row]:
+    robot = load(ROBOT)
     wall = _Bench(robot, published_environment('angle', np.eye(4)))
     axis = 3 + int(np.argmax(np.abs(wall.plant.ports.axes[3, 3:])))
     hand = np.zeros(5)
@@ -149,33 +146,33 @@ def _rendering(robot: Robot) -> list[Row]:
     ]
 
 
-def _studied() -> list[Row]:
+def _studied(load: Loader) -> list[Row]:
     """Return the rows that the studies in simulated time measured, with the whole sensing."""
-    natural = measured(
-        HAPTIC_STUDIES, 'Stiffness below and above', '*', 'of the natural stiffness'
-    )
+    found = stored(HAPTIC_STUDIES)
+    shares = [c['felt'] / c['natural'] for c in found.get('stiffness', ())]
+    followed = {f['name']: f for f in found.get('followed', ())}
+    terms = [1 + len(fit['nodes']) for fit in _as_built('calibration')]
     return [
-        measured_statement(
+        assumed_order(
             'stiffness rendered, over that of the device',
             'both below and above',
-            natural,
-            '{}',
-            lambda shares: min(shares) < 0.9 and max(shares) > 1.1,
-            'simulated device; motors held first, then springs of rising stiffness '
-            f'({HAPTIC_STUDIES})',
+            shares,
+            ', '.join(f'{share:.2f}' for share in shares),
+            bool(shares) and min(shares) < 0.9 and max(shares) > 1.1,
+            f'motors held first, then springs of rising stiffness; {IDEAL}',
         ),
         *(_three_cases(direction, figure) for direction, figure in (('x', 14), ('turn 1', 15))),
         yardstick(
             'coefficients of a flex sensor',
             '3 or fewer',
-            span([f'{1 + len(cell.split())}' for cell in _calibration('nodes')]),
+            span(terms, '', 0),
             f'a rule of the calibration, the constant included ({HAPTIC_STUDIES})',
         ),
         *(
             yardstick(
                 f'{what}, mean error',
                 'a figure, no number',
-                span(measured(HAPTIC_STUDIES, 'Walls and paths', label, 'mean error')),
+                span([1e3 * followed[label]['mean']] if followed else [], 'mm', 3),
                 f'ours in simulated time ({HAPTIC_STUDIES})',
             )
             for what, label in (('line', 'line, admittance'), ('box', 'box of 3 cm'))
@@ -185,82 +182,76 @@ def _studied() -> list[Row]:
 
 def _three_cases(direction: str, figure: int) -> Row:
     """Return the row of the stiffness in the three cases of a figure."""
-    felt = [
-        cell
-        for case in ('free space', 'motors held', 'position control')
-        for cell in measured(
-            HAPTIC_STUDIES,
-            'Motors held, free space',
-            f'{case} | {direction}',
-            'of the natural stiffness',
-        )
-    ]
-    return measured_statement(
+    every = stored(HAPTIC_STUDIES).get('cases', ())
+    cases = {c['name']: c for c in every if c['direction'] == direction}
+    names = ('free space', 'motors held', 'position control')
+    shares = [cases[name]['felt'] / cases[name]['natural'] for name in names] if cases else []
+    return assumed_order(
         f'stiffness in free space, motors held, position control, {direction}, Fig. {figure}',
         'lower and higher than with motors held',
-        felt,
-        '{} of the natural one',
-        lambda shares: shares[0] < 0.9 * shares[1] and shares[2] > 1.1 * shares[1],
-        f'largest force over largest displacement, simulated device ({HAPTIC_STUDIES})',
+        shares,
+        f'{", ".join(f"{share:.2f}" for share in shares)} of the natural one',
+        bool(shares) and shares[0] < 0.9 * shares[1] and shares[2] > 1.1 * shares[1],
+        f'largest force over largest displacement; {IDEAL}',
     )
 
 
-def _calibration(column: str) -> list[str]:
-    return measured(HAPTIC_STUDIES, 'As built: fit of the sensors', '*', column)
+def _as_built(part: str) -> list[dict[str, Any]]:
+    """Return what was found on the simulated device with the errors of a built one."""
+    found: list[dict[str, Any]] = stored(HAPTIC_STUDIES).get('as_built', {}).get(part, [])
+    return found
 
 
-def _force(state: str) -> str:
-    return span(measured(HAPTIC_STUDIES, 'As built: the sensed', state, 'of what is pressed'))
+def _sensed(state: str, share: str) -> str:
+    """Return the errors of the hand in five directions, as shares of what is said there."""
+    cells = [100.0 * e[share] for e in _as_built('sensed') if e['name'] == state]
+    return span(cells, '%', 1)
 
 
-def _aside() -> Row:
-    """Return how the hand is sensed about the middle and about an offset (Fig. 9)."""
-    middle, aside = (
-        span(measured(HAPTIC_STUDIES, 'As built: the sensed', state, 'of the workspace'))
-        for state in ('motors held', 'motors held aside')
-    )
-    return yardstick(
-        'sensed pose, motors held in the middle and aside, Fig. 9',
-        'more accurate in the middle',
-        f'{middle} in the middle, {aside} aside, of the workspace',
-        'theirs is against motion capture, at an offset that is not printed; ours on the plant '
-        f'and sensors of the row above, whose errors are assumed ({HAPTIC_STUDIES})',
-    )
-
-
-def _yardsticks() -> list[Row]:
-    off, held = (
-        span(
-            measured(HAPTIC_STUDIES, 'As built: the sensed', f'motors {state}', 'of the workspace')
-        )
-        for state in ('off', 'held')
-    )
-    ideal = span(measured(HAPTIC_STUDIES, 'Calibration', '*', 'of the range'))
+def _yardsticks(load: Loader) -> list[Row]:
+    ideal = [100.0 * fit['share'] for fit in stored(HAPTIC_STUDIES).get('calibration', ())]
+    built = [100.0 * fit['share'] for fit in _as_built('calibration')]
+    timing = stored(HAPTIC_LOOP).get('can', {}).get('values', {}).get('timing', {})
+    medians = {
+        what: f'{float(timing[f"{what}_p50_ms"]):.3f} ms' if timing else NOT_MEASURED
+        for what in ('period', 'model')
+    }
+    places = {
+        state: _sensed(f'motors {state}', 'place_share') for state in ('off', 'held', 'held aside')
+    }
+    forces = {state: _sensed(state, 'force_share') for state in ('motors held', 'free space')}
     return [
         yardstick(
             'calibration of the flex sensors, mean error',
             '4.6 % of the range',
-            span(_calibration('of the range')),
+            span(built, '%', 1),
             'their sensors buckle and slide with friction; ours, simulated, have a dead band that '
             'was sized towards their error, and a plant with other shape, zeros and strips than '
-            f'the model; {ideal} where noise and the converter are all there is '
+            f'the model; {span(ideal, "%", 1)} where noise and the converter are all there is '
             f'({HAPTIC_STUDIES})',
         ),
         yardstick(
             'sensed pose of the hand, mean error',
             '2 to 5.5 % of the workspace',
-            f'{off} motors off, {held} held',
+            f'{places["off"]} motors off, {places["held"]} held',
             'theirs is against motion capture; ours in simulation, on the plant and sensors of '
-            f'the row above ({HAPTIC_STUDIES})',
+            f'the row of the calibration ({HAPTIC_STUDIES})',
         ),
-        _aside(),
+        yardstick(
+            'sensed pose, motors held in the middle and aside, Fig. 9',
+            'more accurate in the middle',
+            f'{places["held"]} in the middle, {places["held aside"]} aside, of the workspace',
+            'theirs is against motion capture, at an offset that is not printed; ours on the '
+            'plant and sensors of the row of the calibration, whose errors are assumed '
+            f'({HAPTIC_STUDIES})',
+        ),
         yardstick(
             'sensed force of the hand, Fig. 11',
             'a figure, no number',
-            f'{_force("motors held")} of what is pressed, motors held, {_force("free space")} '
+            f'{forces["motors held"]} of what is pressed, motors held, {forces["free space"]} '
             'in free space',
             'theirs is against a force sensor, along and about one axis; ours in simulation, in '
-            f'five directions, on the plant and sensors of the rows above ({HAPTIC_STUDIES})',
+            f'five directions, on the same plant and sensors ({HAPTIC_STUDIES})',
         ),
         yardstick(
             'forward model against motion capture',
@@ -271,13 +262,22 @@ def _yardsticks() -> list[Row]:
         yardstick(
             'rate of the haptic loop',
             '500 Hz',
-            f'period {span(measured(*LOOP, "period", "median"))} ms, median',
-            f'a setting; how many ticks were late or left out stands in {LOOP[0]}',
+            f'period {medians["period"]}, median',
+            f'a setting; how many ticks were late or left out stands in {HAPTIC_LOOP}',
         ),
         yardstick(
             'rate of the model',
             '20 Hz',
-            f'every tick, {span(measured(*LOOP, "model", "median"))} ms, median',
-            f'theirs of SOFA in a loop of its own; ours on the computer of {LOOP[0]}',
+            f'every tick, {medians["model"]}, median',
+            f'theirs of SOFA in a loop of its own; ours on the computer of {HAPTIC_LOOP}',
         ),
     ]
+
+
+GROUPS: tuple[Group, ...] = (
+    _structure,
+    haptic_5dof_workspace.rows,
+    _rendering,
+    _studied,
+    _yardsticks,
+)

@@ -8,7 +8,9 @@ Loads are dead forces at the tip, as large as bend the robot by a few per cent o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+import datetime
+from typing import Any
 
 import numpy as np
 
@@ -265,8 +267,21 @@ def _loop(robot: Robot, q: Configuration, force: Array) -> float:
     return sum(sides) / most
 
 
-def markdown() -> list[str]:
-    """Return both tables as sections of the validation report."""
+def results() -> dict[str, Any]:
+    """Compute everything, as JSON takes it."""
+    return {
+        'date': datetime.date.today().isoformat(),
+        'checks': [asdict(check) for check in check_models()],
+        'spreads': [asdict(spread) for spread in compare_models()],
+    }
+
+
+def markdown(kept: dict[str, Any]) -> list[str]:
+    """Return what `results` found as sections of the validation report."""
+    if not kept:
+        return []
+    checks = [ModelCheck(**check) for check in kept['checks']]
+    spreads = [Spread(**spread) for spread in kept['spreads']]
     lines = [
         '## Every model without any paper',
         '',
@@ -287,7 +302,7 @@ def markdown() -> list[str]:
     lines += [
         f'| {c.robot} | {c.model} | {c.share:.0%} | {c.asymmetry:.1e} | {c.least:.3g} '
         f'| {c.compliance:.1e} | {c.jacobian:.1e} | {c.loop:.1e} |'
-        for c in check_models()
+        for c in checks
     ]
     lines += [
         '',
@@ -302,7 +317,7 @@ def markdown() -> list[str]:
         '| largest |',
         '|---|---|---|---|---|---|---|---|',
     ]
-    for s in compare_models():
+    for s in spreads:
         values = ' | '.join(f'{1e3 * v:.3g} mm' for v in (*s.unloaded, *s.loaded))
         lines.append(
             f'| {s.robot} | {s.model} to {s.first} | {s.share:.0%} | {1e3 * s.size:.0f} mm '

@@ -17,6 +17,7 @@ from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.robot import load_robot, Robot
+from soro_studies.validation.robots import Group, Loader
 from soro_studies.validation.row import Kind, number, Row
 
 # F L^2 / (E I), then the tip along and across over L: elliptic integrals (mechanics of materials).
@@ -31,7 +32,7 @@ WITHIN = 1e-5  # of the table's digits and of the meshes below
 REACTION_WITHIN = 2e-3  # finite differences of second order, 200 elements
 
 
-def rows() -> list[Row]:
+def _rows(load: Loader) -> list[Row]:
     """Return the rows: elastica, the circle of an end moment."""
     rods: dict[str, Callable[[Array], Array]] = {
         'Cosserat (ncm, 50 RK4 steps)': _segment,
@@ -39,20 +40,20 @@ def rows() -> list[Row]:
         'network, 400 two-node elements': partial(_network, macro=False, count=400),
     }
     found = []
-    for load, along, across in ELASTICA:
-        force = [load * BENDING / LENGTH**2, 0.0, 0.0, 0.0, 0.0, 0.0]
+    for pull, along, across in ELASTICA:
+        force = [pull * BENDING / LENGTH**2, 0.0, 0.0, 0.0, 0.0, 0.0]
         for name, tip in rods.items():
             x, _, z = tip(np.array(force))[:3, 3] / LENGTH
             found += [
-                number(f'elastica, F L^2/EI = {load:g}: along/L, {name}', along, z, '', WITHIN,
+                number(f'elastica, F L^2/EI = {pull:g}: along/L, {name}', along, z, '', WITHIN,
                        kind=Kind.CHECK, digits=7),
-                number(f'elastica, F L^2/EI = {load:g}: across/L, {name}', across, x, '', WITHIN,
+                number(f'elastica, F L^2/EI = {pull:g}: across/L, {name}', across, x, '', WITHIN,
                        kind=Kind.CHECK, digits=7),
             ]  # fmt: skip
         found.append(
             number(
-                f'elastica, F L^2/EI = {load:g}: reaction of the rod of least energy, Kirchhoff',
-                load,
+                f'elastica, F L^2/EI = {pull:g}: reaction of the rod of least energy, Kirchhoff',
+                pull,
                 _reaction(along, across),
                 '',
                 REACTION_WITHIN,
@@ -124,3 +125,6 @@ def _reaction(along: float, across: float) -> float:
     pose[:3, 3] = [across * length, 0.0, along * length]
     found = model.reach(pose, Task.POSITION, np.zeros(6), (), np.zeros(3))
     return float(found.reaction[0]) * length**2 / float(model.backbone.stiffness[0])
+
+
+GROUPS: tuple[Group, ...] = (_rows,)

@@ -8,11 +8,9 @@ from collections.abc import Iterable
 import hashlib
 import os
 from pathlib import Path
-import re
 
 import soro_mechanics
 from soro_mechanics.robot_file.catalogue import robot_files
-from soro_studies.validation.page_tables import section
 
 PACKAGE = Path(soro_mechanics.__file__).resolve().parent
 DIGITS = 12  # of a digest: enough to tell versions apart
@@ -37,24 +35,23 @@ def source_digest() -> str:
     return _digest(b''.join(parts))
 
 
-def page_digests(pages: Iterable[str]) -> dict[str, str]:
-    """Return the digests of pages that others wrote, by name; those that are not there left out.
+def digests(pages: Iterable[str] = ()) -> dict[str, str]:
+    """Return what a report is computed with: robot files, sources, stored measurements.
 
     Parameters
     ----------
     pages : iterable of str
-        Relative to the workspace. 'page#words' stands for the section whose heading has these
-        words, of a page that others write to as well.
+        Of other studies, relative to the workspace; the JSON beside each is what is read.
     """
     root, found = workspace(), {}
+    by_robot = robot_digests()
+    for name, file in robot_files().items():
+        found[_place(file, root)] = by_robot[name]
+    found[f'{_place(PACKAGE, root)}, all `.py` files'] = source_digest()
     for page in pages:
-        path, _, heading = page.partition('#')
-        if root is None or not (root / path).is_file():
-            continue
-        content = (root / path).read_bytes()
-        if heading:
-            content = section(content.decode('utf-8'), heading)[1].encode('utf-8')
-        found[page] = _digest(content)
+        stored = Path(page).with_suffix('.json')
+        if root is not None and (root / stored).is_file():
+            found[stored.as_posix()] = _digest((root / stored).read_bytes())
     return found
 
 
@@ -62,35 +59,8 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:DIGITS]
 
 
-def provenance(pages: Iterable[str] = ()) -> list[str]:
-    """Return the lines that say what a report was computed with, and which pages it reads."""
-    root = workspace()
-    digests = robot_digests()
-    rows = [(_place(file, root), digests[name]) for name, file in robot_files().items()]
-    rows.append((f'{_place(PACKAGE, root)}, all `.py` files', source_digest()))
-    rows += [(f'{page}, measured before', d) for page, d in page_digests(pages).items()]
-    return [
-        '| Computed with | SHA-256, first digits |',
-        '|---|---|',
-        *(f'| {what} | `{digest}` |' for what, digest in rows),
-        '',
-    ]
-
-
 def _place(file: Path, root: Path | None) -> str:
     """Return a file as seen from the workspace, where it belongs to it."""
     file = file.resolve()
     inside = root is not None and file.is_relative_to(root)
     return file.relative_to(root).as_posix() if inside and root else str(file)
-
-
-def recorded_digests(report: str) -> dict[str, str]:
-    """Return the digests of the robot files that stand on a report, by robot."""
-    rows = re.findall(r'^\| (\S+)\.yaml \| `([0-9a-f]+)` \|$', report, flags=re.MULTILINE)
-    return {Path(place).name: digest for place, digest in rows}
-
-
-def recorded_page_digests(report: str) -> dict[str, str]:
-    """Return the digests of the pages that a report says it has read, by name."""
-    pattern = r'^\| (\S+), measured before \| `([0-9a-f]+)` \|$'
-    return dict(re.findall(pattern, report, flags=re.MULTILINE))

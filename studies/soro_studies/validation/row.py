@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 import math
+
+from soro_mechanics.core.errors import SoroError
 
 
 class Kind(Enum):
     """What part a published number plays."""
 
-    FITTED = 'used for fitting'
     PREDICTED = 'predicted'
+    CHOSEN = 'posture chosen'  # of the postures the paper may mean, the one that fits
+    FITTED = 'used for fitting'
+    ASSUMPTION = 'assumption'  # follows from what was assumed where the paper prints nothing
     CHECK = 'own check'  # ours against itself, a closed form or other code
     YARDSTICK = 'yardstick'  # an error, a time, a figure, a word without a number: no test
 
@@ -27,6 +32,10 @@ class Verdict(Enum):
     NOT_COMPARABLE = 'not comparable'
 
 
+class NotExplained(SoroError):
+    """A row is not met and does not say why."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One published number, ours, and what follows.
@@ -34,13 +43,17 @@ class Row:
     Attributes
     ----------
     quantity, paper, ours, difference : str
-        As they stand in the table.
+        As they stand in the table. `quantity` names the row: it holds nothing that is computed.
     verdict : Verdict
     kind : Kind
     note : str
-        Required unless the row is met.
+        Required of a robot's own rows unless they are met, see `explained`.
     within : str
-        How far apart paper and ours may be for the row to be met; empty where words decide.
+        How far apart paper and ours may be for the row to be met; empty where an order decides.
+    printed : bool
+        Whether the paper prints a number, or bounds of one, for it.
+    value : float, optional
+        Ours, where the row is decided by one number.
     """
 
     quantity: str
@@ -51,11 +64,22 @@ class Row:
     kind: Kind
     note: str = ''
     within: str = ''
+    printed: bool = False
+    value: float | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse a row that is not met and not explained."""
-        if self.verdict is not Verdict.MET and not self.note:
-            raise ValueError(f'{self.quantity}: {self.verdict.value}, but not explained')
+
+def explained(rows: Iterable[Row]) -> list[Row]:
+    """Return rows that are all met or say why not.
+
+    Raises
+    ------
+    NotExplained
+    """
+    listed = list(rows)
+    for row in listed:
+        if row.verdict is not Verdict.MET and not row.note:
+            raise NotExplained(f'{row.quantity}: {row.verdict.value}, but not explained')
+    return listed
 
 
 def number(
@@ -101,6 +125,8 @@ def number(
         kind,
         note,
         f'{100.0 * within:.2g} %',
+        kind is not Kind.CHECK,
+        float(ours),
     )
 
 
@@ -114,10 +140,19 @@ def boundary(
     kind: Kind = Kind.PREDICTED,
     note: str = '',
     digits: int = 3,
+    shown: str = '',
+    printed: bool = True,
 ) -> Row:
     """Make the row of a number that the paper only bounds (``paper`` says how).
 
     Outside by no more than a tenth of the nearest bound the row is near. `high` may be infinite.
+
+    Parameters
+    ----------
+    shown : str
+        What stands in our column instead of the number, where that says more.
+    printed : bool
+        False where the bound is our reading of the paper's words.
     """
     inside = low <= ours <= high  # false for NaN
     nearest = low if ours < low else high
@@ -131,19 +166,24 @@ def boundary(
     return Row(
         quantity,
         paper,
-        f'{ours:.{digits}g} {unit}'.rstrip(),
+        shown or f'{ours:.{digits}g} {unit}'.rstrip(),
         difference,
         verdict,
         kind,
         note,
         f'{within} {unit}'.rstrip(),
+        printed and kind is not Kind.CHECK,
+        float(ours),
     )
 
 
 def statement(
     quantity: str, paper: str, ours: str, holds: bool, note: str = '', kind: Kind = Kind.PREDICTED
 ) -> Row:
-    """Make the row of something the paper states in words."""
+    """Make the row of an order that the paper states in words: what is more, what rises.
+
+    Where a number of ours decides how much is enough, `boundary` shows it.
+    """
     verdict = Verdict.MET if holds else Verdict.NOT_MET
     return Row(quantity, paper, ours, '', verdict, kind, note)
 

@@ -185,7 +185,7 @@ def _show_point(point: object, model: str) -> None:
     title = f'compliance of the tip, axes of base_link, model {model}'
     print_table(title, ('principal compliance', 'stiffness', 'direction (x y z)'), rows)
     screws = [
-        (f'{k:.4g} N/rad', f'{h * 1e3:.4g} mm/rad')
+        (f'{k:.4g} N', f'{h * 1e3:.4g} mm/rad')
         for k, h in zip(point.eigenstiffness, point.eigenscrew_pitch, strict=True)
     ]
     print_table('eigenscrews (do not depend on the frame)', ('eigenstiffness', 'pitch'), screws)
