@@ -24,6 +24,7 @@ from soro_studies.system.soft_parallel_tracking import (
     StudyResult,
     values,
     with_hysteresis,
+    write,
 )
 from soro_studies.system.virtual_soft_parallel import VirtualRobot
 
@@ -64,26 +65,27 @@ ASSUMED = [
 
 
 def test_the_page_shows_the_errors_by_the_hysteresis_that_is_assumed():
-    text = page(made_up(), ASSUMED)
+    kept = {'virtual': values(made_up()), 'hysteresis': ASSUMED}
+    text = page(kept)
     assert '| Hysteresis assumed | 1 cm/s | 2 cm/s | 4 cm/s |' in text
     assert '| 2 % | 1.46 % | 1.43 % | 1.37 % |' in text
     assert '| 10 % | 5.30 % | 5.20 % | 5.10 % |' in text
     assert '| paper, on hardware, all curves | 2.6 % | 3.0 % | 3.9 % |' in text
-    assert 'Hysteresis assumed' not in page(made_up(), [])
+    assert 'Hysteresis assumed' not in page({**kept, 'hysteresis': []})
 
 
-def test_what_is_found_is_kept_beside_the_page(tmp_path):
+def test_what_is_found_is_kept_and_the_page_is_made_of_it(tmp_path):
     file = tmp_path / 'page.md'
+    file.write_text('old\n\n## In real time, fast\n\nmeasured\n')
     file.with_suffix('.json').write_text('{"real_time": {"one": 1}, "virtual": {}}')
-    keep_values(file, values(made_up(), ASSUMED))
+    keep_values(file, {'virtual': values(made_up()), 'hysteresis': ASSUMED})
     kept = json.loads(file.with_suffix('.json').read_text())
     assert kept['real_time'] == {'one': 1} and kept['hysteresis'] == ASSUMED
-    (error,) = (
-        e['error']
-        for e in kept['virtual']['errors']
-        if (e['curves'], e['curve'], e['speed'], e['compensated']) == (IDENTIFIED, *CIRCLE)
-    )
-    assert error == made_up().errors[(IDENTIFIED, *CIRCLE)]
+    write(file)
+    text = file.read_text()
+    assert text.endswith('\n## In real time, fast\n\nmeasured\n') and 'old' not in text
+    shown = 100.0 * made_up().errors[(IDENTIFIED, *CIRCLE)] / 0.239
+    assert '| circle | 4 cm/s |' in text and f'{shown:.2f} %' in text
 
 
 def test_only_the_hysteresis_of_the_variant_is_another(tmp_path):

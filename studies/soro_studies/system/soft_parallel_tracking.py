@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+import json
 from pathlib import Path
 import tempfile
 from typing import Any
@@ -210,36 +211,38 @@ def by_hysteresis(folder: Path, speeds: tuple[float, ...] = SPEEDS) -> list[dict
     return found
 
 
-def values(result: StudyResult, assumed: list[dict[str, Any]]) -> dict[str, Any]:
+def values(result: StudyResult) -> dict[str, Any]:
     """Return what was found as JSON takes it, in SI units."""
     names = ('curves', 'curve', 'speed', 'compensated')
     return {
-        'virtual': {
-            'extent': result.extent,
-            'delay': result.delay,
-            'postures': result.postures,
-            'errors': [
-                {**dict(zip(names, key, strict=True)), 'error': error}
-                for key, error in result.errors.items()
-            ],
-            'fits': [
-                {
-                    'leg': fit.leg,
-                    'largest_stretch': float(fit.curve.values[-1]),
-                    'rms': float(fit.rms),
-                    'worst': float(fit.largest),
-                    'hysteresis': float(fit.hysteresis),
-                    'r_squared': float(fit.r_squared),
-                }
-                for fit in result.fits
-            ],
-        },
-        'hysteresis': assumed,
+        'extent': result.extent,
+        'delay': result.delay,
+        'postures': result.postures,
+        'errors': [
+            {**dict(zip(names, key, strict=True)), 'error': error}
+            for key, error in result.errors.items()
+        ],
+        'fits': [
+            {
+                'leg': fit.leg,
+                'largest_stretch': float(fit.curve.values[-1]),
+                'rms': float(fit.rms),
+                'worst': float(fit.largest),
+                'hysteresis': float(fit.hysteresis),
+                'r_squared': float(fit.r_squared),
+            }
+            for fit in result.fits
+        ],
     }
 
 
-def page(result: StudyResult, assumed: list[dict[str, Any]]) -> str:
-    """Write what was found as a page of the documentation."""
+def page(kept: dict[str, Any]) -> str:
+    """Write what is kept as a page of the documentation."""
+    virtual, extent = kept['virtual'], kept['virtual']['extent']
+    errors = {
+        (e['curves'], e['curve'], e['speed'], e['compensated']): e['error']
+        for e in virtual['errors']
+    }
     lines = [
         '# Tracking of soft_parallel',
         '',
@@ -252,7 +255,7 @@ def page(result: StudyResult, assumed: list[dict[str, Any]]) -> str:
         'the emulated robot. That robot has finer elements, other stiffness and mass, curves '
         'lambda(P), hysteresis (2 %), creep (4 %, 8 s), regulator errors and lag of its own. Mean '
         'distance (36) between the true tip and the point that was due, in per cent of the '
-        f'longest extent of the workspace ({1e3 * result.extent:.0f} mm); the last column is the '
+        f'longest extent of the workspace ({1e3 * extent:.0f} mm); the last column is the '
         'best one in mm. Computed in virtual time: one process, all the code of the real chain '
         'but the ROS topics and the scheduler.',
         '',
@@ -263,11 +266,11 @@ def page(result: StudyResult, assumed: list[dict[str, Any]]) -> str:
         rows = []
         for curve in CURVES:
             cells = [
-                result.errors[(kind, curve, speed, compensated)]
+                errors[(kind, curve, speed, compensated)]
                 for kind in (NOMINAL, IDENTIFIED)
                 for compensated in (False, True)
             ]
-            rows.append([100.0 * c / result.extent for c in cells] + [1e3 * cells[-1]])
+            rows.append([100.0 * c / extent for c in cells] + [1e3 * cells[-1]])
             lines.append(_row(curve, speed, rows[-1]))
         lines.append(_row('**mean**', speed, np.mean(rows, axis=0)))
         lines.append(f'| paper, on hardware | {100 * speed:g} cm/s | {PAPER[speed]} % | | | | |')
@@ -275,26 +278,26 @@ def page(result: StudyResult, assumed: list[dict[str, Any]]) -> str:
         '',
         '![Wanted and followed curves](../img/soft_parallel_tracking.png)',
         '',
-        f'"Delay": commands are sent {1e3 * result.delay:.0f} ms early (parameter `delay` of '
+        f'"Delay": commands are sent {1e3 * virtual["delay"]:.0f} ms early (parameter `delay` of '
         'the planner). That is the lag with which the measured pressures follow the commanded '
         'ones best; it needs no camera.',
         '',
         'The paper measured on hardware, whose friction, camera and manufacture no emulator has: '
-        'the comparison says that the model, its solution and the chain add little.',
+        'smaller errors here say nothing about the prototype.',
         '',
-        *_assumptions(assumed),
+        *_assumptions(kept['hysteresis']),
         '## Identified lambda(P)',
         '',
-        f'From {result.postures} postures at rest: all legs up and down together in 12 steps, '
+        f'From {virtual["postures"]} postures at rest: all legs up and down together in 12 steps, '
         'then each alone in 6. Tips with 0.2 mm of noise in each coordinate.',
         '',
         '| Leg | Largest stretch | rms | Worst | Hysteresis | R^2 |',
         '|---|---|---|---|---|---|',
     ]
-    for fit in result.fits:
+    for fit in virtual['fits']:
         lines.append(
-            f'| {fit.leg} | {fit.curve.values[-1]:.4f} | {fit.rms:.4f} | {fit.largest:.4f} '
-            f'| {fit.hysteresis:.4f} | {fit.r_squared:.5f} |'
+            f'| {fit["leg"]} | {fit["largest_stretch"]:.4f} | {fit["rms"]:.4f} '
+            f'| {fit["worst"]:.4f} | {fit["hysteresis"]:.4f} | {fit["r_squared"]:.5f} |'
         )
     return '\n'.join(lines) + '\n'
 
@@ -323,23 +326,32 @@ def _row(name: str, speed: float, cells: np.ndarray | list[float]) -> str:
     return f'| {name} | {100 * speed:g} cm/s | {shown} | {cells[-1]:.2f} |'
 
 
+def write(file: Path) -> None:
+    """Write the page of what is kept beside it; sections that others measured stay."""
+    kept = json.loads(file.with_suffix('.json').read_text(encoding='utf-8'))
+    old = file.read_text(encoding='utf-8') if file.is_file() else ''
+    _, mark, measured = old.partition('\n## In real time')  # soft_parallel_real_time's own
+    file.write_text(page(kept) + mark + measured, encoding='utf-8')
+
+
 def main() -> None:
     """Run the study and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--write', metavar='FILE', help='page to write; default: print it')
+    parser.add_argument(
+        '--hysteresis', action='store_true', help='only its table; the others stay as they are'
+    )
     arguments = parser.parse_args()
+    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix='soro_tracking_') as folder:
-        result = study(Path(folder))
-        assumed = by_hysteresis(Path(folder))
-    text = page(result, assumed)
+        if not arguments.hysteresis:
+            found['virtual'] = values(study(Path(folder)))
+        found['hysteresis'] = by_hysteresis(Path(folder))
     if arguments.write:
-        file = Path(arguments.write)
-        keep_values(file, values(result, assumed))
-        old = file.read_text(encoding='utf-8') if file.is_file() else ''
-        _, mark, measured = old.partition('\n## In real time')  # soft_parallel_real_time's own
-        file.write_text(text + mark + measured, encoding='utf-8')
+        keep_values(Path(arguments.write), found)
+        write(Path(arguments.write))
     else:
-        print(text)
+        print(json.dumps(found, indent=1))
 
 
 if __name__ == '__main__':

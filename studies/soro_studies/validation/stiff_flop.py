@@ -18,6 +18,7 @@ from soro_studies.mechanics.stiff_flop_identification import ROWS
 from soro_studies.validation import stiff_flop_stiffness as stiffness
 from soro_studies.validation.robots import Group, Loader
 from soro_studies.validation.row import boundary, Kind, number, Row, statement, yardstick
+from soro_studies.validation.stiff_flop_deflection import deflection
 
 ONE, TWO, ALL = studies.ONE_PAIR, studies.TWO_PAIRS, studies.ALL_PAIRS
 THEORIES = stiffness.THEORIES
@@ -325,7 +326,7 @@ GROUPS: tuple[Group, ...] = (
     _models,
     _parting,
     stiffness.eigenstiffness,
-    stiffness.deflection,
+    deflection,
     _orthonormal,
     _errors,
     _position_errors,
