@@ -8,6 +8,7 @@ L_e = lambda(P) L_0 (19), unknowns (14), one Newton iteration for forward and in
 
 from __future__ import annotations
 
+from dataclasses import replace
 import time
 
 import numpy as np
@@ -22,7 +23,8 @@ from soro_mechanics.core.configuration import (
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
+from soro_mechanics.core.strain_check import judged
 from soro_mechanics.models.ancf import solve_kernels as kernels
 from soro_mechanics.models.ancf.assembly import assemble, make_structure, tolerance_of
 from soro_mechanics.models.ancf.compliance import compliance_at_stations
@@ -107,7 +109,21 @@ class Ancf(Model):
         applied = self.kernel_loads(wrench, loads, gravity)
         first = self._start(guess)
         state, status = self.solve(first, applied, kernels.FORWARD, stretch, start)
-        return self._configuration(actuation, wrench, loads, gravity, state, status)
+        q = self._configuration(actuation, wrench, loads, gravity, state, status)
+        return self._judged(q)
+
+    def _judged(self, q: Configuration) -> Configuration:
+        """Return q with what leaves the theory: legs bent too far, curves beyond their data."""
+        q = judged(q)
+        beyond = [
+            name
+            for name, c, p in zip(self.legs.names, self.legs.curves, q.actuation, strict=False)
+            if not c.pressures[0] <= p <= c.pressures[-1]
+        ]
+        if not (beyond and q.status.converged):
+            return q
+        text = f'{OUTSIDE}: the stretch of {", ".join(beyond)} is extrapolated beyond its curve'
+        return replace(q, status=q.status.warned(Warnings.OUTSIDE_THEORY, text))
 
     def inverse(
         self,
@@ -129,9 +145,11 @@ class Ancf(Model):
             if status.code is Code.NONE:
                 actuation = self.actuation_for(state.stretch)
                 if self.within_limits(actuation):
-                    q = self._configuration(actuation, wrench, loads, gravity, state, status)
+                    q = self._judged(
+                        self._configuration(actuation, wrench, loads, gravity, state, status)
+                    )
                     error = float(np.linalg.norm(state.position - point))
-                    return InverseSolution(actuation, q, error, 0.0, (), status)
+                    return InverseSolution(actuation, q, error, 0.0, (), q.status)
         return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
 
     def jacobian(self, q: Configuration) -> Array:

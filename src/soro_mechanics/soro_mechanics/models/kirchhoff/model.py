@@ -16,6 +16,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Warnings
+from soro_mechanics.core.strain_check import judged
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends, task_errors
 from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState
@@ -95,7 +96,7 @@ class Kirchhoff(Model):
             remark = mean_remark(slack)
             if remark:
                 status = status.warned(Warnings.OUTSIDE_THEORY, f'{OUTSIDE}: {remark}')
-        return self._configuration(actuation, wrench, loads, gravity, state, status)
+        return judged(self._configuration(actuation, wrench, loads, gravity, state, status))
 
     def inverse(
         self,

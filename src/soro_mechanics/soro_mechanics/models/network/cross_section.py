@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.strain_check import STRAIN_LIMIT
 from soro_mechanics.robot_file.section import Section
 
 SHAPES = ('circle', 'tube', 'rectangle')
-STRAIN_LIMIT = 0.2  # no solid keeps a linear law beyond
 
 
 @dataclass(frozen=True)
