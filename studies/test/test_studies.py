@@ -189,6 +189,10 @@ def test_maps_have_the_published_ordering(robot):
     assert maps[stiff, some].held < 0.5 * maps[stiff, free].held
     assert maps[soft, some].held == maps[soft, free].held
     assert maps[soft, little].held >= maps[stiff, little].held
+    for one in maps.values():  # what is allowed a moment besides is never less
+        here = np.isfinite(one.force)
+        assert (one.weak_force[here] >= (1.0 - 1e-9) * one.force[here]).all()
+        assert (one.weak_turning[here] >= (1.0 - 1e-9) * one.turning[here]).all()
 
 
 def test_tilts_have_the_published_ordering(robot):

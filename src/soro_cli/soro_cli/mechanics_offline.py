@@ -36,6 +36,7 @@ class OfflineMechanics:
         if not robot:
             raise UserError('--offline needs to know the robot: --robot NAME or --robot FILE')
         self._robot = load_robot(robot)
+        self._noted: list[tuple[str, ...]] = []
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
@@ -140,9 +141,10 @@ class OfflineMechanics:
         return q
 
     def _note_limits(self, actuation: list[float]) -> None:
-        """Say which limits are exceeded: the answer is computed all the same."""
+        """Say once which limits are exceeded: the answer is computed all the same."""
         found = self._robot.violations(actuation)
-        if found:
+        if found and found not in self._noted:
+            self._noted.append(found)
             note(f'soro: beyond the limits: {"; ".join(found)}')
 
     def _model(self, model: str) -> Robot:

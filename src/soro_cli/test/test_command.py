@@ -151,6 +151,36 @@ def test_pulls_on_a_robot_are_held_against_its_model(tmp_path):
     assert len(refused.stderr.splitlines()) == 1
 
 
+def test_a_bad_pull_is_named_and_a_reversed_table_refused(tmp_path):
+    robot, rows = load_robot('stiff_flop'), []
+    rest = robot.forward([9e4, 9e4, 0.0])
+    for i, size in enumerate([0.0, *(s * f for f in (0.05, 0.1) for s in (1, 1, 1, -1, -1, -1))]):
+        force = [size * (i % 3 == k) for k in range(3)]
+        q = robot.forward([9e4, 9e4, 0.0], [*force, 0, 0, 0], rest)
+        rows.append([*force, *(1e3 * q.tip[:3, 3])])
+    table = tmp_path / 'pulls.csv'
+
+    def written(rows):
+        lines = ['fx [N],fy [N],fz [N],x [mm],y [mm],z [mm]']
+        table.write_text('\n'.join([*lines, *(','.join(map(str, row)) for row in rows)]))
+
+    words = ('compliance', '0.9bar', '0.9bar', '0', '--measured', str(table), *OFFLINE)
+    spoilt = [list(row) for row in rows]
+    spoilt[5][4] += 2.0
+    written(spoilt)
+    done = soro(*words)
+    assert done.returncode == 0, done.stderr
+    assert 'line 7 of the table' in done.stderr
+    (named,) = [line for line in done.stdout.splitlines() if 'not expected by the others' in line]
+    assert named.split()[0] == '7'
+    answer = json.loads(soro(*words, '--json').stdout)['measured']
+    assert answer['outliers'] == [7] and len(answer['predicted']) == 12
+    written([[-x for x in row[:3]] + row[3:] for row in rows])
+    refused = soro(*words)
+    assert refused.returncode == 1 and 'against every force' in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+
 def test_tables_are_for_people_and_carry_units():
     done = soro('fk', '0', '0', '0', *OFFLINE)
     assert done.returncode == 0

@@ -19,6 +19,7 @@ from soro_mechanics.analysis.polytope import (
     FORCE,
     isotropic_effort,
     IsotropicEffort,
+    SENSES,
     TORQUE,
 )
 from soro_mechanics.core.configuration import Array
@@ -49,6 +50,8 @@ class WorkspaceMap:
         NaN where the pose is not held within the limits.
     turning : ndarray, shape (n,) [N m]
         Isotropic torque, likewise.
+    weak_force, weak_turning : ndarray, shape (n,) [N], [N m]
+        The same where the hand may get a torque besides the force, or a force besides the torque.
     """
 
     material: float
@@ -56,16 +59,22 @@ class WorkspaceMap:
     points: Array
     force: Array
     turning: Array
+    weak_force: Array
+    weak_turning: Array
 
     @property
     def held(self) -> int:
         """Number of points that are held without a hand."""
         return int(np.isfinite(self.force).sum())
 
-    def at_centre(self) -> tuple[float, float]:
-        """Return force [N] and torque [N m] in the middle."""
+    def at_centre(self) -> tuple[float, float, float, float]:
+        """Return force [N] and torque [N m] in the middle, then both in the weak sense."""
         middle = int(np.argmin(np.linalg.norm(self.points, axis=1)))
-        return float(self.force[middle]), float(self.turning[middle])
+        force, turning, weak_force, weak_turning = (
+            float(part[middle])
+            for part in (self.force, self.turning, self.weak_force, self.weak_turning)
+        )
+        return force, turning, weak_force, weak_turning
 
 
 def workspace_maps(robot: Robot, spacing: float) -> list[WorkspaceMap]:
@@ -112,7 +121,7 @@ def _maps(robot: Robot, points: Array, pose_of: Callable[[Array], Array]) -> lis
             states.append(device.reach(pose_of(point), limits=bound))
         for torque in TORQUES:  # falling: what is not held by more is not held by less
             limits = device.motor_limits(torque)
-            values = np.full((len(points), 2), np.nan)
+            values = np.full((len(points), 4), np.nan)
             for k, (point, found) in enumerate(zip(points, states, strict=True)):
                 if found is None:
                     continue
@@ -120,10 +129,12 @@ def _maps(robot: Robot, points: Array, pose_of: Callable[[Array], Array]) -> lis
                 ports = states[k] = device.hold_within(pose_of(point), found, limits)
                 if ports is not None:
                     efforts: list[IsotropicEffort] = [
-                        isotropic_effort(ports, limits, which) for which in (FORCE, TORQUE)
+                        isotropic_effort(ports, limits, which, sense=sense)
+                        for sense in SENSES
+                        for which in (FORCE, TORQUE)
                     ]
                     values[k] = [e.radius for e in efforts]
-            maps.append(WorkspaceMap(material, torque, points, values[:, 0], values[:, 1]))
+            maps.append(WorkspaceMap(material, torque, points, *values.T))
     return maps
 
 

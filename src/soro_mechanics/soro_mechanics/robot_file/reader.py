@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 import re
 from typing import Any
@@ -135,7 +135,10 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
             OldSchema,
             stacklevel=3,
         )
-        return _describe(root, root, file, {})
+        from soro_mechanics.robot_file.schema2.derive_muscles import one_body
+
+        old = _describe(root, root, file, {})
+        return replace(old, structure=one_body(old.structure))
     from soro_mechanics.robot_file.schema2.check import check_table
     from soro_mechanics.robot_file.schema2.derive import derive
     from soro_mechanics.robot_file.schema2.tables import TOP

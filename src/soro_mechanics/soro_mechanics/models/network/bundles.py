@@ -129,9 +129,12 @@ class MeanSearch:
         equilibrium.inspect(x, state, True)
         work, _ = equilibrium.scratch
         common = np.array([work.columns[:, g].sum(axis=1) for g in self._bundles.actuators])
-        tangent = np.diag(second) - common @ np.linalg.solve(work.matrix, common.T)
-        self._means = self._means - np.linalg.solve(tangent, slope)
         self.rounds += 1
+        try:
+            tangent = np.diag(second) - common @ np.linalg.solve(work.matrix, common.T)
+            self._means = self._means - np.linalg.solve(tangent, slope)
+        except np.linalg.LinAlgError:  # at a limit point: no means that could be sought from here
+            self.rounds = MAX_ROUNDS
         return False
 
 
