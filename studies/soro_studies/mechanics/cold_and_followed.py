@@ -52,13 +52,14 @@ none, which is said.
 def run(robot: Robot, samples: int, seed: int) -> dict[str, Any]:
     """Return the counts of one robot and its first silent cases."""
     problems = _Problems(robot, seed)
-    counts, silent = dict.fromkeys(COUNTS, 0), []
+    counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
+    silent: list[dict[str, Any]] = []
     began = time.monotonic()
     actuation, wrench = problems.rest, np.zeros(6)
     at = robot.forward(actuation)
     for _ in range(samples):
         goal = problems.draw()
-        followed: Configuration | None = at
+        followed = at
         for part in np.arange(1, STEPS + 1) / STEPS:
             p, w = actuation + part * (goal[0] - actuation), wrench + part * (goal[1] - wrench)
             followed = robot.forward(p, w, followed)
@@ -113,9 +114,9 @@ class _Problems:
         if self._modules is not None:
             values = self._modules.draw(self._seed, self._index)[0]
         else:
-            values = rng.uniform(*self._robot.limits.T)
+            values = np.asarray(rng.uniform(*self._robot.limits.T))
             while not self._robot.feasible(values):
-                values = rng.uniform(*self._robot.limits.T)
+                values = np.asarray(rng.uniform(*self._robot.limits.T))
         return values, self._load * rng.normal(size=6)
 
 

@@ -164,7 +164,8 @@ def _skew(f: Array, left: Array, floor: float, d: Array, p: Array) -> tuple[floa
     free = 3 * len(f) - 9
     if free <= 0:
         return share, float('nan')
-    scatter = _scatter(np.kron(f, np.eye(3)), left.ravel(), floor)
+    rows = np.asarray(np.kron(f, np.eye(3)), np.float64)
+    scatter = _scatter(rows, left.ravel(), floor)
     inverse = np.linalg.inv(f.T @ f)
     covariance = 0.25 * scatter**2 * (np.trace(inverse) * np.eye(3) - inverse)
     error = float(np.sqrt(2.0 * np.trace(covariance))) / size
