@@ -189,7 +189,7 @@ def _headline(rows: dict[str, list[Row]], powers: dict[str, Power]) -> Iterator[
         scored = [r for r in own if r.kind is Kind.PREDICTED and r.quantity in power.verdicts]
         before = power.met_under({'became': {}}, scored)
         better = [m['name'] for m in power.mutants if power.met_under(m, scored) > before]
-        yield f'| {robot} | {_cells(counts.tolist())} | {", ".join(better) or "-"} |'
+        yield f'| {robot} | {_cells(counts)} | {", ".join(better) or "-"} |'
     yield f'| all | {_cells(total.tolist())} | |'
     yield ''
 

@@ -10,15 +10,11 @@ the trapezoid rule, of second order in the number of elements, for arcs and Coss
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.segments.rod_state import RodState
 from soro_mechanics.numerics import lie
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.segments.model import RodState
 
 RULES = ('midpoint', 'trapezoid')
 
