@@ -237,3 +237,15 @@ def test_haptic_legs_are_as_stiff_as_curved_beams():
     robot.gravity = np.zeros(3)
     found = np.linalg.inv(robot.compliance(robot.forward(np.zeros(6))))
     np.testing.assert_allclose(np.diag(found), np.diag(wanted), rtol=1e-4)
+
+
+def test_stresses_and_strains_are_those_of_the_section():
+    """What an element bends between its nodes is no shear: that stays n / GA."""
+    spec, stretch = rod_of(FLEXIBLE, None, bent(0, 0, 0), 1.0, 4)
+    force = np.array([1e-3, 0, 0, 0, 0, 0])
+    solver, outcome = solve(spec, 1, (1.0,), wrench=force, actuation=[stretch])
+    stress, section = outcome.state.wrench, solver.layout.sections[:, 0]
+    np.testing.assert_allclose(stress[:, 0] * section[:, 6], force[0] / SOFT[0], rtol=1e-4)
+    middle = LENGTH * (np.arange(4) + 0.5) / 4
+    bending = force[0] * (LENGTH - middle) / SOFT[4]
+    np.testing.assert_allclose(stress[:, 4] * section[:, 10], bending, rtol=1e-4)
