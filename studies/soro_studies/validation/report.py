@@ -10,8 +10,6 @@ import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from soro_studies.validation import model_checks
 from soro_studies.validation.power import (
     blind_spots,
@@ -181,16 +179,16 @@ def _headline(rows: dict[str, list[Row]], powers: dict[str, Power]) -> Iterator[
         "them | of these met | Mutants | Caught by the paper's rows | Mutants that meet more |"
     )
     yield '|---|---|---|---|---|---|---|---|---|---|---|---|'
-    total = np.zeros(10, dtype=int)
+    every: list[tuple[int, ...]] = []
     for robot, own in rows.items():
         power = powers[robot]
         counts = _counts(own, power)
-        total += counts
+        every.append(counts)
         scored = [r for r in own if r.kind is Kind.PREDICTED and r.quantity in power.verdicts]
         before = power.met_under({'became': {}}, scored)
         better = [m['name'] for m in power.mutants if power.met_under(m, scored) > before]
         yield f'| {robot} | {_cells(counts)} | {", ".join(better) or "-"} |'
-    yield f'| all | {_cells(total.tolist())} | |'
+    yield f'| all | {_cells([sum(column) for column in zip(*every, strict=True)])} | |'
     yield ''
 
 
