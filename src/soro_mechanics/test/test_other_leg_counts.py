@@ -73,10 +73,10 @@ def haptic_legs(count):
         ends = (('from', -55.0, np.eye(3)), ('to', 40.0, lie.so3_exp([0.0, -0.5 * np.pi, 0.0])))
         for end, height, own in ends:
             axis = lie.so3_log(about @ (own if up else turned @ own))
-            x, y, z = np.degrees(axis)
+            x, y, z = np.degrees(axis).tolist()
             rod[end] = rod[end] | {'rotation': f'{x!r} {y!r} {z!r} deg'}
             polar = rod[end]['polar']
-            polar['angle'] = f'{np.degrees(azimuth)!r} deg'
+            polar['angle'] = f'{360.0 * i / count!r} deg'
             polar['height'] = f'{side * height!r} mm'
         rods.append(rod)
         acts = [{'drives': 'angle', 'rods': [rod['name']]}]
