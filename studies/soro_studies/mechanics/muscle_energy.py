@@ -166,7 +166,7 @@ class MuscleRobot:
             matrix = self.second_variation(turns, stretch, lengths)
             if float(np.abs(slope[: -self.modules]).max()) < TOLERANCE:
                 return (turns, stretch), 0.5 * (matrix + matrix.T)
-            move = -np.linalg.solve(matrix, slope)
+            move = np.asarray(-np.linalg.solve(matrix, slope), np.float64)
             largest = float(np.abs(move[: -self.modules]).max())
             turns, stretch = _moved(turns, stretch, move[None] * min(1.0, 0.2 / largest))
         return None
