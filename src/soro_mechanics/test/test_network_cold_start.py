@@ -52,7 +52,7 @@ def test_robot_of_ten_modules_from_a_cold_start():
     assert problems.robot.feasible(actuation)
     q = problems.robot.forward(actuation, wrench)
     assert q.status.converged
-    # muscles give way by less than a millimetre; the mean of a module is what its backbone makes it
+    # muscles give way by less than a millimetre; the backbone makes the mean of a module
     span = {
         r.name: np.ptp(p[[0, -1], :3, 3], axis=0)
         for r, p in zip(problems.robot.engine.spec.rods, q.backbones, strict=True)

@@ -164,8 +164,7 @@ def _skew(f: Array, left: Array, floor: float, d: Array, p: Array) -> tuple[floa
     free = 3 * len(f) - 9
     if free <= 0:
         return share, float('nan')
-    rows = np.asarray(np.kron(f, np.eye(3)), np.float64)
-    scatter = _scatter(rows, left.ravel(), floor)
+    scatter = _scatter(np.asarray(np.kron(f, np.eye(3)), np.float64), left.ravel(), floor)
     inverse = np.linalg.inv(f.T @ f)
     covariance = 0.25 * scatter**2 * (np.trace(inverse) * np.eye(3) - inverse)
     error = float(np.sqrt(2.0 * np.trace(covariance))) / size

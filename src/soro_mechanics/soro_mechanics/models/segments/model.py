@@ -362,7 +362,8 @@ class SegmentModel(Model):
         state: RodState = q.state
         if method == 'integral':
             return state.integral
-        return compliance_sums(state, self._held(state.ramp)[0], q.backbones, method)
+        held, _ = self._held(state.ramp)
+        return compliance_sums(state.grid, state.ramp.record, held, q.backbones, method)
 
     def _tangent(self, q: Configuration) -> Array:
         """Return C_o of every node; the piece beyond it answers with its own stiffness."""

@@ -13,32 +13,34 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.segments.rod_state import RodState
+from soro_mechanics.models.segments.grid import Grid
 from soro_mechanics.numerics import lie
 
 RULES = ('midpoint', 'trapezoid')
 
 
 def compliance_sums(
-    state: RodState, held: Array, backbones: tuple[Array, ...], rule: str
+    grid: Grid, record: Array, held: Array, backbones: tuple[Array, ...], rule: str
 ) -> Array:
     """Return the sums (nodes, 6, 6) from the base to every node, about the origin of base_link.
 
     Parameters
     ----------
-    state : RodState
+    grid : Grid
+    record : ndarray
+        Of the increments: the stretch first, at three points of every element.
     held : ndarray, shape (elements, 3)
         Of the sections, at start, middle and end of the elements.
     backbones : tuple of ndarray, shape (k, 4, 4)
         Poses of the nodes, per segment.
     rule : 'midpoint' or 'trapezoid'
     """
-    lengths, segments, sections, _, _, _ = state.grid.chain
-    sums = np.zeros((len(state.nodes), 6, 6))
+    lengths, segments, sections, _, _, _ = grid.chain
+    sums = np.zeros((sum(len(poses) for poses in backbones), 6, 6))
     total = np.zeros((6, 6))
     for e, (length, i) in enumerate(zip(lengths, segments, strict=True)):
         node = e + i
-        ends = backbones[i][node - state.grid.slices[i].start :][:2]
+        ends = backbones[i][node - grid.slices[i].start :][:2]
         sums[node] = total
         if rule == 'midpoint':
             half = lie.se3_exp(0.5 * lie.se3_log(lie.compose(lie.inverse(ends[0]), ends[1])))
@@ -47,7 +49,7 @@ def compliance_sums(
             points = [(0, 0.5, ends[0]), (2, 0.5, ends[1])]
         axial, bend, twist, shear = sections[i]
         for point, share, pose in points:
-            stretch, a = state.ramp.record[e, point, 0], held[e, point]
+            stretch, a = record[e, point, 0], held[e, point]
             density = np.array([shear, shear, axial, bend * a, bend * a, twist * a]) * a
             spread = lie.adjoint(pose)
             total = total + share * length * stretch * (spread * density) @ spread.T
