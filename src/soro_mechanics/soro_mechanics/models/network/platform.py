@@ -122,6 +122,7 @@ class _Scratch:
         structure.body_mass[:], structure.body_centre[:] = s.body_mass, s.body_centre
         for mine, given in zip(self.state, base, strict=True):
             mine[:] = given
+        self.x.dilution[:] = 1.0  # rods without mass
         self.loading: Inputs | None = None
 
     def take(self, loading: Inputs) -> None:

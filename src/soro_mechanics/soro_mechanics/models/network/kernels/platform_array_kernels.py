@@ -49,6 +49,7 @@ class PlatformInputs(NamedTuple):
     gravity: Any
     dead: Any
     follower: Any
+    dilution: Any
 
 
 class PlatformWork(NamedTuple):
@@ -147,7 +148,9 @@ def cut(numbers, values):
     a = _after(a, 12)
     follower = values[a : a + 12].reshape((2, 6))
     a = _after(a, 12)
-    x = PlatformInputs(length, theta, gap, table, gravity, dead, follower)
+    dilution = values[a : a + n]
+    a = _after(a, n)
+    x = PlatformInputs(length, theta, gap, table, gravity, dead, follower, dilution)
     share = values[a : a + n]
     a = _after(a, n)
     attach = values[a : a + 32 * n].reshape((n, 2, 4, 4))
