@@ -15,7 +15,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Warnings
+from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.core.strain_check import judged
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends, task_errors
@@ -93,9 +93,7 @@ class Kirchhoff(Model):
             )
         if status.code is Code.NONE:
             slack = float(np.abs((actual - lengths).mean(axis=1)).max())
-            remark = mean_remark(slack)
-            if remark:
-                status = status.warned(Warnings.OUTSIDE_THEORY, f'{OUTSIDE}: {remark}')
+            status = replace(status, message=mean_remark(slack))
         return judged(self._configuration(actuation, wrench, loads, gravity, state, status))
 
     def inverse(

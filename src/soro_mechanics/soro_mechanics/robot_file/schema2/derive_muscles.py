@@ -37,11 +37,18 @@ def derive(made: Derived) -> None:
 
 
 def one_body(structure: dict[str, Any]) -> dict[str, Any]:
-    """Return what the parsers made of schema 1, its two sections telling of the same muscles."""
+    """Return what the parsers made of schema 1, its sections telling of one body."""
     backbone, network = structure.get('kirchhoff'), structure.get('network')
-    if backbone is None or network is None:
+    if network is None or not {'ancf', 'kirchhoff'} & set(structure):
         return structure
-    rods = {d.actuator: network.rods[d.rod] for d in network.drives if d.kind == 'length'}
+    drives = [
+        replace(d, kind='unloaded_length') if d.kind == 'length' else d for d in network.drives
+    ]
+    network = replace(network, drives=tuple(drives))
+    structure = structure | {'network': network}
+    if backbone is None:
+        return structure
+    rods = {d.actuator: network.rods[d.rod] for d in drives if d.kind == 'unloaded_length'}
     if sorted(rods) != list(range(3 * backbone.modules)):
         return structure
     bundles = tuple((t, t + 1, t + 2) for t in range(0, 3 * backbone.modules, 3))
