@@ -11,7 +11,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.layout import section_at
-from soro_mechanics.models.network.spec import NetworkSpec, RodSpec
+from soro_mechanics.models.network.spec import LENGTHS, NetworkSpec, RodSpec
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 
@@ -77,7 +77,7 @@ def modules(spec: NetworkSpec, limits: Array) -> list[Module]:
         beside = [
             d
             for d in spec.drives
-            if d.kind == 'length' and [end.body for end in spec.rods[d.rod].ends] == pair
+            if d.kind in LENGTHS and [end.body for end in spec.rods[d.rod].ends] == pair
         ]
         if not beside:
             continue

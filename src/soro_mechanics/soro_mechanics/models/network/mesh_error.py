@@ -35,7 +35,9 @@ class MeshCheck:
     """Estimates the mesh error of solutions of one layout."""
 
     def __init__(self, layout: lay.Layout) -> None:
-        self._layout = layout
+        # Parts of the layout, not itself: who keeps this by its layout, weakly, can forget both.
+        self._spec, self._structure = layout.spec, layout.structure
+        self._tip, self._actuators = layout.tip_body, layout.actuators
         self._fine: Equilibrium | None = None
         s = layout.structure
         self.limit = COARSE * float(s.scale[0])
@@ -78,7 +80,7 @@ class MeshCheck:
             width,
             self._soft,
         )
-        return not found * float(self._layout.structure.scale[0]) <= self.limit
+        return not found * float(self._structure.scale[0]) <= self.limit
 
     def error(self, problem: Problem, state: State, shape: Shape) -> float:
         """Return the error of the tip [m] against a mesh twice as fine.
@@ -88,7 +90,7 @@ class MeshCheck:
         outcome = self.refined(problem, state, shape, MAX_STEPS, ENOUGH)
         if not outcome.converged:
             return math.inf
-        tip = self._layout.tip_body
+        tip = self._tip
         apart = outcome.state.body[tip, :3, 3] - state.body[tip, :3, 3]
         return self._remainder * float(np.linalg.norm(apart))
 
@@ -113,13 +115,13 @@ class MeshCheck:
     def finer(self, problem: Problem) -> Equilibrium:
         """Return the solver on the mesh twice as fine, with nodes where the problem has loads."""
         if self._fine is None:
-            spec = split_at_loads(lay.refined(self._layout.spec, 2), problem.loads)
-            self._fine = Equilibrium(lay.build_layout_raw(spec, self._layout.actuators))
+            spec = split_at_loads(lay.refined(self._spec, 2), problem.loads)
+            self._fine = Equilibrium(lay.build_layout_raw(spec, self._actuators))
         return self._fine
 
     def _between(self, fine: lay.Layout, state: State, shape: Shape) -> State:
         """Return a state of the finer network next to this solution."""
-        s, own = fine.structure, self._layout.structure
+        s, own = fine.structure, self._structure
         if len(s.share) == len(own.share):
             return state
         out = new_state(s)
