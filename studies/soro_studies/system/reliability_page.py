@@ -23,7 +23,7 @@ HEAD = """# Reliability
 Written by `make reliability` (fault matrix) and `make soak` (load with faults); nothing here is
 typed by hand. Driver and emulator are separate processes that speak the real protocol over the
 real kind of link, on loopback; commands stream at 50 Hz. None of this is a safety function: see
-[hardware.md](hardware.md).
+[hardware.md](../hardware.md).
 """
 EXPLANATION = """
 *Safe after* is the time from the injection until the device's own log says that it is safe or
