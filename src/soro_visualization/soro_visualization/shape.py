@@ -124,7 +124,8 @@ def pose_matrix(message: Any) -> Array:
 
 def _doubt(status: Any) -> str:
     """Return why this configuration is not to be trusted; empty where it is."""
-    return status.message or 'doubtful' if status.warnings or status.code else ''
+    warnings = getattr(status, 'warnings', 0)  # recordings of revision 1 have none
+    return getattr(status, 'message', '') or 'doubtful' if warnings or status.code else ''
 
 
 def shape_from_message(message: Any) -> Shape | None:
