@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from fixed_shapes import arc, NAMES, straight
+from fixed_shapes import arc, NAMES, shape, straight
 from geometry_msgs.msg import Pose
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ from soro_visualization.readout import (
     badge,
     emulated_from_statuses,
     readout_from_message,
+    Snapshot,
+    status_html,
 )
 from soro_visualization.shape import Rod, shape_from_message
 
@@ -169,3 +172,10 @@ class Folder:
 
     def __exit__(self, *error):
         pass
+
+
+@pytest.mark.parametrize('doubt', ['', 'the rest is <unstable>'])
+def test_what_the_model_doubts_stands_on_the_page(doubt):
+    page = status_html(Snapshot(shape=replace(shape(), doubt=doubt)))
+    assert ('the rest is &lt;unstable&gt;' in page) is bool(doubt)
+    assert ('warning' in page) is bool(doubt)
