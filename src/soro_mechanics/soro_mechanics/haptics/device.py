@@ -63,6 +63,7 @@ class HapticDevice:
     def __init__(self, robot: Robot, calibration: FlexCalibration | None = None) -> None:
         self.description = robot.description
         self.network = Network(robot.description)
+        self.network.estimates_mesh = False  # restarts come in a loop of hundreds of hertz
         self.spec = self._haptic_spec(robot.description)
         self.equilibrium = self.network.equilibrium(())
         self.structure = self.equilibrium.layout.structure

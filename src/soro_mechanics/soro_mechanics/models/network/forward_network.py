@@ -85,6 +85,7 @@ class ForwardNetwork(Model):
     name = 'network'
     spreads_loads = True
     branches = True
+    estimates_mesh = True  # False where a loop cannot wait for a second mesh
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
@@ -323,6 +324,8 @@ class ForwardNetwork(Model):
 
     def _with_mesh_error(self, solution: Solution, status: SolverStatus) -> SolverStatus:
         """Return the status with the mesh error where it may be large."""
+        if not self.estimates_mesh:
+            return status
         check, state, shape = self.mesh_check(solution.equilibrium), solution.state, solution.shape
         if not check.doubtful(shape, solution.inputs.length, state.wrench):
             return status
