@@ -47,6 +47,8 @@ def check_models(description: RobotDescription) -> Iterator[Finding]:
         stable = {case: q for case, q in solved.items() if stands(q)}
         if stable:
             yield from _mesh(robot, stable)
+            if name == 'network':
+                yield _reach(stable)
     yield from _agreement(answers, description)
     yield from _curves(description)
 
@@ -113,6 +115,13 @@ def _mesh(robot: Robot, stable: Solved) -> Iterator[Finding]:
     text = f'the tip moves {known[worst] * 1e3:.2g} mm on a mesh twice as fine ({worst})'
     fine = known[worst] <= MESH * _length(stable[worst])
     yield ok(subject, text) if fine else warn(subject, text, remedy)
+
+
+def _reach(stable: Solved) -> Finding:
+    span = np.ptp([q.tip[:3, 3] for q in stable.values()], axis=0) * 1e3
+    if not span.max() > 0.0:
+        return warn('reach', 'the tip never moves', 'does every actuator drive a rod?')
+    return ok('reach', 'tip within ' + ' x '.join(f'{x:.3g}' for x in span) + ' mm at the limits')
 
 
 def _length(q: Configuration) -> float:

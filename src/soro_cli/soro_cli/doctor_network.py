@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a beam network: units, mass, F L^2 / (E I), slenderness, reach, strain."""
+"""Checks of a beam network: units, mass, F L^2 / (E I), slenderness, strain."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
     yield from _materials(spec)
     yield from _loads(robot, spec)
     yield from _rest(model)
-    yield from _reach(model)
 
 
 def _materials(spec: NetworkSpec) -> Iterator[Finding]:
@@ -140,18 +139,3 @@ def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding
         yield warn('jacobian', text, remedy)
     else:
         yield ok('jacobian', text)
-
-
-def _reach(model: Robot) -> Iterator[Finding]:
-    from soro_mechanics.models.network.meshing import extremes
-
-    solved = [model.forward(p) for p in extremes(model.description).values()]
-    tips = [q.tip[:3, 3] for q in solved if q.status.stable]
-    if not tips:
-        return
-    span = np.ptp(tips, axis=0) * 1e3
-    text = 'tip within ' + ' x '.join(f'{x:.3g}' for x in span) + ' mm at the limits'
-    if not span.max() > 0.0:
-        yield warn('reach', 'the tip never moves', 'does every actuator drive a rod?')
-    else:
-        yield ok('reach', text)

@@ -43,11 +43,13 @@ class OfflineMechanics:
         """The robot's actuators."""
         return self._robot.actuators
 
-    def forward(self, actuation: list[float], wrench: list[float], model: str) -> ForwardAnswer:
+    def forward(
+        self, actuation: list[float], wrench: list[float], model: str, examine: bool = True
+    ) -> ForwardAnswer:
         """Solve an actuation."""
         robot = self._model(model)
         q = self._solved(robot, actuation, wrench)
-        if q.status.converged:
+        if examine and q.status.converged:
             q = robot.examine(q)
         return ForwardAnswer(int(q.status.code), _message(q), _configuration(robot, q))
 

@@ -45,10 +45,12 @@ class OnlineMechanics:
         """The robot's actuators."""
         return self._robot.description.actuators
 
-    def forward(self, actuation: list[float], wrench: list[float], model: str) -> ForwardAnswer:
+    def forward(
+        self, actuation: list[float], wrench: list[float], model: str, examine: bool = True
+    ) -> ForwardAnswer:
         """Call solve_forward."""
         request = SolveForward.Request(
-            actuation=actuation, wrench=wrench_message(wrench), model=model, examine=True
+            actuation=actuation, wrench=wrench_message(wrench), model=model, examine=examine
         )
         reply = self._call(SolveForward, 'kinematics_solver/solve_forward', request)
         return ForwardAnswer(

@@ -46,7 +46,7 @@ def compare_pulls(
 
     def tip(force: np.ndarray, what: str) -> np.ndarray:
         loaded = [a + b for a, b in zip(wrench, [*force.tolist(), 0.0, 0.0, 0.0], strict=True)]
-        found = source.forward(actuation, loaded, model)
+        found = source.forward(actuation, loaded, model, examine=False)
         place = np.array(found.configuration.tip.position)
         if not np.isfinite(place).all():
             raise UserError(f'{what}: {found.error_message or "no equilibrium"}; pull less there')

@@ -307,7 +307,7 @@ class TrajectoryPlanner(RobotNode):
 
     def _on_actuation(self, message: ActuatorCommand, generation: int) -> None:
         def solved() -> Goal:
-            return goal_of_command(self._binding.robot, message, self.near()[0])
+            return goal_of_command(self._binding.robot, message, lambda: self.near()[0])
 
         self._take_target('target_actuation', solved, generation)
 
@@ -317,6 +317,7 @@ class TrajectoryPlanner(RobotNode):
                 raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
             goal = solved()
             self.go_to(goal.actuation, generation)
+            doubt = goal.doubt()
         except SoroError as error:
             self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
             self.diagnostics.report(
@@ -327,8 +328,8 @@ class TrajectoryPlanner(RobotNode):
             reason = f'internal error: {error!r}'
             self.diagnostics.report('target', Level.ERROR, 'refused: UNKNOWN', reason=reason)
         else:
-            level = Level.WARN if goal.doubt else Level.OK
-            text = f'accepted: {goal.doubt}' if goal.doubt else 'accepted'
+            level = Level.WARN if doubt else Level.OK
+            text = f'accepted: {doubt}' if doubt else 'accepted'
             self.diagnostics.report('target', level, text, topic=topic)
 
     def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +24,12 @@ PROBES = 8  # corners that tell whether most have a shape
 class Goal(NamedTuple):
     """Where a target leads: the actuation (m,), and what a person should know of the robot there.
 
-    `doubt` is empty where the model finds nothing wrong with that configuration.
+    `doubt` is asked when the motion has begun, since it may take a solve; its answer is empty
+    where the model finds nothing wrong with that configuration.
     """
 
     actuation: Array
-    doubt: str
+    doubt: Callable[[], str]
 
 
 class TargetRefused(SoroError):
@@ -69,10 +70,10 @@ def goal_for_pose(
     solution = solver.inverse(pose, np.zeros(6), guess, (), task, *tolerances)
     if solution.status.code is not Code.NONE:
         raise TargetRefused(solution.status.code, _refusal(pose, solution))
-    return Goal(solution.actuation, solution.configuration.status.doubt)
+    return Goal(solution.actuation, lambda: solution.configuration.status.doubt)
 
 
-def goal_of_command(robot: Robot, message: Any, near: Configuration | None) -> Goal:
+def goal_of_command(robot: Robot, message: Any, near: Callable[[], Configuration | None]) -> Goal:
     """Return where an ActuatorCommand that is used as a target leads, solved from `near`.
 
     Raises
@@ -92,8 +93,16 @@ def goal_of_command(robot: Robot, message: Any, near: Configuration | None) -> G
         if quantity != actuator.quantity_code:
             expected = f'{actuator.quantity} ({actuator.quantity_code}) for {name}'
             raise InvalidInput('quantity', int(quantity), expected)
-    wrench = None if near is None else near.wrench
-    return Goal(values, robot.forward(values, wrench, near).status.doubt)
+
+    def doubt() -> str:
+        try:
+            guess = near()
+            wrench = None if guess is None else guess.wrench
+            return robot.forward(values, wrench, guess).status.doubt
+        except InvalidInput as error:
+            return str(error)
+
+    return Goal(values, doubt)
 
 
 def task_of(target: Any) -> Task:

@@ -31,9 +31,13 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     high = np.array([a.maximum for a in model.description.actuators])
     length, load = extent(q), PUSH * load_scale(model)
     found = [q]
-    for other in model.released(q):
+
+    def keep(other: Configuration) -> None:
         if all(distance(other, x) > SAME * length for x in found):
             found.append(other)
+
+    for other in model.released(q):
+        keep(other)
     for _ in range(starts):
         actuation = rng.uniform(low, high)
         wrench = load * rng.normal(size=6)
@@ -41,8 +45,8 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
         if not away.status.converged:
             continue
         back = model.forward(q.actuation, q.wrench, q.loads, q.gravity, away)
-        if back.status.converged and all(distance(back, x) > SAME * length for x in found):
-            found.append(back)
+        if back.status.converged:
+            keep(back)
     return found
 
 

@@ -19,15 +19,15 @@ def bending_strain(q: Configuration) -> tuple[float, str]:
 
     The radius times the turn of the axis between two stations over their distance.
     """
-    worst, name = 0.0, ''
-    for poses, radii, rod in zip(q.backbones, q.radii, q.backbone_names, strict=True):
-        axis, place = poses[:, :3, 2], poses[:, :3, 3]
-        chord = np.linalg.norm(np.diff(axis, axis=0), axis=1)  # 2 sin(turn / 2)
-        turn = 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))
-        strain = float(np.max(radii[1:] * turn / np.linalg.norm(np.diff(place, axis=0), axis=1)))
-        if strain > worst:
-            worst, name = strain, rod
-    return worst, name
+    # All rods at once, after every solve; what lies between two rods is no part of either.
+    between = np.cumsum([len(poses) for poses in q.backbones])[:-1] - 1
+    steps = np.diff(np.concatenate(q.backbones)[:, :3, 2:4], axis=0)  # of axis and place
+    chord, way = np.sqrt(np.einsum('nik,nik->kn', steps, steps))
+    turn = 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))  # the chord is 2 sin(turn / 2)
+    strain = np.concatenate(q.radii)[1:] * turn / way
+    strain[between] = 0.0
+    worst = int(strain.argmax())
+    return float(strain[worst]), q.backbone_names[int(np.searchsorted(between, worst))]
 
 
 def judged(q: Configuration, limit: float = STRAIN_LIMIT) -> Configuration:
