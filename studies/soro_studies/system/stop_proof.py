@@ -198,7 +198,11 @@ class Prover:
         self.senders.on.append(main)
         if case.kind == RAW:
             held = self._wait(lambda: self.robot.watch.state.command_source == main.source, 5.0)
-            assert held, f'{main.source} is not in control'
+            state = self.robot.watch.state
+            assert held, (
+                f'{main.source} is not in control but {state.command_source or "nobody"}, '
+                f'{self.robot.story}'
+            )
             self._spin(0.5)
         else:
             self._spin(min(1.2, 1.0 / case.rate))
