@@ -158,10 +158,10 @@ def test_who_works_is_not_taken_for_one_who_stands_still(monkeypatch):
 def test_two_lanes_share_no_domain_and_keep_the_machine_for_whole_robots(tmp_path, monkeypatch):
     (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
     code = (
-        'import json, os, pathlib, time\n'
+        'import json, os, pathlib, threading, time\n'
         'def test_it():\n'
         '    begin = time.time()\n'
-        '    time.sleep(2.0)\n'
+        '    threading.Event().wait(2.0)\n'
         "    found = [os.environ['ROS_DOMAIN_ID'], begin, time.time()]\n"
         "    pathlib.Path(__file__).with_suffix('.json').write_text(json.dumps(found))\n"
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Large kernels are compiled once and called: also out of the cache, and when parts of it are lost."""
+"""Large kernels are compiled once and called, also out of a cache of which parts are lost."""
 
 import json
 import os

@@ -17,9 +17,9 @@ import hashlib
 import sys
 from typing import Any
 
-from llvmlite import binding
 from numba import njit
 from numba.core import cgutils, imputils
+from numba.core.codegen import ll as llvm
 import numpy as np
 
 LARGE = 24_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
@@ -94,7 +94,7 @@ def _symbol(dispatcher: Any, result: Any) -> str:
 
 def _give_address(dispatcher: Any, result: Any) -> None:
     address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-    binding.add_symbol(_symbol(dispatcher, result), address)
+    llvm.add_symbol(_symbol(dispatcher, result), address)
 
 
 def _call(dispatcher: Any, result: Any) -> tuple[Any, Any]:
