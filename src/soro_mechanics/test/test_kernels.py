@@ -13,7 +13,7 @@ import pytest
 MODULE = """
 from collections import namedtuple
 import soro_mechanics.numerics.kernels as kernels
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
 kernels.LARGE = {large}
 Pair = namedtuple('Pair', 'a b')
 
@@ -32,9 +32,13 @@ def outer(pair, out):
     total, n = inner(pair, out)
     return total + n
 
+@merged_kernel
+def merged(pair, out):
+    return outer(pair, out)
+
 @kernel
 def top(pair, out):
-    return 2.0 * outer(pair, out)
+    return 2.0 * merged(pair, out)
 """
 PROGRAM = """
 import json
@@ -71,13 +75,13 @@ def cached(folder: Path, kernel: str):
     return list((folder / 'cache').rglob(f'few_kernels.{kernel}-*.nbc'))
 
 
-@pytest.mark.parametrize('lost', [(), ('inner',), ('outer',), ('inner', 'outer')])
+@pytest.mark.parametrize('lost', ['inner', 'outer', 'merged', 'top'])
 def test_a_called_kernel_is_found_again_or_compiled(tmp_path, lost):
     right = [2.0 * (4.0 + 10.0 + 18.0 + 3), [4.0, 14.0, 32.0], 'negative']
     assert run(tmp_path, 0) == [*right, 0]
-    for kernel in lost:
-        for file in cached(tmp_path, kernel):
-            file.unlink()
+    for file in cached(tmp_path, lost):
+        file.unlink()
+    assert run(tmp_path, 0) == [*right, int(lost != 'top')]
     assert run(tmp_path, 0) == [*right, 1]
     assert all(cached(tmp_path, kernel) for kernel in ('inner', 'outer', 'top'))
 

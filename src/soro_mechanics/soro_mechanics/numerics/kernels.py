@@ -39,6 +39,8 @@ class Kernel(type(njit(**_OPTIONS)(lambda: 0))):  # type: ignore[misc]
         for arguments in self.overloads.keys() - known:
             result = self.overloads[arguments]
             _give_address(self, result)
+            # Numba forgets it when it loads a kernel; whoever copies this one needs it too.
+            result.library._reload_init.update(result.reload_init or ())
             self.targetctx.remove_user_function(result.entry_point)
             self.targetctx._defns[result.entry_point].append(*_call(self, result))
         return entry
@@ -63,7 +65,7 @@ def merged_kernel(function: Any) -> Any:
     A call hands over every array of a structure on the stack, 4 kB and a microsecond for all of
     the network's: merged, once for every rod or element.
     """
-    return njit(**_OPTIONS, fastmath={'contract'}, forceinline=True)(function)
+    return _as_kernel(njit(**_OPTIONS, fastmath={'contract'}, forceinline=True)(function))
 
 
 def _as_kernel(dispatcher: Any) -> Any:
@@ -104,7 +106,8 @@ def _call(dispatcher: Any, result: Any) -> tuple[Any, Any]:
     where = _Address(
         dispatcher.py_func.__module__, dispatcher.py_func.__qualname__, result.signature.args
     )
-    large = len(library._get_module_for_linking().as_bitcode()) > LARGE
+    merged = dispatcher.targetoptions.get('forceinline', False)
+    large = not merged and len(library._get_module_for_linking().as_bitcode()) > LARGE
 
     def call(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         if not large:
