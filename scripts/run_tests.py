@@ -35,6 +35,9 @@ LAST = 'soro_system_tests'
 DEVICES = 'soro_devices'
 # Pure computation without deadlines: it fills the time in which the nodes' tests wait.
 BESIDE = ('soro_mechanics',)
+# Packages with nodes that are tested at the same time; the longest ones begin.
+LANES = 2
+LONGEST = (DEVICES, 'soro_cli', 'studies', 'soro_can_driver', 'soro_emulation')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
 TESTS_FAILED = 1
@@ -118,34 +121,39 @@ class PackageRun:
     report: Path
     output: IO[str] | None
     process: subprocess.Popen | None
+    began: float = dataclasses.field(default_factory=time.monotonic)
+    code: int | None = None
+    ticks: int = -1
+    since: float = 0.0
+
+    def has_ended(self) -> bool:
+        """Whether pytest has ended; it is killed when it uses no processor time for STANDSTILL.
+
+        A deadlock inside the middleware (Fast DDS issue 6502) stops the interpreter with all its
+        threads, those of pytest's own time limits too.
+        """
+        if self.code is None:
+            self.code = NO_TESTS_COLLECTED if self.process is None else self.process.poll()
+        if self.code is None and self.process is not None:
+            ticks, now = processor_ticks(self.process.pid), time.monotonic()
+            if ticks != self.ticks:
+                self.ticks, self.since = ticks, now
+            elif now - self.since > STANDSTILL:
+                self.process.kill()
+                self.process.wait()
+                self.code = STOOD_STILL
+        return self.code is not None
 
     def finish(self) -> tuple[int, dict[str, int]]:
         """Wait for the end, show what was held back, return exit code and counts."""
-        code = NO_TESTS_COLLECTED if self.process is None else wait_for(self.process)
+        while not self.has_ended():
+            time.sleep(0.1)
         if self.output is not None:
             self.output.seek(0)
-            print(f'\n--- {self.name} (ran beside the others)\n{self.output.read()}', flush=True)
+            took = time.monotonic() - self.began
+            print(f'\n--- {self.name} ({took:.0f} s)\n{self.output.read()}', flush=True)
             self.output.close()
-        return code, counts_in(self.report)
-
-
-def wait_for(process: subprocess.Popen, patience: float = STANDSTILL) -> int:
-    """Wait for pytest to end; kill it when it uses no processor time for longer than `patience`.
-
-    A deadlock inside the middleware (Fast DDS issue 6502) stops the interpreter with all its
-    threads, those of pytest's own time limits too.
-    """
-    used, since = -1, time.monotonic()
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(min(10.0, patience))
-        ticks = processor_ticks(process.pid)
-        if ticks != used:
-            used, since = ticks, time.monotonic()
-        elif time.monotonic() - since > patience:
-            process.kill()
-            process.wait()
-            return STOOD_STILL
+        return self.code or 0, counts_in(self.report)
 
 
 def processor_ticks(pid: int) -> int:
@@ -155,15 +163,20 @@ def processor_ticks(pid: int) -> int:
 
 
 def start_package(
-    name: str, folder: Path, variables: dict[str, str], options: list[str], beside: bool
+    name: str,
+    folder: Path,
+    variables: dict[str, str],
+    options: list[str],
+    beside: bool,
+    held: bool = False,
 ) -> PackageRun:
-    """Start one package's tests; `beside` means with low priority, its output kept for later."""
+    """Start one package's tests: `beside` with low priority; either keeps the output for later."""
     results = ROOT / 'out/test_results'
     results.mkdir(parents=True, exist_ok=True)
     report = results / f'{name}.xml'
     report.unlink(missing_ok=True)
-    if not beside:
-        print(f'\n--- {name}', flush=True)
+    held |= beside
+    print(f'{name} begins' if held else f'\n--- {name}', flush=True)
     if not any(folder.rglob('test_*.py')):
         print(f'{name}: no tests in {folder.relative_to(ROOT)}', flush=True)
         return PackageRun(name, report, None, None)
@@ -175,7 +188,7 @@ def start_package(
     command += ['-o', f'cache_dir={results / name}.cache']
     command += [f'--ignore={folder}/devices'] if name == LAST else []
     command += [f'--junit-xml={report}', *options]
-    output = tempfile.TemporaryFile('w+') if beside else None
+    output = tempfile.TemporaryFile('w+') if held else None
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -187,24 +200,39 @@ def start_package(
 
 
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
-    """Yield name, exit code and counts of every package."""
-    variables = environment(domain)
-    beside = []
-    if len(folders) > 1:
-        beside = [
-            start_package(name, folders[name], variables, options[name], True)
-            for name in BESIDE
-            if name in folders
-        ]
-    for name, folder in folders.items():
-        if name == LAST:
-            # Whole robots have the machine for themselves.
-            yield from ((run.name, *run.finish()) for run in beside)
-            beside = []
-        if name not in {run.name for run in beside}:
-            run = start_package(name, folder, variables, options[name], False)
+    """Yield name, exit code and counts of every package.
+
+    Packages with nodes run in lanes, each with a domain of its own, computation beside them, and
+    whole robots at the end with the machine for themselves.
+    """
+    together = [name for name in folders if name != LAST]
+    if len(together) > 1:
+        waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
+        with contextlib.ExitStack() as stack:
+            lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
+            running: dict[int | str, PackageRun] = {
+                name: start_package(name, folders[name], environment(domain), options[name], True)
+                for name in BESIDE
+                if name in waiting
+            }
+            waiting = [name for name in waiting if name not in running]
+            while waiting or running:
+                for lane in set(lanes) - running.keys():
+                    if waiting:
+                        name = waiting.pop(0)
+                        variables = environment(lane)
+                        running[lane] = start_package(
+                            name, folders[name], variables, options[name], False, held=True
+                        )
+                for lane in [lane for lane, run in running.items() if run.has_ended()]:
+                    run = running.pop(lane)
+                    yield run.name, *run.finish()
+                time.sleep(0.1)
+        together = []
+    for name in folders:
+        if name in together or name == LAST:
+            run = start_package(name, folders[name], environment(domain), options[name], False)
             yield name, *run.finish()
-    yield from ((run.name, *run.finish()) for run in beside)
 
 
 def failed_in(report: Path) -> list[str]:

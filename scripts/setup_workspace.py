@@ -9,6 +9,7 @@ Safe to call at the same time from several shells: one works, the others wait an
 """
 
 import argparse
+import contextlib
 import fcntl
 import os
 import sys
@@ -21,6 +22,9 @@ import time
 from workspace_build import Build
 from workspace_environment import Environment
 from workspace_layout import check_place, ROOT, SetupError, Workspace
+
+# What compiles the kernels of a robot, beside the build of the other packages.
+COMPILE_KERNELS = ('soro_description', 'soro_mechanics', 'soro_node')
 
 
 class Progress:
@@ -52,17 +56,21 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def set_up(workspace: Workspace, say: Progress) -> None:
-    """Do what is due; the caller holds the lock."""
+def set_up(workspace: Workspace, say: Progress, robots: list[str]) -> None:
+    """Do what is due, also for the kernels of the first robot; the caller holds the lock."""
     environment = Environment(workspace, say)
-    environment.prepare()
+    second_half = environment.prepare()
     build = Build(workspace, say)
-    second_half = environment.start_second_half()
     try:
         build.run(build.due(workspace.message_packages()))
     finally:
         environment.finish_second_half(second_half)
-    build.run(build.due(workspace.packages()))
+    packages = workspace.packages()
+    build.run(build.due({name: packages[name] for name in COMPILE_KERNELS}))
+    with contextlib.ExitStack() as stack:
+        for robot in filter(build.kernels_due, robots[:1]):
+            stack.enter_context(build.kernels_warming(robot))
+        build.run(build.due(packages))
 
 
 def main() -> int:
@@ -97,10 +105,11 @@ def main() -> int:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             if is_due():
                 say(f'set-up of {ROOT} with {workspace.world_in_words()}')
-                set_up(workspace, say)
+                set_up(workspace, say, robots)
                 say('the workspace is ready:  source scripts/env.sh')
             for robot in filter(build.kernels_due, robots):
-                build.warm_kernels(robot)
+                with build.kernels_warming(robot):
+                    pass
     except SetupError as error:
         say(f'set-up failed: {error}')
         return 1

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -163,12 +164,13 @@ class Build:
         """Return whether a robot's kernels changed since they were compiled here."""
         return self._read_stamps().get(f'.kernels {robot}') != self._kernel_state(robot)
 
-    def warm_kernels(self, robot: str) -> None:
-        """Compile a robot's kernels into their cache now, not while its nodes start.
+    @contextlib.contextmanager
+    def kernels_warming(self, robot: str) -> Iterator[None]:
+        """Compile a robot's kernels into their cache, beside what is done meanwhile.
 
         What goes wrong here is reported and left to the nodes: they say it better.
         """
-        self.say(f'compiling the kernels of {robot}, once, one to three minutes')
+        self.say(f'compiling the kernels of {robot}, once, about a minute')
         state = self._kernel_state(robot)
         environment = self.environment()
         # Under the paths that the nodes import from: Numba keeps one cache per path of a source.
@@ -181,6 +183,11 @@ class Build:
             stderr=subprocess.PIPE,
             text=True,
         )
+        try:
+            yield
+        except BaseException:
+            child.kill()
+            raise
         complaints = self._wait_for_compiler(child)
         if child.returncode:
             self.say('not compiled: ' + (complaints.strip().splitlines() or ['?'])[-1])

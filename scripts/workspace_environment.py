@@ -79,8 +79,11 @@ class Environment:
 
     # ---- doing it
 
-    def prepare(self) -> None:
-        """Make the environment, and install what the build of the messages needs."""
+    def prepare(self) -> _Pip | None:
+        """Make the environment, and install what the build of the messages needs.
+
+        Returns the installation of the rest, which goes on beside that build.
+        """
         self._check_machine()
         venv = self.workspace.venv
         if self._misfits():
@@ -93,17 +96,25 @@ class Environment:
             options = ['--system-site-packages'] if self.workspace.installed else []
             subprocess.run([sys.executable, '-m', 'venv', *options, venv], check=True)
             self._write_stamp(**self._identity())
-        if self._read_stamp().get('lock 1') != self._lock_hash(1):
-            first = self._start_pip(1, 'ROS and build tools')
-            self._finish_pip(first)
+        first_due = self._read_stamp().get('lock 1') != self._lock_hash(1)
+        first = self._start_pip(1, 'ROS and build tools') if first_due else None
+        # The halves share no package.
+        second = self._start_second_half()
+        if first is not None:
+            try:
+                self._finish_pip(first)
+            except BaseException:
+                if second is not None:
+                    second.process.kill()
+                raise
             if self.workspace.installed:
                 prefer_own_toolkits(self._site_packages())
             else:
                 self._mend_cmake_paths()
             self._write_stamp(**{'lock 1': self._lock_hash(1)})
+        return second
 
-    def start_second_half(self) -> _Pip | None:
-        """Start installing the rest; it overlaps with the build of the messages."""
+    def _start_second_half(self) -> _Pip | None:
         if self._read_stamp().get('lock 2') == self._lock_hash(2):
             return None
         if not self._locks(2):

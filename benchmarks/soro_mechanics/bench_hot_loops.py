@@ -23,7 +23,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.numerics.lie_kernels import kernel, NO
+from soro_mechanics.numerics.kernels import kernel, NO
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 TIMES = 50  # of each part in one call

@@ -33,7 +33,7 @@ from soro_mechanics.models.network.spec import (
     RodSpec,
     SensorSpec,
 )
-from soro_mechanics.numerics.lie_kernels import kernel, NO
+from soro_mechanics.numerics.kernels import kernel, NO
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 PATH = 1e-3 * np.array([*range(1, 101), *range(99, -1, -1)])

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test runner is honest: counts, domains of its own, no tests is a failure."""
 
+import json
+from pathlib import Path
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -138,14 +140,43 @@ def test_a_pytest_that_stands_still_is_killed_and_run_again(tmp_path, monkeypatc
     )
     monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
     monkeypatch.setattr(run_tests, 'test_folders', lambda names: {'soro_a': tmp_path / 'test'})
-    monkeypatch.setattr(run_tests.wait_for, '__defaults__', (2.0,))
+    monkeypatch.setattr(run_tests, 'STANDSTILL', 2.0)
     monkeypatch.setattr('sys.argv', ['run_tests.py'])
     assert run_tests.main() == 0
     said = capsys.readouterr().out
     assert 'stood still' in said and 'all of soro_a, which stood still' in said
 
 
-def test_who_works_is_not_taken_for_one_who_stands_still():
+def test_who_works_is_not_taken_for_one_who_stands_still(monkeypatch):
     code = 'import time\nend = time.monotonic() + 4.0\nwhile time.monotonic() < end: pass'
     process = subprocess.Popen([sys.executable, '-c', code])
-    assert run_tests.wait_for(process, patience=1.5) == 0
+    run = run_tests.PackageRun('soro_a', Path('none'), None, process)
+    monkeypatch.setattr(run_tests, 'STANDSTILL', 1.5)
+    assert run.finish()[0] == 0
+
+
+def test_two_lanes_share_no_domain_and_keep_the_machine_for_whole_robots(tmp_path, monkeypatch):
+    (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
+    code = (
+        'import json, os, pathlib, threading, time\n'
+        'def test_it():\n'
+        '    begin = time.time()\n'
+        '    threading.Event().wait(2.0)\n'
+        "    found = [os.environ['ROS_DOMAIN_ID'], begin, time.time()]\n"
+        "    pathlib.Path(__file__).with_suffix('.json').write_text(json.dumps(found))\n"
+    )
+    folders = {}
+    for name in ('soro_a', 'soro_b', run_tests.LAST):
+        folders[name] = tmp_path / name
+        folders[name].mkdir()
+        (folders[name] / f'test_{name}.py').write_text(code)
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr(run_tests, 'test_folders', lambda names: folders)
+    monkeypatch.setattr('sys.argv', ['run_tests.py'])
+    assert run_tests.main() == 0
+    (a, begin_a, end_a), (b, begin_b, end_b), (_, begin_last, _) = (
+        json.loads((folder / f'test_{name}.json').read_text()) for name, folder in folders.items()
+    )
+    assert a != b
+    assert begin_a < end_b and begin_b < end_a
+    assert begin_last > max(end_a, end_b)

@@ -16,7 +16,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     solve_bodies,
 )
-from soro_mechanics.numerics.lie_kernels import NO
+from soro_mechanics.numerics.kernels import NO
 
 LENGTHS = np.array([0.41, 0.44, 0.41, 0.45, 0.41, 0.42])
 WRENCH = np.array([0.05, 0.0, 0.02, 0.0, 0.0, 0.0])

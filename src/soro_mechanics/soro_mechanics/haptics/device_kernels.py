@@ -20,14 +20,12 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.kernels import kernel, NO, YES
 from soro_mechanics.numerics.lie_kernels import (
     compose,
-    kernel,
-    NO,
     se3_exp,
     so3_log,
     so3_right_jacobian_inverse,
-    YES,
 )
 from soro_mechanics.numerics.qp_kernels import cholesky, solve_lower
 

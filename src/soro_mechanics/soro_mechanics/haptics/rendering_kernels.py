@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of haptic rendering (Koehler 2023, eqs 23-30); words and checks in `rendering`."""
 
-import numba
 import numpy as np
 
 from soro_mechanics.haptics.virtual_environment_kernels import twist_between
+from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import (
     cholesky,
@@ -15,8 +15,6 @@ from soro_mechanics.numerics.qp_kernels import (
     solve_upper,
     workspace_size,
 )
-
-kernel = numba.njit(cache=True, nogil=True)
 
 RENDERED = 0
 LIMITS_CONTRADICT = 1

@@ -7,13 +7,11 @@ directions, then sensors; ``sizes`` their numbers; ``z`` the unknown changes of 
 hand force, in this order.
 """
 
-import numba
 import numpy as np
 
+from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL, solve_qp, workspace_size
-
-kernel = numba.njit(cache=True, nogil=True)
 
 SENSED = 0
 UNOBSERVABLE = 1

@@ -9,11 +9,8 @@ purely angular), and how far along it the goal lies. Along rows the goal force i
 
 import math
 
-import numba
-
+from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_log
-
-kernel = numba.njit(cache=True, nogil=True)
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
 HYBRID, ADMITTANCE = 0, 1

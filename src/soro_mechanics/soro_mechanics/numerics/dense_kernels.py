@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small dense elimination: no allocation, in place."""
 
-from soro_mechanics.numerics.lie_kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
 
 @fused_kernel

@@ -13,20 +13,7 @@ c_n' = (n c_(n+2) - c_(n+1)) / 2 it needs no further function.
 
 import math
 
-from numba import njit
-import numpy as np
-
-_OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
-kernel = njit(**_OPTIONS)
-# A product and the sum it goes into may be rounded once, by one instruction: for kernels that are
-# long sums of products and in which no difference of equal products has to vanish exactly.
-fused_kernel = njit(**_OPTIONS, fastmath={'contract'})
-# A call hands over every array of a structure on the stack, 4 kB and a microsecond for all of the
-# network's: merged into the loop that calls it, once for every rod or element.
-merged_kernel = njit(**_OPTIONS, fastmath={'contract'}, forceinline=True)
-# A literal True is a type of its own to Numba, and its callee is compiled once more for it; these
-# are values, for arguments that decide too little to be worth that.
-YES, NO = np.bool_(True), np.bool_(False)
+from soro_mechanics.numerics.kernels import kernel
 
 # Below this angle^2 the power series is used, where it needs 11 terms for full precision and the
 # closed forms lose no more than one digit.

@@ -7,8 +7,9 @@ For a dozen unknowns the active rows are few, so their Gram matrix is factorised
 change: simpler than updating, and no rounding accumulates.
 """
 
-import numba
 import numpy as np
+
+from soro_mechanics.numerics.kernels import kernel
 
 OPTIMAL = 0
 INFEASIBLE = 1
@@ -23,7 +24,7 @@ ROUNDING = 2e-13
 DEPENDENT = 1e-12
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def cholesky(a, lower):
     """Factor a = lower @ lower.T; returns False where a is not positive definite."""
     n = a.shape[0]
@@ -44,7 +45,7 @@ def cholesky(a, lower):
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def solve_lower(lower, b):
     """Overwrite b with lower^-1 b."""
     for i in range(lower.shape[0]):
@@ -54,7 +55,7 @@ def solve_lower(lower, b):
         b[i] = s / lower[i, i]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def solve_upper(lower, b):
     """Overwrite b with lower^-T b."""
     for i in range(lower.shape[0] - 1, -1, -1):
@@ -64,7 +65,7 @@ def solve_upper(lower, b):
         b[i] = s / lower[i, i]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _dot(a, b):
     s = 0.0
     for i in range(a.shape[0]):
@@ -72,7 +73,7 @@ def _dot(a, b):
     return s
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _factor_active(rows, active, sign, count, gram, factor):
     for i in range(count):
         for j in range(i + 1):
@@ -82,7 +83,7 @@ def _factor_active(rows, active, sign, count, gram, factor):
     return cholesky(gram[:count, :count], factor[:count, :count])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _worst(rows, norm, low, high, y, active, count):
     """Return the row violated most (its distance in the metric of the objective), and its side."""
     size = np.sqrt(_dot(y, y))
@@ -105,13 +106,13 @@ def _worst(rows, norm, low, high, y, active, count):
     return worst, side
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def workspace_size(n, m):
     """Return the length of the workspace of `solve_qp`."""
     return 3 * n * n + m * n + m + 6 * n
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def solve_qp(h, g, c, low, high, x, multiplier, work, index):
     """Minimise 1/2 x.h.x + g.x subject to low <= c x <= high.
 
@@ -174,7 +175,7 @@ def solve_qp(h, g, c, low, high, x, multiplier, work, index):
     return OPTIMAL, iterations
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _climb(rows, norm, low, high, free, y, z, r, u, sign, gram, chol, active):
     """Add violated rows one by one, dropping rows whose force would turn round."""
     n, m = y.shape[0], rows.shape[0]
@@ -229,7 +230,7 @@ def _climb(rows, norm, low, high, free, y, z, r, u, sign, gram, chol, active):
     return ITERATION_LIMIT, count, iterations
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _settle(rows, low, high, free, y, u, sign, gram, chol, active, count):
     """Recompute forces and point from the active rows, so that no rounding accumulates."""
     if not _factor_active(rows, active, sign, count, gram, chol):

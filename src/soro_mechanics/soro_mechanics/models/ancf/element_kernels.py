@@ -7,8 +7,9 @@ on d = (r2 - r1) / L, x1 and x2 only, torsion on the y and z of both nodes, and 
 (24) on one node each, so that the 24 x 24 Hessian is never formed.
 """
 
-from numba import njit
 import numpy as np
+
+from soro_mechanics.numerics.kernels import kernel
 
 # Five Gauss points: the Green strain squared is a polynomial of degree 8, so this is exact.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
@@ -22,7 +23,7 @@ _SLOPE = np.stack(
 _BENDING = np.array([[12.0, -6.0, -6.0], [-6.0, 4.0, 2.0], [-6.0, 2.0, 4.0]])
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def centreline(q1, q2, length, ei, ea, grad_b, grad_s, hess):
     """Bending and stretch in a = (d, x1, x2).
 
@@ -77,7 +78,7 @@ def centreline(q1, q2, length, ei, ea, grad_b, grad_s, hess):
             hess[m, n, 2, 1] = hess[m, n, 1, 2]
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def add_element(q1, q2, length, ei, gi, ea, first, second, work):
     """Add one element to the rows of its two nodes.
 
@@ -141,7 +142,7 @@ def add_element(q1, q2, length, ei, gi, ea, first, second, work):
     _add_torsion(q1, q2, length, gi, first, second)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _add_torsion(q1, q2, length, gi, first, second):
     """Torsion GI / 2 k_t^2 L with k_t = (z1.y2 - z2.y1) / (2 L).
 
@@ -181,7 +182,7 @@ def _add_torsion(q1, q2, length, gi, first, second):
         first[9 + i, 18 + i] += g
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def constraints(q, out):
     """Write F of eq (24) for one node: y.y - 1, z.z - 1, y.z, y x z - x."""
     out[0] = -1.0
@@ -196,7 +197,7 @@ def constraints(q, out):
     out[5] = q[6] * q[10] - q[7] * q[9] - q[5]
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def add_constraints(q, length, alpha, row, flaw):
     """Add the penalty alpha L |F|^2 of an interior node: half from each of its two elements."""
     constraints(q, flaw)
@@ -237,7 +238,7 @@ def add_constraints(q, length, alpha, row, flaw):
     _add_cross_product(row, 6, 9, -c, h0, h1, h2)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _add_cross_product(row, at, by, c, w0, w1, w2):
     """Add c [w]x at (at, by) and its transpose at (by, at)."""
     row[at, by + 1] -= c * w2

@@ -10,14 +10,14 @@ length. Unknowns of the platform: position, then rotation increment in base axes
 
 import math
 
-from numba import njit
 import numpy as np
 
 from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element
+from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_exp
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def place_ends(nodes, structure, position, rotation):
     """Write the coordinates of the nodes on the platform, q_c of the paper."""
     _, points, frames, _, _ = structure
@@ -35,7 +35,7 @@ def place_ends(nodes, structure, position, rotation):
                 nodes[leg, last, 3 + 3 * axis + i] = total
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
     """Fill `rows` (legs, nodes, 12, 26) with gradient and Hessian; the base row is not used."""
     _, _, _, rigidity, rest = structure
@@ -84,7 +84,7 @@ def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
     rows[:, :, :, 25] *= rest
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradient, ends):
     """Write the platform's own part: external wrenches and the geometric terms of the leg ends.
 
@@ -128,7 +128,7 @@ def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradie
             _add_hat(moment, 1.0, 3, tangent)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _add_force(arm, force, sign, follows, tangent, gradient):
     """Add the moment arm x force and its derivative by a rotation, of the force if it follows."""
     gradient[3] += sign * (arm[1] * force[2] - arm[2] * force[1])
@@ -144,7 +144,7 @@ def _add_force(arm, force, sign, follows, tangent, gradient):
             tangent[3 + i, 3 + i] -= sign * inner
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _add_hat(w, sign, at, tangent):
     tangent[at, 4] -= sign * w[2]
     tangent[at, 5] += sign * w[1]
@@ -154,7 +154,7 @@ def _add_hat(w, sign, at, tangent):
     tangent[at + 2, 4] += sign * w[0]
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def scaled_residual(rows, gradient, rigidity, rest, elements):
     """Return the norm of all generalised forces over EI / L^2; slopes and moments over L_e."""
     total = 0.0
@@ -170,7 +170,7 @@ def scaled_residual(rows, gradient, rigidity, rest, elements):
     return math.sqrt(total) * full * full / rigidity[0]
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def eliminate(rows):
     """Eliminate the interior nodes of every leg, base to platform; return the negative pivots."""
     negative = 0
@@ -199,7 +199,7 @@ def eliminate(rows):
     return negative
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def condense(nodes, position, rows, ends, tangent, gradient, by_stretch):
     """Add the eliminated legs: tangent (6, 6), gradient (6,), by_stretch (6, legs).
 
@@ -237,7 +237,7 @@ def condense(nodes, position, rows, ends, tangent, gradient, by_stretch):
             by_stretch[i, leg] = slope
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def end_motion(end, position, motion):
     """Write d(end coordinates) / d(platform position, rotation): (12, 6)."""
     motion[:] = 0.0
@@ -256,7 +256,7 @@ def end_motion(end, position, motion):
         motion[i, i] = 1.0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def back_substitute(nodes, position, rows, step, stretch_step, with_force, out):
     """Write the change (legs, nodes, 12) of the nodes for a platform step and stretch steps.
 
@@ -282,7 +282,7 @@ def back_substitute(nodes, position, rows, step, stretch_step, with_force, out):
                 out[leg, n, k] = total / own[k, k]
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def solve_small(matrix, right):
     """Solve matrix x = right in place by Gauss with row pivoting; return False when singular."""
     n = matrix.shape[0]
@@ -314,7 +314,7 @@ def solve_small(matrix, right):
     return True
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def turn(rotation, increment, scratch):
     """Rotate in place by a rotation vector in base axes."""
     so3_exp(increment, scratch[0])

@@ -4,11 +4,12 @@
 
 import math
 
-from numba import njit
 import numpy as np
 
+from soro_mechanics.numerics.kernels import kernel
 
-@njit(cache=True, error_model='numpy')
+
+@kernel
 def station(q1, q2, length, t, pose, slope):
     """Write the pose (4, 4) at X = t L of an element and r_X (3,); t in [0, 1]."""
     s1 = 1.0 - 3.0 * t * t + 2.0 * t**3
@@ -44,7 +45,7 @@ def station(q1, q2, length, t, pose, slope):
     return norm, along
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def leg_poses(nodes, stretch, rest, per_element, poses):
     """Write poses (legs, elements * per_element + 1, 4, 4) along every leg."""
     slope = np.empty(3)
@@ -67,7 +68,7 @@ def leg_poses(nodes, stretch, rest, per_element, poses):
         )
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def station_motion(q1, q2, length, t, motion):
     """Write the twist (6, 24) of a station, linear first, base axes, per element coordinate."""
     pose = np.empty((4, 4))

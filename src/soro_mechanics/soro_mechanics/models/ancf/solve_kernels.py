@@ -8,7 +8,6 @@ and the platform's position is free, or the other way round.
 
 import math
 
-from numba import njit
 import numpy as np
 
 from soro_mechanics.models.ancf.kernels import (
@@ -22,6 +21,7 @@ from soro_mechanics.models.ancf.kernels import (
     solve_small,
     turn,
 )
+from soro_mechanics.numerics.kernels import kernel
 
 FORWARD = 0
 INVERSE = 1
@@ -29,7 +29,7 @@ _MAX_TURN = 0.5  # rad: a longer Newton step is scaled down to this
 _HOPELESS = 1e9  # scaled residual: the iteration has left the basin of attraction
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _residual_at(state, structure, leg_loads, body_loads, rows, ends, scratch, tangent, gradient):
     nodes, stretch, position, rotation = state
     linearise(nodes, stretch, structure, leg_loads, rows, scratch)
@@ -37,7 +37,7 @@ def _residual_at(state, structure, leg_loads, body_loads, rows, ends, scratch, t
     return scaled_residual(rows, gradient, structure[3], structure[4], nodes.shape[1] - 1)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step):
     """Solve the platform's six equations; `move` is the known change of stretches or position."""
     legs = by_stretch.shape[1]
@@ -71,7 +71,7 @@ def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step
     return True
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _apply(state, structure, step, stretch_step, changes, scale, scratch):
     nodes, stretch, position, rotation = state
     for leg in range(nodes.shape[0]):
@@ -87,7 +87,7 @@ def _apply(state, structure, step, stretch_step, changes, scale, scratch):
     place_ends(nodes, structure, position, rotation)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def predict(state, sensitivity, structure, mode, target):
     """Move a converged state along its own linearisation towards new stretches or a position."""
     nodes, stretch, position, rotation = state
@@ -119,7 +119,7 @@ def predict(state, sensitivity, structure, mode, target):
     _apply(state, structure, step, change[:, 0].copy(), changes, scale, np.empty((2, 3, 3)))
 
 
-@njit(cache=True, error_model='numpy', nogil=True)
+@kernel
 def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, limit, work):
     """Iterate to equilibrium; return (converged, iterations, scaled residual, negative pivots).
 
@@ -168,7 +168,7 @@ def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, lim
     return False, limit, residual, 0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def sensitivity_of(nodes, position, rows, tangent, by_stretch):
     """Return d(nodes) / d(stretch), (legs, legs, nodes, 12), and d(platform), (6, legs)."""
     legs = nodes.shape[0]

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of the stretch curves lambda(P), eq (19): monotone cubics through measured points."""
 
-from numba import njit
+from soro_mechanics.numerics.kernels import kernel
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def stretch_at(pressures, values, slopes, pressure):
     """Return (lambda, d lambda / dP); straight beyond the first and the last point."""
     last = pressures.shape[0] - 1
@@ -19,7 +19,7 @@ def stretch_at(pressures, values, slopes, pressure):
     return _hermite(pressures, values, slopes, k, pressure)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _hermite(pressures, values, slopes, k, pressure):
     width = pressures[k + 1] - pressures[k]
     t = (pressure - pressures[k]) / width
@@ -32,7 +32,7 @@ def _hermite(pressures, values, slopes, k, pressure):
     return value, (m0 + t * (2.0 * c2 + 3.0 * t * c3)) / width
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def pressure_at(pressures, values, slopes, stretch):
     """Return the pressure of a stretch: Newton kept inside a shrinking bracket."""
     last = pressures.shape[0] - 1

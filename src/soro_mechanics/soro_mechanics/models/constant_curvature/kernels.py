@@ -9,15 +9,16 @@ q = u^2 + v^2, so the straight pose is an ordinary point. The kernels are generi
 
 import math
 
-from numba import njit
 import numpy as np
+
+from soro_mechanics.numerics.kernels import kernel
 
 SERIES_BELOW = 1.0  # of q: the series below has a remainder under 1e-17 there
 _TERMS = 10
 _INVERSE_FACTORIALS = np.array([1.0 / math.factorial(k) for k in range(2 * _TERMS + 4)])
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def arc_functions(q):
     """Return sin(t)/t, (1 - cos t)/t^2, (t - sin t)/t^3 and their derivatives by q = t^2."""
     if q.real < SERIES_BELOW:
@@ -36,7 +37,7 @@ def arc_functions(q):
     return a, b, c, da, db, dc
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _alternating_series(q, first):
     """Sum (-q)^k / (2 k + first)! and its derivative by q (Horner)."""
     value = 0.0 * q
@@ -47,7 +48,7 @@ def _alternating_series(q, first):
     return value, slope
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def arc_functions_of_pose(q):
     """Return sin(t)/t and (1 - cos t)/t^2 only: what a pose needs."""
     if q < SERIES_BELOW:
@@ -62,7 +63,7 @@ def arc_functions_of_pose(q):
     return 2.0 * half * math.cos(0.5 * t) / t, 2.0 * half * half / q
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def arc_pose(u, v, s, pose):
     """Write the (4, 4) tip pose of an arc: eq (1) of Akbari 2021 times Rz(-phi)."""
     q = u * u + v * v
@@ -85,7 +86,7 @@ def arc_pose(u, v, s, pose):
     pose[3, 3] = 1.0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def arc_through(px, py, pz):
     """Return (u, v, s) of the arc, tangent to z at the origin, that ends at a point.
 
@@ -109,7 +110,7 @@ def arc_through(px, py, pz):
     return u, v, 0.5 * chord2 * per_rho
 
 
-@njit(cache=True, error_model='numpy', nogil=True)
+@kernel
 def forward_batch(lengths, to_arc, poses):
     """Write poses (n, 4, 4) of actuator lengths (n, 3); `to_arc` (3, 3) maps lengths to x."""
     for i in range(lengths.shape[0]):
@@ -122,7 +123,7 @@ def forward_batch(lengths, to_arc, poses):
         arc_pose(u, v, s, poses[i])
 
 
-@njit(cache=True, error_model='numpy', nogil=True)
+@kernel
 def inverse_batch(points, to_lengths, lengths):
     """Write actuator lengths (n, 3) that bring the tip to points (n, 3)."""
     for i in range(points.shape[0]):
@@ -131,7 +132,7 @@ def inverse_batch(points, to_lengths, lengths):
             lengths[i, j] = to_lengths[j, 0] * u + to_lengths[j, 1] * v + to_lengths[j, 2] * s
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def arc_jacobian(x):
     """Return (6, 3): tip twist, linear first, at the tip, base axes, per change of (u, v, s)."""
     u, v, s = x[0], x[1], x[2]
@@ -155,7 +156,7 @@ def arc_jacobian(x):
     return jacobian
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def arc_rotation(x):
     """Return the (3, 3) tip rotation."""
     u, v = x[0], x[1]
@@ -174,7 +175,7 @@ def arc_rotation(x):
     return rotation
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def weight_force(x, weight):
     """Return (3,): the generalised force on x of a weight (3,) spread evenly along the arc."""
     u, v, s = x[0], x[1], x[2]
@@ -188,7 +189,7 @@ def weight_force(x, weight):
     return force
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def load_force(x, fractions, wrenches, local, weight):
     """Return (3,): generalised force on x of weight and of wrenches at fractions of the arc.
 

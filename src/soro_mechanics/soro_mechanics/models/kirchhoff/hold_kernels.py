@@ -7,7 +7,6 @@ disk: y = (eta, mu), its body rotation increment and the multipliers of the two 
 below it. Interior nodes are eliminated per module, then z, then disk by disk to the tip.
 """
 
-from numba import njit
 import numpy as np
 
 from soro_mechanics.models.ancf.kernels import solve_small
@@ -18,9 +17,10 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     rod_system,
     rotation_of,
 )
+from soro_mechanics.numerics.kernels import kernel
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def make_hold_work(modules):
     """Return the scratch of the module systems.
 
@@ -40,7 +40,7 @@ def make_hold_work(modules):
     )
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _interior_balance(gradient, diagonal, per, pivots, right_e):
     """Hand the disks their own blocks; return the squared moments of the interior nodes."""
     balance = 0.0
@@ -55,7 +55,7 @@ def _interior_balance(gradient, diagonal, per, pivots, right_e):
     return balance
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _fill_module(t, matrix, slope, second, hold):
     """Write one module's blocks: local, ends, and the direct parts of pivots and couplings."""
     local, _, ends, _, pivots, across, _, _ = hold
@@ -81,7 +81,7 @@ def _fill_module(t, matrix, slope, second, hold):
             pivots[t + 1, 3 + c, i] += slope[c, 6 + i]
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _reduce_module(t, hold):
     """Eliminate z of one module; False when its local matrix is singular."""
     local, inverse, ends, reduced, pivots, across, _, _ = hold
@@ -111,7 +111,7 @@ def _reduce_module(t, hold):
     return True
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def hold_system(q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths):
     """Assemble and condense everything onto the disks.
 
@@ -182,7 +182,7 @@ def hold_system(q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths
     return False, negative, balance, missed
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def hold_solve(hold, body, sign, right_z, right_e, disk_pivots):
     """Solve the condensed system in place for right sides (m, 6, k) and (m + 1, 5, k).
 

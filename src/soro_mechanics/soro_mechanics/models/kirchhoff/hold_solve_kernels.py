@@ -4,7 +4,6 @@
 
 import math
 
-from numba import njit
 import numpy as np
 
 from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system
@@ -14,9 +13,10 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     rotation_of,
     turn_quaternion,
 )
+from soro_mechanics.numerics.kernels import kernel
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _in_tip_axes(q, moment, body):
     rotation = np.empty((3, 3))
     rotation_of(q[q.shape[0] - 1], rotation)
@@ -26,7 +26,7 @@ def _in_tip_axes(q, moment, body):
         )
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _apply(q, force, bend, right_z, right_e, factor, step):
     """Take a Newton step, scaled down where it would turn a node too far; False when absurd."""
     modules = force.shape[0]
@@ -60,7 +60,7 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
     return True
 
 
-@njit(cache=True, error_model='numpy', nogil=True)
+@kernel
 def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, lengths):
     """Iterate in place; return (converged, iterations, residual, negative interior pivots).
 
@@ -95,7 +95,7 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, len
     return False, limit, residual, 0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def tip_response(q, moment, modules, scratch):
     """Return what a unit tip wrench (base axes) does.
 

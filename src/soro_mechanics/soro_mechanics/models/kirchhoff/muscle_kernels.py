@@ -10,17 +10,18 @@ c1 = 2/3 sum l_i cos(beta_i), c2 = 2/3 sum l_i sin(beta_i); their mean is free.
 
 import math
 
-from numba import njit
 import numpy as np
 
+from soro_mechanics.numerics.kernels import kernel
 
-@njit(cache=True, error_model='numpy')
+
+@kernel
 def muscle_angle(module, i):
     """Return beta_i of a module counted from 0 [rad]."""
     return math.radians(120.0 * i + 60.0 * ((module + 1) % 2))
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def muscle_lengths(rho, start, end, module, radius, lengths):
     """Write three lengths for disk rotations `start`, `end` and the vector rho between them."""
     for i in range(3):
@@ -34,7 +35,7 @@ def muscle_lengths(rho, start, end, module, radius, lengths):
         lengths[i] = math.sqrt(total)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def bends_of(lengths, module):
     """Return (c1, c2) of three lengths."""
     c1 = 0.0
@@ -46,7 +47,7 @@ def bends_of(lengths, module):
     return 2.0 / 3.0 * c1, 2.0 / 3.0 * c2
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def bend_constraints(rho, start, end, module, radius, multiplier, lengths, gradient, hessian):
     """Write lengths (3,), d(c1, c2) (2, 9) and sum of multiplier times second derivatives (9, 9).
 
@@ -97,7 +98,7 @@ def bend_constraints(rho, start, end, module, radius, multiplier, lengths, gradi
         _add_turn(hessian, 6, end, d, x, y, weight / length)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _add_turn(hessian, at, rotation, d, x, y, weight):
     """Add d2 of d . R exp(eta) u: (m u^T + u m^T) / 2 - (m . u) I with m = R^T d."""
     m0 = rotation[0, 0] * d[0] + rotation[1, 0] * d[1] + rotation[2, 0] * d[2]

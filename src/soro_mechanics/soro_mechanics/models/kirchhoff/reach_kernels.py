@@ -8,7 +8,6 @@ is row (48), the attitude rows are (49).
 
 import math
 
-from numba import njit
 import numpy as np
 
 from soro_mechanics.models.ancf.kernels import solve_small
@@ -20,6 +19,7 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     rotation_of,
     turn_quaternion,
 )
+from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 FREE = 0
@@ -28,7 +28,7 @@ FULL = 2
 MAX_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def make_rod_work(nodes):
     """Return (gradient, diagonal, coupling, lever, factor, step) for `nodes` nodes."""
     return (
@@ -41,7 +41,7 @@ def make_rod_work(nodes):
     )
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _attitude_error(rotation, wanted, attitude, out):
     """Write the body rotation vector that is missing; return how many rows are prescribed."""
     out[:] = 0.0
@@ -66,7 +66,7 @@ def _attitude_error(rotation, wanted, attitude, out):
     return 2
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _end_system(q, matrix9, right9, work, moment, target, rho, wanted, attitude, matrix, right):
     """Write the 6 x 6 system of (end increment, dF); return (rows prescribed, squared errors)."""
     gradient, diagonal = work[0], work[1]
@@ -109,7 +109,7 @@ def _end_system(q, matrix9, right9, work, moment, target, rho, wanted, attitude,
     return rows, turned, unbalanced
 
 
-@njit(cache=True, error_model='numpy', nogil=True)
+@kernel
 def reach_newton(
     q, force, stiffness, h, dead, moment, target, wanted, attitude, tolerance, limit, work
 ):

@@ -13,11 +13,12 @@ the known loads. A module's interior nodes are eliminated onto (first node, last
 
 import math
 
-from numba import njit
 import numpy as np
 
+from soro_mechanics.numerics.kernels import kernel
 
-@njit(cache=True, error_model='numpy')
+
+@kernel
 def rotation_of(q, out):
     """Write the rotation matrix of a unit quaternion."""
     w, x, y, z = q[0], q[1], q[2], q[3]
@@ -32,7 +33,7 @@ def rotation_of(q, out):
     out[2, 2] = 1.0 - 2.0 * (x * x + y * y)
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def turn_quaternion(q, x, y, z):
     """Apply the body rotation vector (x, y, z) to q in place and normalise."""
     angle2 = x * x + y * y + z * z
@@ -50,13 +51,13 @@ def turn_quaternion(q, x, y, z):
         q[i] *= norm
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def simpson_weight(place):
     """Return the weight, in units of h / 3, of an interior node by its place in the module."""
     return 4.0 if place % 2 == 1 else 2.0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def module_vectors(q, h, modules, rho):
     """Write rho (modules, 3): the Simpson sums of R e3 over every module."""
     per = (q.shape[0] - 1) // modules
@@ -75,7 +76,7 @@ def module_vectors(q, h, modules, rho):
         rho[t, 2] = z * h / 3.0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def elastic_energy(q, stiffness, h):
     """Return the elastic energy [J]: the sum of h / 2 w^T D w."""
     total = 0.0
@@ -89,7 +90,7 @@ def elastic_energy(q, stiffness, h):
     return 2.0 * total / h
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
     """Add one element's bending and torsion: gradient and exact Hessian in body increments."""
     p = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -135,7 +136,7 @@ def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
     coupling[e, 2, 1] += quarter * f0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever):
     """Fill gradient (n, 3), Hessian blocks (n, 3, 3), couplings and d gradient / d F (n, 3, 3).
 
@@ -188,7 +189,7 @@ def rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever
             lever[n, 2, j] = 0.0
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def _inverse3(p, out):
     """Write the inverse of a symmetric 3 x 3 matrix; return the number of negative eigenvalues."""
     c00 = p[1, 1] * p[2, 2] - p[1, 2] * p[1, 2]
@@ -216,7 +217,7 @@ def _inverse3(p, out):
     return negative
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def eliminate_module(first, per, gradient, diagonal, coupling, lever, factor, matrix, right):
     """Eliminate a module's interior nodes onto (first node, last node, F).
 
@@ -296,7 +297,7 @@ def eliminate_module(first, per, gradient, diagonal, coupling, lever, factor, ma
     return negative
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def back_substitute(first, per, factor, start, end, force, with_gradient, out):
     """Write the increments (n, 3) of a module's interior nodes for known ends and dF."""
     for j in range(3):
@@ -311,7 +312,7 @@ def back_substitute(first, per, factor, start, end, force, with_gradient, out):
             out[n, i] = total
 
 
-@njit(cache=True, error_model='numpy')
+@kernel
 def positions(q, h, out):
     """Write node positions (n, 3): Simpson over pairs of elements, its half-step rule between."""
     count = q.shape[0]

@@ -18,7 +18,7 @@ force and moment (pressure included), curvature and shear strain per current len
 import numpy as np
 
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.lie_kernels import kernel
+from soro_mechanics.numerics.kernels import kernel
 
 PUBLISHED = 0  # the increment is taken with the sections of the increment before it
 EXACT = 1  # exact along a straight path of the section wrench: the limit of many published ones

@@ -12,7 +12,7 @@ import numpy as np
 
 from soro_mechanics.models.segments.cosserat_kernels import law_factors, PUBLISHED, ramp_pass
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.lie_kernels import kernel
+from soro_mechanics.numerics.kernels import kernel
 
 
 @kernel

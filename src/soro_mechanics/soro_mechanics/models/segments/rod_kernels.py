@@ -16,7 +16,7 @@ takes W off F and S eta off dF.
 import numpy as np
 
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.lie_kernels import kernel
+from soro_mechanics.numerics.kernels import kernel
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 

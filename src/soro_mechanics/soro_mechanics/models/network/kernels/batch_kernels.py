@@ -14,7 +14,8 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
-from soro_mechanics.numerics.lie_kernels import compose, kernel, merged_kernel, NO, se3_exp, YES
+from soro_mechanics.numerics.kernels import kernel, merged_kernel, NO, YES
+from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 
 DRIVEN_LENGTH = 0
 DRIVEN_ANGLE = 1

@@ -4,7 +4,7 @@
 
 import math
 
-from soro_mechanics.numerics.lie_kernels import fused_kernel
+from soro_mechanics.numerics.kernels import fused_kernel
 
 
 @fused_kernel

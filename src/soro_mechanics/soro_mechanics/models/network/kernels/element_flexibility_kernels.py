@@ -18,7 +18,7 @@ included: what the load itself turns and twists out of a plane keeps an error of
 """
 
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.lie_kernels import kernel
+from soro_mechanics.numerics.kernels import kernel
 
 
 @kernel

@@ -4,12 +4,8 @@
 
 import math
 
-from soro_mechanics.numerics.lie_kernels import (
-    fused_kernel,
-    se3_log,
-    SERIES_BELOW,
-    stumpff,
-)
+from soro_mechanics.numerics.kernels import fused_kernel
+from soro_mechanics.numerics.lie_kernels import se3_log, SERIES_BELOW, stumpff
 
 
 @fused_kernel

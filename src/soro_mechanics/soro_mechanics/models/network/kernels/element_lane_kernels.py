@@ -48,7 +48,7 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import (
     TWIST,
 )
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.numerics.lie_kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
 # Rows of `half`: the blocks (3, 3) of B: -J_l^-1 diagonal, -J_l^-1 corner, J_r^-1 likewise.
 CORNER, RIGHT, RIGHT_CORNER = 9 * LANES, 18 * LANES, 27 * LANES

@@ -7,7 +7,8 @@ from soro_mechanics.models.network.kernels.element_kernels import (
     small_log_coefficients,
 )
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.numerics.lie_kernels import fused_kernel, se3_log
+from soro_mechanics.numerics.kernels import fused_kernel
+from soro_mechanics.numerics.lie_kernels import se3_log
 
 # Rows of `ends`: both poses (12 each, row by row), length, whether the held stress is K e, rest
 # strain, held stress, stiffness (row by row). `relative` (12 rows) is the relative pose.

@@ -11,7 +11,8 @@ assembled and is the identity otherwise.
 The motion of the end frame in its own axes is basis @ (eta_body, theta, q), basis (6, 10).
 """
 
-from soro_mechanics.numerics.lie_kernels import adjoint_inverse, compose, kernel, so3_exp
+from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.lie_kernels import adjoint_inverse, compose, so3_exp
 
 CLAMPED = 0
 REVOLUTE = 1

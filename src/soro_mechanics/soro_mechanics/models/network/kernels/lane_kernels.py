@@ -19,7 +19,7 @@ Q (1), then per column of the variation v (3), w (3), dM (3).
 
 import numpy as np
 
-from soro_mechanics.numerics.lie_kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
 LANES = 8
 BASE = 16  # components before the first column

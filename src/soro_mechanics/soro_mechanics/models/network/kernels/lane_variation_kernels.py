@@ -24,7 +24,7 @@ from soro_mechanics.models.network.kernels.lane_kernels import (
     section_parts,
     WEIGHT,
 )
-from soro_mechanics.numerics.lie_kernels import fused_kernel
+from soro_mechanics.numerics.kernels import fused_kernel
 
 STAGES = 4  # of Runge-Kutta
 PARTS = 12  # n (3), u (3), strain (6) of a section

@@ -3,7 +3,7 @@
 """The linearised network in one call, because each call hands over arrays for microseconds."""
 
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate, motor_efforts
-from soro_mechanics.numerics.lie_kernels import kernel, YES
+from soro_mechanics.numerics.kernels import kernel, YES
 
 
 @kernel

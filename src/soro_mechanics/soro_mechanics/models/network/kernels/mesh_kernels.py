@@ -4,7 +4,7 @@
 
 import math
 
-from soro_mechanics.numerics.lie_kernels import kernel
+from soro_mechanics.numerics.kernels import kernel
 
 STEPS, ELEMENTS, TENDONS = 0, 1, 2  # what a rod's pieces are; tendons act from node to node
 # Factors that keep the sum above the true error of cantilevers and of the catalogue's robots.

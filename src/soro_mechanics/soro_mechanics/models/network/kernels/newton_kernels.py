@@ -11,7 +11,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
     solve_bodies,
 )
-from soro_mechanics.numerics.lie_kernels import kernel, NO
+from soro_mechanics.numerics.kernels import kernel, NO
 
 CONVERGED = 0
 NOT_SOLVABLE = 1

@@ -14,7 +14,7 @@ Equations, chapter 7). The pairs (s, w) stay: what maps that are some millimetre
 is nearly the same for the next targets.
 """
 
-from soro_mechanics.numerics.lie_kernels import merged_kernel
+from soro_mechanics.numerics.kernels import merged_kernel
 
 POSE = 12
 POINTS = 6  # solutions in a memory

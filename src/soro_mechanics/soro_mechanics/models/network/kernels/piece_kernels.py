@@ -15,7 +15,8 @@ h is the actual relative pose g_a^-1 g_b, so a piece is in balance with itself a
 
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.lie_kernels import adjoint, kernel, se3_log
+from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.lie_kernels import adjoint, se3_log
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES, LOAD, TABLE
-from soro_mechanics.numerics.lie_kernels import merged_kernel
+from soro_mechanics.numerics.kernels import merged_kernel
 
 SCRATCH = 64
 

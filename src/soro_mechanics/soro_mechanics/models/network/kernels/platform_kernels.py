@@ -37,7 +37,8 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     subtract_weight,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.lie_kernels import compose, kernel, merged_kernel, NO, YES
+from soro_mechanics.numerics.kernels import kernel, merged_kernel, NO, YES
+from soro_mechanics.numerics.lie_kernels import compose
 
 REACHED = 0
 STOPPED = 1

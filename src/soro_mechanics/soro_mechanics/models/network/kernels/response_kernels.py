@@ -10,7 +10,7 @@ from soro_mechanics.numerics.dense_kernels import (
     solve_in_place,
     substitute_six,
 )
-from soro_mechanics.numerics.lie_kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
 
 @fused_kernel

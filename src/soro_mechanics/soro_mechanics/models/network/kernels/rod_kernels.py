@@ -19,7 +19,8 @@ from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, 
 from soro_mechanics.models.network.kernels.lane_variation_kernels import differentiate_lanes
 from soro_mechanics.models.network.kernels.piece_kernels import condense_piece, end_forces
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
-from soro_mechanics.numerics.lie_kernels import compose, kernel, merged_kernel
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.lie_kernels import compose
 
 
 @kernel

@@ -18,9 +18,8 @@ from soro_mechanics.models.network.kernels.response_kernels import (
     one_side_stiffness,
 )
 from soro_mechanics.numerics.dense_kernels import substitute_six
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import (
-    kernel,
-    merged_kernel,
     so3_left_jacobian_inverse,
     so3_log,
     so3_right_jacobian_inverse,

@@ -16,7 +16,8 @@ from soro_mechanics.models.network.kernels.rod_kernels import (
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import leave_tendons
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.lie_kernels import compose, kernel, merged_kernel, se3_exp, so3_exp
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.lie_kernels import compose, se3_exp, so3_exp
 
 SINGULAR = -1
 

@@ -29,7 +29,7 @@ from soro_mechanics.models.network.kernels.element_lane_kernels import (
 )
 from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.numerics.lie_kernels import fused_kernel, kernel, merged_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, kernel, merged_kernel
 
 LIMP = 1e-100  # stiffness of an element that has no stiffness of its own
 

@@ -4,7 +4,8 @@
 
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, integrate_lanes
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
-from soro_mechanics.numerics.lie_kernels import compose, kernel
+from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.lie_kernels import compose
 
 
 @kernel

@@ -1,0 +1,98 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Large kernels are compiled once and called, also out of a cache of which parts are lost."""
+
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+MODULE = """
+from collections import namedtuple
+import soro_mechanics.numerics.kernels as kernels
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
+kernels.LARGE = {large}
+Pair = namedtuple('Pair', 'a b')
+
+@kernel
+def inner(pair, out):
+    total = 0.0
+    for i in range(pair.a.shape[0]):
+        total += pair.a[i] * pair.b[i]
+        out[i] = total
+    if total < 0.0:
+        raise ValueError('negative')
+    return total, out.shape[0]
+
+@kernel
+def outer(pair, out):
+    total, n = inner(pair, out)
+    return total + n
+
+@merged_kernel
+def merged(pair, out):
+    return outer(pair, out)
+
+@kernel
+def top(pair, out):
+    return 2.0 * merged(pair, out)
+"""
+PROGRAM = """
+import json
+import numpy as np
+import few_kernels as few
+out = np.zeros(3)
+pair = few.Pair(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
+found = few.top(pair, out)
+try:
+    few.top(few.Pair(-pair.a, pair.b), np.zeros(3))
+    error = ''
+except ValueError as caught:
+    error = str(caught)
+print(json.dumps([found, out.tolist(), error, sum(few.top.stats.cache_hits.values())]))
+"""
+
+
+def run(folder: Path, large: int):
+    """Run the program with a cache in the folder; returns value, array, error and cache hits."""
+    (folder / 'few_kernels.py').write_text(MODULE.format(large=large))
+    environment = {
+        **os.environ,
+        'NUMBA_CACHE_DIR': str(folder / 'cache'),
+        'PYTHONPATH': f'{folder}:{os.environ.get("PYTHONPATH", "")}',
+    }
+    found = subprocess.run(
+        [sys.executable, '-c', PROGRAM], env=environment, stdout=subprocess.PIPE, check=True
+    )
+    return json.loads(found.stdout)
+
+
+def cached(folder: Path, kernel: str):
+    """Return the compiled files of a kernel."""
+    return list((folder / 'cache').rglob(f'few_kernels.{kernel}-*.nbc'))
+
+
+@pytest.mark.parametrize('lost', ['inner', 'outer', 'merged', 'top'])
+def test_a_called_kernel_is_found_again_or_compiled(tmp_path, lost):
+    right = [2.0 * (4.0 + 10.0 + 18.0 + 3), [4.0, 14.0, 32.0], 'negative']
+    assert run(tmp_path, 0) == [*right, 0]
+    for file in cached(tmp_path, lost):
+        file.unlink()
+    assert run(tmp_path, 0) == [*right, int(lost != 'top')]
+    assert run(tmp_path, 0) == [*right, 1]
+    assert all(cached(tmp_path, kernel) for kernel in ('inner', 'outer', 'top'))
+
+
+def test_a_called_kernel_is_in_no_caller(tmp_path):
+    run(tmp_path, 0)
+    called = [file.read_bytes() for file in cached(tmp_path, 'top')]
+    for old in (tmp_path / 'cache').rglob('*.nb?'):
+        old.unlink()
+    assert run(tmp_path, 10**9)[0] == 70.0
+    copied = [file.read_bytes() for file in cached(tmp_path, 'top')]
+    assert not any(b'negative' in code for code in called)
+    assert any(b'negative' in code for code in copied)
+    assert sum(map(len, called)) < sum(map(len, copied))
