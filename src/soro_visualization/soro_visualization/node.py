@@ -257,6 +257,7 @@ class Visualization(GuardedLifecycleNode):
         elif snapshot.shape is None and now >= self._rest_due:
             self._rest_due = now + REST_PERIOD
             self._requests.ask_rest(self._take_rest)
+        snapshot.computing = self._requests.computing
         snapshot.silent = now - self._shape_at > self.table.state_timeout
         self._read_ghost(now)
         message = polled.newest('actuator_state')

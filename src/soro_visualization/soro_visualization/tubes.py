@@ -77,10 +77,13 @@ def straight_cylinders(ends: Array, radius: float) -> Cylinders:
     """Return one cylinder [m] between each of the pairs of points `ends`, (n, 2, 3)."""
     steps = ends[:, 1] - ends[:, 0]
     length = np.linalg.norm(steps, axis=1)
+    directions = np.where(
+        length[:, None] > 0.0, steps / np.where(length > 0.0, length, 1.0)[:, None], [0, 0, 1.0]
+    )
     thick = np.full(len(length), radius)
     return Cylinders(
         ends.mean(axis=1),
-        quaternions_along(steps / length[:, None]),
+        quaternions_along(directions),
         np.stack([thick, thick, length], axis=1),
         np.zeros(len(length)),
     )

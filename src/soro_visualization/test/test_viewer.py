@@ -290,3 +290,36 @@ def test_a_robot_that_does_not_move_says_why_and_takes_no_targets(arm, actuators
     viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=3.0))
     page.wait(lambda: not page.gui['pair_1 [bar]']['disabled'], 5.0, 'sliders')
     assert 'Does not move' not in page.text()
+
+
+def test_the_page_has_the_robots_title_and_presses_stop_by_key(arm):
+    html = arm[1].html()
+    title = re.search('<title>(.*?)</title>', html).group(1)
+    assert title == 'STIFF-FLOP pneumatic manipulator, one segment - soro'
+    assert "e.key === 'Escape'" in html and 'prefers-color-scheme' in html
+
+
+def test_a_workspace_that_is_sampled_shows_how_far_and_can_be_cancelled(arm):
+    viewer, page, noted = arm
+    button = page.gui['Compute the workspace']
+    for computing, label, asked in (
+        (0.4, 'Cancel the workspace (40% done)', 'cancel_workspace'),
+        (None, 'Compute the workspace', 'analyze_workspace'),
+    ):
+        viewer._panel_due = 0.0
+        viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, computing=computing, time=2.0))
+        page.wait(lambda label=label: button['label'] == label, 5.0, label)
+        assert not noted.of(asked)
+        page.press('Compute the workspace')
+        page.wait(lambda asked=asked: noted.of(asked), 5.0, asked)
+
+
+def test_plots_are_in_readable_numbers(arm):
+    viewer, page, _ = arm
+    for i in range(4):
+        viewer._plots_due = 0.0
+        ghost = replace(shape(0.5), tip=shape(0.5).tip + 1e-17)
+        viewer.show(Snapshot(shape=shape(0.5), ghost=ghost, actuators=STATE, time=2.0 + i))
+    error = viewer.plots._error
+    assert error.data[0][-1] == 0.0 and error.data[0][0] == pytest.approx(-4.0)
+    assert np.nanmax(np.abs(error.data[1])) == 0.0  # mm: no rounding of the solver's
