@@ -9,6 +9,7 @@ the rest. The folder goes when the bag is closed.
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,13 +62,23 @@ def plain_bag(path: Path, stack: ExitStack) -> PlainBag:
         return PlainBag(path)
     made = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='soro-bag-')))
     limit = max(MAX_UNPACKED, MAX_TIMES * sum(f.stat().st_size for f in folder.iterdir()))
+    if packed and information.get('compression_format') != 'zstd':
+        kind = information.get('compression_format')
+        raise NotABag(f'{path} is compressed by {kind!r}; known: zstd')
     if packed == 'file':
         _unpack_files(folder, information, made, limit)
         if stored != 'sqlite3':
             return PlainBag(made)
         folder = made
+    elif packed == 'message':
+        for name in map(str, information['relative_file_paths']):
+            (made / Path(name).name).symlink_to((folder / name).absolute())
+        _describe(
+            made, information, [Path(str(n)).name for n in information['relative_file_paths']]
+        )
+        folder = made
     target = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='soro-bag-')))
-    notes = _as_mcap(folder, target / 'bag.mcap', limit)
+    notes = _as_mcap(folder, target / 'bag.mcap', limit, packed == 'message')
     return PlainBag(target, tuple(note.replace(str(folder), str(path)) for note in notes))
 
 
@@ -81,9 +92,6 @@ def _information(folder: Path) -> dict[str, Any]:
 
 
 def _unpack_files(folder: Path, information: dict[str, Any], made: Path, limit: int) -> None:
-    kind = information.get('compression_format')
-    if kind != 'zstd':
-        raise NotABag(f'{folder} is compressed by {kind!r}; known: zstd')
     zstandard = import_package('zstandard', 'zstandard')
     names, left = [], limit
     for name in map(str, information['relative_file_paths']):
@@ -103,15 +111,23 @@ def _unpack_files(folder: Path, information: dict[str, Any], made: Path, limit: 
                         target.write(block)
             except zstandard.ZstdError:
                 continue  # what was unpacked so far is a file that is cut off
-    plain_information = {**information, 'relative_file_paths': names}
-    plain_information |= {'compression_mode': '', 'compression_format': ''}
-    for entry, name in zip(plain_information.get('files') or (), names, strict=False):
+    _describe(made, information, names)
+
+
+def _describe(made: Path, information: dict[str, Any], names: list[str]) -> None:
+    """Write what metadata.yaml said, of files that are not compressed."""
+    plain = {**information, 'relative_file_paths': names}
+    plain |= {'compression_mode': '', 'compression_format': ''}
+    for entry, name in zip(plain.get('files') or (), names, strict=False):
         entry['path'] = name
-    (made / METADATA).write_text(yaml.safe_dump({ROOT: plain_information}), encoding='utf-8')
+    (made / METADATA).write_text(yaml.safe_dump({ROOT: plain}), encoding='utf-8')
 
 
-def _as_mcap(folder: Path, target: Path, limit: int) -> list[str]:
-    """Copy every message of a bag into an MCAP file; return what could not be read."""
+def _as_mcap(folder: Path, target: Path, limit: int, packed: bool) -> list[str]:
+    """Copy every message of a bag into an MCAP file; return what could not be read.
+
+    `packed`: each message is compressed; one that cannot be unpacked is left out.
+    """
     import_package('rosbags', 'rosbags')
     from rosbags.rosbag2 import Reader, ReaderError
 
@@ -136,13 +152,17 @@ def _as_mcap(folder: Path, target: Path, limit: int) -> list[str]:
                 {'topic_type_hash': connection.digest or ''},
             )  # fmt: skip
             numbers[connection.id] = number
-        total = 0
+        total = lost = 0
         try:
             for connection, stamp, data in reader.messages():
-                total += len(data)
+                plain = _unpacked(data, limit - total) if packed else bytes(data)
+                if plain is None:
+                    lost += 1
+                    continue
+                total += len(plain)
                 if total > limit:
                     raise NotABag(f'{folder} would unpack to more than {limit / 1e9:.3g} GB')
-                writer.add_message(numbers[connection.id], stamp, bytes(data))
+                writer.add_message(numbers[connection.id], stamp, plain)
                 if writer.pending > FLUSH:
                     writer.flush()
         except (NotABag, OSError):
@@ -151,11 +171,25 @@ def _as_mcap(folder: Path, target: Path, limit: int) -> list[str]:
             notes.append(f'damaged: {folder}: {_line(error)}; what follows is left out')
         writer.flush()
         writer.finish()
-    try:
+    with contextlib.suppress(ReaderError):
         reader.close()
-    except ReaderError:
-        pass
+    if lost:
+        notes.append(f'damaged: {lost} messages cannot be unpacked and are left out')
     return notes
+
+
+def _unpacked(data: Any, most: int) -> bytes | None:
+    """Return a message that was compressed, None where it is damaged or larger than allowed."""
+    zstandard = import_package('zstandard', 'zstandard')
+    try:
+        told = zstandard.frame_content_size(data)
+        if told > most:
+            return None
+        reader = zstandard.ZstdDecompressor().stream_reader(data)
+        plain = bytes(reader.read(most if told < 0 else told))
+        return plain if told < 0 or len(plain) == told else None
+    except zstandard.ZstdError:
+        return None
 
 
 def _definition(connection: Any) -> tuple[str, str]:

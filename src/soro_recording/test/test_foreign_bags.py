@@ -87,6 +87,20 @@ def test_copies_go_when_the_bag_is_closed(tmp_path, monkeypatch):
     assert not list((tmp_path / 'scratch').iterdir())
 
 
+@pytest.mark.parametrize('storage', list(StoragePlugin))
+def test_a_message_that_cannot_be_unpacked_costs_itself_only(storage, tmp_path):
+    folder = write(tmp_path / 'bag', storage, CompressionMode.MESSAGE)
+    (file,) = (f for f in folder.iterdir() if f.name != METADATA)
+    data = bytearray(file.read_bytes())
+    magic = b'\x28\xb5\x2f\xfd'  # of zstd: one in front of every message
+    place = data.index(magic, data.index(magic) + 4)
+    data[place] ^= 0xFF
+    file.write_bytes(data)
+    with BagReader(folder) as bag:
+        assert bag.count == len(list(bag.messages())) == COUNT + COUNT // 4 - 1
+        assert not bag.finished and '1 messages' in bag.notes[0]
+
+
 @pytest.mark.parametrize('mode', [CompressionMode.FILE, CompressionMode.MESSAGE])
 def test_with_a_flipped_byte_what_is_listed_is_what_is_read(mode, tmp_path):
     folder = write(tmp_path / 'bag', StoragePlugin.MCAP, mode)

@@ -72,11 +72,11 @@ PARAMETERS = (
     ),
     Parameter(
         'marker_rate', 15.0, 'Hz', 'rate of markers, while somebody listens, and of the ghost',
-        minimum=1.0, maximum=60.0, read_only=True,
+        minimum=1.0, maximum=60.0,
     ),
     Parameter(
         'compliance_period', 0.5, 's', 'between two requests for compliance ellipsoids, while '
-        'they are looked at', minimum=0.05, maximum=60.0, read_only=True,
+        'they are looked at', minimum=0.05, maximum=60.0,
     ),
     Parameter(
         'ellipsoids', False, '', 'ask for compliance ellipsoids while somebody listens to the '
@@ -84,7 +84,7 @@ PARAMETERS = (
     ),
     Parameter(
         'state_timeout', 0.5, 's', 'driver or solver are shown as silent when their last '
-        'actuator_state or configuration came longer ago than this', minimum=0.01, read_only=True,
+        'actuator_state or configuration came longer ago than this', minimum=0.01,
     ),
     Parameter(
         'history', 30.0, 's', 'length of the plots', minimum=1.0, maximum=600.0, read_only=True
@@ -384,7 +384,7 @@ class Visualization(GuardedLifecycleNode):
 
     def _publish_markers(self, shape: Shape) -> None:
         if self._target is not None:
-            if self._snapshot.silent:
+            if self._snapshot.silent or not self._requests.planned:
                 self._target.hide()
             else:
                 # Larger than what it is drawn around: nobody can take arrows inside a tube.
@@ -409,6 +409,8 @@ class Visualization(GuardedLifecycleNode):
     def _answered(self, shape: Shape | None, text: str, good: bool, arrived: bool) -> None:
         if not good:
             self.get_logger().info(text, throttle_duration_sec=1.0)
+        if self._target is not None:
+            self._target.answered(text, good)
         if self._viewer is not None:
             self._viewer.show_solution(shape, text, good, arrived)
 

@@ -113,6 +113,11 @@ class RobotRequests:
         """Whether there is somebody who can be stopped."""
         return bool(self._clients['driver/stop'].service_is_ready())
 
+    @property
+    def planned(self) -> bool:
+        """Whether there is a planner that takes targets."""
+        return bool(self._clients['trajectory_planner/release'].service_is_ready())
+
     def move_to(self, pose: Array, task: str | None, follow: bool) -> None:
         """Have a tip pose solved, and sent when the robot is to follow."""
         with self._lock:
