@@ -26,6 +26,7 @@ from soro_visualization.tubes import unit_sphere
 AROUND = 1.5  # radius of a ball, in radii of its rod
 THINNEST = 0.008  # least radius of a ball, of the robot's extent
 TIP = 'tip'
+HULL = (150, 158, 172)  # colour
 RIM = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
 BESIDE = 0.15  # half thickness of the plates at the ends of a soft arm, in its radii
 

@@ -30,6 +30,7 @@ from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
 from soro_visualization.cloud import read_cloud
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
+from soro_visualization.fitting_markers import FittingMarkers
 from soro_visualization.interactive_target import interactive_server, InteractiveTarget
 from soro_visualization.link_transforms import link_transforms
 from soro_visualization.markers import Markers
@@ -126,7 +127,6 @@ class Visualization(GuardedLifecycleNode):
         """Read the robot file and the rigid parts."""
         self._description = read_description(self.table)
         self._frames = frames_for(self.get_namespace(), self.table.frame_prefix)
-        self._markers = Markers(self._frames.base_link, muscles_of(self._description))
         self._parts: RigidParts | None = None
         self._urdf = ''
         file = find_description(self._description.name, self.table.urdf)
@@ -136,6 +136,11 @@ class Visualization(GuardedLifecycleNode):
                 self._parts = read_urdf(self._urdf, self._frames.prefix)
             except UrdfError as error:  # STOP and everything else work without rigid parts
                 self.get_logger().warning(f'{error}; shown without these rigid parts')
+        self._markers = Markers(
+            self._frames.base_link,
+            muscles_of(self._description),
+            FittingMarkers(self._description, self._parts),
+        )
         self._snapshot = Snapshot()
         self._ownership = Ownership()
         self._ellipsoids: Ellipsoids | None = None

@@ -42,6 +42,12 @@ def quaternions_along(directions: Array) -> Array:
     return q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
+def axes_of(quaternions: Array) -> Array:
+    """Return where unit quaternions w, x, y, z (n, 4) turn z to, shape (n, 3)."""
+    w, x, y, z = quaternions.T
+    return np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=1)
+
+
 def turned(quaternions: Array) -> Array:
     """Return the angle between consecutive unit quaternions (n, 4), shape (n - 1,) [rad]."""
     a, b = quaternions[:-1], quaternions[1:]

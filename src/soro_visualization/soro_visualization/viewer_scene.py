@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.models.network.spec import GROUND
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_visualization.body_hulls import body_hulls
+from soro_visualization.body_hulls import body_hulls, HULL
 from soro_visualization.colour_scale import (
     BLUE_TO_RED,
     ColourScale,
@@ -37,7 +36,6 @@ from soro_visualization.tubes import (
 
 GHOST = (120, 140, 170)
 STALE = (165, 165, 165)
-HULL = (150, 158, 172)
 GHOST_AWAY = 0.02  # of the extent: a ghost nearer to the robot only makes it pale
 FORCE = (200, 40, 40)
 ELLIPSOID = (235, 140, 40)
@@ -314,7 +312,7 @@ class ViewerScene(SceneMeshes):
     def _show_hulls(self, shape: Shape, poses: dict[str, Array]) -> None:
         """Show bodies that no URDF draws."""
         if not self._hulls and self._description is not None:
-            drawn = set() if self._parts is None else {*self._parts.drawn, GROUND}
+            drawn = set() if self._parts is None else self._parts.drawn_bodies
             for name, hull in body_hulls(self._description, shape, drawn).items():
                 self._hulls[name] = self._scene.add_mesh_simple(
                     f'/hulls/{name}',

@@ -326,7 +326,7 @@ def test_markers_and_description_are_published():
         arrays = ros.listen(MarkerArray, '/leg/markers')
         wait_until(lambda: arrays)
         assert {m.header.frame_id for m in arrays[-1].markers} == {'leg/base_link'}
-        assert {m.ns for m in arrays[-1].markers} == {'backbone'}
+        assert {m.ns for m in arrays[-1].markers} == {'backbone', 'chambers'}
         rig.solver = False
         wait_until(lambda: arrays[-1].markers[0].color.r == pytest.approx(OLD.r))
         rig.solver = True
