@@ -44,7 +44,7 @@ ARROW = 0.35  # length of a load's arrow, of the robot's extent
 CAMERA = np.array([1.9, -2.6, 1.0])  # from the point looked at, in extents of the robot
 ASIDE = np.array([0.36, 0.27, 0.1])  # that point, from the middle: the panel hides the right
 # On a page higher than wide the panel hides the lower half: look below the middle, from farther.
-BELOW, FARTHER = np.array([0.0, 0.0, -1.05]), 1.3 * CAMERA
+BELOW, FARTHER = np.array([0.0, 0.0, -1.2]), 1.5 * CAMERA
 WIDE = 1.5
 FIELD_OF_VIEW = 0.75  # rad
 
@@ -353,4 +353,5 @@ def _fit(client: Any, look_at: tuple[float, ...], position: tuple[float, ...]) -
     """Have a page that is higher than wide (a phone) look at the robot above its panel."""
     camera = client.camera
     if camera.image_width < camera.image_height:
-        camera.look_at, camera.position = look_at, position
+        camera.position = position
+        camera.look_at = look_at  # second: a new position takes the point looked at along
