@@ -45,7 +45,7 @@ class Nobody:
         return lambda *words: None
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     """Take the picture; exit code 1 where the page complains or axe-core does."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else '')
     parser.add_argument('robot', help='name or file')
@@ -55,7 +55,7 @@ def main() -> int:
     parser.add_argument('--width', type=int, choices=tuple(HEIGHTS), default=1280)
     parser.add_argument('--still', action='store_true', help='nobody drives it')
     parser.add_argument('--axe', type=Path, help='axe.min.js')
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     browser = find_browser()
     if browser is None:
         print('no Chromium on this machine (Debian: apt install chromium)')

@@ -14,7 +14,7 @@ from soro_visualization.rigid_parts import Primitive
 from soro_visualization.shape import Array
 from soro_visualization.tubes import Cylinders, unit_box, unit_cylinder, unit_sphere
 
-THINNEST = 0.004  # of the extent: radius of the thinnest rod drawn
+THINNEST = 0.006  # of the extent: radius of the thinnest rod drawn
 
 
 class SceneMeshes:
