@@ -4,8 +4,9 @@
 """What a person does in the browser, done with mouse and keyboard, on a robot that runs.
 
 Drags an arrow of the gizmo: the robot must follow. Moves a slider: the pressure must follow.
-Clicks STOP: the chambers must vent. No request may leave this machine. Needs Chromium (Debian: apt
-install chromium), which has to take what the robot leaves of the processor.
+Presses Esc, then, cleared and moved again, clicks STOP: the chambers must vent. No request may
+leave this machine. Needs Chromium (Debian: apt install chromium), which has to take what the robot
+leaves of the processor.
 """
 
 from __future__ import annotations
@@ -84,6 +85,18 @@ def slide(page: Page, address: str) -> None:
         print(f'slider at its end: {pressure_of(client):.3f} bar measured')
 
 
+def stop_by_key(page: Page, address: str) -> None:
+    """Press Esc; the robot must go safe. Then clear it and move it again."""
+    page.key('Escape', 27)
+    with PageClient(address) as client:
+        page.wait(lambda: client.receive(0.1) or '>SAFE<' in client.text(), MOTION, 'safe state')
+        print('Esc pressed: SAFE')
+        client.press('Clear')
+        page.wait(lambda: client.receive(0.1) or '>ACTIVE<' in client.text(), MOTION, 'device')
+        client.set(SLIDER, RAISED)
+        page.wait(lambda: pressure_of(client) > 0.7 * RAISED, MOTION, 'pressure')
+
+
 def stop(page: Page, address: str) -> None:
     """Click STOP; the robot must go safe and vent."""
     buttons = '[...document.querySelectorAll("button")]'
@@ -140,6 +153,7 @@ def check(browser: str, address: str, begin: float) -> None:
             page.picture(Path('check_viewer.png'))
             raise
         slide(page, address)
+        stop_by_key(page, address)
         stop(page, address)
         if page.strangers or page.problems:
             raise AssertionError(f'{page.strangers} {page.problems}')

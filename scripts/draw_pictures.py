@@ -86,6 +86,21 @@ def draw_viewer(file: Path) -> None:
     draw(file.stem.removeprefix('viewer_'), file)
 
 
+def draw_own(file: Path) -> None:
+    """Photograph a robot that is not in the catalogue, without ROS; needs Chromium."""
+    import photograph_robot
+
+    robot, *words = OWN[file.name].split()
+    if photograph_robot.main([robot, str(file), *words]):
+        raise SystemExit(f'{file}: the page complains')
+
+
+# Robots that are not in the catalogue; paths are from the top of the workspace.
+EXAMPLES = 'src/soro_mechanics/soro_mechanics/robots/examples'
+OWN = {
+    'viewer_own_delta.png': 'src/soro_visualization/test/robots/soft_delta.yaml leg_1=.7 leg_2=.3',
+    'viewer_own_tendon_arm.png': f'{EXAMPLES}/tendon_arm.yaml near_1=.9 --dark --width 390',
+}
 ROBOTS = (
     'stiff_flop',
     'stiff_flop_two_segment',
@@ -104,6 +119,7 @@ PICTURES = {
     'soft_parallel_tracking.png': draw_curves,
     'stewart_gough.png': draw_stewart_gough,
     **{f'viewer_{robot}.png': draw_viewer for robot in ROBOTS},
+    **dict.fromkeys(OWN, draw_own),
     **dict.fromkeys(draw_recordings.FIGURES, draw_recordings.draw),
 }
 

@@ -94,6 +94,7 @@ ROS_PACKAGES = {
     'rclpy',
     'rosgraph_msgs',
     'robot_state_publisher',
+    'ros2launch',
     'rosidl_default_generators',
     'rosidl_default_runtime',
     'rviz2',
@@ -143,7 +144,7 @@ def check(files: list[Path]) -> Iterator[str]:
             for name in sorted(_imported(file.parent / folder, own) - declared - {package.name}):
                 yield f'{where}: {name} is imported and no {kind}_depend'
         if package.name == 'soro_bringup':
-            for name in sorted(_launched(files) & own - used):
+            for name in sorted(_launched(files) & (own | ROS_PACKAGES) - used):
                 yield f'{where}: {name} is started by a launch file and no exec_depend'
         if (file.parent / 'setup.py').exists():  # messages are used by what is generated
             imported = _imported(file.parent / package.name, own)

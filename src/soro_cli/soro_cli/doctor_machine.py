@@ -28,6 +28,11 @@ SERIAL = ('ttyUSB*', 'ttyACM*', 'rfcomm*')
 
 def check_machine(environment: Mapping[str, str]) -> list[Finding]:
     """Run every check."""
+    return list(machine_findings(environment))
+
+
+def machine_findings(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Run every check, one after the other."""
     checks: Iterable[Iterator[Finding]] = (
         python(),
         compiler(environment),
@@ -41,7 +46,8 @@ def check_machine(environment: Mapping[str, str]) -> list[Finding]:
         can_devices(Path('/sys/class/net')),
         ni_driver(),
     )
-    return [finding for check in checks for finding in check]
+    for check in checks:
+        yield from check
 
 
 def python() -> Iterator[Finding]:

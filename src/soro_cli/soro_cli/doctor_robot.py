@@ -38,16 +38,21 @@ SLOWEST, FASTEST = 120.0, 0.01  # s for the whole range; outside a rate was prob
 
 def check_robot(robot: str) -> list[Finding]:
     """Check a robot by name or path."""
+    return list(robot_findings(robot))
+
+
+def robot_findings(robot: str) -> Iterator[Finding]:
+    """Check a robot by name or path, what takes long last."""
     try:
         path = find_robot_file(robot)
         description = read_robot_file(path)
     except (RobotFileError, UnknownName) as error:
-        return [fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')]
-    found = [ok('file', f'{path}: {description.title}')]
+        yield fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')
+        return
+    yield ok('file', f'{path}: {description.title}')
     checks = (provenance, actuators, coupled_limits, gravity, hardware)
     for check in (*checks, check_models, check_ancf, check_network):
-        found += list(check(description))
-    return found
+        yield from check(description)
 
 
 def provenance(robot: RobotDescription) -> Iterator[Finding]:

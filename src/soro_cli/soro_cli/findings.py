@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any
+
+SUBJECT = 20  # width of the second column
 
 
 class Level(IntEnum):
@@ -43,15 +45,15 @@ def fail(subject: str, text: str, remedy: str) -> Finding:
     return Finding(subject, Level.FAIL, text, remedy)
 
 
-def print_findings(title: str, findings: Sequence[Finding]) -> None:
-    """Print findings as a table, what to do behind each that needs it."""
-    from soro_cli.tables import print_table
-
-    rows = [
-        (f.level.name.lower(), f.subject, f.text if not f.remedy else f'{f.text}: {f.remedy}')
-        for f in findings
-    ]
-    print_table(title, ('', '', ''), rows)
+def print_findings(title: str, findings: Iterable[Finding]) -> list[Finding]:
+    """Print each finding as soon as it is known, what to do behind those that need it."""
+    print(title, flush=True)
+    shown = []
+    for f in findings:
+        shown.append(f)
+        text = f.text if not f.remedy else f'{f.text}: {f.remedy}'
+        print(f'  {f.level.name.lower():<4}  {f.subject:<{SUBJECT}}  {text}', flush=True)
+    return shown
 
 
 def as_json(findings: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from soro_cli.interrupts import INTERRUPTED, Interrupts, no_more_interrupts
 from soro_node.user_errors import UserError
 
 GROUP = 'soro_cli.verb'
+SAFETY = ('estop', 'stop')  # first in the list: who looks for them is in a hurry
 # What an output fails with: nobody reads, no space, over a quota or limit, broken, closed.
 OUTPUT_LOST = (
     errno.EPIPE,
@@ -99,20 +100,26 @@ def _output_lost(error: OSError) -> int:
 
 
 def _command(words: list[str]) -> int:
-    verbs = {point.name: point for point in entry_points(group=GROUP)}
+    known = verbs()
     if not words or words[0] in ('-h', '--help', 'help'):
-        print(_overview(verbs))
+        print(_overview(known))
         return 0 if words else 2
     name, *rest = words
-    if name not in verbs:
-        near = difflib.get_close_matches(name, verbs, n=1)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
         hint = f' Did you mean {near[0]!r}?' if near else ''
-        listing = ', '.join(sorted(verbs))
+        listing = ', '.join(sorted(known))
         return _fail(f'there is no verb {name!r}.{hint} Verbs: {listing}', 2, as_json=False)
-    return _run_verb(name, verbs[name], rest)
+    return _run_verb(name, known[name], rest)
 
 
-def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
+def verbs() -> dict[str, EntryPoint]:
+    """Return every verb of every installed package, by name."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def verb_parser(name: str, point: EntryPoint) -> argparse.ArgumentParser:
+    """Return the parser of a verb's arguments."""
     verb = point.load()
     parser = _Parser(
         prog=f'soro {name}',
@@ -121,6 +128,12 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verb.add_arguments(parser)
+    return parser
+
+
+def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
+    verb = point.load()
+    parser = verb_parser(name, point)
     arguments = parser.parse_intermixed_args([_shielded(word) for word in words])
     as_json = getattr(arguments, 'json', False)
     try:
@@ -162,7 +175,8 @@ def _fail(message: str, code: int, as_json: bool) -> int:
 
 def _overview(verbs: dict[str, EntryPoint]) -> str:
     lines = ['soro VERB ... : soft parallel and continuum robots', '', 'verbs:']
-    lines += [f'  {name:<12}{verbs[name].load().SUMMARY}' for name in sorted(verbs)]
+    order = sorted(verbs, key=lambda name: (name not in SAFETY, name))
+    lines += [f'  {name:<12}{verbs[name].load().SUMMARY}' for name in order]
     lines += ['', '`soro VERB --help` explains one of them.']
     return '\n'.join(lines)
 

@@ -36,6 +36,7 @@ class OfflineMechanics:
         if not robot:
             raise UserError('--offline needs to know the robot: --robot NAME or --robot FILE')
         self._robot = load_robot(robot)
+        self._loaded: set[str] = set()  # models whose kernels are in memory
         self._noted: list[tuple[str, ...]] = []
 
     @property
@@ -150,7 +151,11 @@ class OfflineMechanics:
             note(f'soro: beyond the limits: {"; ".join(found)}')
 
     def _model(self, model: str) -> Robot:
-        return self._robot.with_model(model) if model else self._robot
+        robot = self._robot.with_model(model) if model else self._robot
+        if robot.model not in self._loaded:  # the times shown are of solving, not of loading
+            self._loaded.add(robot.model)
+            robot.forward([a.rest for a in robot.actuators])
+        return robot
 
     def _names(self) -> list[str]:
         return [a.name for a in self._robot.actuators]

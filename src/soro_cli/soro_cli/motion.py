@@ -38,6 +38,7 @@ class MotionWatch:
         self._robot = robot
         self._state: ActuatorState | None = None
         self._tip: list[float] | None = None
+        self._turn = [0.0, 0.0, 0.0, 1.0]
         self._complaints: dict[str, str] = {}
         node, space = robot.session.node, robot.namespace
         self._states, self._tips = f'{space}/actuator_state', f'{space}/tip_pose'
@@ -71,6 +72,8 @@ class MotionWatch:
         if message is not None:
             p = message.pose.position
             self._tip = [p.x, p.y, p.z]
+            q = message.pose.orientation
+            self._turn = [q.x, q.y, q.z, q.w]
         return self._tip
 
     @property
@@ -132,6 +135,21 @@ class MotionWatch:
         """Return how far the tip is from a position [m]."""
         return math.inf if self.tip is None else math.dist(self.tip, position)
 
+    def turned(self, quaternion: Sequence[float], task: int) -> float:
+        """Return how far the tip is turned from a quaternion x y z w [rad].
+
+        Task 0: not at all, as no orientation is asked for; 1: between the z axes; 2: altogether.
+        """
+        if task == 0:
+            return 0.0
+        if self.tip is None:
+            return math.inf
+        if task == 2:
+            product = abs(sum(a * b for a, b in zip(self._turn, quaternion, strict=True)))
+            return 2.0 * math.acos(min(1.0, product))
+        axes = (_z_axis(self._turn), _z_axis(quaternion))
+        return math.acos(max(-1.0, min(1.0, sum(a * b for a, b in zip(*axes, strict=True)))))
+
     def reasons(self) -> list[str]:
         """Say why a robot may not have arrived."""
         state = self.state
@@ -158,6 +176,11 @@ class MotionWatch:
                 self._complaints[status.name] = f'{status.message} {reason}'.rstrip()
             else:
                 self._complaints.pop(status.name, None)
+
+
+def _z_axis(quaternion: Sequence[float]) -> tuple[float, float, float]:
+    x, y, z, w = quaternion
+    return 2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)
 
 
 def level_of(status: Any) -> int:

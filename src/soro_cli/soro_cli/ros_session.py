@@ -16,6 +16,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from soro_cli.tables import note
 from soro_node.middleware import set_middleware
 from soro_node.signal_handlers import interrupts_held_back
 from soro_node.single_executor import SingleExecutor
@@ -26,6 +27,7 @@ DISCOVERY = 5.0  # s; on one machine every node is found within half a second, u
 SETTLED = 1.0  # s in which no node comes or goes: all robots have been found
 LONGEST = 4.0 * DISCOVERY  # s until nothing comes or goes any more
 OWN_NODES = 'soro_cli_'  # of commands like this one, which come and go all the time
+PATIENT = 1.0  # s without a word, after which a person is told what is waited for
 AGAIN = 1.0  # s without an answer after which a request is sent again
 SLICE = 0.05  # s, longest time a Ctrl-C waits
 TIMED_OUT, CANCELED = 204, 400  # ErrorCode
@@ -207,13 +209,27 @@ class RosSession(AbstractContextManager['RosSession']):
             It is not there, or does not answer in time.
         """
         client = self._client(kind, name)
-        if not self.spin_until(client.service_is_ready, DISCOVERY):
+        ready = client.service_is_ready
+        if not self.spin_until(ready, PATIENT):
+            note(
+                f'soro: waiting for {name}: its node is starting (a first start compiles kernels)'
+            )
+        if not self.spin_until(ready, DISCOVERY - PATIENT):
             raise UserError(
                 f'there is no service {name}; the node has ended, is still starting (the very '
                 'first start compiles for a minute) or is not part of this launch',
                 TIMED_OUT,
             )
-        future = self.answered(lambda: client.call_async(request), timeout, again)
+        asked = time.monotonic()
+        told: list[bool] = []
+
+        def alive() -> bool:
+            if not told and time.monotonic() - asked > PATIENT:
+                told.append(True)
+                note(f'soro: {name} is still computing (a first answer compiles kernels)')
+            return True
+
+        future = self.answered(lambda: client.call_async(request), timeout, again, alive)
         if future is None:
             raise UserError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
         return future.result()

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 import tempfile
 
+from soro_cli.tables import note
 from soro_mechanics.core.errors import SoroError
-from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.file_errors import writing
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import BagReader
 from soro_recording.open_bag import open_bag
+from soro_recording.recorded_robot import describe
 from soro_recording.run_data import choose_namespace
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.playback import Playback, Recording
@@ -62,23 +63,16 @@ def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> 
 
 
 def _description(reader: BagReader, namespace: str, robot: str) -> RobotDescription:
+    """Return the robot as `soro plot` finds it."""
+    folder = Path(tempfile.gettempdir())
     try:
-        if robot:
-            return read_robot_file(find_robot_file(robot))
-        texts = {one.namespace.strip('/'): one.text for one in reader.robots}
-        text = texts.get(namespace.strip('/'))
-        if text is None:
-            raise UserError('the recording holds no robot file; name it with --robot')
-        with (
-            writing(Path(tempfile.gettempdir())),
-            tempfile.NamedTemporaryFile('w', suffix='.yaml') as file,
-            any_schema(),
-        ):
-            file.write(text)
-            file.flush()
-            return read_robot_file(file.name)
+        with writing(folder), tempfile.TemporaryDirectory() as scratch:
+            description, said = describe(reader, namespace, robot or None, Path(scratch))
     except SoroError as error:
         raise UserError(str(error)) from None
+    if said:
+        note(f'soro: {said}')
+    return description
 
 
 def _parts(description: RobotDescription) -> RigidParts | None:

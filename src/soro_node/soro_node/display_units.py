@@ -8,11 +8,13 @@ What is typed always carries its unit (``0.9bar``, ``10mm``); only a zero may go
 from __future__ import annotations
 
 from collections.abc import Sequence
+import difflib
 import math
+import re
 import shlex
 
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.robot_file.quantity import parse, QuantityError
+from soro_mechanics.robot_file.quantity import parse, QuantityError, UNITS, units_of
 from soro_node.user_errors import UserError
 
 # SI unit -> (unit shown, its size in SI)
@@ -72,11 +74,67 @@ def _word(name: str, value: float, si_unit: str) -> str:
     return shlex.quote(f'{name}={text}') if spaced else f'{name}={text.replace(" ", "")}'
 
 
-def actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float]:
+def check_units(words: Sequence[str]) -> None:
+    """Refuse words whose unit no actuator has, before any robot is looked for.
+
+    Raises
+    ------
+    UserError
+        With the unit that was probably meant.
+    """
+    known = [u for si in SHOWN if si not in ('s', '1') for u in units_of(si)]
+    for word in words:
+        unit = _unit_of(word)
+        if unit and unit not in UNITS:
+            near = difflib.get_close_matches(unit, known, n=1, cutoff=0.5)
+            meant = f'; did you mean {near[0]!r}?' if near else f'; units are {", ".join(known)}'
+            raise UserError(f'{word!r}: there is no unit {unit!r}{meant}', OUT_OF_RANGE)
+
+
+def _unit_of(word: str) -> str:
+    """Return the unit of a typed quantity; empty where there is none, or no number."""
+    match = re.fullmatch(
+        r'\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?![\d/])\s*(.*?)\s*', word.split('=')[-1]
+    )
+    return '' if match is None else match.group(1)
+
+
+def _neighbour(words: Sequence[str], si_unit: str) -> str:
+    """Say which verb takes what was typed: lengths are a target, other units an actuation."""
+    kinds = {UNITS[u][0] for u in map(_unit_of, words) if u in UNITS}
+    if kinds == {'m'} and si_unit != 'm':
+        return '. A position is given to soro ik, or to soro move without --actuation'
+    if kinds and 'm' not in kinds and si_unit == 'm':
+        return '. An actuation is given to soro fk, or to soro move --actuation'
+    return ''
+
+
+def actuation(
+    words: Sequence[str], actuators: Sequence[Actuator], within_limits: bool = False
+) -> list[float]:
     """Read an actuation: one quantity per actuator in order, or ``name=quantity`` words.
 
-    With names the actuators left out stay at rest.
+    With names the actuators left out stay at rest. `within_limits`: what lies beyond the limits is
+    refused, in the unit that was typed.
     """
+    try:
+        values = _actuation(words, actuators)
+    except UserError as error:
+        raise UserError(f'{error}{_neighbour(words, actuators[0].unit)}', error.code) from None
+    for actuator, value in zip(actuators, values, strict=True) if within_limits else ():
+        if not actuator.minimum <= value <= actuator.maximum:
+            typed = next((w for w in words if w.startswith(f'{actuator.name}=')), None)
+            unit = _unit_of(typed or words[actuators.index(actuator)])
+            size = UNITS[unit][1] if unit in UNITS else 1.0
+            raise UserError(
+                f'{actuator.name} = {value / size:.6g} {unit}: its limits are '
+                f'{actuator.minimum / size:.6g} to {actuator.maximum / size:.6g} {unit}',
+                OUT_OF_RANGE,
+            )
+    return values
+
+
+def _actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float]:
     names = [a.name for a in actuators]
     example = ' '.join(_word(a.name, a.rest, a.unit) for a in actuators)
     if any('=' in word for word in words):
@@ -100,7 +158,10 @@ def actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float
 
 def position(words: Sequence[str]) -> list[float]:
     """Read three lengths."""
-    return [number(w, 'm', axis) for w, axis in zip(words, 'xyz', strict=True)]
+    try:
+        return [number(w, 'm', axis) for w, axis in zip(words, 'xyz', strict=True)]
+    except UserError as error:
+        raise UserError(f'{error}{_neighbour(words, "m")}', error.code) from None
 
 
 def wrench(words: Sequence[str] | None) -> list[float]:

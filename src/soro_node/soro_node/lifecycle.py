@@ -21,6 +21,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_node.clock_watch import watch_clock
 from soro_node.parameters import Parameter
 
 
@@ -54,6 +55,7 @@ class GuardedLifecycleNode(LifecycleNode):
     def __init__(self, name: str, **kwargs: object) -> None:
         super().__init__(name, **kwargs)
         self.active = False
+        watch_clock(self)
 
     def configure(self) -> None:
         """Acquire what is needed to become active; nothing moves."""

@@ -9,9 +9,11 @@ place where the node reads them. `markdown_table` renders the same list for the 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import math
+import re
 import threading
 from typing import Any
 
@@ -23,10 +25,12 @@ from rcl_interfaces.msg import (
 )
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
 
 from soro_mechanics.core.errors import closest, InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 
+EXPONENT = re.compile(r'[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+')
 TYPES = ('bool', 'int', 'float', 'str', 'float[]', 'str[]')
 
 
@@ -181,6 +185,7 @@ class ParameterTable:
             self._values[p.name] = p.checked(_declared_value(node, p))
         if self._validate is not None:
             self._validate(dict(self._values))
+        node.add_pre_set_parameters_callback(self._typed)
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._on_post_set)
 
@@ -206,6 +211,16 @@ class ParameterTable:
             if p.name in self.parameters
         }
 
+    def _typed(self, parameters: list[Any]) -> list[Any]:
+        """Return parameters in the types of the table, where their values can be meant so.
+
+        `ros2 param load` takes 1e-05 for a text (YAML 1.1) and an empty list for one of bytes.
+        """
+        return [
+            _of_type(p, self.parameters[p.name].type) if p.name in self.parameters else p
+            for p in parameters
+        ]
+
     def _on_set(self, parameters: list[Any]) -> SetParametersResult:
         try:
             changed = self._checked(parameters)
@@ -224,11 +239,35 @@ class ParameterTable:
             self._apply(changed)
 
 
+def _of_type(given: RosParameter, kind: str) -> RosParameter:
+    value = given.value
+    if kind == 'float' and (number := _number(value)) is not None:
+        return RosParameter(given.name, RosParameter.Type.DOUBLE, number)
+    if kind == 'float[]' and isinstance(value, list | tuple | array):
+        numbers = [_number(x) for x in value]
+        if None not in numbers:
+            return RosParameter(given.name, RosParameter.Type.DOUBLE_ARRAY, numbers)
+    if kind == 'str[]' and isinstance(value, list) and not value:
+        return RosParameter(given.name, RosParameter.Type.STRING_ARRAY, [])
+    return given
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, also one that YAML 1.1 takes for a text; None for anything else."""
+    if isinstance(value, str):
+        return float(value) if EXPONENT.fullmatch(value) else None
+    return float(value) if isinstance(value, int | float) and type(value) is not bool else None
+
+
 def _declared_value(node: Node, parameter: Parameter) -> Any:
     try:
-        return node.declare_parameter(
+        declared = node.declare_parameter(
             parameter.name, parameter.default, parameter.descriptor()
-        ).value
+        )
+        typed = _of_type(declared, parameter.type)
+        if typed.type_ != declared.type_ and not parameter.read_only:
+            node.set_parameters([typed])  # an empty list is declared as one of bytes
+        return declared.value
     except InvalidParameterValueException as error:
         # Refused by rclpy against the range in the descriptor, before we saw the value.
         raise ParameterRefused(str(error)) from None

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parameter table, in a node: declared, refused, applied, documented."""
 
+from array import array
 import math
 
 import pytest
+from rcl_interfaces.msg import ParameterType
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.parameter import parameter_dict_from_yaml_file
+import yaml
 
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
@@ -20,6 +24,7 @@ TABLE = (
     Parameter('gravity', [], 'm/s^2', 'mounting', sizes=(0, 3)),
     Parameter('names', ['a'], '', 'of things'),
     Parameter('enabled', True, '', 'or not', read_only=True),
+    Parameter('tolerance', 1e-3, 'm', 'how near'),
 )
 
 
@@ -148,3 +153,35 @@ def test_the_rendered_table_has_every_parameter():
     assert [line.split('`')[1] for line in lines[2:]] == [p.name for p in TABLE]
     assert '0 or 3 elements' in lines[5]
     assert 'at start only' in lines[7]
+
+
+def test_what_ros_dumps_it_loads_again(holder, tmp_path):
+    change(holder, tolerance=1e-5, count=4, names=['b', 'c'])
+    names = [p.name for p in TABLE if not p.read_only]
+    kept = {n: holder.get_parameter(n).value for n in names}
+    kept = {n: list(v) if isinstance(v, list | array) else v for n, v in kept.items()}
+    file = tmp_path / 'dumped.yaml'
+    file.write_text(yaml.dump({'/holder': {'ros__parameters': kept}}), encoding='utf-8')
+    change(holder, tolerance=1.0, count=9, names=['a'], gravity=[0.0, 0.0, 9.81])
+    loaded = parameter_dict_from_yaml_file(str(file), target_nodes=['/holder'])
+    assert loaded['tolerance'].value.type != ParameterType.PARAMETER_DOUBLE  # what this is about
+    results = holder.set_parameters([RosParameter.from_parameter_msg(p) for p in loaded.values()])
+    assert [r.successful for r in results] == [True] * len(names)
+    for name, value in kept.items():
+        found = holder.get_parameter(name)
+        assert holder.table[name] == (list(found.value) if name == 'gravity' else found.value)
+        assert holder.table[name] == value
+    assert holder.get_parameter('tolerance').type_ is RosParameter.Type.DOUBLE
+
+
+def test_an_empty_list_of_numbers_is_an_array_of_doubles(holder):
+    assert holder.get_parameter('gravity').type_ is RosParameter.Type.DOUBLE_ARRAY
+    assert change(holder, gravity=[0, 0, 9]).successful
+    assert holder.get_parameter('gravity').type_ is RosParameter.Type.DOUBLE_ARRAY
+    assert holder.table.gravity == [0.0, 0.0, 9.0]
+
+
+@pytest.mark.parametrize('text', ['one', '1e', 'e5', '0x1e5', 'nan', '1,0e5', '100'])
+def test_other_texts_are_no_numbers(holder, text):
+    assert not change(holder, tolerance=text).successful
+    assert holder.table.tolerance == 1e-3

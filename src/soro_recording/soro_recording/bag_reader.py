@@ -7,7 +7,7 @@
             print(entry.time, entry.message.pose.position.z)
 
 Messages are decoded by the definitions inside the file, so that a bag stays readable when the
-installed definitions have changed. Bags of rosbag2 are read too (storage mcap).
+installed definitions have changed. Bags of rosbag2 are read too, compressed ones and sqlite3.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from soro_mechanics.core.missing_package import import_package
 from soro_recording.bag_metadata import read_files
+from soro_recording.foreign_bag import plain_bag
 from soro_recording.mcap_format import BadRecord
 from soro_recording.mcap_scan import ChunkPlace, messages, NotABag, Scan, scan
 
@@ -109,12 +110,14 @@ class BagReader(AbstractContextManager['BagReader']):
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.files, missing, self.notes = _files(self.path)
-        self._scans: list[Scan] = [scan(file) for file in self.files]
         self._stack = ExitStack()
+        plain = plain_bag(self.path, self._stack)
+        self.files, missing, self.notes = _files(plain.path)
+        self.notes += plain.notes
+        self._scans: list[Scan] = [scan(file) for file in self.files]
         self._open: list[BinaryIO] = []
         whole = all(s.finished for s in self._scans)
-        self.finished = whole and not missing
+        self.finished = whole and not missing and not plain.notes
         self.notes += [f'missing: {file}; what it held is not listed' for file in missing]
         if not whole:
             self.notes.append(
@@ -401,9 +404,4 @@ def _files(path: Path) -> tuple[list[Path], list[Path], list[str]]:
         files = [path]
     else:
         raise NotABag(f'there is no recording at {path}')
-    if any(file.suffix == '.db3' for file in files):
-        raise NotABag(
-            f'{path} is stored as sqlite3; turn it into MCAP with `ros2 bag convert` '
-            '(storage_id: mcap)'
-        )
     return files, missing, notes

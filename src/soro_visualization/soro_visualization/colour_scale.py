@@ -15,6 +15,7 @@ from soro_visualization.shape import Array
 # and one that grows evenly in lightness, for points.
 BLUE_TO_RED = '74add1 abd9e9 e0f3f8 ffffbf fee090 fdae61 f46d43 d73027'
 RED_TO_BLUE = ' '.join(reversed(BLUE_TO_RED.split()))
+PALE_TO_BLUE = 'f1eef6 bdc9e1 74a9cf 2b8cbe 045a8d'  # for what drives, in front of the others
 PLASMA = '0d0887 41049d 6a00a8 8f0da4 b12a90 cc4778 e16462 f2844b fca636 fcce25 f0f921'
 
 

@@ -40,3 +40,6 @@ class Controls(Protocol):
 
     def analyze_workspace(self) -> None:
         """Sample the workspace; the cloud arrives as a topic."""
+
+    def cancel_workspace(self) -> None:
+        """End the sampling that goes on."""

@@ -38,11 +38,15 @@ class InteractiveTarget:
         self._touched = False
         self._held = self._refused = False
         self._inserted = False
+        self._complaint = ''  # about where it was dragged last
+        self._described = ''  # what stands above it
 
     def follow(self, tip: Array, extent: float) -> None:
         """Stay at the tip until a hand takes it."""
-        if not self._inserted:
-            self._server.insert(target_marker(self._frame_id, tip, extent))
+        if not self._inserted or (self._complaint != self._described and not self._held):
+            # Not under a hand: a marker that is described anew is let go of by RViz.
+            self._described = self._complaint
+            self._server.insert(target_marker(self._frame_id, tip, extent, self._described))
             self._server.setCallback(NAME, self._on_feedback)
             self._inserted = True
         elif self._touched:
@@ -50,6 +54,14 @@ class InteractiveTarget:
         else:
             self._server.setPose(NAME, pose_to_message(tip))
         self._server.applyChanges()
+
+    def answered(self, text: str, good: bool) -> None:
+        """Say what became of a target: of one that is refused, why; it then returns to the tip."""
+        if not self._touched:
+            return
+        self._complaint = '' if good else f'refused: {text}'
+        if not good and not self._held:
+            self._touched = False
 
     def let_go(self) -> None:
         """Return to the tip: the robot was stopped or moved by other means.
@@ -75,6 +87,8 @@ class InteractiveTarget:
             self._held, self._refused = True, False
         elif feedback.event_type == feedback.MOUSE_UP:
             self._held = False
+            if self._complaint:
+                self._touched = False  # the robot stays, and so the target returns to it
         elif feedback.event_type == feedback.POSE_UPDATE and not self._refused:
             self._touched = True
             self._move_to(pose_matrix(feedback.pose))
@@ -89,14 +103,21 @@ def interactive_server(node: Node) -> Any:
     return InteractiveMarkerServer(node, NAMESPACE)
 
 
-def target_marker(frame_id: str, tip: Array, extent: float) -> InteractiveMarker:
-    """Return a marker with arrows along and rings about the axes of base_link at the tip."""
-    marker = InteractiveMarker(name=NAME, description='target of the tip', scale=0.5 * extent)
+def target_marker(
+    frame_id: str, tip: Array, extent: float, complaint: str = ''
+) -> InteractiveMarker:
+    """Return a marker with arrows along and rings about the axes of base_link at the tip.
+
+    With a `complaint` its ball is red, and says it.
+    """
+    text = complaint or 'target of the tip'
+    marker = InteractiveMarker(name=NAME, description=text, scale=0.5 * extent)
     marker.header.frame_id = frame_id
     marker.pose = pose_to_message(tip)
     ball = Marker(type=Marker.SPHERE)
     ball.scale.x = ball.scale.y = ball.scale.z = 0.1 * extent
-    ball.color.r, ball.color.g, ball.color.b, ball.color.a = 0.9, 0.6, 0.1, 0.8
+    ball.color.r, ball.color.g, ball.color.b = (0.85, 0.1, 0.1) if complaint else (0.9, 0.6, 0.1)
+    ball.color.a = 0.8
     centre = InteractiveMarkerControl(name='ball', always_visible=True, markers=[ball])
     centre.interaction_mode = InteractiveMarkerControl.MOVE_3D
     marker.controls.append(centre)

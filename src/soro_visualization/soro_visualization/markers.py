@@ -13,6 +13,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
+from soro_visualization.fitting_markers import FittingMarkers
 from soro_visualization.muscles import DrawnMuscles, Muscles
 from soro_visualization.shape import Array, Rod, Shape
 
@@ -36,10 +37,17 @@ class Markers:
         base_link of the robot, with its prefix.
     muscles : Muscles, optional
         Between disks of the backbone.
+    fittings : FittingMarkers, optional
+        Bodies that no URDF draws, and what is fitted to the rods.
     """
 
-    def __init__(self, frame_id: str, muscles: Muscles | None = None) -> None:
-        self._frame_id, self._muscles = frame_id, muscles
+    def __init__(
+        self,
+        frame_id: str,
+        muscles: Muscles | None = None,
+        fittings: FittingMarkers | None = None,
+    ) -> None:
+        self._frame_id, self._muscles, self._fittings = frame_id, muscles, fittings
         self._shown: set[tuple[str, int]] = set()
 
     def message(
@@ -59,6 +67,8 @@ class Markers:
         drawn = None if self._muscles is None else self._muscles.of(shape)
         if drawn is not None:
             markers.append(muscle_lines(drawn, OLD if silent else MUSCLE))
+        if self._fittings is not None:
+            markers += self._fittings.of(shape, OLD if silent else None)
         if ghost is not None:
             markers += [tube(rod, i, 'command', GHOST) for i, rod in enumerate(ghost.rods)]
         if shape.loaded and not silent:

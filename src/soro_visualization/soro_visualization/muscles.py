@@ -59,6 +59,12 @@ class Muscles:
         self._points[..., 0] = backbone.muscle_radius * np.cos(angle)
         self._points[..., 1] = backbone.muscle_radius * np.sin(angle)
 
+    def on_disks(self, shape: Shape) -> dict[str, Array]:
+        """Return where muscles are fixed on the disks of a shape, in their frames (n, 3) [m]."""
+        ends = self._points[0], *self._points  # an upper disk has the muscles below it
+        found = {f'disk_{t}': points for t, points in enumerate(ends)}
+        return {name: points for name, points in found.items() if name in shape.bodies}
+
     def of(self, shape: Shape) -> DrawnMuscles | None:
         """Return the muscles of a shape; None where its model draws them or has no disks."""
         if MODELS.get(shape.model, ('',))[0] != SECTION:

@@ -30,6 +30,7 @@ from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
 from soro_visualization.cloud import read_cloud
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
+from soro_visualization.fitting_markers import FittingMarkers
 from soro_visualization.interactive_target import interactive_server, InteractiveTarget
 from soro_visualization.link_transforms import link_transforms
 from soro_visualization.markers import Markers
@@ -72,11 +73,11 @@ PARAMETERS = (
     ),
     Parameter(
         'marker_rate', 15.0, 'Hz', 'rate of markers, while somebody listens, and of the ghost',
-        minimum=1.0, maximum=60.0, read_only=True,
+        minimum=1.0, maximum=60.0,
     ),
     Parameter(
         'compliance_period', 0.5, 's', 'between two requests for compliance ellipsoids, while '
-        'they are looked at', minimum=0.05, maximum=60.0, read_only=True,
+        'they are looked at', minimum=0.05, maximum=60.0,
     ),
     Parameter(
         'ellipsoids', False, '', 'ask for compliance ellipsoids while somebody listens to the '
@@ -84,7 +85,7 @@ PARAMETERS = (
     ),
     Parameter(
         'state_timeout', 0.5, 's', 'driver or solver are shown as silent when their last '
-        'actuator_state or configuration came longer ago than this', minimum=0.01, read_only=True,
+        'actuator_state or configuration came longer ago than this', minimum=0.01,
     ),
     Parameter(
         'history', 30.0, 's', 'length of the plots', minimum=1.0, maximum=600.0, read_only=True
@@ -126,7 +127,6 @@ class Visualization(GuardedLifecycleNode):
         """Read the robot file and the rigid parts."""
         self._description = read_description(self.table)
         self._frames = frames_for(self.get_namespace(), self.table.frame_prefix)
-        self._markers = Markers(self._frames.base_link, muscles_of(self._description))
         self._parts: RigidParts | None = None
         self._urdf = ''
         file = find_description(self._description.name, self.table.urdf)
@@ -136,6 +136,11 @@ class Visualization(GuardedLifecycleNode):
                 self._parts = read_urdf(self._urdf, self._frames.prefix)
             except UrdfError as error:  # STOP and everything else work without rigid parts
                 self.get_logger().warning(f'{error}; shown without these rigid parts')
+        self._markers = Markers(
+            self._frames.base_link,
+            muscles_of(self._description),
+            FittingMarkers(self._description, self._parts),
+        )
         self._snapshot = Snapshot()
         self._ownership = Ownership()
         self._ellipsoids: Ellipsoids | None = None
@@ -257,6 +262,7 @@ class Visualization(GuardedLifecycleNode):
         elif snapshot.shape is None and now >= self._rest_due:
             self._rest_due = now + REST_PERIOD
             self._requests.ask_rest(self._take_rest)
+        snapshot.computing = self._requests.computing
         snapshot.silent = now - self._shape_at > self.table.state_timeout
         self._read_ghost(now)
         message = polled.newest('actuator_state')
@@ -383,7 +389,7 @@ class Visualization(GuardedLifecycleNode):
 
     def _publish_markers(self, shape: Shape) -> None:
         if self._target is not None:
-            if self._snapshot.silent:
+            if self._snapshot.silent or not self._requests.planned:
                 self._target.hide()
             else:
                 # Larger than what it is drawn around: nobody can take arrows inside a tube.
@@ -408,6 +414,8 @@ class Visualization(GuardedLifecycleNode):
     def _answered(self, shape: Shape | None, text: str, good: bool, arrived: bool) -> None:
         if not good:
             self.get_logger().info(text, throttle_duration_sec=1.0)
+        if self._target is not None:
+            self._target.answered(text, good)
         if self._viewer is not None:
             self._viewer.show_solution(shape, text, good, arrived)
 

@@ -23,6 +23,8 @@ from websockets.asyncio import server as websocket_server
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from soro_visualization.page_additions import with_additions
+
 _making = threading.Lock()
 
 
@@ -44,8 +46,10 @@ def refusal(headers: Headers) -> str:
 
 
 @contextmanager
-def only_own_page() -> Iterator[None]:
+def only_own_page(title: str) -> Iterator[None]:
     """Let websocket servers that start in this block refuse the pages of others.
+
+    What they serve gets a title, and what `page_additions` adds.
 
     Viser hands nothing of a request on, so the check goes in front of its own handler. The block
     must last until the server listens.
@@ -56,7 +60,8 @@ def only_own_page() -> Iterator[None]:
         def check(connection: Any, request: Request) -> Response | None:
             reason = refusal(request.headers)
             if not reason:
-                return process_request(connection, request)
+                answer = process_request(connection, request)
+                return None if answer is None else with_additions(answer, title)
             logging.getLogger(__name__).warning('refused a request: %s', reason)
             body = reason.encode()
             headers = Headers({'Content-Type': 'text/plain', 'Content-Length': str(len(body))})

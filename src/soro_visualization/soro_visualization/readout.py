@@ -15,14 +15,15 @@ from soro_mechanics.core.status import Code
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.named_lists import lists_fit
 from soro_visualization.display_units import millimetres
+from soro_visualization.page_additions import BAD, FAINT, WARNING
 from soro_visualization.shape import Array, Shape
 
 # soro_msgs/ActuatorState device_state -> (name, colour, what to do)
 DEVICE_STATES = {
-    0: ('UNCONFIGURED', '#888888', 'no device answers'),
-    1: ('INACTIVE', '#888888', 'not armed'),
-    2: ('ACTIVE', '#2b8a3e', ''),
-    3: ('SAFE', '#e67700', 'outputs made safe; "Clear" after a stop, then a new target'),
+    0: ('UNCONFIGURED', '#666b70', 'no device answers'),
+    1: ('INACTIVE', '#666b70', 'not armed'),
+    2: ('ACTIVE', '#237032', ''),
+    3: ('SAFE', '#b35900', 'outputs made safe; "Clear" after a stop, then a new target'),
     4: ('FAULT', '#c92a2a', 'latched: clear the fault'),
     5: ('ESTOP', '#c92a2a', 'latched: release the emergency stop, then clear the fault'),
 }
@@ -96,6 +97,8 @@ class Snapshot:
         Whether that drives an emulator; None: it does not say.
     angles : dict of str to float
         Of driven joints [rad].
+    computing : float, optional
+        How much of a workspace is sampled (0 to 1) while that goes on.
     time : float [s]
     """
 
@@ -108,6 +111,7 @@ class Snapshot:
     driven: bool = False
     emulated: bool | None = None
     angles: dict[str, float] = field(default_factory=dict)
+    computing: float | None = None
     time: float = 0.0
 
 
@@ -196,7 +200,7 @@ def banner(snapshot: Snapshot) -> str:
 def badge(driven: bool, emulated: bool | None) -> str:
     """Return HTML that says whether this is an emulator or hardware."""
     if not driven:
-        text, colour = 'no device', '#888888'
+        text, colour = 'no device', '#666b70'
     elif emulated:
         text, colour = 'EMULATOR', '#1971c2'
     else:  # a robot that may move people is taken for one that does
@@ -211,22 +215,22 @@ def status_html(snapshot: Snapshot) -> str:
     rows = []
     readout = snapshot.actuators
     if readout is None:
-        rows.append(('device', _pill('silent', '#888888') + ' no actuator_state'))
+        rows.append(('device', _pill('silent', '#666b70') + ' no actuator_state'))
     else:
-        name, colour, hint = DEVICE_STATES.get(readout.device_state, ('?', '#888888', ''))
+        name, colour, hint = DEVICE_STATES.get(readout.device_state, ('?', '#666b70', ''))
         rows.append(('device', _pill(name, colour) + ' ' + escape(hint)))
         rows.append(('in control', escape(readout.source.rsplit('/', 1)[-1] or 'nobody')))
     shape = snapshot.shape
     if snapshot.silent:
         level, text = snapshot.words.get('kinematics_solver: solver', (0, ''))
         why = escape(text) if level else 'no configuration'
-        rows.append(('solver', _pill('silent', '#888888') + ' ' + why))
+        rows.append(('solver', _pill('silent', '#666b70') + ' ' + why))
     elif shape is not None:
         code = Code(shape.code) if shape.code in list(Code) else Code.UNKNOWN
         text = 'solved' if code is Code.NONE else code.name
         rows.append(('solver', f'{escape(shape.model)}, {text}, residual {shape.residual:.1e}'))
         if shape.doubt:
-            rows.append(('warning', f'<span style="color:#e67700">{escape(shape.doubt)}</span>'))
+            rows.append(('warning', f'<span style="color:{WARNING}">{escape(shape.doubt)}</span>'))
         rows.append(('tip', millimetres(shape.tip[:3, 3])))
     for key, label in (
         ('trajectory_planner: stream', 'planner'),
@@ -234,10 +238,10 @@ def status_html(snapshot: Snapshot) -> str:
     ):
         if key in snapshot.words:
             level, text = snapshot.words[key]
-            colour = ('inherit', '#e67700', '#c92a2a', '#888888')[min(level, 3)]
+            colour = ('inherit', WARNING, BAD, FAINT)[min(level, 3)]
             rows.append((label, f'<span style="color:{colour}">{escape(text)}</span>'))
     cells = ''.join(
-        f'<tr><td style="opacity:0.65;padding-right:0.6em;white-space:nowrap">{k}</td>'
+        f'<tr><td style="color:{FAINT};padding-right:0.6em;white-space:nowrap">{k}</td>'
         f'<td>{v}</td></tr>'
         for k, v in rows
     )

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from soro_mechanics.core.errors import SoroError
+from soro_mechanics.models.network.spec import GROUND
 from soro_visualization.shape import Array
 
 GREY = (0.6, 0.6, 0.62, 1.0)
@@ -124,6 +125,11 @@ class RigidParts:
     def drawn(self) -> tuple[str, ...]:
         """Every link with solids."""
         return tuple(link for link in self.links if self.solids[link])
+
+    @property
+    def drawn_bodies(self) -> set[str]:
+        """Every body that needs no other picture: links with solids, and what stands still."""
+        return {*self.drawn, GROUND}
 
     def lowest(self, up: Array) -> float:
         """Return the least height [m] of the root's solids along a unit vector; zero without."""

@@ -105,11 +105,18 @@ class RobotRequests:
         self.on_end: Callable[[], None] = lambda: None
         self.watched: set[str] = {'ghost'}
         self.samples = 0
+        self.computing: float | None = None  # how much of a workspace, while that goes on
+        self._sampling: Any = None  # the goal
 
     @property
     def driven(self) -> bool:
         """Whether there is somebody who can be stopped."""
         return bool(self._clients['driver/stop'].service_is_ready())
+
+    @property
+    def planned(self) -> bool:
+        """Whether there is a planner that takes targets."""
+        return bool(self._clients['trajectory_planner/release'].service_is_ready())
 
     def move_to(self, pose: Array, task: str | None, follow: bool) -> None:
         """Have a tip pose solved, and sent when the robot is to follow."""
@@ -155,15 +162,24 @@ class RobotRequests:
         if not self._workspace.server_is_ready():
             self._answered(None, 'the compliance node does not answer', False, True)
             return
+        if self.computing is not None:
+            return
         goal = AnalyzeWorkspace.Goal(
             method=AnalyzeWorkspace.Goal.RANDOM, with_compliance=True, samples=self.samples
         )
         self._answered(None, 'the workspace is being computed', True, True)
         executor = self._node.executor
         if executor is not None:  # None: the viewer is about to end
+            self.computing = 0.0
             # The thread that spins sends it, not the page's: rclpy forgets the answer of a
             # server that is faster than the thread which sends (ros2/rclpy issue 1123).
             executor.create_task(self._send_goal, goal)
+
+    def cancel_workspace(self) -> None:
+        """End the sampling that goes on; its answer says so."""
+        executor, goal = self._node.executor, self._sampling
+        if executor is not None and goal is not None:
+            executor.create_task(goal.cancel_goal_async)
 
     def send_waiting(self) -> None:
         """Send the newest target; called at the rate of the display."""
@@ -357,16 +373,23 @@ class RobotRequests:
         self._answered(shape, text, good, good and follow)
 
     def _send_goal(self, goal: Any) -> None:
-        self._workspace.send_goal_async(goal).add_done_callback(self._goal_answered)
+        self._workspace.send_goal_async(goal, self._sampled).add_done_callback(self._goal_answered)
+
+    def _sampled(self, message: Any) -> None:
+        if self.computing is not None:
+            self.computing = float(message.feedback.progress)
 
     def _goal_answered(self, future: Any) -> None:
         handle = future.result()
         if handle is None or not handle.accepted:
+            self.computing = None
             self._answered(None, 'the workspace is not computed: refused', False, True)
             return
+        self._sampling = handle
         handle.get_result_async().add_done_callback(self._workspace_done)
 
     def _workspace_done(self, future: Any) -> None:
+        self.computing = self._sampling = None
         result = future.result().result
         if result.error_code != Code.NONE:
             self._answered(None, f'workspace: {result.error_message}', False, True)

@@ -42,6 +42,12 @@ def quaternions_along(directions: Array) -> Array:
     return q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
+def axes_of(quaternions: Array) -> Array:
+    """Return where unit quaternions w, x, y, z (n, 4) turn z to, shape (n, 3)."""
+    w, x, y, z = quaternions.T
+    return np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=1)
+
+
 def turned(quaternions: Array) -> Array:
     """Return the angle between consecutive unit quaternions (n, 4), shape (n - 1,) [rad]."""
     a, b = quaternions[:-1], quaternions[1:]
@@ -77,10 +83,13 @@ def straight_cylinders(ends: Array, radius: float) -> Cylinders:
     """Return one cylinder [m] between each of the pairs of points `ends`, (n, 2, 3)."""
     steps = ends[:, 1] - ends[:, 0]
     length = np.linalg.norm(steps, axis=1)
+    directions = np.where(
+        length[:, None] > 0.0, steps / np.where(length > 0.0, length, 1.0)[:, None], [0, 0, 1.0]
+    )
     thick = np.full(len(length), radius)
     return Cylinders(
         ends.mean(axis=1),
-        quaternions_along(steps / length[:, None]),
+        quaternions_along(directions),
         np.stack([thick, thick, length], axis=1),
         np.zeros(len(length)),
     )

@@ -18,7 +18,6 @@ from soro_mechanics.core.missing_package import import_package
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
-from soro_visualization.muscles import muscles_of
 from soro_visualization.page_origin import only_own_page
 from soro_visualization.readout import Snapshot
 from soro_visualization.rigid_parts import RigidParts
@@ -69,13 +68,16 @@ class Viewer:
         viser = import_package('viser', 'viser')
 
         # Viser prints a banner; the address is ours to say.
-        with only_own_page(), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            only_own_page(f'{description.title} - soro'),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
             self.server: Any = viser.ViserServer(host, port, label=description.name, verbose=False)
         self.server.gui.configure_theme(
             show_logo=False, show_share_button=False, control_width='large'
         )
         self._controls = controls
-        self.scene = ViewerScene(self.server, parts, muscles_of(description))
+        self.scene = ViewerScene(self.server, parts, description)
         self.panel = ViewerPanel(
             self.server.gui,
             description.title,
@@ -124,7 +126,7 @@ class Viewer:
             self.scene.show_ghost(snapshot.ghost if self._layers['ghost'] else None)
             if now >= self._panel_due:
                 self._panel_due = now + PANEL_PERIOD
-                self.panel.show(snapshot, list(self.scene.legends.values()), now)
+                self.panel.show(snapshot, self.scene.legends, now)
             if now >= self._plots_due:
                 self._plots_due = now + PLOT_PERIOD
                 self.plots.draw(snapshot.time)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import time
 from typing import Any
 
@@ -14,6 +14,7 @@ from soro_mechanics.core.actuators import Actuator, CoupledLimit
 from soro_visualization.controls import Controls, TASKS
 from soro_visualization.display_units import shown, size_of, step_of, unit_of
 from soro_visualization.ownership import Ownership
+from soro_visualization.page_additions import FAINT, WARNING
 from soro_visualization.readout import (
     ActuatorReadout,
     badge,
@@ -27,7 +28,13 @@ from soro_visualization.shape import Array
 
 LET_GO = 0.5  # s without a movement, after which a slider that was held during a stop acts again
 HANDS_ON = 1.0  # s in which sliders stay where a hand left them, though the robot is not there
+WORKSPACE = 'Compute the workspace'
+PATHS = '<small>&nbsp; blue: desired, green: actual</small>'
 FOLDED = 12  # more actuators than this start folded away
+
+
+def _warning(text: str) -> str:
+    return f'<small style="color:{WARNING}">&nbsp; {text}</small>'
 
 
 class ActuatorSliders:
@@ -163,7 +170,7 @@ class ActuatorSliders:
         return held
 
     def _say(self, text: str) -> None:
-        self._note.content = f'<small style="color:#e67700">&nbsp; {text}</small>' if text else ''
+        self._note.content = _warning(text) if text else ''
 
     def _table(self, readout: ActuatorReadout) -> str:
         if len(self._actuators) > FOLDED:
@@ -174,13 +181,10 @@ class ActuatorSliders:
         rows = ''.join(
             f'<tr><td style="padding-right:0.8em">{a.name}</td>'
             f'<td style="padding-right:0.8em">{shown(float(m), a.unit)}</td>'
-            f'<td style="padding-right:0.8em;opacity:0.65">{shown(float(p), a.unit)}</td>'
-            f'<td style="color:#e67700">{flag_words(f)}</td></tr>'
-            for a, m, p, f in zip(
-                self._actuators, readout.measured, readout.applied, readout.flags, strict=True
-            )
+            f'<td style="color:{WARNING}">{flag_words(f)}</td></tr>'
+            for a, m, f in zip(self._actuators, readout.measured, readout.flags, strict=True)
         )
-        head = '<tr style="opacity:0.65"><td></td><td>measured</td><td>applied</td><td></td></tr>'
+        head = f'<tr style="color:{FAINT}"><td></td><td>measured</td><td>applied: sliders</td>'
         return f'<table style="font-size:0.75em;margin:0 0.5em">{head}{rows}</table>'
 
 
@@ -215,7 +219,9 @@ class ViewerPanel:
         self._head = gui.add_html('')
         self._title = title
         if controls is not None:
-            self._stop = gui.add_button('STOP', color='red', hint='driver/stop: vents, now')
+            self._stop = gui.add_button(
+                'STOP', color='red', hint='driver/stop: vents, now; key: Esc'
+            )
             self._stop.on_click(self._on_stop)
         self._banner = gui.add_html('')
         self._status = gui.add_html('')
@@ -225,7 +231,7 @@ class ViewerPanel:
             self._add_actuators(gui, actuators, limits, controls)
         self._add_layers(gui, controls)
 
-    def show(self, snapshot: Snapshot, legends: Sequence[str], now: float) -> None:
+    def show(self, snapshot: Snapshot, legends: Mapping[str, str], now: float) -> None:
         """Show a moment; called a few times a second."""
         self._head.content = (
             f'<div style="margin:0.3em 0.5em"><b>{self._title}</b><br>'
@@ -234,7 +240,14 @@ class ViewerPanel:
         self._status.content = status_html(snapshot)
         if self._controls is not None:
             self._banner.content = banner(snapshot)
-        self._legend.content = ''.join(legends)
+        beside = {name: legends.get(name, '') for name in self._beside}
+        self._legend.content = ''.join(v for k, v in legends.items() if k not in beside)
+        for name, html in beside.items():
+            self._beside[name].content = html
+        if self._controls is not None:
+            self._computing = snapshot.computing is not None
+            done = f' ({snapshot.computing:.0%} done)' if self._computing else ''
+            self._analyze.label = f'Cancel the workspace{done}' if self._computing else WORKSPACE
         if self.sliders is not None:
             self.sliders.show(snapshot.actuators, now)
             self.sliders.enable(not why_still(snapshot))
@@ -247,7 +260,7 @@ class ViewerPanel:
 
     def say(self, text: str, good: bool = True) -> None:
         """Show the outcome of the last request."""
-        colour = 'inherit' if good else '#e67700'
+        colour = 'inherit' if good else WARNING
         self._answer.content = f'<small style="color:{colour}">&nbsp; {text}</small>'
 
     def _add_target(self, gui: Any, controls: Controls) -> None:
@@ -310,6 +323,8 @@ class ViewerPanel:
     def _add_layers(self, gui: Any, controls: Controls | None) -> None:
         with gui.add_folder('Show'):
             self._legend = gui.add_html('')
+            self._beside: dict[str, Any] = {}
+            self._computing = False
             layers = {'ghost': ('commanded shape (ghost)', True)}
             if controls is not None:
                 layers['ellipsoids'] = ('compliance ellipsoids', False)
@@ -317,14 +332,21 @@ class ViewerPanel:
             layers['paths'] = ('desired and actual path', True)
             for name, (label, on) in layers.items():
                 gui.add_checkbox(label, initial_value=on).on_update(self._layer(name))
+                if name in ('ellipsoids', 'workspace'):
+                    self._beside[name] = gui.add_html('')
+                elif name == 'paths':
+                    gui.add_html(PATHS)
             if controls is not None:
-                analyze = gui.add_button(
-                    'Compute the workspace', hint='compliance/analyze_workspace, uses all cores'
+                self._analyze = gui.add_button(
+                    WORKSPACE, hint='compliance/analyze_workspace, uses all cores'
                 )
 
-                @analyze.on_click
+                @self._analyze.on_click
                 async def _(event: Any) -> None:
-                    controls.analyze_workspace()
+                    if self._computing:
+                        controls.cancel_workspace()
+                    else:
+                        controls.analyze_workspace()
 
     def _layer(self, name: str) -> Callable[[Any], Any]:
         async def changed(event: Any) -> None:

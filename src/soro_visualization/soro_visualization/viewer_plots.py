@@ -17,7 +17,8 @@ from soro_visualization.shape import Array
 
 COLOURS = ('#1c7ed6', '#e8590c', '#2f9e44', '#9c36b5', '#c2255c', '#0c8599')
 RATE = 10.0  # rows kept per second
-HEIGHT = 150
+HEIGHT = 170
+AXIS, GRID = '#868e96', '#868e9640'  # read on white and on dark grey
 
 
 class ViewerPlots:
@@ -41,7 +42,11 @@ class ViewerPlots:
         self._errors = History(2, duration, RATE)
         self._target: Array | None = None
         time = uplot.Series(label='s')
-        axes = (uplot.Axis(show=True), uplot.Axis(show=True, size=45))
+        style = {'stroke': AXIS, 'grid': {'stroke': GRID, 'width': 1}}
+        axes = (
+            uplot.Axis(show=True, label='seconds before now', labelSize=18, size=30, **style),
+            uplot.Axis(show=True, size=45, **style),
+        )
         unit = unit_of(self._drawn[0])
         more = '' if len(actuators) == count else f', the first {count} of {len(actuators)}'
         scales = {'x': uplot.Scale(time=False)}
@@ -61,7 +66,7 @@ class ViewerPlots:
                 scales=scales,
                 axes=axes,
                 height=HEIGHT,
-                legend=uplot.Legend(show=False),
+                legend=uplot.Legend(show=True, live=False),
             )
             self._error = gui.add_uplot(
                 _columns(np.full((2, 3), np.nan)),
@@ -70,11 +75,11 @@ class ViewerPlots:
                     uplot.Series(label='to command', stroke=COLOURS[0], width=2),
                     uplot.Series(label='to target', stroke=COLOURS[1], width=2),
                 ),
-                title='tip: distance to command (blue), to target (orange) [mm]',
+                title='tip: distance [mm]',
                 scales=scales,
                 axes=axes,
                 height=HEIGHT,
-                legend=uplot.Legend(show=False),
+                legend=uplot.Legend(show=True, live=False),
             )
 
     def target(self, position: Array | None) -> None:
@@ -95,7 +100,8 @@ class ViewerPlots:
             ghost = snapshot.ghost
             command = np.nan if ghost is None else np.linalg.norm(ghost.tip[:3, 3] - tip)
             target = np.nan if self._target is None else np.linalg.norm(self._target - tip)
-            self._errors.add(snapshot.time, 1e3 * np.array([command, target]))
+            errors = 1e3 * np.array([command, target])
+            self._errors.add(snapshot.time, np.round(errors, 3))  # um: nobody reads 1e-15 mm
 
     def draw(self, now: float) -> None:
         """Send what was kept; called a few times a second."""

@@ -8,35 +8,34 @@ page are made for scenes of about one: robots here are four centimetres or a met
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_visualization.body_hulls import body_hulls, HULL
 from soro_visualization.colour_scale import (
     BLUE_TO_RED,
     ColourScale,
+    PALE_TO_BLUE,
     PLASMA,
     RED_TO_BLUE,
     rounded,
 )
 from soro_visualization.ellipsoids import Ellipsoids, quaternions_wxyz
-from soro_visualization.muscles import Muscles
+from soro_visualization.fittings import Fitting, Fittings
 from soro_visualization.rigid_parts import Primitive, RigidParts
+from soro_visualization.scene_meshes import SceneMeshes
 from soro_visualization.shape import Array, rotation_matrix, Shape
 from soro_visualization.tubes import (
     Cylinders,
     cylinders,
     quaternions_along,
-    straight_cylinders,
-    unit_box,
-    unit_cylinder,
     unit_sphere,
 )
 
 GHOST = (120, 140, 170)
 STALE = (165, 165, 165)
-THINNEST = 0.004  # of the extent: radius of the thinnest rod drawn
 GHOST_AWAY = 0.02  # of the extent: a ghost nearer to the robot only makes it pale
 FORCE = (200, 40, 40)
 ELLIPSOID = (235, 140, 40)
@@ -44,36 +43,42 @@ DESIRED, ACTUAL = (40, 90, 200), (40, 160, 70)
 ARROW = 0.35  # length of a load's arrow, of the robot's extent
 CAMERA = np.array([1.9, -2.6, 1.0])  # from the point looked at, in extents of the robot
 ASIDE = np.array([0.36, 0.27, 0.1])  # that point, from the middle: the panel hides the right
+# On a page higher than wide the panel hides the lower half: look below the middle, from farther.
+BELOW, FARTHER = np.array([0.0, 0.0, -1.2]), 1.5 * CAMERA
 WIDE = 1.5
 FIELD_OF_VIEW = 0.75  # rad
 
 
-class ViewerScene:
+class ViewerScene(SceneMeshes):
     """What stands in the scene of one server.
 
     Parameters
     ----------
     server : viser.ViserServer
     parts : RigidParts, optional
-        Rigid parts to draw; bodies without one are drawn as axes.
-    muscles : Muscles, optional
-        Between disks of the backbone, coloured by their length.
+        Rigid parts to draw; other bodies are drawn as hulls around the ends of their rods.
+    description : RobotDescription, optional
+        What the robot has beside its rods.
     """
 
     def __init__(
-        self, server: Any, parts: RigidParts | None = None, muscles: Muscles | None = None
+        self,
+        server: Any,
+        parts: RigidParts | None = None,
+        description: RobotDescription | None = None,
     ) -> None:
-        self._scene, self._server, self._parts = server.scene, server, parts
-        self._muscles = muscles
+        super().__init__(server.scene)
+        self._server, self._parts = server, parts
+        self._description = description
+        self._fittings = None if description is None else Fittings(description)
+        self._fitted: set[str] = set()
+        self._hulls: dict[str, Any] = {}
         self._curvature, self._lengths = ColourScale(BLUE_TO_RED), ColourScale(RED_TO_BLUE)
-        self._cloud_scale = ColourScale(PLASMA)
-        self._handles: dict[str, Any] = {}
+        self._cloud_scale, self._drives = ColourScale(PLASMA), ColourScale(PALE_TO_BLUE)
         self._solids: dict[str, list[tuple[Any, Primitive]]] = {}
         self._part_poses: dict[str, Array] = {}
         self._ghost: Shape | None = None  # as it is drawn
-        self.zoom = 0.0  # scene units per metre; zero until a shape is known
         self.most_curved = 1.0  # 1/m, end of the colour scale; only grows, colours do not flicker
-        self.longest_stroke = 1e-3  # m, of a muscle from rest: the same, for their lengths
         self.legends: dict[str, str] = {}
 
     @property
@@ -115,6 +120,10 @@ class ViewerScene:
         camera.look_at = tuple(centre + away * (turn @ ASIDE))
         camera.position = tuple(centre + away * (turn @ (ASIDE + CAMERA)))
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
+        upright = tuple(centre + away * (turn @ below) for below in (BELOW, BELOW + FARTHER))
+        self._server.on_client_connect(lambda client: _fit(client, *upright))
+        for client in self._server.get_clients().values():
+            _fit(client, *upright)
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
     def show(
@@ -129,7 +138,8 @@ class ViewerScene:
             colours = STALE
             self.legends['curvature'] = '<small>&nbsp; grey: the last shape known</small>'
         self._show_tubes('/robot', tubes, colours, opacity=None)
-        self._show_muscles(shape, stale)
+        self._show_ends(shape, tubes, colours)
+        self._show_fittings(shape, stale)
         self._frame('/tip', shape.tip, 0.12)
         self._show_parts(shape, angles or {})
         self._show_load(shape if shape.loaded and not stale else None)
@@ -242,101 +252,37 @@ class ViewerScene:
         )
         return self._curvature.colours(tubes.curvature, 0.0, self.most_curved)
 
-    def _show_muscles(self, shape: Shape, stale: bool) -> None:
-        drawn = None if self._muscles is None else self._muscles.of(shape)
-        if self._muscles is None or drawn is None:
-            self._hide('/muscles')
-            return
-        rest = self._muscles.rest
-        stroke = float(np.abs(drawn.length - rest).max())
-        if stroke > self.longest_stroke:
-            self.longest_stroke = stroke * 1.1
-        low, high = rest - self.longest_stroke, rest + self.longest_stroke
-        colours: Any = STALE
-        if not stale:
-            colours = self._lengths.colours(drawn.length, low, high)
-            self.legends['muscles'] = self._lengths.legend(
-                'length of the muscles', f'{1e3 * low:.3g} mm', f'{1e3 * high:.3g} mm'
-            )
-        tubes = straight_cylinders(drawn.ends, drawn.radius)
-        self._show_tubes('/muscles', tubes, colours, opacity=None)
-
-    def _show_tubes(self, name: str, tubes: Cylinders, colours: Any, opacity: Any) -> None:
-        # A rod of a millimetre in a robot of half a metre would be a line of less than a pixel.
-        scales = tubes.scales * self.zoom
-        scales[:, :2] = np.maximum(scales[:, :2], THINNEST)
-        # A ghost without caps: one would see through its skin onto the cuts between the pieces.
-        self._batch(
-            name,
-            lambda: unit_cylinder(caps=opacity is None),
-            tubes.positions * self.zoom,
-            tubes.quaternions,
-            scales,
-            colours,
-            opacity,
+    def _show_ends(self, shape: Shape, tubes: Cylinders, colours: Any) -> None:
+        """Close both ends of every rod with a thin disc in the colour of the piece there."""
+        last = np.cumsum([len(rod.positions) - 1 for rod in shape.rods]) - 1
+        pieces = np.stack([np.concatenate([[0], last[:-1] + 1]), last], axis=1).ravel()
+        places = np.concatenate([rod.positions[[0, -1]] for rod in shape.rods])
+        scales = tubes.scales[pieces].copy()
+        scales[:, 2] = 0.02 * scales[:, 0]
+        discs = Cylinders(places, tubes.quaternions[pieces], scales, tubes.curvature[pieces])
+        rows = np.asarray(colours)
+        self._show_tubes(
+            '/robot_ends', discs, rows if rows.ndim == 1 else rows[pieces], None, caps=True
         )
 
-    def _batch(
-        self,
-        name: str,
-        mesh: Any,
-        positions: Array,
-        quaternions: Array,
-        scales: Array,
-        colours: Any,
-        opacity: float | None,
-    ) -> None:
-        rows = np.asarray(colours, dtype=np.uint8)
-        if rows.ndim == 1:
-            rows = np.broadcast_to(rows, (len(positions), 3)).copy()
-        handle = self._handles.get(name)
-        if handle is None or len(handle.batched_positions) != len(positions):
-            vertices, faces = mesh()
-            self._handles[name] = self._scene.add_batched_meshes_simple(
-                name,
-                vertices,
-                faces,
-                batched_wxyzs=quaternions,
-                batched_positions=positions,
-                batched_scales=scales,
-                batched_colors=rows,
-                opacity=opacity,
-                lod='off',
-                cast_shadow=opacity is None,
-                receive_shadow=False,
-            )
-            return
-        handle.batched_positions = positions.astype(np.float32)
-        handle.batched_wxyzs = quaternions.astype(np.float32)
-        handle.batched_scales = scales.astype(np.float32)
-        if not np.array_equal(handle.batched_colors, rows):
-            handle.batched_colors = rows
-        if not handle.visible:
-            handle.visible = True
+    def _show_fittings(self, shape: Shape, stale: bool) -> None:
+        fittings = [] if self._fittings is None else self._fittings.of(shape)
+        names = {fitting.name for fitting in fittings}
+        for name in self._fitted - names:  # another model shows them otherwise
+            self._hide(f'/{name}')
+            self.legends.pop(name, None)
+        self._fitted = names
+        for fitting in fittings:
+            self._show_fitting(fitting, stale)
 
-    def _hide(self, name: str) -> None:
-        handle = self._handles.get(name)
-        if handle is not None and handle.visible:
-            handle.visible = False
-
-    def _frame(self, name: str, pose: Array, length: float) -> None:
-        handle = self._handles.get(name)
-        if handle is None:
-            handle = self._handles[name] = self._scene.add_frame(
-                name, axes_length=length, axes_radius=length * 0.04
-            )
-        self._place([handle], [pose])
-
-    def _place(self, handles: Sequence[Any], poses: Sequence[Array]) -> None:
-        """Move things of the scene to poses (4, 4) in metres, all at once."""
-        if not handles:
-            return
-        all_poses = np.stack(poses)
-        positions = all_poses[:, :3, 3] * self.zoom
-        turns = quaternions_wxyz(all_poses[:, :3, :3])
-        for handle, position, turn in zip(handles, positions, turns, strict=True):
-            handle.position = position
-            handle.wxyz = turn
+    def _show_fitting(self, fitting: Fitting, stale: bool) -> None:
+        colours: Any = STALE if stale else fitting.colour
+        if fitting.values is not None and not stale:
+            scale = self._lengths if fitting.name == 'muscles' else self._drives
+            colours = scale.colours(fitting.values, fitting.low, fitting.high)
+            low, high = (f'{x:.3g} {fitting.unit}' for x in (fitting.low, fitting.high))
+            self.legends[fitting.name] = scale.legend(fitting.title, low, high)
+        self._show_tubes(f'/{fitting.name}', fitting.tubes, colours, None, fitting.closed)
 
     def _show_parts(self, shape: Shape, angles: dict[str, float]) -> None:
         handles: list[Any] = []
@@ -361,32 +307,26 @@ class ViewerScene:
                 handles.append(handle)
                 poses.append(pose @ solid.origin)
         self._place(handles, poses)
-        for name, pose in shape.bodies.items():
-            if name not in self._solids:
-                self._frame(f'/bodies/{name}', pose, 0.08)
+        self._show_hulls(shape, bodies)
 
-    def _solid(self, name: str, solid: Primitive) -> Any:
-        colour = tuple(round(255 * c) for c in solid.rgba[:3])
-        opacity = None if solid.rgba[3] >= 1.0 else solid.rgba[3]
-        # Our own meshes: which axis a cylinder of the page has is not ours to know.
-        if solid.kind == 'box':
-            vertices, faces = unit_box()
-            scales = np.array(solid.size)
-        elif solid.kind == 'cylinder':
-            vertices, faces = unit_cylinder(sides=40)
-            scales = np.array([solid.size[0], solid.size[0], solid.size[1]])
-        else:
-            vertices, faces = unit_sphere()
-            scales = np.full(3, solid.size[0])
-        return self._scene.add_mesh_simple(
-            name,
-            vertices * scales * self.zoom,
-            faces,
-            color=colour,
-            opacity=opacity,
-            flat_shading=solid.kind == 'box',
-            receive_shadow=False,
-        )
+    def _show_hulls(self, shape: Shape, poses: dict[str, Array]) -> None:
+        """Show bodies that no URDF draws."""
+        if not self._hulls and self._description is not None:
+            drawn = set() if self._parts is None else self._parts.drawn_bodies
+            for name, hull in body_hulls(self._description, shape, drawn).items():
+                self._hulls[name] = self._scene.add_mesh_simple(
+                    f'/hulls/{name}',
+                    hull.vertices * self.zoom,
+                    hull.faces,
+                    color=HULL,
+                    flat_shading=True,
+                    receive_shadow=False,
+                )
+        moving = [name for name in self._hulls if name in poses]
+        self._place([self._hulls[n] for n in moving], [poses[n] for n in moving])
+        for name, pose in shape.bodies.items():
+            if name not in self._solids and name not in self._hulls:
+                self._frame(f'/bodies/{name}', pose, 0.08)
 
     def _show_load(self, shape: Shape | None) -> None:
         if shape is None:
@@ -407,3 +347,11 @@ class ViewerScene:
             handle.points = points.astype(np.float32)
             handle.visible = True
         self.legends['load'] = f'<small>&nbsp; load at the tip: {size:.3g} N</small>'
+
+
+def _fit(client: Any, look_at: tuple[float, ...], position: tuple[float, ...]) -> None:
+    """Have a page that is higher than wide (a phone) look at the robot above its panel."""
+    camera = client.camera
+    if camera.image_width < camera.image_height:
+        camera.position = position
+        camera.look_at = look_at  # second: a new position takes the point looked at along

@@ -4,13 +4,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from geometry_msgs.msg import Pose
 import numpy as np
 
+import soro_mechanics
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_msgs.msg import Backbone, Configuration
 from soro_visualization.shape import Rod, Shape
 
+EXAMPLES = Path(soro_mechanics.__file__).parent / 'robots' / 'examples'
 NAMES = ['pair_1', 'pair_2', 'pair_3']
+
+
+def described(name: str) -> RobotDescription:
+    """Return a robot of the catalogue or of its examples."""
+    example = EXAMPLES / f'{name}.yaml'
+    return read_robot_file(example if example.is_file() else find_robot_file(name))
 
 
 def arc(angle: float, length: float = 0.04, radius: float = 0.0125, count: int = 21) -> Rod:
@@ -50,3 +62,16 @@ def straight(tip_z=0.04):
     message.backbones = [backbone]
     message.tip = backbone.poses[-1]
     return message
+
+
+def network_shape(spec, poses):
+    """Return a network with its bodies at poses and straight rods between their places."""
+    rods = []
+    for part in spec.rods:
+        ends = [poses.get(end.body, np.eye(4)) @ end.attach @ end.crank for end in part.ends]
+        at = np.linspace(0.0, 1.0, 7)[:, None]
+        positions = (1.0 - at) * ends[0][:3, 3] + at * ends[1][:3, 3]
+        upright = np.tile([0.0, 0.0, 0.0, 1.0], (7, 1))
+        rods.append(Rod(part.name, positions, upright, np.full(7, 0.0015), at[:, 0] * part.length))
+    tip = poses[spec.tip_body] @ spec.tip
+    return Shape(tuple(rods), dict(poses), tip, np.zeros(6), {}, 'network')

@@ -72,6 +72,47 @@ def test_it_is_gone_while_nobody_knows_where_the_tip_is():
     assert server.inserted[-1].pose.position.z == pytest.approx(0.05)
 
 
+def test_a_refused_drag_says_why_and_returns_to_the_tip():
+    server = StandIn()
+    target = InteractiveTarget(server, 'arm/base_link', lambda pose: None)
+    target.answered('workspace: canceled', False)  # not about a drag
+    target.follow(tip(0.04), 0.04)
+    for kind in ('MOUSE_DOWN', 'POSE_UPDATE'):
+        server.callback(feedback(kind))
+    target.answered('UNREACHABLE', False)
+    target.follow(tip(0.04), 0.04)
+    assert len(server.inserted) == 1  # a hand holds it: it stays as it is
+    server.callback(feedback('MOUSE_UP'))
+    target.follow(tip(0.05), 0.04)
+    told = server.inserted[-1]
+    assert 'UNREACHABLE' in told.description and told.pose.position.z == pytest.approx(0.05)
+    assert told.controls[0].markers[0].color.r > 4.0 * told.controls[0].markers[0].color.g
+    target.follow(tip(0.06), 0.04)
+    assert server.poses[-1].position.z == pytest.approx(0.06)
+    for kind in ('MOUSE_DOWN', 'POSE_UPDATE'):
+        server.callback(feedback(kind))
+    target.answered('solved', True)
+    server.callback(feedback('MOUSE_UP'))
+    target.follow(tip(0.06), 0.04)
+    assert 'refused' not in server.inserted[-1].description
+    count = len(server.poses)
+    target.follow(tip(0.07), 0.04)
+    assert len(server.poses) == count  # it stays where the robot is going
+
+
+def test_an_answer_that_comes_after_the_hand_has_left_returns_it_too():
+    server = StandIn()
+    target = InteractiveTarget(server, 'arm/base_link', lambda pose: None)
+    target.follow(tip(0.04), 0.04)
+    for kind in ('MOUSE_DOWN', 'POSE_UPDATE', 'MOUSE_UP'):
+        server.callback(feedback(kind))
+    target.answered('AT_LIMIT', False)
+    target.follow(tip(0.05), 0.04)
+    assert 'AT_LIMIT' in server.inserted[-1].description
+    target.follow(tip(0.06), 0.04)
+    assert server.poses[-1].position.z == pytest.approx(0.06)
+
+
 def test_its_arrows_lie_along_the_three_axes():
     marker = target_marker('arm/base_link', tip(0.04), 0.04)
     assert marker.header.frame_id == 'arm/base_link'

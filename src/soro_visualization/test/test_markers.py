@@ -4,20 +4,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from builtin_interfaces.msg import Time
-from fixed_shapes import arc, shape
+from fixed_shapes import arc, described, network_shape, shape
 import numpy as np
 import pytest
 from visualization_msgs.msg import Marker
 
 from soro_visualization.ellipsoids import Ellipsoids
-from soro_visualization.markers import Markers, tube
+from soro_visualization.fitting_markers import FittingMarkers
+from soro_visualization.markers import Markers, OLD, tube
 
 STAMP = Time(sec=3)
 
 
 def names(message):
     return {(m.ns, m.id): m for m in message.markers}
+
+
+def test_an_own_robot_is_drawn_whole():
+    description = described('crank_platform')
+    spec = description.structure['network']
+    pose = np.eye(4)
+    pose[:3, 3] = 0.01, 0.0, 0.26
+    drawn = network_shape(spec, {'platform': pose})
+    markers = Markers('b', None, FittingMarkers(description, None))
+    for silent in (False, True):
+        found: dict[str, list[Marker]] = {}
+        for marker in markers.message(Time(), drawn, silent=silent).markers:
+            found.setdefault(marker.ns, []).append(marker)
+        assert {k: len(v) for k, v in found.items()} == {'backbone': 6, 'bodies': 3, 'cranks': 6}
+        assert all((m.color == OLD) == silent for m in found['bodies'] + found['cranks'])
+    platform = next(m for m in found['bodies'] if m.pose.position.x == 0.01 and m.id == 1)
+    assert len(platform.points) % 3 == 0
+    for crank in found['cranks']:  # from the motor at 80 mm to the joint at 120 mm
+        assert crank.type == Marker.CYLINDER and crank.scale.z == pytest.approx(0.04)
+        assert np.hypot(crank.pose.position.x, crank.pose.position.y) == pytest.approx(0.1)
+
+
+def test_tendons_are_lines_in_the_colour_of_their_tension():
+    rod = replace(arc(1.0, 0.24, 0.0007, 25), name='arm')
+    drawn = replace(shape(), rods=(rod,), model='network', actuation={'near_1': 15.0})
+    made = FittingMarkers(described('tendon_arm'), None).of(drawn)
+    (lines,) = (m for m in made if m.ns == 'tendons')
+    assert len(lines.points) == len(lines.colors) == 2 * 3 * (12 + 24)
+    assert len({(c.r, c.g, c.b) for c in lines.colors}) == 2  # pulled, and not
+    assert sum(m.ns == 'discs' for m in made) == 24
 
 
 def test_a_thick_rod_is_spheres_that_touch_and_a_thin_one_a_line():

@@ -87,7 +87,7 @@ def test_the_page_itself_is_served_under_every_name_of_loopback(address):
 
 def test_servers_made_elsewhere_are_left_alone():
     before = websocket_server.serve
-    with only_own_page():
+    with only_own_page('Arm & hand'):
         assert websocket_server.serve is not before
     assert websocket_server.serve is before
 

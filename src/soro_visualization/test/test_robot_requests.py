@@ -228,7 +228,8 @@ def test_compliance_is_asked_again_when_the_answer_never_came(rig):
 def test_a_workspace_is_asked_for_by_the_thread_that_spins(rig):
     sent, tasks = [], []
     rig.requests._workspace = SimpleNamespace(
-        server_is_ready=lambda: True, send_goal_async=lambda goal: sent.append(goal) or Future()
+        server_is_ready=lambda: True,
+        send_goal_async=lambda goal, told: sent.append(goal) or Future(),
     )
     rig.node.executor = SimpleNamespace(create_task=lambda *task: tasks.append(task))
     rig.requests.analyze_workspace()
@@ -368,3 +369,29 @@ def test_whoever_ends_a_target_is_told_of_to_the_other_ways_of_dragging(rig):
         getattr(rig.requests, call)()
     rig.requests.actuate(np.zeros(3))
     assert len(ended) == 5
+
+
+def test_a_workspace_says_how_far_it_is_and_ends_when_cancelled(rig):
+    answer, result, ended = Future(), Future(), []
+    handle = SimpleNamespace(
+        accepted=True,
+        get_result_async=lambda: result,
+        cancel_goal_async=lambda: ended.append(True),
+    )
+    heard = []
+    rig.requests._workspace = SimpleNamespace(
+        server_is_ready=lambda: True,
+        send_goal_async=lambda goal, told: heard.append(told) or answer,
+    )
+    rig.node.executor = SimpleNamespace(create_task=lambda call, *of: call(*of))
+    rig.requests.cancel_workspace()
+    rig.requests.analyze_workspace()
+    answer.set_result(handle)
+    heard[0](SimpleNamespace(feedback=SimpleNamespace(progress=0.25)))
+    assert rig.requests.computing == 0.25
+    rig.requests.analyze_workspace()
+    assert len(heard) == 1  # one at a time
+    rig.requests.cancel_workspace()
+    assert ended == [True]
+    result.set_result(SimpleNamespace(result=SimpleNamespace(error_code=400, error_message='x')))
+    assert rig.requests.computing is None

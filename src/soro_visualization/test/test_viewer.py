@@ -16,13 +16,14 @@ from viewer_rig import STATE
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_visualization import page_client
 from soro_visualization.ellipsoids import Ellipsoids
 from soro_visualization.page_client import PageClient
 from soro_visualization.playback import Playback, Recording
 from soro_visualization.readout import ActuatorReadout, Snapshot
 from soro_visualization.shape import rotation_matrix
 from soro_visualization.viewer import derived_port, Viewer
-from soro_visualization.viewer_scene import STALE
+from soro_visualization.viewer_scene import FIELD_OF_VIEW, STALE
 
 
 def test_it_is_bound_to_loopback_and_nothing_in_the_page_leads_elsewhere(arm):
@@ -290,3 +291,60 @@ def test_a_robot_that_does_not_move_says_why_and_takes_no_targets(arm, actuators
     viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=3.0))
     page.wait(lambda: not page.gui['pair_1 [bar]']['disabled'], 5.0, 'sliders')
     assert 'Does not move' not in page.text()
+
+
+def test_the_page_has_the_robots_title_and_presses_stop_by_key(arm):
+    html = arm[1].html()
+    title = re.search('<title>(.*?)</title>', html).group(1)
+    assert title == 'STIFF-FLOP pneumatic manipulator, one segment - soro'
+    assert "e.key === 'Escape'" in html and 'prefers-color-scheme' in html
+
+
+def test_a_workspace_that_is_sampled_shows_how_far_and_can_be_cancelled(arm):
+    viewer, page, noted = arm
+    button = page.gui['Compute the workspace']
+    for computing, label, asked in (
+        (0.4, 'Cancel the workspace (40% done)', 'cancel_workspace'),
+        (None, 'Compute the workspace', 'analyze_workspace'),
+    ):
+        viewer._panel_due = 0.0
+        viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, computing=computing, time=2.0))
+        page.wait(lambda label=label: button['label'] == label, 5.0, label)
+        assert not noted.of(asked)
+        page.press('Compute the workspace')
+        page.wait(lambda asked=asked: noted.of(asked), 5.0, asked)
+
+
+def test_plots_are_in_readable_numbers(arm):
+    viewer, page, _ = arm
+    for i in range(4):
+        viewer._plots_due = 0.0
+        ghost = replace(shape(0.5), tip=shape(0.5).tip + 1e-17)
+        viewer.show(Snapshot(shape=shape(0.5), ghost=ghost, actuators=STATE, time=2.0 + i))
+    error = viewer.plots._error
+    assert error.data[0][-1] == 0.0 and error.data[0][0] == pytest.approx(-4.0)
+    assert np.nanmax(np.abs(error.data[1])) == 0.0  # mm: no rounding of the solver's
+
+
+def test_a_page_higher_than_wide_has_the_robot_in_its_upper_half(monkeypatch):
+    upright = replace(page_client.CAMERA, image_width=390, image_height=844)
+    monkeypatch.setattr(page_client, 'CAMERA', upright)
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    viewer = Viewer(description, port=derived_port('test_upright'))
+    try:
+        viewer.show(Snapshot(shape=shape(0.5), time=1.0))
+        with PageClient(viewer.address) as page:
+            page.wait(lambda: viewer.server.get_clients(), 5.0, 'page')
+            (client,) = viewer.server.get_clients().values()
+            page.wait(lambda: np.linalg.norm(client.camera.position) > 3.0, 5.0, 'camera')
+            page.receive(0.2)
+            eye, seen = np.array(client.camera.position), np.array(client.camera.look_at)
+    finally:
+        viewer.close()
+    ahead = (seen - eye) / np.linalg.norm(seen - eye)
+    up = np.array([0.0, 0.0, 1.0]) - ahead[2] * ahead
+    up /= np.linalg.norm(up)
+    for place in ([0.0, 0.0, 0.0], shape(0.5).tip[:3, 3] / shape(0.5).extent):
+        away = np.asarray(place) - eye
+        height = (away @ up) / (away @ ahead) / np.tan(0.5 * FIELD_OF_VIEW)
+        assert 0.0 < height < 1.0  # of half the page, above its middle

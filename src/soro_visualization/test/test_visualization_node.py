@@ -280,6 +280,10 @@ def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(mo
     monkeypatch.setattr('soro_visualization.node.interactive_server', lambda node: server)
     with RosSession() as ros:
         rig = Rig(ros, '/leg', viewer=False)
+        wait_until(lambda: rig.node._snapshot.shape is not None)
+        assert not server.inserted  # nobody would take its targets
+        name = 'trajectory_planner/release'
+        ros.client.create_service(Trigger, f'/leg/{name}', lambda asked, answer: answer)
         wait_until(lambda: server.inserted)
         server.callback(feedback('MOUSE_DOWN'))
         server.callback(feedback('POSE_UPDATE'))
@@ -322,7 +326,7 @@ def test_markers_and_description_are_published():
         arrays = ros.listen(MarkerArray, '/leg/markers')
         wait_until(lambda: arrays)
         assert {m.header.frame_id for m in arrays[-1].markers} == {'leg/base_link'}
-        assert {m.ns for m in arrays[-1].markers} == {'backbone'}
+        assert {m.ns for m in arrays[-1].markers} == {'backbone', 'chambers'}
         rig.solver = False
         wait_until(lambda: arrays[-1].markers[0].color.r == pytest.approx(OLD.r))
         rig.solver = True

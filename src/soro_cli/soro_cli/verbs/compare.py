@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     models = arguments.models or ([arguments.model] if arguments.model else [])
     wrench = display_units.wrench(arguments.wrench)
+    display_units.check_units(arguments.actuation)
     with mechanics(arguments) as source:
         actuation = display_units.actuation(arguments.actuation, source.actuators)
         answer = source.compare(actuation, wrench, models)

@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UserError('--measured is of the tip: leave out --along')
     pulls = _pulls(arguments.measured) if arguments.measured else None
     wrench = display_units.wrench(arguments.wrench)
+    display_units.check_units(arguments.actuation or ())
     with mechanics(arguments) as source:
         words = arguments.actuation
         actuation = display_units.actuation(words, source.actuators) if words else None

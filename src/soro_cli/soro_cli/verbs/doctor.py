@@ -49,18 +49,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.upgrade or arguments.output:
         return _upgrade(arguments)
     if arguments.robot:
-        from soro_cli.doctor_robot import check_robot
+        from soro_cli.doctor_robot import robot_findings
 
-        findings = check_robot(arguments.robot)
+        found = robot_findings(arguments.robot)
     else:
-        from soro_cli.doctor_machine import check_machine
+        from soro_cli.doctor_machine import machine_findings
 
-        findings = check_machine(os.environ)
+        found = machine_findings(os.environ)
+    if arguments.json:
+        findings = list(found)
+    else:
+        findings = print_findings(arguments.robot or 'this machine', found)
     worst = max(f.level for f in findings)
     if arguments.json:
         print_json({'worst': worst.name.lower(), 'findings': as_json(findings)})
-    else:
-        print_findings(arguments.robot or 'this machine', findings)
     return 1 if worst is Level.FAIL else 0
 
 

@@ -34,9 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from soro_node import display_units
 
+    display_units.check_units(arguments.actuation)
+    wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
         actuation = display_units.actuation(arguments.actuation, source.actuators)
-        wrench = display_units.wrench(arguments.wrench)
         answer = source.forward(actuation, wrench, arguments.model)
 
     def show() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 
 from soro_cli.verbs.mechanics_options import add_mechanics_options
+from soro_cli.verbs.pose_options import add_pose_options, typed_pose
 
 SUMMARY = 'which actuation brings the tip to a target (inverse kinematics under load)'
 EPILOG = """\
@@ -17,29 +18,11 @@ examples:
 
 A target that cannot be reached is answered with the nearest pose, what stops it, and exit code 1.
 """
-TASKS = {'position': 0, 'axis': 1, 'pose': 2}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'position',
-        nargs=3,
-        metavar='LENGTH',
-        help='x, y and z of the target in base_link, with units (10mm)',
-    )
-    parser.add_argument(
-        '--quaternion',
-        nargs=4,
-        type=float,
-        metavar=('QX', 'QY', 'QZ', 'QW'),
-        help='orientation of the target in base_link',
-    )
-    parser.add_argument(
-        '--task',
-        choices=tuple(TASKS),
-        help='what must be met; default: position, or with --quaternion the whole pose',
-    )
+    add_pose_options(parser)
     add_mechanics_options(parser)
 
 
@@ -49,15 +32,12 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_node import display_units
     from soro_node.user_errors import UserError
 
-    given = arguments.quaternion
-    quaternion = None if given is None else display_units.quaternion(given)
-    task = arguments.task or ('position' if quaternion is None else 'pose')
-    if task != 'position' and quaternion is None:
-        raise UserError(f'--task {task} needs --quaternion')
-    position = display_units.position(arguments.position)
+    pose = typed_pose(arguments)
+    if pose is None:
+        raise UserError('write the position of the target: soro ik 10mm 0 45mm')
     wrench = display_units.wrench(arguments.wrench)
     with mechanics(arguments) as source:
-        answer = source.inverse(position, quaternion, TASKS[task], wrench, arguments.model)
+        answer = source.inverse(pose.position, pose.quaternion, pose.task, wrench, arguments.model)
         actuators = source.actuators
 
     def show() -> None:

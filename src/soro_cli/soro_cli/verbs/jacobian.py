@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_node import display_units
 
     wrench = display_units.wrench(arguments.wrench)
+    display_units.check_units(arguments.actuation or ())
     with mechanics(arguments) as source:
         words = arguments.actuation
         actuation = display_units.actuation(words, source.actuators) if words else None

@@ -8,26 +8,27 @@ import argparse
 from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
+from soro_cli.verbs.pose_options import add_pose_options, typed_pose, TypedPose
 
 SUMMARY = 'move the robot to a pose, an actuation or its rest, and hold it there'
 EPILOG = """\
 examples:
-  soro move --pose 10mm 0 45mm
+  soro move 10mm 0 45mm
+  soro move 10mm 0 45mm --quaternion 0 0.38 0 0.92 --task axis
   soro move --actuation 0.9bar 0 0
   soro move --actuation pair_2=0.5bar
   soro move --rest
 
---pose is a position: any orientation will do.
+A pose is typed as for soro ik. Without --quaternion any orientation will do.
 """
+TURNED = 0.05  # rad; assumed: with an orientation, arrived when the tip is turned this little
 REFUSAL = 2.0  # s; diagnostics come at 1 Hz
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument(
-        '--pose', nargs=3, metavar=('X', 'Y', 'Z'), help='position of the tip in base_link'
-    )
+    add_pose_options(parser)
+    target = parser.add_mutually_exclusive_group()
     target.add_argument(
         '--actuation', nargs='+', metavar='VALUE', help='one per actuator, or name=value'
     )
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--tolerance',
         metavar='LENGTH',
         default='2mm',
-        help='with --pose: arrived when the tip is this near (default: %(default)s)',
+        help='with a pose: arrived when the tip is this near (default: %(default)s)',
     )
     parser.add_argument(
         '--share',
@@ -55,38 +56,50 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.robot_choice import running_robot
     from soro_node import display_units
+    from soro_node.user_errors import UserError
 
     tolerance = display_units.number(arguments.tolerance, 'm', '--tolerance')
+    pose = typed_pose(arguments)
+    if sum(1 for x in (pose, arguments.actuation, arguments.rest or None) if x) != 1:
+        raise UserError('write one target: a position, --actuation or --rest', 2)
+    display_units.check_units(arguments.actuation or ())
     with running_robot(arguments) as robot:
-        if arguments.pose is not None:
-            return _move_to_pose(robot, arguments, tolerance)
+        if pose is not None:
+            return _move_to_pose(robot, arguments, pose, tolerance)
         actuators = robot.description.actuators
         if arguments.rest:
             target = [a.rest for a in actuators]
         else:
-            target = display_units.actuation(arguments.actuation, actuators)
+            target = display_units.actuation(arguments.actuation, actuators, within_limits=True)
         return _move_to_actuation(robot, arguments, target)
 
 
-def _move_to_pose(robot: Any, arguments: argparse.Namespace, tolerance: float) -> int:
+def _move_to_pose(
+    robot: Any, arguments: argparse.Namespace, pose: TypedPose, tolerance: float
+) -> int:
     from soro_cli.mechanics_online import OnlineMechanics, pose_message
     from soro_msgs.msg import TipTarget
     from soro_node import display_units
     from soro_node.user_errors import UserError
 
-    position = display_units.position(arguments.pose)
-    answer = OnlineMechanics(robot).inverse(position, None, 0, [0.0] * 6, '')
+    position = pose.position
+    answer = OnlineMechanics(robot).inverse(position, pose.quaternion, pose.task, [0.0] * 6, '')
     if answer.error_code != 0:
         raise UserError(f'not moved: {answer.error_message}', answer.error_code)
     doubt = _doubt(robot, answer.actuation)
-    message = TipTarget(pose=pose_message(position, None).pose, task=0)
+    message = TipTarget(pose=pose_message(position, pose.quaternion).pose, task=pose.task)
     message.source = robot.session.node.get_fully_qualified_name()
 
     def near(watch: Any) -> bool:
-        return watch.distance(position) <= tolerance
+        turned = pose.quaternion is None or watch.turned(pose.quaternion, pose.task) <= TURNED
+        return turned and watch.distance(position) <= tolerance
 
     def left(watch: Any) -> str:
-        return f'{display_units.shown(watch.distance(position), "m")} from the target'
+        away = display_units.shown(watch.distance(position), 'm')
+        if pose.quaternion is None or pose.task == 0:
+            return f'{away} from the target'
+        angle = display_units.shown(watch.turned(pose.quaternion, pose.task), 'rad')
+        return f'{away} and {angle} from the target'
 
     return _send(robot, arguments, TipTarget, 'tip_target', message, near, left, doubt)
 

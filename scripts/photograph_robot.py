@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A picture of any robot in the viewer, without ROS: its file, some actuators, light or dark.
+
+python scripts/photograph_robot.py my_robot.yaml my_robot.png pressure_1=0.6 --dark --width 390
+
+Values are shares of an actuator's range. Needs Chromium (Debian: apt install chromium). With
+`--axe FILE` axe-core (its axe.min.js) examines the page too, and what is serious is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+import sys
+from typing import Any
+
+from builtin_interfaces.msg import Time
+import numpy as np
+
+from soro_cli.page_driver import find_browser, Page
+from soro_mechanics import load_robot
+from soro_msgs.msg import Configuration
+from soro_node.conversions import configuration_to_message
+from soro_visualization.description_file import expand, find_description
+from soro_visualization.readout import ActuatorReadout, Snapshot
+from soro_visualization.rigid_parts import read_urdf
+from soro_visualization.shape import shape_from_message
+from soro_visualization.viewer import Viewer
+
+PATIENCE = 240.0  # s, for a renderer without a GPU
+HEIGHTS = {1280: 860, 390: 844}
+SCRIPT = (
+    'axe.run().then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact))'
+    '.map(v => [v.impact, v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]))'
+)
+
+
+class Nobody:
+    """Controls of a page behind which nothing moves."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *words: None
+
+
+def main(words: list[str] | None = None) -> int:
+    """Take the picture; exit code 1 where the page complains or axe-core does."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else '')
+    parser.add_argument('robot', help='name or file')
+    parser.add_argument('picture', type=Path)
+    parser.add_argument('shares', nargs='*', metavar='ACTUATOR=SHARE')
+    parser.add_argument('--dark', action='store_true')
+    parser.add_argument('--width', type=int, choices=tuple(HEIGHTS), default=1280)
+    parser.add_argument('--still', action='store_true', help='nobody drives it')
+    parser.add_argument('--axe', type=Path, help='axe.min.js')
+    arguments = parser.parse_args(words)
+    browser = find_browser()
+    if browser is None:
+        print('no Chromium on this machine (Debian: apt install chromium)')
+        return 1
+    robot = load_robot(arguments.robot)
+    shares = dict(word.split('=') for word in arguments.shares)
+    actuation = np.array([
+        a.minimum + float(shares[a.name]) * (a.maximum - a.minimum) if a.name in shares else a.rest
+        for a in robot.actuators
+    ])  # fmt: skip
+    viewer = shown(robot, actuation, arguments.still)
+    try:
+        complaints = photograph(browser, viewer.address, arguments)
+    finally:
+        viewer.close()
+    print(json.dumps(complaints, indent=1) if complaints else f'{arguments.picture}: no complaint')
+    return 1 if complaints else 0
+
+
+def shown(robot: Any, actuation: Any, still: bool) -> Viewer:
+    """Return a viewer that shows a robot at an actuation, as if it were measured."""
+    description = robot.description
+    solved = robot.forward(actuation)
+    message = configuration_to_message(
+        solved, description, 'base_link', Time(), Configuration.FROM_MEASUREMENT
+    )
+    file = find_description(description.name)
+    parts = None if file is None else read_urdf(expand(file, ''))
+    viewer = Viewer(description, controls=Nobody(), parts=parts)
+    state = ActuatorReadout(
+        actuation, actuation, actuation, (0,) * len(actuation), 2, '/trajectory_planner'
+    )
+    viewer.show(
+        Snapshot(
+            shape=shape_from_message(message),
+            actuators=None if still else state,
+            driven=not still,
+            emulated=True,
+        )
+    )
+    return viewer
+
+
+def photograph(browser: str, address: str, arguments: argparse.Namespace) -> list[Any]:
+    """Take the picture; return what the page, its requests or axe-core complain about."""
+    scheme = 'dark' if arguments.dark else 'light'
+    with Page(browser, address, (arguments.width, HEIGHTS[arguments.width])) as page:
+        features = [{'name': 'prefers-color-scheme', 'value': scheme}]
+        page.call('Emulation.setEmulatedMedia', features=features)
+        page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
+        page.settle(6, PATIENCE)
+        page.evaluate(  # the notice about software rendering
+            'document.querySelectorAll(".mantine-Notification-closeButton")'
+            '.forEach(b => b.click())'
+        )
+        page.pause(1.0)
+        page.settle(4, PATIENCE)
+        page.picture(arguments.picture)
+        found = [*page.problems, *page.strangers]
+        if arguments.axe is not None:
+            page.evaluate(arguments.axe.read_text(encoding='utf-8'))
+            found += page.evaluate(SCRIPT)
+        return found
+
+
+if __name__ == '__main__':
+    sys.exit(main())

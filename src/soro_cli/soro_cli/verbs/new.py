@@ -1,0 +1,118 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro new: a robot file from a few answers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from soro_cli.robot_templates import Question
+
+SUMMARY = 'write a commented robot file of your own from a few answers'
+EPILOG = """\
+examples:
+  soro new my_arm                                   asks; Enter takes what stands in brackets
+  soro new my_arm --kind tendons --yes              asks nothing
+  soro new my_arm --kind arm --set length=90mm --yes
+
+What was not asked is assumed and says so. The file is checked before it is written.
+"""
+KINDS = ('arm', 'tendons', 'legs')
+MOST = 12  # actuators
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('name', help='of the robot: lower-case letters, digits, _')
+    parser.add_argument('--kind', choices=KINDS, help='what it is; none: asks')
+    parser.add_argument(
+        '--set', action='append', default=[], metavar='KEY=VALUE', help='an answer beforehand'
+    )
+    parser.add_argument('--yes', action='store_true', help='take the default of every question')
+    parser.add_argument('--output', metavar='FILE', help='default: NAME.yaml in this folder')
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    from pathlib import Path
+
+    from soro_cli.robot_templates import robot_text, TEMPLATES
+    from soro_cli.tables import note
+    from soro_mechanics.robot_file.reader import describe_robot
+    from soro_node.file_errors import writing
+    from soro_node.user_errors import UserError
+
+    target = Path(arguments.output or f'{arguments.name}.yaml')
+    if target.exists():
+        raise UserError(f'{target} exists; remove it, or write --output FILE')
+    kind = arguments.kind or ('arm' if arguments.yes else _asked_kind())
+    given = dict(word.partition('=')[::2] for word in arguments.set)
+    questions = TEMPLATES[kind].questions
+    unknown = sorted(set(given) - {q.key for q in questions})
+    if unknown:
+        raise UserError(f'--set {unknown[0]}: a {kind} has {", ".join(q.key for q in questions)}')
+    answers = {
+        q.key: _checked(q, given[q.key]) if q.key in given else _answer(q, arguments.yes)
+        for q in questions
+    }
+    text = robot_text(kind, arguments.name, answers)
+    describe_robot(_parsed(text), str(target))
+    with writing(target):
+        target.write_text(text, encoding='utf-8')
+    note(f'written: {target}. Next: soro doctor {target}')
+    path = target if target.is_absolute() else f'./{target}'
+    note(f'         soro launch {path} namespace:={arguments.name} viewer:=true')
+    return 0
+
+
+def _parsed(text: str) -> object:
+    import yaml
+
+    return yaml.safe_load(text)
+
+
+def _asked_kind() -> str:
+    from soro_cli.robot_templates import TEMPLATES
+
+    for name, template in TEMPLATES.items():
+        print(f'  {name:<8} {template.summary}')
+    while (kind := _read('kind', KINDS[0])) not in KINDS:
+        print(f'  one of {", ".join(KINDS)}')
+    return kind
+
+
+def _answer(question: Question, silent: bool) -> str:
+    from soro_node.user_errors import UserError
+
+    if silent:
+        return question.default
+    while True:
+        try:
+            return _checked(question, _read(question.text, question.default))
+        except UserError as error:
+            print(f'  {error}')
+
+
+def _read(text: str, default: str) -> str:
+    from soro_node.user_errors import UserError
+
+    try:
+        return input(f'{text} [{default}]: ').strip() or default
+    except EOFError:
+        raise UserError('nobody answers; write --kind and --yes') from None
+
+
+def _checked(question: Question, text: str) -> str:
+    """Return an answer as a robot file writes it: a positive quantity, or a whole number."""
+    from soro_node import display_units
+    from soro_node.user_errors import UserError
+
+    if not question.unit:
+        if not text.isdigit() or not 2 <= int(text) <= MOST:
+            raise UserError(f'{question.key} = {text!r}: write a whole number from 2 to {MOST}')
+        return text
+    if not display_units.number(text, question.unit, question.key) > 0.0:
+        raise UserError(f'{question.key} = {text!r}: it must be positive')
+    return text

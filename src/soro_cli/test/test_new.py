@@ -1,0 +1,86 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""`soro new`: what it writes is what doctor and the models accept, and is what was answered."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pytest
+
+from soro_cli.doctor_robot import check_robot
+from soro_cli.findings import Level
+from soro_cli.main import main
+from soro_cli.robot_templates import TEMPLATES
+from soro_cli.verbs.new import KINDS
+from soro_mechanics import load_robot
+
+
+def test_every_kind_can_be_chosen():
+    assert tuple(TEMPLATES) == KINDS
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_what_is_written_without_a_question_has_no_finding_of_the_doctor(kind, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    assert main(['new', 'mine', '--kind', kind, '--yes', '--output', str(file)]) == 0
+    found = check_robot(str(file))
+    assert len(found) > 8 and {f.level for f in found} == {Level.OK}
+    assert file.read_text(encoding='utf-8').count('#') > 4  # it explains itself
+
+
+@pytest.mark.parametrize(('kind', 'away'), [('arm', True), ('tendons', False)])
+def test_the_first_actuator_bends_where_it_stands(kind, away, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    words = ['--kind', kind, '--yes', '--set', 'count=5', '--output', str(file)]
+    assert main(['new', 'mine', *words]) == 0
+    robot = load_robot(str(file))
+    assert len(robot.actuators) == 5
+    tips = []
+    for i in range(5):
+        actuation = np.zeros(5)
+        actuation[i] = 0.5 * robot.actuators[i].maximum
+        x, y = robot.forward(actuation).tip[:2, 3]
+        tips.append(math.degrees(math.atan2(y, x)) % 360.0)
+    side = 180.0 if away else 0.0  # a chamber pushes, a tendon pulls
+    expected = [(72.0 * i + side) % 360.0 for i in range(5)]
+    turns = (np.array(tips) - expected + 180.0) % 360.0 - 180.0
+    np.testing.assert_allclose(turns, 0.0, atol=0.5)
+
+
+def test_answers_are_taken_and_a_wrong_one_is_asked_again(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = ['arm', '9', '90 mm', '', '', '2', '-1 bar', '0.3 bar']
+    monkeypatch.setattr('sys.stdin', io.StringIO('\n'.join(lines) + '\n'))
+    assert main(['new', 'long_arm']) == 0
+    robot = load_robot(str(tmp_path / 'long_arm.yaml'))
+    assert robot.forward([0.0, 0.0]).arc_lengths[0][-1] == pytest.approx(0.09)
+    assert [a.maximum for a in robot.actuators] == [0.3e5, 0.3e5]
+    asked = capsys.readouterr().out
+    assert 'length' in asked and "'9'" in asked and 'positive' in asked
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('Name',),
+        ('mine', '--set', 'length=3'),
+        ('mine', '--set', 'length=0mm'),
+        ('mine', '--set', 'count=1'),
+        ('mine', '--set', 'colour=red'),
+        ('mine', '--set', 'length=1e40m'),
+    ],
+)
+def test_what_makes_no_robot_is_refused_and_nothing_is_written(words, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert main(['new', *words, '--kind', 'arm', '--yes']) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_exists_is_left_alone(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'mine.yaml').write_text('mine', encoding='utf-8')
+    assert main(['new', 'mine', '--yes']) == 1
+    assert (tmp_path / 'mine.yaml').read_text(encoding='utf-8') == 'mine'

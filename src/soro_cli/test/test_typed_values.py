@@ -1,0 +1,147 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What is typed: poses alike for ik and move, units checked first, completion, order of verbs."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+
+import pytest
+
+from soro_cli.main import main, SAFETY, verb_parser, verbs
+from soro_cli.verbs.completion import candidates, SCRIPTS
+from soro_cli.verbs.pose_options import typed_pose
+from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
+from soro_mechanics.robot_file.reader import read_robot_file
+from soro_node import display_units
+from soro_node.user_errors import UserError
+
+PAIRS = read_robot_file(find_robot_file('stiff_flop')).actuators
+
+
+def parsed(verb: str, *words: str) -> argparse.Namespace:
+    return verb_parser(verb, verbs()[verb]).parse_intermixed_args(list(words))
+
+
+@pytest.mark.parametrize('verb', ['ik', 'move'])
+@pytest.mark.parametrize('flag', [(), ('--pose',)])
+def test_ik_and_move_take_a_pose_the_same_way(verb, flag):
+    pose = typed_pose(parsed(verb, *flag, '1cm', '0', '45mm'))
+    assert (pose.position, pose.quaternion, pose.task) == ([0.01, 0.0, 0.045], None, 0)
+    turned = ('--quaternion', '0', '0', '0', '2')
+    pose = typed_pose(parsed(verb, *flag, '1cm', '0', '45mm', *turned))
+    assert (pose.quaternion, pose.task) == ([0.0, 0.0, 0.0, 1.0], 2)
+    assert typed_pose(parsed(verb, *flag, '0', '0', '1mm', *turned, '--task', 'axis')).task == 1
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('1mm', '2mm'),
+        ('1mm', '2mm', '3mm', '4mm'),
+        ('1mm', '0', '0', '--pose', '1mm', '0', '0'),
+        ('1mm', '0', '0', '--task', 'pose'),
+        ('--quaternion', '0', '0', '0', '1'),
+    ],
+)
+def test_half_a_pose_is_refused(words):
+    with pytest.raises(UserError):
+        typed_pose(parsed('ik', *words))
+
+
+@pytest.mark.parametrize(
+    'words', [(), ('--rest', '1mm', '0', '0'), ('1mm', '0', '0', '--actuation', '0')]
+)
+def test_move_takes_exactly_one_target(words):
+    assert main(['move', *words]) == 2
+
+
+def test_a_limit_is_said_in_the_unit_that_was_typed():
+    with pytest.raises(UserError, match='pair_1 = 200 kPa.* 0 to 150 kPa'):
+        display_units.actuation(['200kPa', '0', '0'], PAIRS, within_limits=True)
+    with pytest.raises(UserError, match='pair_2 = 2 bar.* 0 to 1.5 bar'):
+        display_units.actuation(['pair_2=2bar'], PAIRS, within_limits=True)
+    assert display_units.actuation(['pair_2=1.5bar'], PAIRS, within_limits=True)[1] == 1.5e5
+
+
+@pytest.mark.parametrize(
+    ('read', 'verb'),
+    [
+        (lambda: display_units.actuation(['10mm', '0', '0'], PAIRS), 'soro ik'),
+        (lambda: display_units.actuation(['10mm', '0'], PAIRS), 'soro ik'),
+        (lambda: display_units.position(['0', '1bar', '0']), 'soro fk'),
+        (lambda: display_units.position(['5deg', '0', '0']), 'soro fk'),
+    ],
+)
+def test_values_of_another_verb_name_it(read, verb):
+    with pytest.raises(UserError, match=verb):
+        read()
+    with pytest.raises(UserError) as refused:
+        display_units.actuation(['1bar', '0'], PAIRS)
+    assert 'soro ik' not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('fk', '0.9bra', '0', '0'),
+        ('move', '--actuation', 'pair_1=0.9bra'),
+        ('jacobian', '0.9bra', '0', '0'),
+        ('compare', '0.9bra', '0', '0'),
+        ('ik', '9mmm', '0', '0'),
+        ('move', '9mmm', '0', '0'),
+        ('fk', '0', '0', '0', '--wrench', '1kg', '0', '0'),
+    ],
+)
+def test_units_are_refused_before_a_robot_is_looked_for(words, monkeypatch, capsys):
+    def looked(arguments):
+        raise AssertionError('a robot is looked for')
+
+    monkeypatch.setattr('soro_cli.robot_choice.running_robot', looked)
+    assert main(list(words)) == 1
+    wrong = next(w for w in words if w[-1] in 'amg' and w[0] in 'p0123456789')
+    assert wrong in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('word', ['0.9bar', '1e-3 m', 'a=5deg', '0.5 1/m', '-2N', '0', '1.2'])
+def test_units_that_exist_pass(word):
+    display_units.check_units([word])
+
+
+def test_safety_comes_first_in_the_list(capsys):
+    assert main(['--help']) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == '  ']
+    assert tuple(listed[: len(SAFETY)]) == SAFETY
+    assert set(listed) == set(verbs())
+
+
+def test_words_are_completed():
+    assert candidates(['mo']) == ['move']
+    assert set(candidates([''])) == set(verbs())
+    assert candidates(['ik', '--ta']) == ['--task']
+    assert candidates(['ik', '--task', '']) == ['axis', 'pose', 'position']
+    assert set(candidates(['launch', ''])) == set(robot_files())
+    assert candidates(['fk', '0', '--robot', 'stew']) == ['stewart_gough']
+    assert candidates(['fly', '']) == candidates(['plot', 'ba']) == []
+
+
+@pytest.mark.parametrize('shell', SCRIPTS)
+def test_the_scripts_are_of_their_shell(shell, tmp_path):
+    """bash completes with it; the other shells read it, where they are installed."""
+    program = shutil.which(shell)
+    if shell == 'bash':
+        test = (
+            'soro() { echo "$*" >&2; printf "move\\nmore\\n"; }\n'
+            + SCRIPTS['bash']
+            + 'COMP_WORDS=(soro mo); COMP_CWORD=1; _soro; echo "${COMPREPLY[*]}"'
+        )
+        done = subprocess.run(
+            [program, '--norc', '-c', test], capture_output=True, text=True, timeout=20, check=True
+        )
+        assert done.stdout.split() == ['move', 'more'], done.stderr
+    elif program:
+        script = tmp_path / 'script'
+        script.write_text(SCRIPTS[shell], encoding='utf-8')
+        subprocess.run([program, '-n', str(script)], timeout=20, check=True)
