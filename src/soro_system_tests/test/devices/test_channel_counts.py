@@ -1,0 +1,82 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Benches of other sizes by robot file only: armed, commanded, stopped, and with the link lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import functools
+from pathlib import Path
+
+from channel_robots import ChannelRobot, pressure_robot
+import numpy as np
+import pytest
+from test_faults_device import assert_lost
+
+from soro_driver.device import DeviceState
+
+BUSY = 1.0  # s that a busy computer may add
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A robot and where it goes.
+
+    Attributes
+    ----------
+    make : callable
+        Writes the robot file into a folder.
+    part : float
+        Of the range, how far the first actuator goes from rest; the others less and less.
+    tolerance : float
+        SI, of what is measured there.
+    fault : str
+        What loses the link.
+    silence : float
+        Within which the device is safe by itself then [s].
+    """
+
+    make: Callable[[Path], Path]
+    part: float
+    tolerance: float
+    fault: str
+    silence: float
+
+
+CASES = {
+    'dspace': Case(functools.partial(pressure_robot, count=5), 0.4, 8e3, 'unplug', 0.4),
+}
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_a_bench_of_another_size(case, tmp_path):
+    robot = ChannelRobot(tmp_path, case.make(tmp_path), case.tolerance)
+    span = np.array([a.maximum - a.minimum for a in robot.actuators])
+    goal = robot.rest + case.part * span * np.linspace(1.0, 0.2, span.size)
+    try:
+        robot.start()
+        robot.go(goal)
+        robot.wait_for(lambda: robot.truth is not None, 20.0, 'the true shape')
+        robot.spin(0.5)
+        np.testing.assert_allclose(robot.truth.actuation, goal, atol=2.0 * case.tolerance)
+        robot.stop()
+        robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'stopped')
+        robot.check_stays(1.0)
+        robot.recover()
+        robot.go(goal)
+        since = robot.inject(case.fault)
+        assert_lost(robot, since)
+        left = robot.wait_event('state', since, 5.0, lambda e: e['state'] != 'ARMED')
+        assert left < case.silence + BUSY
+        robot.target = goal  # a stream that goes on moves nothing
+        robot.inject('plug' if case.fault == 'unplug' else 'none')
+        robot.wait_state(DeviceState.INACTIVE, 15.0)
+        robot.spin(1.0)
+        assert robot.state.device_state == DeviceState.INACTIVE
+        armed = [e for e in robot.events('state', since) if e['state'] == 'ARMED']
+        assert armed == []
+    finally:
+        robot.close()
