@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Six motors and six flex sensors behind a CAN board, as a `Device`."""
+"""Motors and flex sensors behind a CAN board, as a `Device`."""
 
 from __future__ import annotations
 

@@ -13,9 +13,12 @@ import yaml
 
 from soro_driver.device import DeviceState
 from soro_mechanics.core.actuators import QUANTITIES
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 
 DSPACE = Path(__file__).with_name('dspace_bench.yaml')
+CAN = Path(__file__).with_name('can_bench_driver.yaml')
+DRUM = [{'at': '0 rad', 'value': '0 mm'}, {'at': '1 rad', 'value': '10 mm'}]
 
 
 def pressure_names(count: int) -> tuple[str, ...]:
@@ -49,11 +52,40 @@ def pressure_robot(folder: Path, count: int) -> Path:
     return file
 
 
+def chain_robot(folder: Path) -> Path:
+    """Write the catalogue's chain of two rods with its two motors on a CAN board."""
+    return _on_can(folder, _example('planar_chain'), 'planar_chain_can')
+
+
+def tendon_robot(folder: Path) -> Path:
+    """Write the catalogue's arm with six motors, each winds a springy tendon on a drum."""
+    data = _example('tendon_arm')
+    for drive in data['drives']:
+        drive |= {'quantity': 'angle', 'minimum': '0 rad', 'maximum': '0.8 rad', 'rate': '3 rad/s'}
+        drive['acts'] = [{'drives': 'tendon', 'tendons': [drive['name']], 'curve': DRUM}]
+        data['body']['tendons'][drive['name']]['stiffness'] = '500 N/m'
+    return _on_can(folder, data, 'tendon_arm_can')
+
+
+def _example(name: str) -> dict[str, Any]:
+    file = find_robot_file('stiff_flop').with_name('examples') / f'{name}.yaml'
+    return yaml.safe_load(file.read_text(encoding='utf-8'))  # type: ignore[no-any-return]
+
+
+def _on_can(folder: Path, data: dict[str, Any], name: str) -> Path:
+    bench = yaml.safe_load(CAN.read_text(encoding='utf-8'))
+    bench['driver']['can']['zero'] = ' '.join(['0'] * len(data['drives'])) + ' deg'
+    file = folder / f'{name}.yaml'
+    text = yaml.safe_dump({**data, **bench, 'name': name}, sort_keys=False)
+    file.write_text(text, encoding='utf-8')
+    return file
+
+
 class ChannelRobot(RobotProcesses):
     """Driver and emulator of a robot with any actuators, as its file says."""
 
     def __init__(self, folder: Path, robot: Path, tolerance: float) -> None:
-        super().__init__(folder, robot, 20.0)
+        super().__init__(folder, robot)
         self.actuators = read_robot_file(robot).actuators
         self.tolerance = tolerance  # SI, of the measurement
         self.rest = np.array([a.rest for a in self.actuators])
