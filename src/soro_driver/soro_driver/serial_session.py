@@ -67,6 +67,8 @@ class SerialSession:
         The device was restarted since, and knows nothing of this session.
     """
 
+    spare_channels = False  # whether a newer version may have channels that this robot leaves free
+
     def __init__(
         self,
         link: SerialLink,
@@ -177,7 +179,8 @@ class SerialSession:
             name = KIND_NAMES.get(answer.kind, f'kind {answer.kind}')
             wanted = KIND_NAMES[self._kind]
             raise DeviceError(f'a device of kind {name} answers, this driver needs {wanted}')
-        if answer.channels != self._channels:
+        spare = self.spare_channels and self._minor > MINOR and answer.channels > self._channels
+        if answer.channels != self._channels and not spare:
             raise DeviceError(
                 f'the device has {answer.channels} channels, this robot needs {self._channels}'
             )

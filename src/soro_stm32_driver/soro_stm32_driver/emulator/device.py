@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The valve board with thirty muscles behind it, as the emulated device `stm32`."""
+"""The valve board with muscles behind it, as the emulated device `stm32`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, read_muscles
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.radio import RadioLine
-from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
+from soro_stm32_driver.protocol import NO_LENGTH, StatusFlag
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 
 FAULTS = (
@@ -63,9 +63,11 @@ class Stm32Emulator(DeviceEmulator):
         self._broken = np.zeros(len(self._names), bool)
         self._frozen: tuple[int, ...] | None = None
         self._lock = threading.Lock()
-        self._bank = MuscleBank(wiring.rest, muscles, self._random, now)
+        self._bank = MuscleBank(wiring.rest, muscles, self._random, now, wiring.per_module)
         boot_id = int(self._random.integers(1, 0xFFFFFFFF))
-        self._board = Stm32Board(properties, self._bank, context.log, now, boot_id, self._sense)
+        self._board = Stm32Board(
+            properties, self._bank, context.log, now, boot_id, self._sense, wiring.pairing
+        )
         path = context.endpoint.path
         self._pty = SerialPty(path, wiring.baudrate, self._receive, self._time, context.seed)
         for name in ('to_device', 'to_host'):
@@ -127,7 +129,7 @@ class Stm32Emulator(DeviceEmulator):
             bank.repair()
             self._broken[:] = False
             self._frozen = None
-            self._board.major, self._board.channels = MAJOR, MUSCLES
+            self._board.major, self._board.channels = MAJOR, 0
         elif fault == 'supply':
             bank.supply = finite(values, 'pressure', 0.0)
         elif fault == 'sensor_frozen':

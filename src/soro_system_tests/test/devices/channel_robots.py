@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from robot_processes import RobotProcesses
+from valve_robot import quick_file
 import yaml
 
 from soro_driver.device import DeviceState
@@ -65,6 +66,26 @@ def tendon_robot(folder: Path) -> Path:
         drive['acts'] = [{'drives': 'tendon', 'tendons': [drive['name']], 'curve': DRUM}]
         data['body']['tendons'][drive['name']]['stiffness'] = '500 N/m'
     return _on_can(folder, data, 'tendon_arm_can')
+
+
+def muscle_robot(folder: Path) -> Path:
+    """Write two modules of the robot of muscles, on twelve valves of a board in any order."""
+    text = quick_file(folder).read_text(encoding='utf-8')
+    data = yaml.safe_load(text)
+    data['drives'] = data['drives'][:6]
+    names = [drive['name'] for drive in data['drives']]
+    data['body'] |= {'modules': 2}
+    data['body']['backbone'] |= {'length': '200 mm', 'mass': '80 g'}
+    data['models'] = {'kirchhoff': {'elements': 40}}
+    board = data['driver']['stm32']
+    board['curves'] = {name: board['curves'][name] for name in names}
+    valves = (64, 1, 2, 63, 10, 11, 33, 7, 5, 20, 40, 41)
+    pairs = zip(valves[::2], valves[1::2], strict=True)
+    board['valves'] = {name: f'{a} {b}' for name, (a, b) in zip(names, pairs, strict=True)}
+    data['name'] = 'muscles_6'
+    file = folder / 'muscles_6.yaml'
+    file.write_text(yaml.safe_dump(data, sort_keys=False, width=10_000), encoding='utf-8')
+    return file
 
 
 def _example(name: str) -> dict[str, Any]:
