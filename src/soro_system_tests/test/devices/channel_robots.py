@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from robot_processes import RobotProcesses
+from robot_processes import BENCH, RobotProcesses
 from valve_robot import quick_file
 import yaml
 
@@ -49,6 +49,24 @@ def pressure_robot(folder: Path, count: int) -> Path:
     data['drives'] = [{**drive, 'name': name} for name in names]
     data['driver']['dspace']['channels'] = {name: count - i for i, name in enumerate(names)}
     file = folder / f'dspace_{count}.yaml'
+    file.write_text(yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
+    return file
+
+
+def mixed_robot(folder: Path) -> Path:
+    """Write an arm of four chambers on two NI cards, by counters and by analog outputs."""
+    data = yaml.safe_load(pressure_robot(folder, 4).read_text(encoding='utf-8'))
+    rig = yaml.safe_load(BENCH.read_text(encoding='utf-8'))
+    commands = ('Dev1/ctr0', 'Dev1/ao0', 'Dev2/ao1', 'Dev2/ctr3')
+    monitors = ('Dev2/ai5', 'Dev1/ai0', 'Dev1/ai1', 'Dev2/ai0')
+    wires = zip(pressure_names(4), monitors, commands, strict=True)
+    cards = rig['driver']['nidaq']
+    cards['channels'] = {n: {'feedback': f, 'command': c} for n, f, c in wires}
+    for drive in data['drives']:
+        drive['maximum'] = '1.4 bar'
+    data |= {'name': 'nidaq_4', 'driver': rig['driver'], 'emulator': rig['emulator']}
+    data['emulator'].pop('body', None)
+    file = folder / 'nidaq_4.yaml'
     file.write_text(yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
     return file
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from channel_robots import (
     chain_robot,
     ChannelRobot,
+    mixed_robot,
     muscle_robot,
     pressure_robot,
     tendon_robot,
@@ -45,6 +46,8 @@ class Case:
         What loses the link.
     silence : float
         Within which the device is safe by itself then [s].
+    on : tuple
+        Event of the device's log, key and value of a device that could move.
     """
 
     make: Callable[[Path], Path]
@@ -52,12 +55,14 @@ class Case:
     tolerance: float
     fault: str
     silence: float
+    on: tuple[str, str, object] = ('state', 'state', 'ARMED')
 
 
 CASES = {
     'dspace-5': Case(functools.partial(pressure_robot, count=5), 0.4, 8e3, 'unplug', 0.4),
     'can-2': Case(chain_robot, 0.2, 0.02, 'silent', 0.2),
     'stm32-12': Case(muscle_robot, 0.1, 1e-3, 'unplug', SILENCE + 1.0),
+    'nidaq-4': Case(mixed_robot, 0.3, 8e3, 'silent', 0.4, ('relay', 'closed', True)),
     'can-6': Case(tendon_robot, 0.3, 0.02, 'silent', 0.2),
 }
 
@@ -85,7 +90,8 @@ def test_a_bench_of_another_size(case, tmp_path):
         again(robot, lambda: robot.go(goal))
         since = robot.inject(case.fault)
         assert_lost(robot, since)
-        left = robot.wait_event('state', since, 5.0, lambda e: e['state'] != 'ARMED')
+        event, key, value = case.on
+        left = robot.wait_event(event, since, 5.0, lambda e: e[key] != value)
         assert left < case.silence + BUSY
         robot.target = goal  # a stream that goes on moves nothing
         robot.inject('plug' if case.fault == 'unplug' else 'none')
@@ -95,7 +101,6 @@ def test_a_bench_of_another_size(case, tmp_path):
         robot.spin(1.0)
         # A CAN board that was silent has been sent the emergency stop meanwhile.
         assert robot.state.device_state in (DeviceState.INACTIVE, DeviceState.FAULT)
-        armed = [e for e in robot.events('state', since) if e['state'] == 'ARMED']
-        assert armed == []
+        assert [e for e in robot.events(event, since) if e[key] == value] == []
     finally:
         robot.close()
