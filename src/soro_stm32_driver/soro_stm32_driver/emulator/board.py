@@ -54,6 +54,7 @@ STATUS_PERIOD = 100  # ms
 SUPPLY_FAULT_AFTER = 300  # ms of low supply
 LOW_SUPPLY = 0.6  # of the nominal pressure
 BATTERY = 12000  # mV
+KINDS = ('inflate', 'deflate')
 
 
 class Stm32Board:
@@ -362,13 +363,11 @@ class Stm32Board:
         self._log.write('vented', self.at)
 
     def _switch(self, kind: int, muscle: int, on: bool) -> None:
-        behind = self._wired.muscle_of(self.valves.pairing.pairs[muscle][kind])
-        if behind is None:
-            return  # nothing hangs on this valve
-        muscle, kind = behind
-        self.bank.switch(kind, muscle, on, self.at)
-        name = ('inflate', 'deflate')[kind]
-        self._log.write('valve', self.at, muscle=muscle, action=name, on=on)
+        valve = self.valves.pairing.pairs[muscle][kind]
+        self._log.write('valve', self.at, muscle=muscle, action=KINDS[kind], on=on)
+        behind = self._wired.muscle_of(valve)
+        if behind is not None:  # else nothing hangs on this valve
+            self.bank.switch(behind[1], behind[0], on, self.at)
         if kind == INFLATE and on:
             if self.flags & StatusFlag.VENTED:
                 self._log.write('pressurised', self.at)

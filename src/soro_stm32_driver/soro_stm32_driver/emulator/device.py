@@ -18,6 +18,7 @@ from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.emulator.board import Stm32Board
+from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, read_muscles
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.radio import RadioLine
@@ -37,7 +38,13 @@ FAULTS = (
     'channels',
     *LINK_FAULTS,
 )
+CLAIMS = ('protocol', 'channels')  # that only the emulated board can be told to make
 SENSOR_UNIT = 1e-5  # m
+# What answers: the board of this package, or the reference firmware built for this computer.
+BOARDS: dict[str, type[Stm32Board] | type[FirmwareBoard]] = {
+    'emulated': Stm32Board,
+    'host': FirmwareBoard,
+}
 
 
 class Stm32Emulator(DeviceEmulator):
@@ -56,6 +63,7 @@ class Stm32Emulator(DeviceEmulator):
             low, high = section.vector('latency', 's', 2, (0.025, 0.040))
             if not 0.0 <= low <= high <= 1.0:
                 raise section.error('latency', 'write the shortest and the longest, 25 40 ms')
+            brain = section.text('firmware', 'emulated', choices=tuple(BOARDS))
             self._noise = section.quantity('sensor_noise', 'm', 5e-5, minimum=0.0)
         self._random = np.random.default_rng(context.seed)
         self._log = context.log
@@ -65,7 +73,7 @@ class Stm32Emulator(DeviceEmulator):
         self._lock = threading.Lock()
         self._bank = MuscleBank(wiring.rest, muscles, self._random, now, wiring.per_module)
         boot_id = int(self._random.integers(1, 0xFFFFFFFF))
-        self._board = Stm32Board(
+        self._board = BOARDS[brain](
             properties, self._bank, context.log, now, boot_id, self._sense, wiring.pairing
         )
         path = context.endpoint.path
@@ -122,9 +130,13 @@ class Stm32Emulator(DeviceEmulator):
     def stop(self) -> None:
         """Stop listening."""
         self._pty.stop()
+        if isinstance(self._board, FirmwareBoard):
+            self._board.close()
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         bank = self._bank
+        if fault in CLAIMS and isinstance(self._board, FirmwareBoard):
+            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none':
             bank.repair()
             self._broken[:] = False

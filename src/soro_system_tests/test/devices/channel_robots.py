@@ -86,7 +86,7 @@ def tendon_robot(folder: Path) -> Path:
     return _on_can(folder, data, 'tendon_arm_can')
 
 
-def muscle_robot(folder: Path) -> Path:
+def muscle_robot(folder: Path, firmware: str = 'emulated') -> Path:
     """Write two modules of the robot of muscles, on twelve valves of a board in any order."""
     text = quick_file(folder).read_text(encoding='utf-8')
     data = yaml.safe_load(text)
@@ -100,6 +100,7 @@ def muscle_robot(folder: Path) -> Path:
     valves = (64, 1, 2, 63, 10, 11, 33, 7, 5, 20, 40, 41)
     pairs = zip(valves[::2], valves[1::2], strict=True)
     board['valves'] = {name: f'{a} {b}' for name, (a, b) in zip(names, pairs, strict=True)}
+    data['emulator']['stm32']['firmware'] = firmware
     data['name'] = 'muscles_6'
     file = folder / 'muscles_6.yaml'
     file.write_text(yaml.safe_dump(data, sort_keys=False, width=10_000), encoding='utf-8')

@@ -62,6 +62,9 @@ CASES = {
     'dspace-5': Case(functools.partial(pressure_robot, count=5), 0.4, 8e3, 'unplug', 0.4),
     'can-2': Case(chain_robot, 0.2, 0.02, 'silent', 0.2),
     'stm32-12': Case(muscle_robot, 0.1, 1e-3, 'unplug', SILENCE + 1.0),
+    'stm32-12-firmware': Case(
+        functools.partial(muscle_robot, firmware='host'), 0.1, 1e-3, 'unplug', SILENCE + 1.0
+    ),
     'nidaq-4': Case(mixed_robot, 0.3, 8e3, 'silent', 0.4, ('relay', 'closed', True)),
     'can-6': Case(tendon_robot, 0.3, 0.02, 'silent', 0.2),
 }
