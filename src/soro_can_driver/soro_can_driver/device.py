@@ -81,6 +81,11 @@ class CanDevice(SessionDevice):
         bus, stale = self.transport.bus, self.transport.stale
         return {'malformed': bus.malformed, 'error_frames': bus.error_frames, 'stale': stale}
 
+    def terminals(self) -> dict[str, str]:
+        """Return the motor of each actuator, the input of each flex sensor."""
+        motors = {name: f'motor {i}' for i, name in enumerate(self.wiring.motors, 1)}
+        return motors | {n: f'flex input {i}' for i, n in enumerate(self.wiring.sensors, 1)}
+
     def read(self) -> Reading:
         """Return the board's answer to the last tick."""
         t = self.transport

@@ -65,6 +65,11 @@ class DspaceDevice(SessionDevice):
         """Count frames received, and what was not one of the protocol."""
         return self.transport.session.counts()
 
+    def terminals(self) -> dict[str, str]:
+        """Return the regulator of each actuator."""
+        w = self.wiring
+        return {n: f'regulator {c + 1}' for n, c in zip(w.names, w.channels, strict=True)}
+
     def read(self) -> Reading:
         """Return the newest measurement that has arrived."""
         t = self.transport

@@ -67,6 +67,11 @@ class Stm32Device(SessionDevice):
         """Count frames received, and what was not one of the protocol."""
         return self.transport.session.counts()
 
+    def terminals(self) -> dict[str, str]:
+        """Return the valves of each muscle."""
+        pairs = zip(self.wiring.names, self.wiring.pairing.pairs, strict=True)
+        return {n: f'valve {a + 1} inflates, {b + 1} deflates' for n, (a, b) in pairs}
+
     def read(self) -> Reading:
         """Return the newest status, and where the muscles are."""
         t = self.transport

@@ -30,6 +30,8 @@ class Stm32Wiring:
     baudrate : int
     serial : int
         The board that belongs to this robot; 0: any.
+    names : tuple of str
+        Of the muscles.
     pairing : Pairing
         The valves of every muscle.
     per_module : int
@@ -61,6 +63,7 @@ class Stm32Wiring:
     port: str
     baudrate: int
     serial: int
+    names: tuple[str, ...]
     pairing: Pairing
     per_module: int
     length_sensors: bool
@@ -99,6 +102,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
             port=section.text('port'),
             baudrate=section.integer('baudrate', 115200, minimum=9600),
             serial=section.integer('serial', 0, minimum=0),
+            names=names,
             pairing=_read_pairing(section, robot),
             per_module=per_module,
             length_sensors=section.boolean('length_sensors', False),
