@@ -1,5 +1,7 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
+from glob import glob
+
 from setuptools import find_packages, setup
 
 package_name = 'soro_stm32_driver'
@@ -11,6 +13,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
+        ('share/' + package_name + '/firmware', glob('firmware/*')),
     ],
     install_requires=['setuptools'],
     zip_safe=True,

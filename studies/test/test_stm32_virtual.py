@@ -50,7 +50,7 @@ class Robot:
         """Go to lengths; returns the root mean square error of the true ones [m]."""
         for _ in range(round(10 * seconds)):
             self.tick(target)
-        off = without_mean(self.rig.bank.lengths - target)
+        off = without_mean(self.rig.bank.lengths - target, 3)
         return float(np.sqrt(np.mean(off**2)))
 
     def events(self, name):
@@ -86,7 +86,7 @@ class Robot:
 def targets(count, seed=3):
     random = np.random.default_rng(seed)
     for _ in range(count):
-        yield 0.1 + without_mean(random.uniform(-0.008, 0.008, 30))
+        yield 0.1 + without_mean(random.uniform(-0.008, 0.008, 30), 3)
 
 
 def test_lengths_are_reached_by_times_alone(tmp_path):
@@ -94,7 +94,7 @@ def test_lengths_are_reached_by_times_alone(tmp_path):
     errors = [robot.go(target) for target in targets(3)]
     assert max(errors) < 1.5e-4
     # What the driver reckons is nearer than any single pulse could bring it.
-    off = without_mean(robot.reading.applied - robot.lengths)
+    off = without_mean(robot.reading.applied - robot.lengths, 3)
     assert np.sqrt(np.mean(off**2)) < 5e-5
     assert np.isnan(robot.reading.measured).all()
     assert robot.reading.faults == 0 and not robot.reading.tripped
@@ -113,7 +113,7 @@ def test_lengths_that_move_are_followed(rate, tmp_path):
         robot.rig.device.read()
         robot.rig.device.write(now, 0.5)
         robot.rig.link.pass_time(0.1)
-        off.append(without_mean(robot.rig.bank.lengths - then))
+        off.append(without_mean(robot.rig.bank.lengths - then, 3))
     # A shortest pulse is 0.1 to 0.35 mm; 0.2 s of delay would be up to 0.6 mm at the faster rate.
     assert np.sqrt(np.mean(np.square(off))) < 1.6e-4
     assert np.abs(off).max() < 6e-4
@@ -244,14 +244,14 @@ def test_a_reboot_is_noticed_and_the_robot_vented_before_it_moves_again(tmp_path
 
 def test_a_budget_of_the_board_that_is_used_up_is_a_fault(tmp_path):
     robot = Robot(tmp_path, ('vent_time: 6 s, budget: 6 s', 'vent_time: 6 s, budget: 0.9 s'))
-    robot.go(0.1 + without_mean(np.tile([0.012, 0.0, 0.0], 10)), 6.0)
+    robot.go(0.1 + without_mean(np.tile([0.012, 0.0, 0.0], 10), 3), 6.0)
     assert robot.reading.faults & BUDGET
     assert 'BUDGET' in [e['reason'] for e in robot.events('refused')]
 
 
 def test_the_drivers_own_budget_comes_first(tmp_path):
     robot = Robot(tmp_path, ('budget: {value: 5.2 s', 'budget: {value: 0.9 s'))
-    robot.go(0.1 + without_mean(np.tile([0.012, 0.0, 0.0], 10)), 6.0)
+    robot.go(0.1 + without_mean(np.tile([0.012, 0.0, 0.0], 10), 3), 6.0)
     assert robot.reading.flags[0] and robot.reading.faults == 0
     assert robot.events('refused') == []
 

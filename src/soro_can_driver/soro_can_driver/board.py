@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-PROTOCOL_MAJOR, PROTOCOL_MINOR = 1, 0
-MOTORS, HALVES, PER_HALF = 6, 2, 3
+PROTOCOL_MAJOR = 1
+FIRST_MOTORS, FIRST_SENSORS = 6, (0, 6)  # all that version 1.0 knows
+MAX_MOTORS, PER_GROUP = 32, 3
+MAX_GROUPS = -(-MAX_MOTORS // PER_GROUP)
 FLEX_MASK = 0x0FFF
 ESTOP_MAGIC = 0x5AA5  # on the wire A5 5A
 
@@ -28,7 +30,7 @@ class Status(IntFlag):
 
     SATURATED = 1 << 3  # a set-point was clamped to position, speed or step limit
     EXPIRED = 1 << 4  # time to live passed since the last command
-    TORN = 1 << 5  # the halves carried different seq: command not applied
+    TORN = 1 << 5  # the groups carried different seq: command not applied
 
 
 class FlexFlag(IntFlag):
@@ -40,7 +42,7 @@ class FlexFlag(IntFlag):
 
 
 class Mode(IntEnum):
-    """What the motors of a half shall do."""
+    """What the motors of a group shall do."""
 
     POSITION = 0
     HOLD = 1
@@ -75,6 +77,7 @@ class Parameter(IntEnum):
     SERIAL = 0x1002
     FIRMWARE = 0x1003
     CHANNELS = 0x1004
+    FLEX_INPUTS = 0x1005  # since 1.1
     MINIMUM_ANGLE = 0x2000  # 0.1 deg
     MAXIMUM_ANGLE = 0x2001  # 0.1 deg
     MAXIMUM_SPEED = 0x2002  # deg/s
@@ -108,22 +111,34 @@ class Abort(IntEnum):
 
 
 class CanId(IntEnum):
-    """Identifiers. `A` and `B` are the halves: motors 1-3 and 4-6."""
+    """Identifiers. `A` is motors 1-3; the next group has the next identifier, up to `K`."""
 
     ESTOP = 0x010
     SYNC = 0x080
     EMERGENCY = 0x081
+    EMERGENCY_WIDE = 0x082
     COMMAND_A = 0x101
-    COMMAND_B = 0x102
     COMMAND_FD = 0x110
     POSITION_A = 0x181
-    POSITION_B = 0x182
     FEEDBACK_FD = 0x190
     VELOCITY_A = 0x191
-    VELOCITY_B = 0x192
     FLEX_A = 0x1A1
-    FLEX_B = 0x1A2
     PARAMETER_REPLY = 0x581
     PARAMETER_REQUEST = 0x601
     HOST_HEARTBEAT = 0x700
     BOARD_HEARTBEAT = 0x701
+
+
+def groups_of(count: int) -> int:
+    """Return how many groups so many motors, or flex sensors, fill."""
+    return -(-count // PER_GROUP)
+
+
+def minor_for(motors: int, sensors: int) -> int:
+    """Return the oldest minor version that speaks of such a board."""
+    return 0 if motors == FIRST_MOTORS and sensors in FIRST_SENSORS else 1
+
+
+def flex_groups_of(motors: int, sensors: int) -> int:
+    """Return how many `Flex` frames answer a SYNC: its counter comes back at least once."""
+    return groups_of(sensors if minor_for(motors, sensors) else FIRST_MOTORS) or 1

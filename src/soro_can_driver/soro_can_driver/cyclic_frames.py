@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of every cycle: set-points and measurements, as classic CAN and as CAN FD.
 
-- classic CAN, 1 Mbit/s, 500 Hz: SYNC, then one command and three feedback frames per half. Both
-  halves of a command must carry the same `seq` before the board applies them, all six at once.
+- classic CAN, 1 Mbit/s, 500 Hz: SYNC, then one command and three feedback frames per group
+  of three motors. All groups of a command must carry the same `seq` before the board applies them,
+  all motors at once; what a last group has no motor for is zero.
 - CAN FD, 1 kHz: one command and one feedback frame for all motors. FD has no room problem, and a
   whole set-point in one frame needs no SYNC.
 
@@ -15,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 import struct
 
-from soro_can_driver.board import CanId, PER_HALF
-from soro_can_driver.frame import Control, Frame, half_of, ProtocolError, state_of
+from soro_can_driver.board import CanId, PER_GROUP
+from soro_can_driver.frame import Control, Frame, group_of, ProtocolError, state_of
 
 
 @dataclass(frozen=True)
@@ -39,18 +40,18 @@ class Sync(Frame):
 
 @dataclass(frozen=True)
 class Command(Frame):
-    """Set-points of one half (classic framing)."""
+    """Set-points of one group (classic framing)."""
 
-    half: int
+    group: int
     seq: int
     control: Control
     angles: tuple[int, int, int]
     layout = struct.Struct('<BB3h')
 
     @property
-    def id(self) -> CanId:
+    def id(self) -> int:
         """Identifier."""
-        return CanId(CanId.COMMAND_A + self.half)
+        return CanId.COMMAND_A + self.group
 
     def pack(self) -> bytes:
         """Return the data bytes."""
@@ -60,24 +61,24 @@ class Command(Frame):
     def unpack(cls, can_id: int, data: bytes) -> Command:
         """Read the data bytes."""
         seq, control, *angles = cls.layout.unpack(data)
-        half = half_of(can_id, CanId.COMMAND_A)
-        return cls(half, seq, Control.from_byte(control), (angles[0], angles[1], angles[2]))
+        group = group_of(can_id, CanId.COMMAND_A)
+        return cls(group, seq, Control.from_byte(control), (angles[0], angles[1], angles[2]))
 
 
 @dataclass(frozen=True)
 class Position(Frame):
-    """Encoders of one half."""
+    """Encoders of one group."""
 
-    half: int
+    group: int
     seq: int  # of the command that the board acts on
     status: int
     angles: tuple[int, int, int]
     layout = struct.Struct('<BB3h')
 
     @property
-    def id(self) -> CanId:
+    def id(self) -> int:
         """Identifier."""
-        return CanId(CanId.POSITION_A + self.half)
+        return CanId.POSITION_A + self.group
 
     def pack(self) -> bytes:
         """Return the data bytes."""
@@ -88,24 +89,24 @@ class Position(Frame):
         """Read the data bytes."""
         seq, status, *angles = cls.layout.unpack(data)
         state_of(status)
-        half = half_of(can_id, CanId.POSITION_A)
-        return cls(half, seq, status, (angles[0], angles[1], angles[2]))
+        group = group_of(can_id, CanId.POSITION_A)
+        return cls(group, seq, status, (angles[0], angles[1], angles[2]))
 
 
 @dataclass(frozen=True)
 class Velocity(Frame):
-    """Speeds of one half [deg/s], and the duty of one of its motors [1/127]."""
+    """Speeds of one group [deg/s], and the duty of one of its motors [1/127]."""
 
-    half: int
+    group: int
     speeds: tuple[int, int, int]
     motor: int  # 0-2, turns with every frame
     duty: int
     layout = struct.Struct('<3hBb')
 
     @property
-    def id(self) -> CanId:
+    def id(self) -> int:
         """Identifier."""
-        return CanId(CanId.VELOCITY_A + self.half)
+        return CanId.VELOCITY_A + self.group
 
     def pack(self) -> bytes:
         """Return the data bytes."""
@@ -115,26 +116,26 @@ class Velocity(Frame):
     def unpack(cls, can_id: int, data: bytes) -> Velocity:
         """Read the data bytes."""
         *speeds, motor, duty = cls.layout.unpack(data)
-        if motor >= PER_HALF:
+        if motor >= PER_GROUP:
             raise ProtocolError(f'duty of motor {motor}')
-        half = half_of(can_id, CanId.VELOCITY_A)
-        return cls(half, (speeds[0], speeds[1], speeds[2]), motor, duty)
+        group = group_of(can_id, CanId.VELOCITY_A)
+        return cls(group, (speeds[0], speeds[1], speeds[2]), motor, duty)
 
 
 @dataclass(frozen=True)
 class Flex(Frame):
-    """Flex sensors of one half: 12-bit counts with `FlexFlag` bits above them."""
+    """Flex sensors of one group: 12-bit counts with `FlexFlag` bits above them."""
 
-    half: int
+    group: int
     samples: tuple[int, int, int]
     seq: int  # counter of the SYNC that it answers
     temperature: int  # deg C
     layout = struct.Struct('<3HBb')
 
     @property
-    def id(self) -> CanId:
+    def id(self) -> int:
         """Identifier."""
-        return CanId(CanId.FLEX_A + self.half)
+        return CanId.FLEX_A + self.group
 
     def pack(self) -> bytes:
         """Return the data bytes."""
@@ -144,8 +145,8 @@ class Flex(Frame):
     def unpack(cls, can_id: int, data: bytes) -> Flex:
         """Read the data bytes."""
         *samples, seq, temperature = cls.layout.unpack(data)
-        half = half_of(can_id, CanId.FLEX_A)
-        return cls(half, (samples[0], samples[1], samples[2]), seq, temperature)
+        group = group_of(can_id, CanId.FLEX_A)
+        return cls(group, (samples[0], samples[1], samples[2]), seq, temperature)
 
 
 @dataclass(frozen=True)

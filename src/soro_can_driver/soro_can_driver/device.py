@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Six motors and six flex sensors behind a CAN board, as a `Device`."""
+"""Motors and flex sensors behind a CAN board, as a `Device`."""
 
 from __future__ import annotations
 
@@ -80,6 +80,11 @@ class CanDevice(SessionDevice):
         """Count what was received and was no frame of the protocol, or an old measurement."""
         bus, stale = self.transport.bus, self.transport.stale
         return {'malformed': bus.malformed, 'error_frames': bus.error_frames, 'stale': stale}
+
+    def terminals(self) -> dict[str, str]:
+        """Return the motor of each actuator, the input of each flex sensor."""
+        motors = {name: f'motor {i}' for i, name in enumerate(self.wiring.motors, 1)}
+        return motors | {n: f'flex input {i}' for i, n in enumerate(self.wiring.sensors, 1)}
 
     def read(self) -> Reading:
         """Return the board's answer to the last tick."""

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What every frame of the CAN motor board is made of: packing, control byte, status byte, half."""
+"""What frames of the CAN motor board are made of: packing, control and status byte, group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import struct
 from typing import ClassVar
 
-from soro_can_driver.board import BoardState, CanId, Mode, TTL_MS
+from soro_can_driver.board import BoardState, CanId, MAX_GROUPS, Mode, TTL_MS
 
 
 class ProtocolError(ValueError):
@@ -21,7 +21,7 @@ class Frame:
     layout: ClassVar[struct.Struct]
 
     @property
-    def id(self) -> CanId:
+    def id(self) -> int:
         """Identifier."""
         raise NotImplementedError
 
@@ -65,9 +65,9 @@ def ttl_code(seconds: float) -> int:
     return codes[-1] if codes else 0
 
 
-def half_of(can_id: int, first: CanId) -> int:
-    """Return the half, 0 or 1, whose frame an identifier names; `first` is that of half 0."""
-    if can_id not in (first, first + 1):
+def group_of(can_id: int, first: CanId) -> int:
+    """Return the group, from 0, whose frame an identifier names; `first` is that of group 0."""
+    if not 0 <= can_id - first < MAX_GROUPS:
         raise ProtocolError(f'identifier {can_id:#05x} of another frame')
     return can_id - first
 

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of the CAN motor board: six motors in two halves, six flex sensors. Pure codec.
+"""Frames of the CAN motor board: motors and flex sensors in groups of three. Pure codec.
 
 Shared by the driver and the emulated board, described in dbc/motor_board.dbc and pinned by the
 golden frames of docs/hardware_can.md. Little-endian. The frames of every cycle are in
@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import struct
 
-from soro_can_driver.board import Access, BoardState, CanId, ESTOP_MAGIC
+from soro_can_driver.board import Access, BoardState, CanId, ESTOP_MAGIC, MAX_GROUPS
 from soro_can_driver.cyclic_frames import (
     Command,
     CommandFd,
@@ -63,6 +63,26 @@ class Emergency(Frame):
 
     @classmethod
     def unpack(cls, can_id: int, data: bytes) -> Emergency:
+        """Read the data bytes."""
+        return cls(*cls.layout.unpack(data))
+
+
+@dataclass(frozen=True)
+class EmergencyWide(Frame):
+    """The same of a board that is not of version 1.0: more motors, and no detail."""
+
+    code: int
+    motors: int  # bit mask
+    boot_id: int
+    layout = struct.Struct('<HIH')
+    id = CanId.EMERGENCY_WIDE
+
+    def pack(self) -> bytes:
+        """Return the data bytes."""
+        return self._pack(self.code, self.motors, self.boot_id)
+
+    @classmethod
+    def unpack(cls, can_id: int, data: bytes) -> EmergencyWide:
         """Read the data bytes."""
         return cls(*cls.layout.unpack(data))
 
@@ -149,21 +169,19 @@ FRAMES: dict[int, type[Frame]] = {
     CanId.ESTOP: EmergencyStop,
     CanId.SYNC: Sync,
     CanId.EMERGENCY: Emergency,
-    CanId.COMMAND_A: Command,
-    CanId.COMMAND_B: Command,
+    CanId.EMERGENCY_WIDE: EmergencyWide,
     CanId.COMMAND_FD: CommandFd,
-    CanId.POSITION_A: Position,
-    CanId.POSITION_B: Position,
     CanId.FEEDBACK_FD: FeedbackFd,
-    CanId.VELOCITY_A: Velocity,
-    CanId.VELOCITY_B: Velocity,
-    CanId.FLEX_A: Flex,
-    CanId.FLEX_B: Flex,
     CanId.PARAMETER_REPLY: ParameterFrame,
     CanId.PARAMETER_REQUEST: ParameterFrame,
     CanId.HOST_HEARTBEAT: HostHeartbeat,
     CanId.BOARD_HEARTBEAT: BoardHeartbeat,
 }
+for _group in range(MAX_GROUPS):
+    FRAMES[CanId.COMMAND_A + _group] = Command
+    FRAMES[CanId.POSITION_A + _group] = Position
+    FRAMES[CanId.VELOCITY_A + _group] = Velocity
+    FRAMES[CanId.FLEX_A + _group] = Flex
 
 
 def unpack(can_id: int, data: bytes) -> Frame:

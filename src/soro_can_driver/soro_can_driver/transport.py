@@ -18,10 +18,11 @@ from soro_can_driver.board import (
     BoardState,
     FLEX_MASK,
     FlexFlag,
+    groups_of,
+    minor_for,
     Mode,
-    MOTORS,
     Parameter,
-    PER_HALF,
+    PER_GROUP,
     PROTOCOL_MAJOR,
     Status,
 )
@@ -40,6 +41,7 @@ from soro_can_driver.protocol import (
     BoardHeartbeat,
     Emergency,
     EmergencyStop,
+    EmergencyWide,
     HostHeartbeat,
     ParameterFrame,
 )
@@ -52,7 +54,6 @@ COUNT = math.radians(0.1)  # rad of the motor per count
 HEARTBEAT, LAST_HEARTBEAT = 0.05, 0.3  # s: ours, and the age of the board's that ends it
 SEND_WITHIN = 0.01  # s until a link that takes no frames is lost
 ASK_AGAIN = 0.02  # s: a frame can be lost, and what a parameter frame asks for may be asked twice
-HALVES = (slice(0, PER_HALF), slice(PER_HALF, MOTORS))
 MAX_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
 
 
@@ -75,17 +76,18 @@ class CanTransport:
         self.bus = CanBus(wiring, SEND_WITHIN, 0.3 * open_timeout)
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         self._fd = wiring.framing == 'fd'
+        self._motors, self._sensors = wiring.zero.size, len(wiring.sensors)
+        self._groups = groups_of(self._motors)
         self._per_count = wiring.direction * (COUNT / wiring.ratio)  # rad of the outputs
         self._per_degree = wiring.direction * (math.radians(1.0) / wiring.ratio)
         self._forget()
 
     def _forget(self) -> None:
         self.time, self.sampled = -math.inf, math.nan
-        self.angles, self.speeds = np.full(MOTORS, math.nan), np.full(MOTORS, math.nan)
-        self.applied = np.full(MOTORS, math.nan)
-        self.flex = np.full(MOTORS, math.nan)
-        self.flex_faulty = np.zeros(MOTORS, bool)
-        self.saturated = np.zeros(MOTORS, bool)
+        self.angles, self.speeds, self.applied = np.full((3, self._motors), math.nan)
+        self.flex = np.full(self._sensors, math.nan)
+        self.flex_faulty = np.zeros(self._sensors, bool)
+        self.saturated = np.zeros(self._motors, bool)
         self.status, self.state = 0, BoardState.BOOT
         self.emergencies: dict[int, int] = {}  # code: mask of the motors
         self.boot_id: int | None = None
@@ -93,7 +95,7 @@ class CanTransport:
         self.torn = 0
         self._session = 0
         self._sent: dict[int, Array] = {}
-        self._first: Position | None = None
+        self._whole: list[Position] = []  # groups of one measurement, in order
         self._asked = self._armed = False
         self._echo, self._clock, self.stale = 0, -1, 0
         # SYNCs and the counters that come back with flex samples; set-points and their echoes.
@@ -132,12 +134,7 @@ class CanTransport:
         """Begin a session with the board that is on the bus."""
         self._session = secrets.randbelow(0x7FFFFFFE) + 1
         boot = self.write_parameter(Parameter.SESSION, self._session)
-        major = self.read_parameter(Parameter.PROTOCOL) >> 8
-        if major != PROTOCOL_MAJOR:
-            raise DeviceError(f'the board speaks protocol {major}, this driver {PROTOCOL_MAJOR}')
-        channels = self.read_parameter(Parameter.CHANNELS)
-        if channels != MOTORS:
-            raise DeviceError(f'the board has {channels} motors, this driver needs {MOTORS}')
+        self._check_board()
         serial = self.read_parameter(Parameter.SERIAL)
         if self.wiring.serial not in (0, serial):
             wanted = self.wiring.serial
@@ -149,6 +146,28 @@ class CanTransport:
         self.boot_id, self.rebooted = boot, False
         self._await_measurement()
         return Identity('CAN motor board', str(serial), f'{firmware >> 8}.{firmware & 255}', boot)
+
+    def _check_board(self) -> None:
+        """Refuse a board that speaks otherwise, or has other motors or sensors than the robot."""
+        version = self.read_parameter(Parameter.PROTOCOL)
+        major, minor = version >> 8, version & 255
+        if major != PROTOCOL_MAJOR:
+            raise DeviceError(f'the board speaks protocol {major}, this driver {PROTOCOL_MAJOR}')
+        channels = self.read_parameter(Parameter.CHANNELS)
+        if channels != self._motors:
+            raise DeviceError(f'the board has {channels} motors, this robot needs {self._motors}')
+        needed = minor_for(self._motors, self._sensors)
+        if minor < needed:
+            raise DeviceError(
+                f'the board speaks protocol {major}.{minor}, {self._motors} motors and '
+                f'{self._sensors} sensors need {major}.{needed}: load newer firmware'
+            )
+        if needed:
+            inputs = self.read_parameter(Parameter.FLEX_INPUTS)
+            if inputs != self._sensors:
+                raise DeviceError(
+                    f'the board has {inputs} flex inputs, this robot needs {self._sensors}'
+                )
 
     def close(self) -> None:
         """Disconnect; never raises."""
@@ -175,7 +194,7 @@ class CanTransport:
         self._asked = False
 
     def command(self, values: Array, ttl: float) -> None:
-        """Send set-points, shape (6,) [rad]; the board's answer to them arrives by itself."""
+        """Send set-points, shape (m,) [rad]; the board's answer to them arrives by itself."""
         w = self.wiring
         counts = np.rint((values - w.zero) / self._per_count)
         if not np.all(np.abs(counts) < 0x8000):
@@ -184,16 +203,14 @@ class CanTransport:
         self._sent_at[seq] = time.monotonic()
         self._sent[seq] = w.zero + counts * self._per_count
         control = Control(True, Mode.POSITION, ttl_code(ttl))
-        whole = tuple(counts.astype(int).tolist())
+        whole = counts.astype(int).tolist()
         if self._fd:
-            self.bus.send(CommandFd(seq, control, whole))
+            self.bus.send(CommandFd(seq, control, tuple(whole)))
         else:
-            a, b, c, d, e, f = whole
-            self.bus.send(
-                Command(0, seq, control, (a, b, c)),
-                Command(1, seq, control, (d, e, f)),
-                self._sync(),
-            )
+            whole += [0] * (PER_GROUP * self._groups - self._motors)
+            groups = (whole[k : k + PER_GROUP] for k in range(0, len(whole), PER_GROUP))
+            frames = [Command(g, seq, control, (a, b, c)) for g, (a, b, c) in enumerate(groups)]
+            self.bus.send(*frames, self._sync())
         self._asked = True
 
     def arm(self) -> None:
@@ -284,7 +301,7 @@ class CanTransport:
         speed = np.rint(np.degrees(w.speed * w.ratio))
         step = np.ceil(w.step * w.ratio / COUNT) + 1.0  # both ends are rounded
         error = round(w.tracking * w.ratio / COUNT)
-        for motor in range(MOTORS):
+        for motor in range(self._motors):
             self.write_parameter(Parameter.MINIMUM_ANGLE, int(ends[0, motor]), motor)
             self.write_parameter(Parameter.MAXIMUM_ANGLE, int(ends[1, motor]), motor)
             self.write_parameter(Parameter.MAXIMUM_SPEED, int(speed[motor]), motor)
@@ -294,7 +311,7 @@ class CanTransport:
     def _ask(self) -> None:
         if self._fd:
             idle = Control(False, Mode.COAST, 0)
-            self.bus.send(CommandFd(self._setpoints.newest, idle, (0,) * MOTORS))
+            self.bus.send(CommandFd(self._setpoints.newest, idle, (0,) * self._motors))
         else:
             self.bus.send(self._sync())
 
@@ -307,39 +324,44 @@ class CanTransport:
 
     def _sort(self, frame: Frame, now: float) -> None:
         if isinstance(frame, Position):
-            self._pair(frame, now)
+            self._gather(frame, now)
         elif isinstance(frame, FeedbackFd):
-            everything = slice(0, MOTORS)
-            self._measured(everything, frame.angles, frame.status)
+            self._measured(0, frame.angles, frame.status)
             np.multiply(self._per_degree, frame.speeds, out=self.speeds)
-            self._flexed(everything, frame.samples)
+            self._flexed(0, frame.samples)
             repeated, self._clock = frame.time == self._clock, frame.time
             self._judge_age(frame.seq, now, repeated)
         elif isinstance(frame, Velocity):
-            part = HALVES[frame.half]
-            self.speeds[part] = self._per_degree[part] * frame.speeds
+            first = PER_GROUP * frame.group
+            per = self._per_degree[first : first + PER_GROUP]
+            self.speeds[first : first + PER_GROUP] = per * frame.speeds[: per.size]
         elif isinstance(frame, Flex):
-            self._flexed(HALVES[frame.half], frame.samples)
+            self._flexed(PER_GROUP * frame.group, frame.samples)
             self._syncs.answered(frame.seq)
         elif isinstance(frame, ParameterFrame):
             if frame.reply:
                 self._replies.append(frame)
-        elif isinstance(frame, Emergency):
+        elif isinstance(frame, Emergency | EmergencyWide):
             self.emergencies[frame.code] = self.emergencies.get(frame.code, 0) | frame.motors
         elif isinstance(frame, BoardHeartbeat):
             self._alive_at = now
             if self.boot_id is not None and frame.boot_id != self.boot_id & 0xFFFF:
                 self.rebooted = True
 
-    def _pair(self, frame: Position, now: float) -> None:
-        """Take a half; the first motors come first, and both rest on the same set-point."""
-        first, self._first = self._first, None
-        if frame.half == 0:
-            self._first = frame
-        elif first is not None and first.seq == frame.seq:
-            for each in (first, frame):
-                self._measured(HALVES[each.half], each.angles, each.status)
-            self._judge_age(frame.seq, now)
+    def _gather(self, frame: Position, now: float) -> None:
+        """Take a group; they come in order, and all rest on the same set-point."""
+        whole, self._whole = self._whole, []
+        if frame.group == 0:
+            whole = []
+        elif frame.group != len(whole) or whole[0].seq != frame.seq:
+            return
+        whole.append(frame)
+        if len(whole) < self._groups:
+            self._whole = whole
+            return
+        for each in whole:
+            self._measured(PER_GROUP * each.group, each.angles, each.status)
+        self._judge_age(frame.seq, now)
 
     def _judge_age(self, echo: int, now: float, repeated: bool = False) -> None:
         """Let a measurement count unless it is an old one; `echo` is the set-point behind it."""
@@ -354,13 +376,16 @@ class CanTransport:
         if armed and echo in self._sent:
             self.applied[:] = self._sent[echo]
 
-    def _measured(self, part: slice, angles: tuple[int, ...], status: int) -> None:
-        self.angles[part] = self.wiring.zero[part] + self._per_count[part] * angles
+    def _measured(self, first: int, angles: tuple[int, ...], status: int) -> None:
+        here = slice(first, min(first + len(angles), self._motors))
+        counts = angles[: here.stop - first]
+        self.angles[here] = self.wiring.zero[here] + self._per_count[here] * counts
         self.status, self.state = status, state_of(status)
-        self.saturated[part] = bool(status & Status.SATURATED)
+        self.saturated[here] = bool(status & Status.SATURATED)
         self.torn += bool(status & Status.TORN)
 
-    def _flexed(self, part: slice, samples: tuple[int, ...]) -> None:
-        raw = np.array(samples)
-        self.flex[part] = raw & FLEX_MASK
-        self.flex_faulty[part] = (raw & (FlexFlag.STUCK | FlexFlag.OUT_OF_RANGE)) != 0
+    def _flexed(self, first: int, samples: tuple[int, ...]) -> None:
+        raw = np.array(samples[: max(0, self._sensors - first)], int)
+        here = slice(first, first + raw.size)
+        self.flex[here] = raw & FLEX_MASK
+        self.flex_faulty[here] = (raw & (FlexFlag.STUCK | FlexFlag.OUT_OF_RANGE)) != 0

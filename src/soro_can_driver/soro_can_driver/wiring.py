@@ -10,7 +10,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_can_driver.board import MOTORS
+from soro_can_driver.board import (
+    flex_groups_of,
+    groups_of,
+    MAX_MOTORS,
+    minor_for,
+)
 from soro_driver.channels import read_channels
 from soro_driver.settings import MAX_STEP, read_rate
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -18,6 +23,8 @@ from soro_mechanics.robot_file.section import Section
 
 SERVER_PORT = 29536  # where a socketcand server listens unless it is told otherwise
 FRAMINGS = ('classic', 'fd')
+FRAME_BITS = 127  # of a classic frame of eight bytes: 111 and stuffing, on average
+MAX_LOAD = 0.9  # of a bus
 TRACKING = math.radians(10.0)  # of the outputs; at 1000 deg/s a motor lags 5.5
 
 
@@ -37,22 +44,22 @@ class CanWiring:
         'classic' (500 Hz) or 'fd' (1 kHz).
     ratio : float
         Turns of a motor per turn of its output.
-    zero : ndarray, shape (6,) [rad]
+    zero : ndarray, shape (m,) [rad]
         Output angles where the encoders read zero.
-    direction : ndarray, shape (6,)
+    direction : ndarray, shape (m,)
         1, or -1 where the motor counts the other way.
-    minimum, maximum : ndarray, shape (6,) [rad]
+    minimum, maximum : ndarray, shape (m,) [rad]
         Output angles the board itself keeps to: the actuators' limits.
-    speed : ndarray, shape (6,) [rad/s]
+    speed : ndarray, shape (m,) [rad/s]
         Of the outputs.
-    step : ndarray, shape (6,) [rad]
+    step : ndarray, shape (m,) [rad]
         Of the outputs, the largest between two set-points in a row.
     tracking : float [rad]
         Of the outputs: set-point and encoder may not be farther apart for long.
     motors : tuple of str
         Names of the actuators.
     sensors : tuple of str
-        Names of the flex sensors, six or none.
+        Names of the flex sensors.
     serial : int
         The board that belongs to this robot; 0: any.
     """
@@ -94,18 +101,23 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         data_bitrate = section.integer('data_bitrate', 5_000_000, minimum=10_000)
         framing = section.text('framing', 'classic', choices=FRAMINGS)
         ratio = section.number('ratio', positive=True)
-        zero = section.vector('zero', 'rad', MOTORS, np.zeros(MOTORS))
-        direction = section.vector('direction', '1', MOTORS, np.ones(MOTORS))
+        motors, sensors = len(robot.actuators), _sensors(robot)
+        if motors > MAX_MOTORS or {a.quantity for a in robot.actuators} != {'angle'}:
+            raise section.error('ratio', f'the board drives 1 to {MAX_MOTORS} angles')
+        zero = section.vector('zero', 'rad', motors, np.zeros(motors))
+        direction = section.vector('direction', '1', motors, np.ones(motors))
         if not np.all(np.abs(direction) == 1.0):
             raise section.error('direction', 'write 1 or -1 for each motor')
         tracking = section.quantity('tracking_error', 'rad', TRACKING, positive=True)
         serial = section.integer('serial', 0, minimum=0)
-        if len(robot.actuators) != MOTORS or {a.quantity for a in robot.actuators} != {'angle'}:
-            raise section.error('ratio', f'the board drives {MOTORS} actuators that are angles')
-        if read_channels(section, robot.actuators) != tuple(range(MOTORS)):
+        if read_channels(section, robot.actuators) != tuple(range(motors)):
             raise section.error('channels', 'not supported yet by can: keep the order of drives')
-    haptic = robot.structure.get('haptic')
-    sensors = () if haptic is None else tuple(s.name for s in haptic.strips)
+        if framing == 'fd' and minor_for(motors, len(sensors)):
+            raise section.error('framing', 'write classic: one FD frame carries six motors')
+        load = bus_load(motors, len(sensors), read_rate(robot)) / bitrate
+        if framing == 'classic' and load > MAX_LOAD:
+            remedy = f'too slow, {load:.0%} of the bus: lower driver.rate'
+            raise section.error('bitrate', remedy)
     speed = np.array([a.rate for a in robot.actuators])
     return CanWiring(
         interface, channel, host, port, bitrate, data_bitrate, framing, ratio, zero, direction,
@@ -113,5 +125,17 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         np.array([a.maximum for a in robot.actuators]),
         speed, MAX_STEP * speed / read_rate(robot), tracking,
         tuple(a.name for a in robot.actuators),
-        sensors if len(sensors) == MOTORS else (), serial,
+        sensors, serial,
     )  # fmt: skip
+
+
+def bus_load(motors: int, sensors: int, rate: float) -> float:
+    """Return what the frames of every cycle take of a classic bus [bit/s]."""
+    frames = 1 + 3 * groups_of(motors) + flex_groups_of(motors, sensors)
+    return frames * FRAME_BITS * rate
+
+
+def _sensors(robot: RobotDescription) -> tuple[str, ...]:
+    haptic = robot.structure.get('haptic')
+    names = () if haptic is None else tuple(s.name for s in haptic.strips)
+    return names if len(names) <= MAX_MOTORS else ()

@@ -4,24 +4,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+from six_motors import six_motors
 
-from soro_can_driver.board import Access, BoardState, MOTORS, Parameter, PROTOCOL_MAJOR
+from soro_can_driver.board import Access, BoardState, FIRST_MOTORS, Parameter, PROTOCOL_MAJOR
 from soro_can_driver.cyclic_frames import Flex, Position, Sync
 from soro_can_driver.protocol import ParameterFrame, unpack
-from soro_can_driver.wiring import CanWiring, SERVER_PORT
+from soro_can_driver.wiring import SERVER_PORT
 from soro_driver.device import DeviceLost
 
-VALUES = {Parameter.PROTOCOL: PROTOCOL_MAJOR << 8, Parameter.CHANNELS: MOTORS}
+VALUES = {Parameter.PROTOCOL: PROTOCOL_MAJOR << 8, Parameter.CHANNELS: FIRST_MOTORS}
 
 
-def wiring(interface='socketcan', channel='can0', host='127.0.0.1', port=SERVER_PORT):
-    limit = np.full(MOTORS, 1.0)
-    return CanWiring(
-        interface, channel, host, port, 1_000_000, 5_000_000, 'classic', 6.42, np.zeros(MOTORS),
-        np.ones(MOTORS), -limit, limit, np.full(MOTORS, 20.0), np.full(MOTORS, 2.0), 0.2,
-        tuple(f'motor_{i}' for i in range(MOTORS)), (), 0,
-    )  # fmt: skip
+def wiring(interface='socketcand', channel='can0', host='127.0.0.1', port=SERVER_PORT):
+    return six_motors(interface=interface, channel=channel, host=host, port=port)
 
 
 class BoardLink:

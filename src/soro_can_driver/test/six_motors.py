@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The wiring of a board with six motors, as tests of the CAN device need it."""
+"""The wiring of a board with six motors, or more, as tests of the CAN device need it."""
 
 from __future__ import annotations
 
@@ -23,3 +23,13 @@ _WIRING = CanWiring(
 def six_motors(**changes) -> CanWiring:
     """Return the wiring, other in the fields named."""
     return replace(_WIRING, **changes)
+
+
+def any_motors(count: int, sensors: int = 0, **changes) -> CanWiring:
+    """Return the wiring of a board of any size."""
+    one = np.ones(count)
+    return six_motors(
+        zero=0.0 * one, direction=one, minimum=-one, maximum=one, speed=20.0 * one,
+        step=0.2 * one, motors=tuple(f'motor_{i}' for i in range(1, count + 1)),
+        sensors=tuple(f'flex_{i}' for i in range(1, sensors + 1)), **changes,
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from board_on_a_link import wiring
 import numpy as np
 import pytest
 
-from soro_can_driver.board import BoardState, MOTORS
+from soro_can_driver.board import BoardState, FIRST_MOTORS
 from soro_can_driver.device import CanDevice
 from soro_driver.command_gate import CommandGate
 from soro_driver.control_loop import ControlLoop
@@ -32,7 +32,7 @@ def loop(board):
         ttl=5.0,
         engage_band=0.1,
         safe_action=RELEASE,
-        safe_rate=np.ones(MOTORS),
+        safe_rate=np.ones(FIRST_MOTORS),
         plausibility=PlausibilityLimits(),
         section=Section({}, 'driver.can'),
     )

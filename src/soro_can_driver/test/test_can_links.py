@@ -49,7 +49,7 @@ def test_the_unmodified_client_of_python_can_speaks_with_the_emulated_bus():
             message = bus.recv(5.0)
             assert message is not None
             frames.append(unpack(message.arbitration_id, bytes(message.data)))
-        found = {f.half: f.angles for f in frames if isinstance(f, Position)}
+        found = {f.group: f.angles for f in frames if isinstance(f, Position)}
         assert found == {0: (1, 2, 3), 1: (-4, 5, 6)}
     finally:
         bus.shutdown()

@@ -23,7 +23,7 @@ NAMES = {**vars(board), **vars(protocol), 'Control': Control}
 u8, i8 = st.integers(0, 255), st.integers(-128, 127)
 u16, i16 = st.integers(0, 0xFFFF), st.integers(-0x8000, 0x7FFF)
 u32, i32 = st.integers(0, 0xFFFFFFFF), st.integers(-0x80000000, 0x7FFFFFFF)
-half = st.integers(0, 1)
+group = st.integers(0, board.MAX_GROUPS - 1)
 control = st.builds(Control, st.booleans(), st.sampled_from(Mode), st.integers(0, 7))
 status = st.builds(
     lambda state, bits: int(state) | bits << 3, st.sampled_from(BoardState), st.integers(0, 7)
@@ -38,14 +38,15 @@ FRAMES = st.one_of(
     st.builds(protocol.EmergencyStop, u8),
     st.builds(protocol.Sync, u8),
     st.builds(protocol.Emergency, u16, st.integers(0, 63), u16, u16),
-    st.builds(protocol.Command, half, u8, control, several(i16, 3)),
+    st.builds(protocol.EmergencyWide, u16, u32, u16),
+    st.builds(protocol.Command, group, u8, control, several(i16, 3)),
     st.builds(protocol.CommandFd, u8, control, several(i16, 6)),
-    st.builds(protocol.Position, half, u8, status, several(i16, 3)),
+    st.builds(protocol.Position, group, u8, status, several(i16, 3)),
     st.builds(
         protocol.FeedbackFd, u8, status, i8, several(i16, 6), several(i16, 6), several(u16, 6), u32
     ),
-    st.builds(protocol.Velocity, half, several(i16, 3), st.integers(0, 2), i8),
-    st.builds(protocol.Flex, half, several(u16, 3), u8, i8),
+    st.builds(protocol.Velocity, group, several(i16, 3), st.integers(0, 2), i8),
+    st.builds(protocol.Flex, group, several(u16, 3), u8, i8),
     st.builds(protocol.ParameterFrame, st.booleans(), st.sampled_from(Access), u16, u8, i32),
     st.builds(protocol.HostHeartbeat, u32),
     st.builds(
@@ -56,7 +57,7 @@ FRAMES = st.one_of(
 
 def golden_frames():
     text = (ROOT / 'docs' / 'hardware_can.md').read_text(encoding='utf-8')
-    row = r'^\| `(\w+\(.*\))` \| ([0-9A-F]{3}) \| ([0-9A-F ]+) \|$'
+    row = r'^\| `(\w+\(.*\))` \| ([0-9A-F]{3}) \| ([0-9A-F]+) \|$'
     rows = re.findall(row, text, re.MULTILINE)
     return [(source, int(can_id, 16), bytes.fromhex(data)) for source, can_id, data in rows]
 
@@ -84,13 +85,13 @@ def test_round_trip(frame):
 
 def signals_of(frame):
     """Return the frame's fields under the names and raw values of the DBC file."""
-    first = 1 + 3 * getattr(frame, 'half', 0)
+    first = 1 + 3 * getattr(frame, 'group', 0)
     values = {}
     if isinstance(frame, protocol.EmergencyStop):
         values['magic'] = board.ESTOP_MAGIC
     for field in fields(frame):
         value = getattr(frame, field.name)
-        if field.name in ('half', 'reply'):
+        if field.name in ('group', 'reply'):
             continue
         if field.name == 'control':
             values |= {'enable': value.enable, 'mode': value.mode, 'ttl_code': value.ttl_code}
@@ -152,7 +153,7 @@ def test_any_content_of_the_right_length_gives_a_frame_or_a_protocol_error(can_i
         (CanId.ESTOP, b'\xa5\x5b\x00'),
         (CanId.COMMAND_A, b'\x00\x06' + bytes(6)),  # mode 3
         (CanId.COMMAND_A, b'\x00\x40' + bytes(6)),  # reserved bit
-        (CanId.POSITION_B, b'\x00\x07' + bytes(6)),  # state 7
+        (CanId.POSITION_A + 1, b'\x00\x07' + bytes(6)),  # state 7
         (CanId.VELOCITY_A, bytes(6) + b'\x03\x00'),  # motor 3 of a half
         (CanId.PARAMETER_REPLY, b'\x11' + bytes(7)),
         (CanId.BOARD_HEARTBEAT, b'\x06' + bytes(7)),

@@ -226,6 +226,6 @@ def test_lost_halves_cost_their_own_cycle_only(classic):
     classic.counted(3)
     lost = iter([True, False] * 100)
     classic.wire.to_host = lambda frame: (
-        not (isinstance(frame, Position) and frame.half == 0) or next(lost)
+        not (isinstance(frame, Position) and frame.group == 0) or next(lost)
     )
     assert classic.counted(40) == pytest.approx(20, abs=1)

@@ -117,10 +117,12 @@ def hardware(robot: RobotDescription) -> Iterator[Finding]:
         if driver is not None:
             devices.load(driver.text('device'))  # an unknown name, before its section is missed
         settings = read_driver_settings(robot)
+        terminals: dict[str, str] = {}
         if settings.device == SIMULATED:
             settings.section.close()
         else:
-            devices.load(settings.device).from_section(settings.section, robot, None)
+            kind = devices.load(settings.device)
+            terminals = kind.from_section(settings.section, robot, None).terminals()
     except SoroError as error:
         yield fail('driver', str(error), 'correct it; docs/hardware.md')
         return
@@ -128,6 +130,8 @@ def hardware(robot: RobotDescription) -> Iterator[Finding]:
         yield fail('driver', str(error), 'install it; docs/hardware.md')
         return
     yield ok('driver', f'{settings.device} at {settings.rate:g} Hz')
+    for name, terminal in terminals.items():
+        yield ok('wiring', f'{name}: {terminal}')
     if settings.device != SIMULATED and all(a.quantity == 'pressure' for a in robot.actuators):
         yield from unguarded(settings)
     yield from emulation(robot, settings.device)

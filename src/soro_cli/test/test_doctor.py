@@ -139,8 +139,27 @@ def test_an_unknown_robot_is_reported():
 
 @pytest.mark.parametrize('name', sorted(robot_files()))
 def test_the_hardware_of_the_catalogue_is_well_described(name):
-    found = list(doctor_robot.hardware(read_robot_file(find_robot_file(name))))
-    assert [(f.subject, f.level) for f in found] == [('driver', Level.OK), ('emulator', Level.OK)]
+    robot = read_robot_file(find_robot_file(name))
+    found = list(doctor_robot.hardware(robot))
+    others = [(f.subject, f.level) for f in found if f.subject != 'wiring']
+    assert others == [('driver', Level.OK), ('emulator', Level.OK)]
+    wired = [f.text.split(':')[0] for f in found if f.subject == 'wiring']
+    driven = robot.actuators if robot.foreign_section('driver') else ()
+    assert wired[: len(robot.actuators)] == [a.name for a in driven]
+
+
+@pytest.mark.parametrize(
+    ('robot', 'rows'),
+    [
+        ('soft_parallel', ['leg_1: regulator 1', 'leg_2: regulator 2', 'leg_3: regulator 3']),
+        ('stiff_flop', ['pair_2: Dev1/ctr1, monitor Dev1/ai1']),
+        ('pam_continuum', ['muscle_10_3: valve 59 inflates, 60 deflates']),
+        ('haptic_5dof', ['motor_6: motor 6', 'flex_6: flex input 6']),
+    ],
+)
+def test_wiring_is_listed_as_the_file_has_it(robot, rows):
+    found = list(doctor_robot.hardware(read_robot_file(find_robot_file(robot))))
+    assert set(rows) <= {f.text for f in found if f.subject == 'wiring'}
 
 
 def test_the_bench_of_the_page_is_complete(tmp_path):

@@ -231,6 +231,10 @@ class Device(ABC):
         """Count what came over the wire since the connection was made, for diagnostics."""
         return {}
 
+    def terminals(self) -> dict[str, str]:
+        """Return where each actuator, by name, is connected, in words; may be asked unopened."""
+        return {}
+
     def ready(self) -> bool:
         """Whether `arm` can be called now; False while something is still starting."""
         return True

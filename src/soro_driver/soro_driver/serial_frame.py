@@ -16,7 +16,7 @@ from enum import IntEnum
 import struct
 from typing import Any, ClassVar, TypeVar
 
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 0  # the oldest minor; a session may agree on a newer one
 VERSION = MAJOR << 4 | MINOR
 MAX_FRAME = 255  # bytes on the wire, with the closing zero
 _HEAD = struct.Struct('<BBH')
@@ -227,9 +227,9 @@ class Body:
         except struct.error as error:
             raise FrameError(f'{type(self).__name__}: {error}') from None
 
-    def frame(self, seq: int) -> Frame:
+    def frame(self, seq: int, version: int = VERSION) -> Frame:
         """Return the frame that carries this body."""
-        return Frame(self.type, seq, self.pack())
+        return Frame(self.type, seq, self.pack(), version)
 
     @classmethod
     def unpack(cls: type[B], body: bytes) -> B:

@@ -16,7 +16,7 @@ from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.device_lock import DeviceLock
-from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader
+from soro_driver.serial_frame import Body, Frame, FrameError, FrameReader, VERSION
 from soro_mechanics.core.missing_package import how_to_install
 
 INSTALL = how_to_install('pyserial==3.5')
@@ -57,11 +57,13 @@ class SerialLink:
     ----------
     reader : FrameReader
         Counts frames, checksum errors and garbage of the present connection.
+    version : int
+        Of the protocol, in the head of what is sent.
     """
 
     def __init__(self, port: str, baudrate: int, write_timeout: float = 0.02) -> None:
         self.port, self._baudrate, self._write_timeout = port, baudrate, write_timeout
-        self.reader = FrameReader()
+        self.reader, self.version = FrameReader(), VERSION
         self._use: DeviceLock | None = None
         self._serial: Any = None
         self._thread: threading.Thread | None = None
@@ -165,7 +167,7 @@ class SerialLink:
         if seq is None:
             self._seq = seq = (self._seq + 1) & 0xFFFF
         try:
-            data = body.frame(seq).pack()
+            data = body.frame(seq, self.version).pack()
         except FrameError as error:
             raise DeviceError(f'{self.port}: not sent: {error}') from None
         self.send_bytes(data)

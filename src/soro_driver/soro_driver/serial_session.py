@@ -16,6 +16,7 @@ from soro_driver.serial_frame import (
     Hello,
     HelloAck,
     MAJOR,
+    MINOR,
     Nack,
     reason_name,
     SESSION_BODIES,
@@ -53,6 +54,8 @@ class SerialSession:
         How many it must have.
     serial : int
         Its serial number; 0: any.
+    minor : int
+        Minor version that this robot needs. Whoever needs no newer one says what it always said.
 
     Attributes
     ----------
@@ -64,8 +67,17 @@ class SerialSession:
         The device was restarted since, and knows nothing of this session.
     """
 
-    def __init__(self, link: SerialLink, kind: DeviceKind, channels: int, serial: int = 0) -> None:
-        self.link = link
+    spare_channels = False  # whether a newer version may have channels that this robot leaves free
+
+    def __init__(
+        self,
+        link: SerialLink,
+        kind: DeviceKind,
+        channels: int,
+        serial: int = 0,
+        minor: int = MINOR,
+    ) -> None:
+        self.link, self._minor = link, minor
         self._kind, self._channels, self._serial = kind, channels, serial
         self.number = 0
         self.peer: HelloAck | None = None
@@ -85,6 +97,7 @@ class SerialSession:
         """
         end = time.monotonic() + timeout
         self.link.open()
+        self.link.version = MAJOR << 4 | self._minor
         self.peer, self.rebooted = None, False
         self._others.clear()
         self.number = secrets.randbelow(0xFFFFFFFE) + 1
@@ -137,7 +150,7 @@ class SerialSession:
 
     def _await_hello(self, end: float, again: float) -> HelloAck:
         while True:
-            self.link.send(Hello(self.number))
+            self.link.send(Hello(self.number, MAJOR, self._minor))
             until = min(end, time.monotonic() + again)
             while self.link.wait(until):
                 for arrival in self.link.take():
@@ -166,9 +179,15 @@ class SerialSession:
             name = KIND_NAMES.get(answer.kind, f'kind {answer.kind}')
             wanted = KIND_NAMES[self._kind]
             raise DeviceError(f'a device of kind {name} answers, this driver needs {wanted}')
-        if answer.channels != self._channels:
+        spare = self.spare_channels and self._minor > MINOR and answer.channels > self._channels
+        if answer.channels != self._channels and not spare:
             raise DeviceError(
                 f'the device has {answer.channels} channels, this robot needs {self._channels}'
+            )
+        if answer.minor < self._minor:
+            raise DeviceError(
+                f'the device speaks protocol {MAJOR}.{answer.minor}, {self._channels} channels '
+                f'need {MAJOR}.{self._minor}: load newer firmware'
             )
         if self._serial not in (0, answer.serial):
             wanted = self._serial

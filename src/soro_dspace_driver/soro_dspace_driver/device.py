@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Three pressure regulators behind a real-time computer, as a `Device`."""
+"""Pressure regulators behind a real-time computer, as a `Device`."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ class DspaceDevice(SessionDevice):
         """Count frames received, and what was not one of the protocol."""
         return self.transport.session.counts()
 
+    def terminals(self) -> dict[str, str]:
+        """Return the regulator of each actuator."""
+        w = self.wiring
+        return {n: f'regulator {c + 1}' for n, c in zip(w.names, w.channels, strict=True)}
+
     def read(self) -> Reading:
         """Return the newest measurement that has arrived."""
         t = self.transport
@@ -72,8 +77,9 @@ class DspaceDevice(SessionDevice):
         valid = ~np.isnan(t.measured)
         flags = np.where(valid, 0, int(Flag.SENSOR_FAULT)).astype(np.uint16)
         return Reading(
-            t.time, t.measured.copy(), t.applied.copy(), flags, self._faults(), self._tripped()
-        )
+            t.time, t.measured.copy(), t.applied.copy(), flags, self._faults(), self._tripped(),
+            reason=self._reason(),
+        )  # fmt: skip
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points [Pa]."""
@@ -107,6 +113,13 @@ class DspaceDevice(SessionDevice):
                 if t.faults & bit:
                     faults |= int(bit) << DEVICE_FAULT_SHIFT
         return int(faults)
+
+    def _reason(self) -> str:
+        """Name the actuators that the device complains about."""
+        t, w = self.transport, self.wiring
+        meant = [n for n, c in zip(w.names, w.channels, strict=True) if t.meant >> int(c) & 1]
+        words = [text for bit, text in FAULT_WORDS.items() if t.faults & bit]
+        return f'{", ".join(meant)}: {"; ".join(words)}' if meant and words else ''
 
     def _tripped(self) -> bool:
         """Whether the device went safe by itself while it should be armed."""

@@ -26,7 +26,6 @@ from soro_driver.serial_frame import (
 from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.serial_session import SerialSession
 from soro_dspace_driver.protocol import (
-    CHANNELS,
     Command,
     CommandFlag,
     COUNT,
@@ -37,6 +36,7 @@ from soro_dspace_driver.protocol import (
     Limits,
     MAX_TTL,
     MIN_TTL,
+    minor_for,
     PERIOD_COUNT,
     RATE_COUNT,
     Status,
@@ -53,11 +53,13 @@ class DspaceTransport:
     ----------
     time : float
         Of the newest measurement [s, CLOCK_MONOTONIC]; NaN before the first one.
-    measured, applied : ndarray, shape (3,)
+    measured, applied : ndarray, shape (m,)
         [Pa], order of the actuators; NaN where the monitor is out of range.
     state : int
         SerialState of the device.
     faults : DeviceFault
+    meant : int
+        Bits of the device's channels that `faults` are about.
     status : Status, optional
         The device's counters.
     rebooted : bool
@@ -68,7 +70,10 @@ class DspaceTransport:
         self._wiring = wiring
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         link = SerialLink(wiring.port, wiring.baudrate, 0.5 * io_timeout)
-        self.session = SerialSession(link, DeviceKind.PRESSURE, CHANNELS, wiring.serial)
+        self._count = len(wiring.channels)
+        self.session = SerialSession(
+            link, DeviceKind.PRESSURE, self._count, wiring.serial, minor_for(self._count)
+        )
         self._forget()
 
     def open(self) -> Identity:
@@ -111,7 +116,7 @@ class DspaceTransport:
         self.rebooted |= self.session.rebooted
 
     def command(self, values: Array, ttl: float) -> None:
-        """Send set-points [Pa], shape (3,), that hold for `ttl` [s]. Raises DeviceError."""
+        """Send set-points [Pa], shape (m,), that hold for `ttl` [s]. Raises DeviceError."""
         if not np.all(np.isfinite(values)):
             raise DeviceError(f'set-points {values} are not finite')
         milliseconds = min(max(ttl * 1e3, MIN_TTL), MAX_TTL)
@@ -121,7 +126,7 @@ class DspaceTransport:
     def vent_unconfirmed(self) -> None:
         """Ask for zero volt and dump three times, whatever the device answers."""
         for _ in range(3):
-            self.session.link.send(Command(0, CommandFlag.VENT, (0, 0, 0)))
+            self.session.link.send(Command(0, CommandFlag.VENT, (0,) * self._count))
 
     def arm(self) -> None:
         """Let the device act on set-points. Raises Refused, DeviceTimeout."""
@@ -143,9 +148,9 @@ class DspaceTransport:
 
     def _forget(self) -> None:
         self.time = math.nan
-        self.measured, self.applied = np.full(CHANNELS, math.nan), np.full(CHANNELS, math.nan)
+        self.measured, self.applied = np.full((2, self._count), math.nan)
         self.state = int(SerialState.BOOT)
-        self.faults = DeviceFault(0)
+        self.faults, self.meant = DeviceFault(0), 0
         self.status: Status | None = None
         self.rebooted = False
         self.refusals = 0
@@ -166,8 +171,8 @@ class DspaceTransport:
         if frame.type == Type.FEEDBACK:
             # Whatever comes twice or too late is no measurement; the old time stays.
             if self._seq is None or is_newer(frame.seq, self._seq):
-                self._seq = frame.seq
                 self._measured(Feedback.unpack(frame.body), arrival.time)
+                self._seq = frame.seq
         elif frame.type == Type.STATUS:
             self.status = Status.unpack(frame.body)
             peer = self.session.peer
@@ -178,17 +183,20 @@ class DspaceTransport:
             self.rebooted |= nack.of_type == Type.COMMAND and nack.reason == Reason.SESSION
 
     def _measured(self, feedback: Feedback, arrival: float) -> None:
+        if len(feedback.measured) != self._count:
+            raise FrameError(f'FEEDBACK of {len(feedback.measured)} channels')
         channels = self._wiring.channels
         raw = np.array(feedback.measured)[channels]
         self.measured = np.where(raw == INVALID, math.nan, raw * COUNT)
         self.applied = np.array(feedback.applied)[channels] * COUNT
         self.state, self.faults = feedback.state, DeviceFault(feedback.faults)
+        named = feedback.channels
+        self.meant = feedback.faults // DeviceFault.CHANNEL_1 & 7 if named is None else named
         self.time = arrival
 
-    def _counts(self, values: Array) -> tuple[int, int, int]:
-        counts = np.zeros(CHANNELS, int)
+    def _counts(self, values: Array) -> tuple[int, ...]:
+        counts = np.zeros(self._count, int)
         counts[self._wiring.channels] = np.rint(values / COUNT)
         if np.any(counts < 0) or np.any(counts > FULL_SCALE):
             raise DeviceError(f'{values} Pa do not fit the frame')
-        a, b, c = (int(x) for x in counts)
-        return a, b, c
+        return tuple(int(x) for x in counts)

@@ -10,12 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_driver.channels import read_channels
-from soro_dspace_driver.protocol import CHANNELS, COUNT, FULL_SCALE, HIGHEST_RATE, LOWEST_RATE
+from soro_dspace_driver.protocol import (
+    COUNT,
+    Feedback,
+    FULL_SCALE,
+    HIGHEST_RATE,
+    LOWEST_RATE,
+    MAX_CHANNELS,
+    minor_for,
+)
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
-FEEDBACK_BITS = 30 * 10  # on the wire, start and stop bits included
+BITS = 10  # of a byte on the wire, start and stop bits included
 
 
 @dataclass(frozen=True)
@@ -31,9 +39,11 @@ class DspaceWiring:
         Measurements per second [1/s].
     serial : int
         The device that belongs to this robot; 0: any.
-    channels : ndarray of int, shape (3,)
-        Index of the regulator (0 to 2) of each actuator.
-    maximum, slew : ndarray, shape (3,)
+    names : tuple of str
+        Of the actuators.
+    channels : ndarray of int, shape (m,)
+        Index of the regulator, from 0, of each actuator.
+    maximum, slew : ndarray, shape (m,)
         The actuators' limits, that the device keeps to as well [Pa], [Pa/s].
     """
 
@@ -41,6 +51,7 @@ class DspaceWiring:
     baudrate: int
     rate: float
     serial: int
+    names: tuple[str, ...]
     channels: NDArray[np.int64]
     maximum: NDArray[np.float64]
     slew: NDArray[np.float64]
@@ -59,11 +70,11 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
         port = section.text('port')
         baudrate = section.integer('baudrate', 115200, minimum=9600)
         rate = section.quantity('rate', '1/s', 100.0, minimum=10.0, maximum=500.0)
-        if FEEDBACK_BITS * rate > 0.9 * baudrate:
+        if len(actuators) > MAX_CHANNELS or {a.quantity for a in actuators} != {'pressure'}:
+            raise section.error('port', f'this device drives 1 to {MAX_CHANNELS} pressures')
+        if feedback_bits(len(actuators)) * rate > 0.9 * baudrate:
             raise section.error('baudrate', f'too slow for {rate:g} measurements per second')
         serial = section.integer('serial', 0, minimum=0)
-        if len(actuators) != CHANNELS or {a.quantity for a in actuators} != {'pressure'}:
-            raise section.error('port', f'this device drives {CHANNELS} actuators: pressures')
         channels = read_channels(section, actuators)
     if any(a.minimum != 0.0 or a.maximum > FULL_SCALE * COUNT for a in actuators):
         raise section.error('port', f'the regulators give 0 to {FULL_SCALE * COUNT:g} Pa')
@@ -78,7 +89,15 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
         baudrate,
         rate,
         serial,
+        tuple(a.name for a in actuators),
         np.array(channels),
         np.array([a.maximum for a in actuators]),
         np.array([a.rate for a in actuators]),
     )
+
+
+def feedback_bits(channels: int) -> int:
+    """Return the bits on the wire of one measurement."""
+    zeros = (0,) * channels
+    mask = 0 if minor_for(channels) else None
+    return BITS * len(Feedback(0, 0, zeros, zeros, 0, 0, 0, mask).frame(0).pack())

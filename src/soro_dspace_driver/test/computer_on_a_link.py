@@ -15,33 +15,29 @@ from soro_driver.serial_frame import (
     Hello,
     HelloAck,
     MAJOR,
-    MINOR,
     SerialState,
     SessionType,
+    VERSION,
 )
 from soro_driver.serial_link import Arrival
-from soro_dspace_driver.protocol import CHANNELS, DeviceFault, Feedback, FULL_SCALE
+from soro_dspace_driver.protocol import DeviceFault, Feedback, FULL_SCALE, minor_for
 from soro_dspace_driver.wiring import DspaceWiring
 
 
-def wiring():
-    return DspaceWiring(
-        'memory',
-        115200,
-        100.0,
-        0,
-        np.arange(CHANNELS),
-        np.full(CHANNELS, 1.8e5),
-        np.full(CHANNELS, 2e5),
-    )
+def wiring(count=3):
+    names = tuple(f'p{i}' for i in range(1, count + 1))
+    limits = np.full(count, 1.8e5), np.full(count, 2e5)
+    return DspaceWiring('memory', 115200, 100.0, 0, names, np.arange(count), *limits)
 
 
 class ComputerLink:
     """Stands for `SerialLink`. The computer measures whenever somebody looks; judges nothing."""
 
     port = 'memory'
+    version = VERSION
 
-    def __init__(self):
+    def __init__(self, count=3, minor=None):
+        self.count, self.minor = count, minor_for(count) if minor is None else minor
         self.reader = FrameReader()
         self.state, self.faults = SerialState.SAFE, DeviceFault(0)
         self._arrived = []
@@ -59,8 +55,8 @@ class ComputerLink:
         if isinstance(body, Hello):
             self._answer(
                 HelloAck(
-                    body.session, MAJOR, MINOR, DeviceKind.PRESSURE, self.state, 12, 34, 1, 0,
-                    CHANNELS, 20, 500, 0, FULL_SCALE,
+                    body.session, MAJOR, self.minor, DeviceKind.PRESSURE, self.state, 12, 34, 1, 0,
+                    self.count, 20, 500, 0, FULL_SCALE,
                 )
             )  # fmt: skip
             return seq
@@ -74,8 +70,9 @@ class ComputerLink:
         pass
 
     def measure(self):
-        zero = (0,) * CHANNELS
-        self._answer(Feedback(0, 0, zero, zero, self.state, 0, self.faults))
+        zero = (0,) * self.count
+        meant = 0 if self.minor else None
+        self._answer(Feedback(0, 0, zero, zero, self.state, 0, self.faults, meant))
 
     def _answer(self, body):
         self._sent += 1

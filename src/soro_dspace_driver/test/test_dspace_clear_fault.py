@@ -16,7 +16,7 @@ from soro_driver.plausibility import PlausibilityLimits
 from soro_driver.serial_frame import SerialState
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_dspace_driver.device import DspaceDevice
-from soro_dspace_driver.protocol import CHANNELS, DeviceFault
+from soro_dspace_driver.protocol import DeviceFault
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.robot_file.section import Section
 
@@ -28,7 +28,7 @@ def link():
 
 @pytest.fixture
 def loop(link):
-    names = [f'p{i}' for i in range(CHANNELS)]
+    names = [f'p{i}' for i in range(3)]
     gate = CommandGate(tuple(Actuator(n, 'pressure', 0.0, 1.8e5, 2e5, 0.0) for n in names), ())
     settings = DriverSettings(
         device='dspace',
@@ -38,7 +38,7 @@ def loop(link):
         ttl=0.4,
         engage_band=0.1,
         safe_action=RELEASE,
-        safe_rate=np.full(CHANNELS, 1e5),
+        safe_rate=np.full(3, 1e5),
         plausibility=PlausibilityLimits(),
         section=Section({}, 'driver.dspace'),
     )

@@ -75,6 +75,10 @@ class NidaqDevice(Device):
         self._supervisor.start()
         return identity
 
+    def terminals(self) -> dict[str, str]:
+        """Return the terminals of each actuator: command and monitor."""
+        return {c.actuator: f'{c.command}, monitor {c.feedback}' for c in self.wiring.channels}
+
     def read(self) -> Reading:
         """Convert all monitors once."""
         now, pressure, valid = self._transport.read()

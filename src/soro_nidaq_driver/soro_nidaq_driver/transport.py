@@ -17,7 +17,7 @@ import numpy as np
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
 from soro_driver.device_lock import DeviceLock, is_loopback
 from soro_nidaq_driver.client import import_client, Link, translated
-from soro_nidaq_driver.wiring import LOCAL, Wiring
+from soro_nidaq_driver.wiring import Channel, LOCAL, Wiring
 
 MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
 DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
@@ -41,9 +41,13 @@ def resources(address: str, cards: Sequence[str]) -> list[str]:
 
 
 def duty_of(pressure: Array, wiring: Wiring) -> Array:
-    """Return the duty cycles for pressures [Pa], in [0, MAXIMUM_DUTY]; 0: no pulses, line low."""
+    """Return the duty cycles for pressures [Pa], in [0, MAXIMUM_DUTY]; 0: no pulses, line low.
+
+    Of an analog output the part of the full voltage, in [0, 1].
+    """
     duty = wiring.duties_of_pressures(pressure)
-    return np.where(duty < MINIMUM_DUTY, 0.0, np.minimum(duty, MAXIMUM_DUTY))
+    pulses = np.where(duty < MINIMUM_DUTY, 0.0, np.minimum(duty, MAXIMUM_DUTY))
+    return np.where(wiring.analog, np.clip(duty, 0.0, 1.0), pulses)
 
 
 class NidaqTransport:
@@ -68,7 +72,7 @@ class NidaqTransport:
         self._locks = [DeviceLock(name) for name in resources(address, wiring.cards)]
         self._link: Link | None = None
         self._readers: list[tuple[Any, Array, list[int]]] = []
-        self._counters: list[_Counter] = []
+        self._outputs: list[_Counter | _AnalogOutput] = []
         self._heartbeat: Any = None
         self._tasks: list[Any] = []
         self._level = False
@@ -110,7 +114,7 @@ class NidaqTransport:
             self._duty[:] = 0.0
             self._make_inputs(nidaqmx)
             for channel in self.wiring.channels:
-                self._counters.append(self._make_counter(nidaqmx, channel.command))
+                self._outputs.append(self._make_output(nidaqmx, channel))
             if self.wiring.heartbeat:
                 self._heartbeat = self._make_line(nidaqmx, self.wiring.heartbeat)
         self._ready = True
@@ -135,11 +139,11 @@ class NidaqTransport:
             raise DeviceError(f'set-points {pressure} are not finite')
         duty = duty_of(pressure, self.wiring)
         with translated('write'):
-            for i, counter in enumerate(self._counters):
+            for i, output in enumerate(self._outputs):
                 same = abs(duty[i] - self._duty[i]) < DUTY_STEP  # as NaN nothing is the same
                 if not same or (duty[i] == 0.0 < self._duty[i]):
                     self._duty[i] = np.nan
-                    counter.write(float(duty[i]))
+                    output.write(float(duty[i]))
                     self._duty[i] = duty[i]
 
     def beat(self, now: float) -> None:
@@ -152,9 +156,9 @@ class NidaqTransport:
             self._heartbeat.write_one_sample_one_line(self._level, timeout=self._timeout)
 
     def stop_outputs(self) -> None:
-        """Stop every counter: the lines go low, the regulators vent.
+        """Stop every output: the lines go low, or to 0 V, the regulators vent.
 
-        Every counter is tried, whatever the card says about the others; not when the link to
+        Every output is tried, whatever the card says about the others; not when the link to
         it does not work, because every try would take a whole timeout.
 
         Raises
@@ -164,11 +168,11 @@ class NidaqTransport:
         """
         self._require_tasks()
         first: DeviceError | None = None
-        for i, counter in enumerate(self._counters):
+        for i, output in enumerate(self._outputs):
             try:
                 self._duty[i] = np.nan
                 with translated('stop'):
-                    counter.stop()
+                    output.stop()
                 self._duty[i] = 0.0
             except (DeviceLost, DeviceTimeout):
                 raise
@@ -222,7 +226,7 @@ class NidaqTransport:
                     lost = True
         self._tasks.clear()
         self._readers.clear()
-        self._counters.clear()
+        self._outputs.clear()
         self._heartbeat = None
 
     def _task(self, terminal: str) -> Any:
@@ -246,6 +250,18 @@ class NidaqTransport:
             reader.verify_array_shape = False  # it would ask the device before every read
             self._readers.append((reader, np.zeros(len(places)), places))
 
+    def _make_output(self, nidaqmx: Any, channel: Channel) -> _Counter | _AnalogOutput:
+        if not channel.analog:
+            return self._make_counter(nidaqmx, channel.command)
+        task = self._task(channel.command)
+        task.ao_channels.add_ao_voltage_chan(
+            channel.command, min_val=0.0, max_val=self.wiring.full_voltage
+        )
+        writer = nidaqmx.stream_writers.AnalogSingleChannelWriter(task.out_stream, auto_start=True)
+        output = _AnalogOutput(writer, self.wiring.full_voltage, self._timeout)
+        output.stop()  # whatever the card's state after a reset is
+        return output
+
     def _make_counter(self, nidaqmx: Any, terminal: str) -> _Counter:
         task = self._task(terminal)
         channel = task.co_channels.add_co_pulse_chan_freq(
@@ -261,6 +277,21 @@ class NidaqTransport:
         task = self._task(line)
         task.do_channels.add_do_chan(line)
         return nidaqmx.stream_writers.DigitalSingleChannelWriter(task.out_stream, auto_start=True)
+
+
+class _AnalogOutput:
+    """One analog output. It keeps its voltage when its task ends: to stop is to write 0 V."""
+
+    def __init__(self, writer: Any, full_voltage: float, timeout: float) -> None:
+        self._writer, self._full_voltage, self._timeout = writer, full_voltage, timeout
+
+    def write(self, part: float) -> None:
+        """Put out a part of the full voltage, 0 to 1."""
+        self._writer.write_one_sample(part * self._full_voltage, timeout=self._timeout)
+
+    def stop(self) -> None:
+        """Put out 0 V."""
+        self.write(0.0)
 
 
 class _Counter:

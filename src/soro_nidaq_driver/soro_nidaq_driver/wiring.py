@@ -10,14 +10,16 @@ import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
 LOCAL = 'local'
+ANALOG_RANGE = 10.0  # V, of an analog output
 _FEEDBACK = re.compile(r'([A-Za-z][\w-]*)/ai\d+')
-_COMMAND = re.compile(r'([A-Za-z][\w-]*)/ctr\d+')
+_COMMAND = re.compile(r'([A-Za-z][\w-]*)/(?:ctr|ao)\d+')
 _LINE = re.compile(r'([A-Za-z][\w-]*)/port\d+/line\d+')
 SCALES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ('feedback_scale', 'Pa/V', {'positive': True}),
@@ -29,7 +31,7 @@ SCALES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True)
 class Channel:
-    """One regulator: the analog input of its monitor, the counter of its command.
+    """One regulator: the analog input of its monitor, the counter or analog output of its command.
 
     Attributes
     ----------
@@ -47,6 +49,11 @@ class Channel:
     feedback_zero: float
     command_zero: float
 
+    @property
+    def analog(self) -> bool:
+        """Whether an analog output commands, not the pulses of a counter."""
+        return self.command.split('/')[1].startswith('ao')
+
 
 @dataclass(frozen=True)
 class Wiring:
@@ -57,7 +64,8 @@ class Wiring:
     address : str
         'local', or host:port of a gRPC device server.
     full_voltage : float
-        Command voltage at a duty cycle of one, behind the low-pass filter [V].
+        Command voltage at a duty cycle of one, behind the low-pass filter, and the largest of an
+        analog output [V].
     pwm_frequency : float
         [Hz]
     sensor_minimum, sensor_maximum : float
@@ -93,7 +101,7 @@ class Wiring:
         return (volts - zero) * scale
 
     def duties_of_pressures(self, pressures: Array) -> Array:
-        """Return the duty cycles (m,) for pressures [Pa]."""
+        """Return the duty cycles, or parts of the full voltage, (m,) for pressures [Pa]."""
         scale, zero = self.commands
         return (pressures / scale + zero) / self.full_voltage
 
@@ -101,6 +109,11 @@ class Wiring:
         """Return the pressures (m,) [Pa] for duty cycles; below the command's zero none."""
         scale, zero = self.commands
         return np.maximum((duties * self.full_voltage - zero) * scale, 0.0)
+
+    @cached_property
+    def analog(self) -> NDArray[np.bool_]:
+        """Which channels an analog output commands, shape (m,)."""
+        return np.array([c.analog for c in self.channels])
 
     @cached_property
     def monitors(self) -> tuple[Array, Array]:
@@ -143,6 +156,9 @@ def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
         for actuator, channel in zip(robot.actuators, channels, strict=True):
             if actuator.quantity != 'pressure':
                 raise section.error('channels', f'{actuator.name} is no pressure: not for nidaq')
+            if channel.analog and full_voltage > ANALOG_RANGE:
+                remedy = f'an analog output gives at most {ANALOG_RANGE:g} V'
+                raise section.error('full_voltage', remedy)
             most = (full_voltage - channel.command_zero) * channel.command_scale
             if actuator.maximum > most:
                 raise section.error(
@@ -166,7 +182,7 @@ def _read_channels(section: Section, robot: RobotDescription) -> tuple[Channel, 
                     raise item.error('feedback', 'write an analog input, for example Dev1/ai0')
                 command = item.text('command')
                 if not _COMMAND.fullmatch(command):
-                    raise item.error('command', 'write a counter, for example Dev1/ctr0')
+                    raise item.error('command', 'write Dev1/ctr0, a counter, or Dev1/ao0')
                 for key, terminal in (('feedback', feedback), ('command', command)):
                     if terminal in used:
                         raise item.error(key, f'already used by {used[terminal]}')

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soro_stm32_driver.muscle_curves import Array
-from soro_stm32_driver.protocol import Action, MUSCLES, SetTimed, Status, until, WINDOW
+from soro_stm32_driver.protocol import Action, SetTimed, Status, until, WINDOW
 
 MOST = 4  # on their way at once
 RETRY_AFTER, TRIES = 0.25, 3  # s, transmissions in all
@@ -30,6 +30,10 @@ class _Sent:
 class CommandWindow:
     """The commands of one session that are not settled, and the work they amount to.
 
+    Parameters
+    ----------
+    muscles : int
+
     Attributes
     ----------
     lost, late, repeated : int
@@ -37,12 +41,13 @@ class CommandWindow:
         transmissions after the first one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, muscles: int) -> None:
+        self._muscles = muscles
         self.lost, self.late, self.repeated = 0, 0, 0
-        self.restart(np.zeros((MUSCLES, 2)))
+        self.restart(np.zeros((self._muscles, 2)))
 
     def restart(self, worked: Array) -> None:
-        """Forget everything; `worked` (30, 2) [s] is what the valves did so far."""
+        """Forget everything; `worked` (m, 2) [s] is what the valves did so far."""
         self._open: dict[int, _Sent] = {}
         self._sent = worked.copy()
 
@@ -57,7 +62,7 @@ class CommandWindow:
         return len(self._open)
 
     def pending(self, worked: Array) -> Array:
-        """Return the work sent and not reported (30, 2) [s]."""
+        """Return the work sent and not reported (m, 2) [s]."""
         if not self._open:
             # Rounding and refused parts must not accumulate; nothing is on its way, and what the
             # device has accepted but not done yet is less than what is sent.
@@ -69,7 +74,7 @@ class CommandWindow:
     def add(self, seq: int, command: SetTimed, now: float) -> None:
         """Note a command that was sent."""
         self._open[seq] = _Sent(command, now)
-        self._sent += _work(command)
+        self._sent += self._work(command)
 
     def due(self, now: float) -> list[tuple[int, SetTimed]]:
         """Return the commands to send again now."""
@@ -91,7 +96,7 @@ class CommandWindow:
         if sent is None:
             return False
         self.late += stale
-        self._sent -= _work(sent.command)
+        self._sent -= self._work(sent.command)
         return True
 
     def status(self, status: Status) -> None:
@@ -104,10 +109,9 @@ class CommandWindow:
                 self.lost += 1
                 self.refused(seq, stale=False)
 
-
-def _work(command: SetTimed) -> Array:
-    work = np.zeros((MUSCLES, 2))
-    for a in command.actions:
-        if a.action != Action.HOLD:
-            work[a.muscle, a.action - 1] += a.duration * 1e-3
-    return work
+    def _work(self, command: SetTimed) -> Array:
+        work = np.zeros((self._muscles, 2))
+        for a in command.actions:
+            if a.action != Action.HOLD:
+                work[a.muscle, a.action - 1] += a.duration * 1e-3
+        return work

@@ -16,9 +16,8 @@ import numpy as np
 from soro_driver.device import DeviceError
 from soro_stm32_driver.curve_identification import Run
 from soro_stm32_driver.muscle_estimate import without_mean
-from soro_stm32_driver.protocol import Action, MUSCLES, SetTimed, Timed
+from soro_stm32_driver.protocol import Action, SetTimed, Timed
 from soro_stm32_driver.transport import Stm32Transport
-from soro_stm32_driver.wiring import PER_MODULE
 
 STEP = 0.2  # s of valve time between two measurements
 SAMPLES = 3  # measurements that are averaged
@@ -58,8 +57,9 @@ class CurveRecorder:
 
     def record(self, say: Callable[[str], None]) -> Iterator[tuple[int, Run]]:
         """Yield (muscle, run) for an inflation and a deflation of every muscle."""
-        for place in range(PER_MODULE):
-            chosen = np.arange(place, MUSCLES, PER_MODULE)
+        wiring = self._transport.wiring
+        for place in range(wiring.per_module):
+            chosen = np.arange(place, wiring.pairing.count, wiring.per_module)
             say(f'muscle {place + 1} of every module: venting')
             self._vent()
             self._transport.arm()
@@ -108,13 +108,15 @@ class CurveRecorder:
     def _measure(self, chosen: np.ndarray) -> np.ndarray:
         """Return the mean free lengths of a few measurements after everything has come to rest."""
         t, found, last = self._transport, [], self._transport.time
+        per = t.wiring.per_module
         self._until(lambda: t.time > last, ANSWER, 'measured')
         for _ in range(SAMPLES):
             last = t.time
             self._until(lambda: t.time > last, ANSWER, 'measured')  # noqa: B023
-            found.append(without_mean(t.measured)[chosen])
-        share = PER_MODULE / (PER_MODULE - 1.0)
-        mean: np.ndarray = self._shortest + share * np.mean(found, axis=0)
+            found.append(without_mean(t.measured, per)[chosen])
+        mean: np.ndarray = np.mean(found, axis=0)
+        if per > 1:  # only differences show: of the one muscle that grows, all but its share
+            mean = self._shortest + per / (per - 1.0) * mean
         return mean
 
     def _until(self, condition: Callable[[], bool], patience: float, what: str) -> None:

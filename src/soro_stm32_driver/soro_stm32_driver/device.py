@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Thirty muscles behind sixty switching valves and a radio link, as a `Device`."""
+"""Muscles behind pairs of switching valves and a radio link, as a `Device`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-from soro_stm32_driver.protocol import DeviceFault, MUSCLES, StatusFlag
+from soro_stm32_driver.protocol import DeviceFault, StatusFlag
 from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 
@@ -67,6 +67,11 @@ class Stm32Device(SessionDevice):
         """Count frames received, and what was not one of the protocol."""
         return self.transport.session.counts()
 
+    def terminals(self) -> dict[str, str]:
+        """Return the valves of each muscle."""
+        pairs = zip(self.wiring.names, self.wiring.pairing.pairs, strict=True)
+        return {n: f'valve {a + 1} inflates, {b + 1} deflates' for n, (a, b) in pairs}
+
     def read(self) -> Reading:
         """Return the newest status, and where the muscles are."""
         t = self.transport
@@ -74,7 +79,7 @@ class Stm32Device(SessionDevice):
         lengths = t.estimate.lengths
         # While venting nobody knows better than that the robot is on its way to rest.
         applied = np.where(np.isnan(lengths), self.wiring.rest, lengths)
-        measured = t.measured if self.wiring.length_sensors else np.full(MUSCLES, np.nan)
+        measured = t.measured if self.wiring.length_sensors else np.full(lengths.size, np.nan)
         return Reading(
             t.time, measured.copy(), applied, self._flags(), self._faults(), self._tripped()
         )
@@ -101,7 +106,7 @@ class Stm32Device(SessionDevice):
         self.transport.make_safe()
 
     def _flags(self) -> np.ndarray:
-        flags = np.zeros(MUSCLES, np.uint16)
+        flags = np.zeros(self.wiring.pairing.count, np.uint16)
         plan = self.transport.plan
         if plan is not None and self._armed:
             flags[plan.held_back] |= np.uint16(Flag.RATE_LIMITED)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the muscles are: from what the valves did, and from sensors where there are any.
 
-Three muscles share one backbone that does not change its length, so only their differences bend a
-module. `free` is the length a muscle would have alone; the lengths of the robot file are those in
-the module: rest plus the difference from the module's mean.
+The muscles of a module share one backbone that does not change its length, so only their
+differences bend it; a module of one muscle has none. `free` is the length a muscle would have
+alone; the lengths of the robot file are those in the module: rest plus the difference from the
+module's mean.
 """
 
 from __future__ import annotations
@@ -14,32 +15,37 @@ import math
 import numpy as np
 
 from soro_stm32_driver.muscle_curves import Array
-from soro_stm32_driver.protocol import MUSCLES, ValveTimes, Worked
-from soro_stm32_driver.wiring import PER_MODULE, Stm32Wiring
+from soro_stm32_driver.protocol import ValveTimes, Worked
+from soro_stm32_driver.wiring import Stm32Wiring
 
 MILLISECOND = 1e-3
 VENTED = 0.02  # s: a smaller state after venting is no part of an error of the lengths
 SLACK = 0.3e-3  # m: measured so far above empty, a muscle is not empty
 
 
-def without_mean(values: Array) -> Array:
-    """Return values (30,) less the mean of each module."""
-    modules = values.reshape(-1, PER_MODULE)
+def without_mean(values: Array, per_module: int) -> Array:
+    """Return values (m,) less the mean of each module; of one muscle the values themselves."""
+    if per_module == 1:
+        return values
+    modules = values.reshape(-1, per_module)
     return (modules - modules.mean(axis=1, keepdims=True)).reshape(-1)
 
 
 def free_lengths(lengths: Array, wiring: Stm32Wiring) -> Array:
-    """Return the free lengths (30,) [m] for lengths in the module, with least air.
+    """Return the free lengths (m,) [m] for lengths in the module, with least air.
 
     The shortest muscle of a module is emptied down to the preload; the others stand above it
     by their differences.
     """
-    modules = lengths.reshape(-1, PER_MODULE)
+    per = wiring.per_module
+    if per == 1:
+        return np.maximum(lengths, [c.shortest for c in wiring.curves])
+    modules = lengths.reshape(-1, per)
     above = (modules - modules.min(axis=1, keepdims=True)).reshape(-1)
-    shortest = np.array([c.shortest for c in wiring.curves]).reshape(-1, PER_MODULE)
-    floor = np.repeat(shortest.max(axis=1) + wiring.preload, PER_MODULE)
+    shortest = np.array([c.shortest for c in wiring.curves]).reshape(-1, per)
+    floor = np.repeat(shortest.max(axis=1) + wiring.preload, per)
     # At rest nothing is inflated: a robot that was never moved stays completely vented.
-    moved = np.repeat(np.ptp(modules, axis=1) > 0.0, PER_MODULE)
+    moved = np.repeat(np.ptp(modules, axis=1) > 0.0, per)
     result: Array = np.where(moved, floor + above, shortest.reshape(-1))
     return result
 
@@ -53,7 +59,7 @@ class MuscleEstimate:
 
     Attributes
     ----------
-    state : ndarray, shape (30,) [s]
+    state : ndarray, shape (m,) [s]
         Equivalent inflation times (see `muscle_curves`).
     known : bool
         Whether the muscles were vented since the device started. Before, the state is that of
@@ -66,8 +72,7 @@ class MuscleEstimate:
         self.state = self._fullest.copy()
         self.known = False
         self._last: ValveTimes | None = None
-        self._worked = np.zeros((MUSCLES, 2))
-        self._owed = np.zeros((MUSCLES, 2))
+        self._worked, self._owed = np.zeros((2, len(wiring.curves), 2))
 
     def restart(self) -> None:
         """Know nothing (another device, or one that was restarted)."""
@@ -87,25 +92,26 @@ class MuscleEstimate:
 
     @property
     def worked(self) -> Array:
-        """Relay-on times since `restart`, shape (30, 2): inflate, deflate [s]."""
+        """Relay-on times since `restart`, shape (m, 2): inflate, deflate [s]."""
         return self._worked
 
     @property
     def free(self) -> Array:
-        """Free lengths, shape (30,) [m]."""
+        """Free lengths, shape (m,) [m]."""
         return self.free_of(self.state)
 
     def free_of(self, state: Array) -> Array:
-        """Return the free lengths (30,) [m] of states."""
+        """Return the free lengths (m,) [m] of states."""
         pairs = zip(self._wiring.curves, state, strict=True)
         return np.array([curve.length(s) for curve, s in pairs])
 
     @property
     def lengths(self) -> Array:
-        """Lengths in the module, shape (30,) [m]; NaN while nothing is known."""
+        """Lengths in the module, shape (m,) [m]; NaN while nothing is known."""
         if not self.known:
-            return np.full(MUSCLES, math.nan)
-        return self._wiring.rest + without_mean(self.free)
+            return np.full(len(self.state), math.nan)
+        per, free = self._wiring.per_module, self.free
+        return free if per == 1 else self._wiring.rest + without_mean(free, per)
 
     def update(self, times: ValveTimes) -> None:
         """Take in what the valves did since the last time."""
@@ -119,16 +125,18 @@ class MuscleEstimate:
         self._leak(elapsed)
 
     def correct(self, measured: Array) -> None:
-        """Move the estimate toward measured lengths (30,) [m]; NaN: no sensor there.
+        """Move the estimate toward measured lengths (m,) [m]; NaN: no sensor there.
 
         Only differences within a module show in the lengths; its mean stays as reckoned.
         """
-        whole = np.isfinite(measured.reshape(-1, PER_MODULE)).all(axis=1)
-        use = np.repeat(whole, PER_MODULE)
+        per = self._wiring.per_module
+        whole = np.isfinite(measured.reshape(-1, per)).all(axis=1)
+        use = np.repeat(whole, per)
         if not use.any():
             return
         free = self.free
-        error = np.where(use, without_mean(np.nan_to_num(measured)) - without_mean(free), 0.0)
+        off = without_mean(np.nan_to_num(measured), per) - without_mean(free, per)
+        error = np.where(use, off, 0.0)
         for i in np.flatnonzero(error):
             curve = self._wiring.curves[i]
             if curve.slack(self.state[i]) < curve.shortest and error[i] < SLACK:
@@ -137,8 +145,8 @@ class MuscleEstimate:
             self.state[i] = curve.state(min(max(length, curve.shortest), curve.longest))
 
     def after(self, inflate: Array, deflate: Array) -> Array:
-        """Return the states (30,) after further relay-on times (30,) [s] of both valves."""
-        return np.array([self._after(i, inflate[i], deflate[i]) for i in range(MUSCLES)])
+        """Return the states (m,) after further relay-on times (m,) [s] of both valves."""
+        return np.array([self._after(i, inflate[i], deflate[i]) for i in range(len(self.state))])
 
     def _after(self, i: int, inflate: float, deflate: float) -> float:
         curve, state = self._wiring.curves[i], float(self.state[i])

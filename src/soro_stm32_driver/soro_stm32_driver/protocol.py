@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frames of F3 beyond the common session layer: timed valves, what they did, lengths.
 
-Times are milliseconds of the device's clock (u32, wraps). Valve 2 i inflates muscle i, valve
-2 i + 1 deflates it. Every relay-on time is a whole number of milliseconds.
+Times are milliseconds of the device's clock (u32, wraps). Version 1.0 has 30 muscles whose valves
+are in order; in 1.1 the host says first which valves belong to which muscle. Every relay-on time
+is a whole number of milliseconds.
 """
 
 from __future__ import annotations
@@ -13,13 +14,9 @@ from enum import IntEnum, IntFlag
 import struct
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from soro_driver.serial_frame import Body, FrameError, reason_name
 
-MUSCLES = 30
-VALVES = 2 * MUSCLES
+NEWEST_MINOR = 1
 MAX_ACTION = 2000  # ms
 MIN_ACTION = 20  # ms, a relay stays at least this long
 WATCHDOG = 500  # ms without a valid frame: inflate valves close, the queue is dropped
@@ -37,6 +34,7 @@ class FrameType(IntEnum):
     SET_BITMAP = 0x21
     ABORT_ALL = 0x22
     VENT_ALL = 0x23
+    SET_PAIRS = 0x24  # since 1.1
     STATUS = 0xA0
     VALVE_TIMES = 0xA1
     LENGTHS = 0xA2
@@ -152,6 +150,29 @@ class VentAll(Body):
 
 
 @dataclass(frozen=True)
+class SetPairs(Body):
+    """Say which valves inflate and deflate each muscle; before it nothing opens."""
+
+    pairs: tuple[tuple[int, int], ...]
+    type: ClassVar[int] = FrameType.SET_PAIRS
+    layout: ClassVar[struct.Struct] = struct.Struct('<BB')
+
+    def pack(self) -> bytes:
+        """Return the body's bytes. Raises FrameError."""
+        try:
+            return b''.join(self.layout.pack(*pair) for pair in self.pairs)
+        except struct.error as error:
+            raise FrameError(f'SetPairs: {error}') from None
+
+    @classmethod
+    def unpack(cls, body: bytes) -> SetPairs:
+        """Read a body. Raises FrameError."""
+        if len(body) % cls.layout.size:
+            raise FrameError(f'SetPairs: {len(body)} bytes')
+        return cls(tuple((a, b) for a, b in cls.layout.iter_unpack(body)))
+
+
+@dataclass(frozen=True)
 class Status(Body):
     """How the device is, ten times per second."""
 
@@ -244,34 +265,8 @@ class Lengths(Body):
 
 BODIES: dict[int, type[Body]] = {
     int(kind.type): kind
-    for kind in (SetTimed, SetBitmap, AbortAll, VentAll, Status, ValveTimes, Lengths)
+    for kind in (SetTimed, SetBitmap, AbortAll, VentAll, SetPairs, Status, ValveTimes, Lengths)
 }
-
-
-def inflate_valve(muscle: int) -> int:
-    """Return the bit of the valve that fills a muscle."""
-    return 1 << 2 * muscle
-
-
-def deflate_valve(muscle: int) -> int:
-    """Return the bit of the valve that empties a muscle."""
-    return 2 << 2 * muscle
-
-
-def open_valves(valves: int) -> NDArray[np.bool_]:
-    """Return which valves of a bitmap are open, shape (30, 2): inflate, deflate."""
-    bits = [bool(valves >> k & 1) for k in range(2 * MUSCLES)]
-    return np.array(bits).reshape(MUSCLES, 2)
-
-
-INFLATE_MASK = sum(inflate_valve(i) for i in range(MUSCLES))
-DEFLATE_MASK = INFLATE_MASK << 1
-
-
-def both_open(valves: int) -> int | None:
-    """Return the first muscle both of whose valves are set, or None."""
-    both = valves & (valves >> 1) & INFLATE_MASK
-    return (both & -both).bit_length() // 2 if both else None
 
 
 def until(deadline: int, time: int) -> int:

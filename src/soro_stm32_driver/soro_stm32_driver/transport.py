@@ -37,9 +37,8 @@ from soro_stm32_driver.protocol import (
     FrameType,
     LENGTH_UNIT,
     Lengths,
-    MUSCLES,
     NO_LENGTH,
-    open_valves,
+    SetPairs,
     SetTimed,
     Status,
     StatusFlag,
@@ -63,6 +62,8 @@ WRITE_TIMEOUT = 0.2  # s; a computer that stalls is no device that does not read
 class ValveSession(SerialSession):
     """A session whose refusals are said in this board's words."""
 
+    spare_channels = True  # in 1.1: SET_PAIRS says how many of them are used
+
     def reason(self, nack: Nack) -> str:
         """Say why the board refused."""
         return valve_reason_name(nack.reason)
@@ -85,7 +86,7 @@ class Stm32Transport:
     time : float
         Arrival of the newest STATUS [s].
     status : Status, optional
-    measured : ndarray, shape (30,) [m]
+    measured : ndarray, shape (m,) [m]
         NaN where there is no sensor.
     estimate : MuscleEstimate
     window : CommandWindow
@@ -108,17 +109,18 @@ class Stm32Transport:
         self.wiring, self.now = wiring, now
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         link = link or SerialLink(wiring.port, wiring.baudrate, WRITE_TIMEOUT)
-        self.session = ValveSession(link, DeviceKind.VALVES, MUSCLES, wiring.serial)
+        self._count, minor = wiring.pairing.count, wiring.pairing.minor
+        self.session = ValveSession(link, DeviceKind.VALVES, self._count, wiring.serial, minor)
         self.estimate = MuscleEstimate(wiring)
         self.planner = ValvePlanner(wiring, self.estimate, HORIZON)
-        self.window = CommandWindow()
+        self.window = CommandWindow(self._count)
         self.clock = DeviceClock()
         self._forget()
 
     def _forget(self) -> None:
         self.time = -math.inf
         self.status: Status | None = None
-        self.measured = np.full(MUSCLES, math.nan)
+        self.measured = np.full(self._count, math.nan)
         self.plan: ValvePlan | None = None
         self.exhausted_by_device: int | None = None
         self.rebooted = False
@@ -151,6 +153,8 @@ class Stm32Transport:
         self._forget()
         end = time.monotonic() + self._open_timeout  # the link's own clock
         peer = self.session.open(0.6 * self._open_timeout)
+        if self.wiring.pairing.minor:
+            self.session.request(SetPairs(self.wiring.pairing.pairs), 0.2 * self._open_timeout)
         self._vented_after = self.session.request(Disarm(), 0.3 * self._open_timeout).detail
         while self.status is None:
             if not self.session.link.wait(end):
@@ -178,7 +182,7 @@ class Stm32Transport:
             self.session.link.send(command, seq)
 
     def command(self, lengths: Array, ttl: float, now: float) -> None:
-        """Bring the muscles toward lengths (30,) [m]; the board goes safe `ttl` [s] later."""
+        """Bring the muscles toward lengths (m,) [m]; the board goes safe `ttl` [s] later."""
         if not np.all(np.isfinite(lengths)):
             raise DeviceError(f'set-points {lengths} are not finite')
         self._alive_until = now + ttl
@@ -187,7 +191,7 @@ class Stm32Transport:
             return
         pending = self.window.pending(self.estimate.worked)
         settled = now - self._same_since >= SETTLED_AFTER
-        begun = open_valves(self.status.valves) if self.status else np.zeros((MUSCLES, 2), bool)
+        begun = self.wiring.pairing.open(self.status.valves if self.status else 0)
         self.plan = self.planner.plan(ahead, pending, begun, settled)
         if not self.plan.actions:
             return
@@ -327,9 +331,9 @@ class Stm32Transport:
             return
         if isinstance(body, Status):
             self._status(body, arrived)
-        elif isinstance(body, ValveTimes) and len(body.muscles) == MUSCLES:
+        elif isinstance(body, ValveTimes) and len(body.muscles) == self._count:
             self.estimate.update(body)
-        elif isinstance(body, Lengths) and len(body.counts) == MUSCLES:
+        elif isinstance(body, Lengths) and len(body.counts) == self._count:
             counts = np.array(body.counts, float)
             counts[counts == NO_LENGTH] = math.nan
             self.measured = counts * LENGTH_UNIT

@@ -13,7 +13,7 @@ import numpy as np
 
 from soro_stm32_driver.muscle_curves import Array
 from soro_stm32_driver.muscle_estimate import free_lengths, MuscleEstimate
-from soro_stm32_driver.protocol import Action, MAX_ACTION, MUSCLES, Timed
+from soro_stm32_driver.protocol import Action, MAX_ACTION, Timed
 from soro_stm32_driver.wiring import Stm32Wiring
 
 OVERSHOOT = 0.75  # of the shortest pulse; its dead time off, half of what it does
@@ -29,9 +29,9 @@ class ValvePlan:
     ----------
     actions : tuple of Timed
         At most one per muscle.
-    held_back : ndarray of bool, shape (30,)
+    held_back : ndarray of bool, shape (m,)
         Muscles that the supply does not feed now; they come later.
-    exhausted : ndarray of bool, shape (30,)
+    exhausted : ndarray of bool, shape (m,)
         Muscles whose inflation budget ends below what is wanted.
     """
 
@@ -59,15 +59,15 @@ class ValvePlanner:
     def plan(
         self, lengths: Array, pending: Array, begun: Array, settled: bool = False
     ) -> ValvePlan:
-        """Return what brings the muscles toward lengths (30,) [m].
+        """Return what brings the muscles toward lengths (m,) [m].
 
         Parameters
         ----------
-        lengths : ndarray, shape (30,)
+        lengths : ndarray, shape (m,)
             Wanted, in the module [m].
-        pending : ndarray, shape (30, 2)
+        pending : ndarray, shape (m, 2)
             Relay-on times sent but not reported yet: inflate, deflate [s].
-        begun : ndarray of bool, shape (30, 2)
+        begun : ndarray of bool, shape (m, 2)
             Valves that were open by then: their dead times are over.
         settled : bool
             The lengths no longer change: what is too little for a valve is brought about by two
@@ -93,9 +93,9 @@ class ValvePlanner:
         return ValvePlan(actions, held_back, exhausted)
 
     def _wanted(self, state: Array, target: Array, pending: Array) -> tuple[Array, Array]:
-        """Return relay-on times (30,) [s], deflation negative, and whose budget ends before."""
+        """Return relay-on times (m,) [s], deflation negative, and whose budget ends before."""
         dead = self._wiring.dead_time
-        wanted, exhausted = np.zeros(MUSCLES), np.zeros(MUSCLES, bool)
+        wanted, exhausted = np.zeros(state.size), np.zeros(state.size, bool)
         for i, curve in enumerate(self._wiring.curves):
             seconds = curve.time_to(state[i], target[i])
             if seconds > 0.0 and state[i] + seconds > self._wiring.budget:
@@ -125,6 +125,6 @@ class ValvePlanner:
         asks = ready & (wanted > 0.0)
         places = self._wiring.simultaneous - int(np.count_nonzero(busy & ~asks))
         order = np.lexsort((-wanted, ~busy))
-        chosen = np.zeros(MUSCLES, bool)
+        chosen = np.zeros(wanted.size, bool)
         chosen[[i for i in order if asks[i]][: max(0, places)]] = True
         return chosen, asks & ~chosen

@@ -13,9 +13,10 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
-from soro_stm32_driver.protocol import MAX_ACTION, MIN_ACTION, MUSCLES
+from soro_stm32_driver.pairing import MAX_MUSCLES, MAX_VALVES, Pairing
+from soro_stm32_driver.protocol import MAX_ACTION, MIN_ACTION
 
-PER_MODULE = 3
+PER_MODULE = 3  # where the file says nothing
 DEFAULT = 'default'
 
 
@@ -29,6 +30,12 @@ class Stm32Wiring:
     baudrate : int
     serial : int
         The board that belongs to this robot; 0: any.
+    names : tuple of str
+        Of the muscles.
+    pairing : Pairing
+        The valves of every muscle.
+    per_module : int
+        Muscles side by side around one backbone that keeps its length; 1: each is alone.
     length_sensors : bool
         Whether the board measures the muscles' lengths.
     preload : float
@@ -47,7 +54,7 @@ class Stm32Wiring:
         Part of a difference between measured and estimated length taken over per measurement.
     vented_for : float
         After this long a vented robot is vented again before it is armed [s].
-    rest : ndarray, shape (30,) [m]
+    rest : ndarray, shape (m,) [m]
         Lengths in the straight robot.
     curves : tuple of MuscleCurve
         One per muscle.
@@ -56,6 +63,9 @@ class Stm32Wiring:
     port: str
     baudrate: int
     serial: int
+    names: tuple[str, ...]
+    pairing: Pairing
+    per_module: int
     length_sensors: bool
     preload: float
     dead_time: tuple[float, float]
@@ -80,10 +90,11 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
     """
     with section:
         names = tuple(a.name for a in robot.actuators)
-        if len(names) != MUSCLES or {a.quantity for a in robot.actuators} != {'length'}:
-            raise section.error('port', f'the board drives {MUSCLES} actuators that are lengths')
-        if read_channels(section, robot.actuators) != tuple(range(MUSCLES)):
-            raise section.error('channels', 'not supported yet by stm32: keep the order of drives')
+        if len(names) > MAX_MUSCLES or {a.quantity for a in robot.actuators} != {'length'}:
+            raise section.error('port', f'the board drives 1 to {MAX_MUSCLES} lengths')
+        per_module = section.integer('per_module', PER_MODULE, minimum=1)
+        if len(names) % per_module:
+            raise section.error('per_module', f'write a divisor of the {len(names)} muscles')
         shortest, longest = MIN_ACTION * 1e-3, MAX_ACTION * 1e-3
         inflate = section.quantity('inflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
         deflate = section.quantity('deflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
@@ -91,13 +102,16 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
             port=section.text('port'),
             baudrate=section.integer('baudrate', 115200, minimum=9600),
             serial=section.integer('serial', 0, minimum=0),
+            names=names,
+            pairing=_read_pairing(section, robot),
+            per_module=per_module,
             length_sensors=section.boolean('length_sensors', False),
             preload=section.quantity('preload', 'm', 0.0, minimum=0.0),
             dead_time=(inflate, deflate),
             shortest_pulse=section.quantity(
                 'shortest_pulse', 's', shortest, minimum=shortest, maximum=longest
             ),
-            simultaneous=section.integer('simultaneous', MUSCLES, minimum=1),
+            simultaneous=section.integer('simultaneous', MAX_MUSCLES, minimum=1),
             budget=section.quantity('budget', 's', positive=True, maximum=60.0),
             leak_time=section.quantity('leak_time', 's', 1e6, positive=True),
             leak_length=section.quantity('leak_length', 'm', 0.1, positive=True),
@@ -106,6 +120,22 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
             rest=np.array([a.rest for a in robot.actuators]),
             curves=_read_curves(section, names),
         )
+
+
+def _read_pairing(section: Section, robot: RobotDescription) -> Pairing:
+    """Read ``valves: {muscle: inflate deflate}``, or ``channels``: pairs of valves in order."""
+    if 'valves' not in section:
+        found = read_channels(section, robot.actuators)
+        return Pairing(tuple((2 * c, 2 * c + 1) for c in found))
+    if 'channels' in section:
+        raise section.error('channels', 'write channels or valves, not both')
+    with section.section('valves') as table:
+        pairs = [table.vector(a.name, '1', 2) - 1.0 for a in robot.actuators]
+    pairing = Pairing(tuple((int(a), int(b)) for a, b in pairs))
+    if not pairing.valid or np.any(np.array(pairs) != pairing.pairs):
+        remedy = f'each muscle two valves of its own, 1 to {MAX_VALVES}: inflate deflate'
+        raise section.error('valves', remedy)
+    return pairing
 
 
 def _read_curves(section: Section, names: tuple[str, ...]) -> tuple[MuscleCurve, ...]:

@@ -26,7 +26,7 @@ def pending(window: CommandWindow, worked=NOTHING) -> float:
 
 
 def test_accepted_work_is_pending_until_it_is_reported():
-    window = CommandWindow()
+    window = CommandWindow(30)
     window.add(1, command(), 0.0)
     assert pending(window) == pytest.approx(0.1)
     window.accepted(1)
@@ -40,7 +40,7 @@ def test_accepted_work_is_pending_until_it_is_reported():
 
 @pytest.mark.parametrize('stale', [True, False])
 def test_refused_work_is_taken_back(stale):
-    window = CommandWindow()
+    window = CommandWindow(30)
     window.add(1, command(), 0.0)
     assert window.refused(1, stale)
     assert pending(window) == 0.0 and window.late == int(stale)
@@ -48,7 +48,7 @@ def test_refused_work_is_taken_back(stale):
 
 
 def test_commands_are_sent_again_with_their_number_and_not_for_ever():
-    window = CommandWindow()
+    window = CommandWindow(30)
     window.add(7, command(), 0.0)
     assert window.due(0.5 * RETRY_AFTER) == []
     sent = 1
@@ -71,21 +71,21 @@ def test_commands_are_sent_again_with_their_number_and_not_for_ever():
     ],
 )
 def test_status_settles_what_was_never_answered(report, left, lost):
-    window = CommandWindow()
+    window = CommandWindow(30)
     window.add(7, command(), 0.0)
     window.status(report)
     assert pending(window) == pytest.approx(left) and window.lost == lost
 
 
 def test_numbers_and_deadlines_wrap():
-    window = CommandWindow()
+    window = CommandWindow(30)
     window.add(65535, command(deadline=100), 0.0)
     window.status(status(2**32 - 50, last=1, done=0b100))  # 1 - 2 is 65535
     assert window.unsettled == 0 and window.lost == 0
 
 
 def test_only_so_many_are_on_their_way():
-    window = CommandWindow()
+    window = CommandWindow(30)
     for seq in range(MOST):
         assert not window.full
         window.add(seq, command(), 0.0)

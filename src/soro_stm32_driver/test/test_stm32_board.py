@@ -23,12 +23,10 @@ from soro_driver.serial_frame import (
 from soro_emulation.event_log import EventLog, read_events
 from soro_stm32_driver.emulator.board import BoardProperties, Stm32Board
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
+from soro_stm32_driver.pairing import in_order
 from soro_stm32_driver.protocol import (
     Action,
     BODIES,
-    deflate_valve,
-    INFLATE_MASK,
-    inflate_valve,
     SetBitmap,
     SetTimed,
     Status,
@@ -39,6 +37,7 @@ from soro_stm32_driver.protocol import (
     VentAll,
 )
 
+PAIRING = in_order(30)
 MUSCLES = MuscleProperties(
     1e5, -7e4, 4.0, 0.4, 1800.0, 0.012, 0.008, 0.08, 0.12, 0.15, 0.002, 0.06, 0.012
 )
@@ -241,7 +240,7 @@ def test_low_supply_latches_a_fault_and_vents(rig):
     assert rig.timed((5, Action.INFLATE, 500)).reason == ValveReason.SUPPLY
     rig.run(0.6)
     assert rig.status().state == SerialState.FAULT and rig.status().faults == 1
-    assert rig.status().valves & INFLATE_MASK == 0
+    assert rig.status().valves & PAIRING.inflating == 0
     rig.bank.repair()
     rig.run(2.0)
     assert isinstance(rig.say(Arm(SESSION)), Nack)
@@ -250,14 +249,14 @@ def test_low_supply_latches_a_fault_and_vents(rig):
 
 
 def test_maintenance_bitmap_keeps_the_interlock_and_ends_by_itself(rig):
-    both = inflate_valve(3) | deflate_valve(3)
+    both = PAIRING.bit(3, 0) | PAIRING.bit(3, 1)
     answer = rig.say(SetBitmap(both, both, 100))
     assert (answer.reason, answer.detail) == (ValveReason.INTERLOCK, 3)
-    assert rig.say(SetBitmap(both, inflate_valve(3), 100)).reason == Reason.STATE  # ARMED
+    assert rig.say(SetBitmap(both, PAIRING.bit(3, 0), 100)).reason == Reason.STATE  # ARMED
     rig.say(Disarm())
     rig.run(1.6)
-    assert isinstance(rig.say(SetBitmap(both, inflate_valve(3), 100)), Ack)
-    answer = rig.say(SetBitmap(deflate_valve(3), deflate_valve(3), 100))
+    assert isinstance(rig.say(SetBitmap(both, PAIRING.bit(3, 0), 100)), Ack)
+    answer = rig.say(SetBitmap(PAIRING.bit(3, 1), PAIRING.bit(3, 1), 100))
     assert answer.reason == ValveReason.INTERLOCK
     rig.run(0.3)
     assert rig.status().valves == 0

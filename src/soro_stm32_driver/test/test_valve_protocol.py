@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 import pytest
 
 from soro_driver.serial_frame import FrameError, MAX_FRAME
+from soro_stm32_driver.pairing import MAX_MUSCLES, Pairing
 from soro_stm32_driver.protocol import (
     AbortAll,
     Action,
     BODIES,
-    both_open,
-    deflate_valve,
-    inflate_valve,
     Lengths,
-    MUSCLES,
     SetBitmap,
+    SetPairs,
     SetTimed,
     Status,
     Timed,
@@ -44,7 +42,8 @@ BODY = st.one_of(
     st.builds(
         ValveTimes, U32, st.lists(st.builds(Worked, U16, U16, U8, U8), max_size=30).map(tuple)
     ),
-    st.builds(Lengths, U32, st.lists(U16, max_size=30).map(tuple)),
+    st.builds(Lengths, U32, st.lists(U16, max_size=32).map(tuple)),
+    st.builds(SetPairs, st.lists(st.tuples(U8, U8), max_size=32).map(tuple)),
 )
 
 
@@ -103,6 +102,9 @@ def test_the_page_says_the_same(body):
     elif isinstance(body, ValveTimes):
         rest = b''.join(packed(several, w) for w in body.muscles)
         assert body.pack() == packed(once, body) + rest
+    elif isinstance(body, SetPairs):
+        assert several == [('inflate', 'B'), ('deflate', 'B')] and not once
+        assert body.pack() == b''.join(struct.pack('BB', *pair) for pair in body.pairs)
     else:
         assert body.pack() == packed(once, body) + b''.join(
             c.to_bytes(2, 'little') for c in body.counts
@@ -116,9 +118,9 @@ def test_the_page_has_every_frame():
 
 
 def test_the_longest_frames_fit():
-    everything = ValveTimes(0xFFFFFFFF, (Worked(65535, 65535, 255, 255),) * MUSCLES)
+    everything = ValveTimes(0xFFFFFFFF, (Worked(65535, 65535, 255, 255),) * MAX_MUSCLES)
     assert len(everything.frame(65535).pack()) <= MAX_FRAME
-    assert len(SetTimed(65535, (Timed(29, 2, 2000),) * MUSCLES).frame(1).pack()) <= MAX_FRAME
+    assert len(SetTimed(65535, (Timed(31, 2, 2000),) * MAX_MUSCLES).frame(1).pack()) <= MAX_FRAME
 
 
 @pytest.mark.parametrize('kind', BODIES.values())
@@ -139,13 +141,17 @@ def test_values_that_do_not_fit_are_refused(values):
         SetTimed(*values).pack()
 
 
-@given(st.integers(0, MUSCLES - 1), st.lists(st.integers(0, MUSCLES - 1)))
-def test_both_valves_of_a_muscle_are_seen(muscle, others):
-    valves = sum(inflate_valve(i) for i in set(others))
-    assert both_open(valves) is None
-    assert both_open(valves << 1) is None
-    assert both_open(inflate_valve(muscle) | deflate_valve(muscle)) == muscle
-    assert both_open(valves | inflate_valve(muscle) | deflate_valve(muscle)) == muscle
+@given(st.permutations(range(64)), st.integers(0, 31), st.sets(st.integers(0, 31)))
+def test_both_valves_of_a_muscle_are_seen(order, muscle, others):
+    pairing = Pairing(tuple(zip(order[::2], order[1::2], strict=True)))
+    inflating = sum(pairing.bit(i, 0) for i in others)
+    deflating = sum(pairing.bit(i, 1) for i in others)
+    assert pairing.valid and pairing.both_open(inflating) is None
+    assert pairing.both_open(deflating) is None
+    both = pairing.bit(muscle, 0) | pairing.bit(muscle, 1)
+    assert pairing.both_open(inflating & ~both | both) == muscle
+    assert pairing.open(both).sum() == 2 and pairing.open(both)[muscle].all()
+    assert pairing.muscle_of(order[2 * muscle + 1]) == (muscle, 1)
 
 
 @given(U32, st.integers(-30000, 30000))

@@ -8,7 +8,7 @@ computer's load changes nothing, so the results can be compared from machine to 
 
 from __future__ import annotations
 
-from soro_driver.serial_frame import Body, FrameReader
+from soro_driver.serial_frame import Body, FrameReader, VERSION
 from soro_driver.serial_link import Arrival
 from soro_emulation.serial_pty import SerialPty
 
@@ -31,7 +31,7 @@ class VirtualLink:
 
     def __init__(self, wire: SerialPty, now: float) -> None:
         self.now = now
-        self.reader = FrameReader()
+        self.reader, self.version = FrameReader(), VERSION
         self._wire = wire
         self._arrived: list[Arrival] = []
         self._seq = 0
@@ -48,7 +48,7 @@ class VirtualLink:
         """Send a frame and return its sequence number."""
         if seq is None:
             self._seq = seq = (self._seq + 1) & 0xFFFF
-        self.send_bytes(body.frame(seq).pack())
+        self.send_bytes(body.frame(seq, self.version).pack())
         return seq
 
     def send_bytes(self, data: bytes) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_can_driver.board import CanId, EmergencyCode, MOTORS, PROTOCOL_MAJOR
+from soro_can_driver.board import CanId, EmergencyCode, FIRST_MOTORS, minor_for, PROTOCOL_MAJOR
 from soro_can_driver.bus import resource_of
 from soro_can_driver.emulator.bus_faults import BUS_FAULTS, BusFaults
 from soro_can_driver.emulator.motor_board import MotorBoard
@@ -57,15 +57,18 @@ class CanEmulator(DeviceEmulator):
     def __init__(self, wiring: CanWiring, context: EmulatorContext, now: float) -> None:
         with context.properties as section:
             serial = section.integer('serial', 1, minimum=1)
-            self._signals = read_signals(section, context.seed)
+            motors, sensors = len(wiring.motors), len(wiring.sensors)
+            # A board of version 1.0 has six inputs, whatever is connected to them.
+            inputs = sensors if minor_for(motors, sensors) else FIRST_MOTORS
+            self._signals = read_signals(section, context.seed, inputs)
             read_damping_ratio(section)  # refuses here what the plant's process could not say
-        parts = zip(*((s.offset, s.gain, s.drift, s.noise) for s in self._signals), strict=True)
-        self._together = FlexSignal(*(np.array(part) for part in parts))
+        parts = np.array([(s.offset, s.gain, s.drift, s.noise) for s in self._signals])
+        self._together = FlexSignal(*parts.reshape(inputs, 4).T)
         self._wiring, self._log = wiring, context.log
         self._names = tuple(a.name for a in context.robot.actuators)
         self._random = np.random.default_rng(context.seed)
         boot = int(self._random.integers(1, 0xFFFF))
-        self._board = MotorBoard(boot, serial, self._counts, now)
+        self._board = MotorBoard(boot, serial, self._counts, now, motors, inputs)
         self._lock = threading.Lock()
         self._bus = BusFaults(self._receive, self._idle, context.seed)
         self._server = SocketcandServer(context.endpoint.port, self._bus.receive, self._bus.idle)
@@ -73,11 +76,11 @@ class CanEmulator(DeviceEmulator):
         self._resource = resource_of(
             replace(wiring, interface='socketcand', host='127.0.0.1', port=context.endpoint.port)
         )
-        self._plant = HapticPlantProcess(context.robot.file, 'can', MOTORS)
+        self._plant = HapticPlantProcess(context.robot.file, 'can', inputs)
         self._hand, self._wrench = RELEASED, np.zeros(6)
         self._noted, self._measured = now, False
-        self._flex_faults = [FlexFault.NONE] * MOTORS
-        self._held, self._since = np.zeros(MOTORS), np.full(MOTORS, now)
+        self._flex_faults = [FlexFault.NONE] * inputs
+        self._held, self._since = np.zeros(inputs), np.full(inputs, now)
         self._start = now
         self._state = self._board.state
 
@@ -176,7 +179,7 @@ class CanEmulator(DeviceEmulator):
             board.major, board.repeats, board.mute = PROTOCOL_MAJOR, False, False
             motors.slip[:] = 0.0
             self._server.silent = False
-            self._flex_faults = [FlexFault.NONE] * MOTORS
+            self._flex_faults = [FlexFault.NONE] * len(self._signals)
         elif fault == 'silent':
             self._server.silent = True
         elif fault == 'reboot':
@@ -214,7 +217,7 @@ class CanEmulator(DeviceEmulator):
     def _counts(self, now: float) -> Array:
         elongation = self._plant.state.elongation
         out = self._together.counts(elongation, now - self._start, self._random)
-        faults = [FlexFault.OPEN] * MOTORS if self.error else self._flex_faults
+        faults = [FlexFault.OPEN] * len(self._signals) if self.error else self._flex_faults
         for i, fault in enumerate(faults):
             if fault is not FlexFault.NONE:
                 age = now - (self._since[i] if fault is FlexFault.DRIFTING else self._start)
@@ -243,11 +246,11 @@ class CanEmulator(DeviceEmulator):
         return frames
 
 
-def read_signals(section: Section, seed: int) -> tuple[FlexSignal, ...]:
-    """Read ``emulator.can.flex``: six sensors that differ by `spread` from the numbers given."""
+def read_signals(section: Section, seed: int, inputs: int) -> tuple[FlexSignal, ...]:
+    """Read ``emulator.can.flex``: sensors that differ by `spread` from the numbers given."""
     random = np.random.default_rng(seed + 1)
     if 'flex' not in section:
-        return tuple(FlexSignal(3500.0, 4e5, 0.1, 4.0) for _ in range(MOTORS))
+        return tuple(FlexSignal(3500.0, 4e5, 0.1, 4.0) for _ in range(inputs))
     with section.section('flex') as item:
         offset = item.number('offset')
         gain = item.number('counts_per_metre', positive=True)
@@ -261,7 +264,7 @@ def read_signals(section: Section, seed: int) -> tuple[FlexSignal, ...]:
             drift * random.uniform(-1.0, 1.0),
             noise,
         )
-        for _ in range(MOTORS)
+        for _ in range(inputs)
     )
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Six geared motors under position control, and their encoders; tenths of a degree, deg/s."""
+"""Geared motors under position control, and their encoders; tenths of a degree, deg/s."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-
-from soro_can_driver.board import MOTORS
 
 Array = NDArray[np.float64]
 
@@ -21,28 +19,28 @@ class EmulatedMotors:
 
     Attributes
     ----------
-    angle : ndarray, shape (6,)
+    angle : ndarray, shape (m,)
         Of the motors themselves [0.1 deg].
-    speed : ndarray, shape (6,)
+    speed : ndarray, shape (m,)
         [deg/s]
-    slip : ndarray, shape (6,)
+    slip : ndarray, shape (m,)
         Injected: of the encoders against the motors [0.1 deg].
-    stalled, reversed : ndarray of bool, shape (6,)
+    stalled, reversed : ndarray of bool, shape (m,)
         Injected: does not turn, turns the wrong way.
     """
 
-    def __init__(self) -> None:
-        self.angle, self.speed, self.slip = np.zeros((3, MOTORS))
-        self.stalled, self.reversed = np.zeros((2, MOTORS), bool)
+    def __init__(self, count: int) -> None:
+        self.angle, self.speed, self.slip = np.zeros((3, count))
+        self.stalled, self.reversed = np.zeros((2, count), bool)
 
     @property
     def encoder(self) -> Array:
-        """What the encoders show, shape (6,) [0.1 deg]."""
+        """What the encoders show, shape (m,) [0.1 deg]."""
         return self.angle + self.slip
 
     def turn(self, target: Array | None, fastest: Array, dt: float) -> None:
         """Turn for a time towards a target [0.1 deg], at most so fast [deg/s]; None: stay."""
-        error = np.zeros(MOTORS) if target is None else target - self.encoder
+        error = np.zeros_like(self.angle) if target is None else target - self.encoder
         step = (1.0 - math.exp(-dt / TIME_CONSTANT)) * error
         most = fastest * 10.0 * dt
         step = np.where(self.stalled, 0.0, np.clip(step, -most, most))

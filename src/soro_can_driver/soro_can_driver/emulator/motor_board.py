@@ -18,13 +18,15 @@ from soro_can_driver.board import (
     Access,
     BoardState,
     EmergencyCode,
+    FIRST_MOTORS,
+    flex_groups_of,
     FLEX_MASK,
     FlexFlag,
-    MOTORS,
+    groups_of,
+    minor_for,
     Parameter,
-    PER_HALF,
+    PER_GROUP,
     PROTOCOL_MAJOR,
-    PROTOCOL_MINOR,
     Status,
     TTL_MS,
 )
@@ -44,6 +46,7 @@ from soro_can_driver.protocol import (
     BoardHeartbeat,
     Emergency,
     EmergencyStop,
+    EmergencyWide,
     HostHeartbeat,
     ParameterFrame,
     unpack,
@@ -66,18 +69,30 @@ class MotorBoard:
     ----------
     boot_id, serial : int
     flex : callable
-        Returns the converter's counts, shape (6,), at a time [s].
+        Returns the converter's counts, shape (inputs,), at a time [s]; fewer than the frames
+        carry are filled up with zeros.
     now : float
         Steady clock [s].
+    count, inputs : int
+        Motors and flex inputs.
     """
 
     def __init__(
-        self, boot_id: int, serial: int, flex: Callable[[float], Array], now: float
+        self,
+        boot_id: int,
+        serial: int,
+        flex: Callable[[float], Array],
+        now: float,
+        count: int = FIRST_MOTORS,
+        inputs: int = FIRST_MOTORS,
     ) -> None:
         self.boot_id, self.serial, self._flex = boot_id, serial, flex
+        self.count, self.inputs = count, inputs
+        self._groups, self._flex_groups = groups_of(count), flex_groups_of(count, inputs)
         self.state = BoardState.SAFE
-        self.motors, self.limits, self._watched = EmulatedMotors(), MotorLimits(), MotorWatch()
-        self.target = np.zeros(MOTORS)
+        self.motors, self.limits = EmulatedMotors(count), MotorLimits(count)
+        self._watched = MotorWatch(count)
+        self.target = np.zeros(count)
         self.mute = False  # injected: measurements, but no heartbeat
         self.major = PROTOCOL_MAJOR
         self.repeats = False  # injected: every measurement is the last one again
@@ -89,7 +104,7 @@ class MotorBoard:
         self.applied = self.stale = self.torn = self.repeated = 0
         self.host_at = -math.inf
         self._session, self._fd = 0, False
-        self._halves: dict[int, Command] = {}
+        self._received: dict[int, Command] = {}
         self._seq, self._sync, self._duty_motor = 0, 0, 0
         self._command_at, self._ttl, self._first = -math.inf, 0.0, False
         self._time, self._heartbeat_at = now, now
@@ -108,13 +123,13 @@ class MotorBoard:
             if frame.session == self._session:
                 self.host_at = now
         elif isinstance(frame, Command):
-            self._halves[frame.half] = frame
+            self._received[frame.group] = frame
         elif isinstance(frame, Sync):
             self._sync = frame.counter
-            self._apply_halves(now)
+            self._apply_groups(now)
             self._measure(now)
         elif isinstance(frame, CommandFd):
-            if frame.control.enable:
+            if frame.control.enable and self.count == FIRST_MOTORS:
                 self._apply(frame.seq, frame.control, np.array(frame.angles, float), now)
             self._measure(now)
         elif isinstance(frame, ParameterFrame) and not frame.reply:
@@ -129,7 +144,9 @@ class MotorBoard:
     def reboot(self, boot_id: int) -> None:
         """Restart: everything but the motors' angles is forgotten."""
         angle = self.motors.angle.copy()
-        self.__init__(boot_id, self.serial, self._flex, self._time)  # type: ignore[misc]
+        self.__init__(  # type: ignore[misc]
+            boot_id, self.serial, self._flex, self._time, self.count, self.inputs
+        )
         self.motors.angle, self.target = angle, angle.copy()
 
     def fail(self, code: EmergencyCode, motors: int) -> None:
@@ -177,19 +194,20 @@ class MotorBoard:
         elif self.state is BoardState.HOLDING and now - self._command_at > self._ttl + HOLD_TIME:
             self.state = BoardState.SAFE
 
-    def _apply_halves(self, now: float) -> None:
-        halves, self._halves = self._halves, {}
-        if not halves:
+    def _apply_groups(self, now: float) -> None:
+        received, self._received = self._received, {}
+        if not received:
             return
-        if set(halves) != {0, 1} or halves[0].seq != halves[1].seq:
+        parts = [received[g] for g in range(self._groups) if g in received]
+        whole = len(parts) == len(received) == self._groups
+        if not whole or len({part.seq for part in parts}) > 1:
             self.status_bits |= Status.TORN
             self.torn += 1
             return
         self.status_bits &= ~Status.TORN
-        control = halves[0].control
-        if control.enable and halves[1].control.enable:
-            angles = np.array(halves[0].angles + halves[1].angles, float)
-            self._apply(halves[0].seq, control, angles, now)
+        if all(part.control.enable for part in parts):
+            angles = np.array([a for part in parts for a in part.angles], float)
+            self._apply(parts[0].seq, parts[0].control, angles[: self.count], now)
 
     def _apply(self, seq: int, control: Control, angles: Array, now: float) -> None:
         if self.state is not BoardState.ARMED:
@@ -238,16 +256,22 @@ class MotorBoard:
                 )
             ]
         frames: list[Frame] = []
-        self._duty_motor = (self._duty_motor + 1) % PER_HALF
-        for half in range(2):
-            a, b, c = angles[3 * half : 3 * half + 3]
-            u, v, w = speeds[3 * half : 3 * half + 3]
-            x, y, z = samples[3 * half : 3 * half + 3]
-            frames += [
-                Position(half, self._seq, status, (a, b, c)),
-                Velocity(half, (u, v, w), self._duty_motor, 0),
-                Flex(half, (x, y, z), self._sync, 25),
-            ]
+        self._duty_motor = (self._duty_motor + 1) % PER_GROUP
+        groups = max(self._groups, self._flex_groups)
+        for values in (angles, speeds, samples):
+            values += [0] * (PER_GROUP * groups - len(values))
+        for group in range(groups):
+            place = slice(PER_GROUP * group, PER_GROUP * (group + 1))
+            if group < self._groups:
+                a, b, c = angles[place]
+                u, v, w = speeds[place]
+                frames += [
+                    Position(group, self._seq, status, (a, b, c)),
+                    Velocity(group, (u, v, w), self._duty_motor, 0),
+                ]
+            if group < self._flex_groups:
+                x, y, z = samples[place]
+                frames.append(Flex(group, (x, y, z), self._sync, 25))
         return frames
 
     def _parameter(self, request: ParameterFrame, now: float) -> ParameterFrame:
@@ -260,10 +284,11 @@ class MotorBoard:
 
     def _read(self, request: ParameterFrame) -> int | Abort:
         values: dict[int, int] = {
-            Parameter.PROTOCOL: self.major << 8 | PROTOCOL_MINOR,
+            Parameter.PROTOCOL: self.major << 8 | minor_for(self.count, self.inputs),
             Parameter.SERIAL: self.serial,
             Parameter.FIRMWARE: FIRMWARE[0] << 8 | FIRMWARE[1],
-            Parameter.CHANNELS: MOTORS,
+            Parameter.CHANNELS: self.count,
+            Parameter.FLEX_INPUTS: self.inputs,
             Parameter.FRAMING: int(self._fd),
             Parameter.FAULTS: self.faults,
         }
@@ -313,7 +338,11 @@ class MotorBoard:
 
     def _report(self, code: EmergencyCode, motors: int) -> None:
         self.faults |= 1 << code
-        self._outbox.append(Emergency(int(code), motors, 0, self.boot_id & 0xFFFF))
+        boot = self.boot_id & 0xFFFF
+        wide = minor_for(self.count, self.inputs)
+        self._outbox.append(
+            EmergencyWide(code, motors, boot) if wide else Emergency(code, motors, 0, boot)
+        )
 
     def _flush(self) -> list[tuple[int, bytes]]:
         frames, self._outbox = self._outbox, []

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_can_driver.board import EmergencyCode, MOTORS, Parameter
+from soro_can_driver.board import EmergencyCode, Parameter
 from soro_driver.debounce import Debounce
 
 Array = NDArray[np.float64]
@@ -27,15 +27,15 @@ SIGNED = (Parameter.MINIMUM_ANGLE, Parameter.MAXIMUM_ANGLE)
 
 
 class MotorLimits:
-    """Limits of one board, by parameter: arrays of shape (6,)."""
+    """Limits of one board, by parameter: arrays of shape (m,)."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
         self.of = {
-            Parameter.MINIMUM_ANGLE: np.full(MOTORS, -32767.0),
-            Parameter.MAXIMUM_ANGLE: np.full(MOTORS, 32767.0),
-            Parameter.MAXIMUM_SPEED: np.full(MOTORS, math.inf),
-            Parameter.MAXIMUM_STEP: np.full(MOTORS, math.inf),
-            Parameter.MAXIMUM_ERROR: np.full(MOTORS, math.inf),
+            Parameter.MINIMUM_ANGLE: np.full(count, -32767.0),
+            Parameter.MAXIMUM_ANGLE: np.full(count, 32767.0),
+            Parameter.MAXIMUM_SPEED: np.full(count, math.inf),
+            Parameter.MAXIMUM_STEP: np.full(count, math.inf),
+            Parameter.MAXIMUM_ERROR: np.full(count, math.inf),
         }
 
     @property
@@ -45,7 +45,7 @@ class MotorLimits:
 
     def write(self, index: Parameter, motor: int, value: int) -> bool:
         """Change one; whether that makes sense: a negative speed would turn motors at rest."""
-        if motor >= MOTORS or (index not in SIGNED and value <= 0):
+        if motor >= self.speed.size or (index not in SIGNED and value <= 0):
             return False
         self.of[index][motor] = value
         return True
@@ -75,14 +75,14 @@ class MotorLimits:
 class MotorWatch:
     """Finds motors that do not follow, or turn away from, their set-points while armed."""
 
-    def __init__(self) -> None:
-        self._judged_at = -math.inf
+    def __init__(self, count: int) -> None:
+        self._count, self._judged_at = count, -math.inf
         self.restart()
 
     def restart(self) -> None:
         """Forget the past, when motors are armed."""
-        self._away = Debounce(MOTORS, REVERSE_TIME)
-        self._off = Debounce(MOTORS, TRACKING_TIME)
+        self._away = Debounce(self._count, REVERSE_TIME)
+        self._off = Debounce(self._count, TRACKING_TIME)
 
     def judge(
         self, error: Array, speed: Array, largest: Array, now: float
@@ -91,11 +91,11 @@ class MotorWatch:
 
         Parameters
         ----------
-        error : ndarray, shape (6,)
+        error : ndarray, shape (m,)
             Set-point less encoder [0.1 deg].
-        speed : ndarray, shape (6,)
+        speed : ndarray, shape (m,)
             [deg/s]
-        largest : ndarray, shape (6,)
+        largest : ndarray, shape (m,)
             Error that is allowed [0.1 deg].
         """
         if now - self._judged_at < CONTROL_PERIOD:

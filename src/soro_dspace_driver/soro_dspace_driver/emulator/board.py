@@ -22,7 +22,6 @@ from soro_driver.serial_frame import (
     HelloAck,
     is_newer,
     MAJOR,
-    MINOR,
     Nack,
     Reason,
     Reset,
@@ -32,7 +31,6 @@ from soro_driver.serial_frame import (
 )
 from soro_dspace_driver.protocol import (
     BODIES,
-    CHANNELS,
     Command,
     CommandFlag,
     COUNT,
@@ -43,6 +41,8 @@ from soro_dspace_driver.protocol import (
     Limits,
     MAX_TTL,
     MIN_TTL,
+    minor_for,
+    NEWEST_MINOR,
     Status,
     TTL_COUNT,
 )
@@ -66,7 +66,7 @@ LOOSE = (SerialState.FAULT, SerialState.ESTOP)
 
 
 class DspaceBoard:
-    """One real-time computer with three regulators.
+    """One real-time computer with its regulators.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ class DspaceBoard:
         self._bench, self._log, self.serial = bench, log, serial
         self.crc_errors = self.malformed = self.frames = 0
         self.repeats, self._noted_at, self.stale = False, now, 0
-        self._volts = np.zeros(CHANNELS)
+        self.count = self.channels = len(bench.names)
+        self._volts = np.zeros(self.count)
         self.major = MAJOR
-        self.channels = CHANNELS
         self.time = now
         self.start(boot_id, now)
 
@@ -102,15 +102,16 @@ class DspaceBoard:
         self.boot_id, self._boot_at = boot_id, now
         self.state = SerialState.BOOT
         self.faults = DeviceFault(0)
-        self.session, self._seq = 0, 0
+        self.session, self._seq, self._minor = 0, 0, minor_for(self.count)
+        self._meant = 0  # channels that the faults mean, as bits
         self._last: int | None = None
-        self._maximum, self._rate = np.zeros(CHANNELS), RAMP
+        self._maximum, self._rate = np.zeros(self.count), RAMP
         self._period = 0.0
         self._feedback_at = self._status_at = now
-        self.target, self.applied = np.zeros(CHANNELS), np.zeros(CHANNELS)
+        self.target, self.applied = np.zeros(self.count), np.zeros(self.count)
         self._command_at, self._ttl, self._first = -math.inf, 0.0, False
         self.ramping = False
-        self._wrong = {bit: Debounce(CHANNELS, hold) for bit, hold in JUDGED.items()}
+        self._wrong = {bit: Debounce(self.count, hold) for bit, hold in JUDGED.items()}
         self._refused = self._expired = 0
         self._repeated: Frame | None = None
         self._off(now)
@@ -165,6 +166,7 @@ class DspaceBoard:
             if self.state is SerialState.ARMED:
                 self._enter(SerialState.SAFE, now)
             self.session, self._last, self._period = hello.session, None, 0.0
+            self._minor = min(hello.minor, NEWEST_MINOR)
         return [self._answer(self._identity(hello.session))]
 
     def _act(self, frame: Frame, body: Body, now: float) -> list[Frame]:
@@ -205,6 +207,8 @@ class DspaceBoard:
             return []
         if self.state is not SerialState.ARMED:
             return self._refuse(frame, Reason.STATE)
+        if len(body.setpoints) != self.count:
+            return self._refuse(frame, Reason.BAD_LENGTH)
         wanted = np.array(body.setpoints) * COUNT
         if self._first:
             if np.any(np.abs(wanted - self._pressures(now)) > FIRST_BAND):
@@ -217,6 +221,10 @@ class DspaceBoard:
         return []
 
     def _limits(self, body: Limits, now: float) -> Reason | None:
+        if self._minor < minor_for(self.count):  # this host cannot hear of every channel
+            return Reason.VERSION
+        if len(body.maximum) != self.count:
+            return Reason.BAD_LENGTH
         if max(body.maximum) > FULL_SCALE or body.rate == 0 or body.period < 20:
             return Reason.OUT_OF_RANGE
         if self.state is SerialState.ARMED:
@@ -230,7 +238,7 @@ class DspaceBoard:
         if self.state in LOOSE or self._period == 0.0:
             return Reason.STATE
         if self.state is not SerialState.ARMED:
-            self.faults = DeviceFault(0)
+            self.faults, self._meant = DeviceFault(0), 0
             # Bumpless: from where the robot is; a dump valve has let it down in nearly all cases.
             self.applied = np.clip(np.nan_to_num(self._pressures(now)), 0.0, self._maximum)
             self.applied[self.applied < FIRST_BAND] = 0.0
@@ -247,7 +255,7 @@ class DspaceBoard:
             self._enter(SerialState.SAFE, now)
 
     def _reset(self, now: float) -> Reason | None:
-        self.faults = DeviceFault(0)
+        self.faults, self._meant = DeviceFault(0), 0
         if self.state in LOOSE:
             self._off(now)
             self._enter(SerialState.SAFE, now)
@@ -266,7 +274,7 @@ class DspaceBoard:
         if self.state is SerialState.ARMED and now - self._command_at > allowed:
             self.faults |= DeviceFault.EXPIRED
             self._expired += 1
-            self.ramping, self.target = True, np.zeros(CHANNELS)
+            self.ramping, self.target = True, np.zeros(self.count)
             self._enter(SerialState.SAFE, now)
         self._judge(now)
         if self.state is SerialState.ARMED or self.ramping:
@@ -292,8 +300,8 @@ class DspaceBoard:
     def _watch(self, bit: DeviceFault, wrong: Conditions, now: float) -> None:
         lasting = self._wrong[bit].update(wrong, now)
         if lasting.any():
-            channels = sum(int(DeviceFault.CHANNEL_1) << int(i) for i in np.flatnonzero(lasting))
-            self._trip(SerialState.FAULT, bit | DeviceFault(channels), now)
+            self._meant |= sum(1 << int(i) for i in np.flatnonzero(lasting))
+            self._trip(SerialState.FAULT, bit, now)
 
     def _trip(self, state: SerialState, faults: DeviceFault, now: float) -> None:
         self.faults |= faults
@@ -304,8 +312,8 @@ class DspaceBoard:
     def _off(self, now: float) -> None:
         """Zero volt at once, dump valve open."""
         self.ramping = False
-        self.target = np.zeros(CHANNELS)
-        self._put_out(np.zeros(CHANNELS), now)
+        self.target = np.zeros(self.count)
+        self._put_out(np.zeros(self.count), now)
         self._bench.dump(True, now)
 
     def _put_out(self, applied: Array, now: float) -> None:
@@ -314,7 +322,7 @@ class DspaceBoard:
         noted = now - self._noted_at >= NOTE_PERIOD or bool(np.all(applied == self.target))
         if noted:
             self._noted_at = now
-        for channel in range(CHANNELS):
+        for channel in range(self.count):
             self._bench.command(channel, float(applied[channel]), now, noted)
 
     def _enter(self, state: SerialState, now: float) -> None:
@@ -333,7 +341,7 @@ class DspaceBoard:
     def _answer(self, body: Body) -> Frame:
         self._seq = (self._seq + 1) & 0xFFFF
         frame = body.frame(self._seq)
-        return Frame(frame.type, frame.seq, frame.body, self.major << 4 | MINOR)
+        return Frame(frame.type, frame.seq, frame.body, self.major << 4 | self._minor)
 
     def _refuse(self, frame: Frame, reason: Reason) -> list[Frame]:
         self._refused = (self._refused + 1) & 0xFFFF
@@ -343,7 +351,7 @@ class DspaceBoard:
         return HelloAck(
             session,
             self.major,
-            MINOR,
+            self._minor,
             DeviceKind.PRESSURE,
             int(self.state),
             self.serial,
@@ -371,17 +379,20 @@ class DspaceBoard:
             return self._repeated
         broken = (self._volts < LOWEST_VOLT) | (self._volts > HIGHEST_VOLT)
         counts = np.clip(np.rint(self._volts * SCALE / COUNT), 0, INVALID - 1)
-        m = [INVALID if bad else int(c) for c, bad in zip(counts, broken, strict=True)]
-        a = [int(x) for x in np.rint(self.applied / COUNT)]
-        age = int(min(255.0, 1e3 * max(0.0, min(1e3, now - self._command_at))))
+        faults, channels = int(self.faults), None
+        if self._minor == 0:
+            faults |= self._meant * DeviceFault.CHANNEL_1
+        else:
+            channels = self._meant
         body = Feedback(
             self._last or 0,
             int(now * 1e6) & 0xFFFFFFFF,
-            (m[0], m[1], m[2]),
-            (a[0], a[1], a[2]),
+            tuple(INVALID if bad else int(c) for c, bad in zip(counts, broken, strict=True)),
+            tuple(int(x) for x in np.rint(self.applied / COUNT)),
             int(self.state),
-            age,
-            int(self.faults),
+            int(min(255.0, 1e3 * max(0.0, min(1e3, now - self._command_at)))),
+            faults,
+            channels,
         )
         self._repeated = self._answer(body)
         return self._repeated

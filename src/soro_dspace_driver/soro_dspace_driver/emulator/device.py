@@ -13,7 +13,6 @@ import numpy as np
 from soro_driver.serial_frame import Frame, SerialState
 from soro_driver.serial_link import resource
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
-from soro_dspace_driver.protocol import CHANNELS
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
 from soro_emulation.analog_input import read_analog
 from soro_emulation.creep import Creep, read_creep
@@ -52,7 +51,7 @@ class DspaceEmulator(DeviceEmulator):
         )
         self._random = np.random.default_rng(context.seed)
         self._board = DspaceBoard(self._bench, self._new_boot_id(), serial, context.log, now)
-        self._creep = Creep(CHANNELS, creep, now)
+        self._creep = Creep(len(self._names), creep, now)
         self._lock = threading.Lock()
         self.wire = SerialPty(
             context.endpoint.path, wiring.baudrate, self._receive, self._tick, context.seed
@@ -115,12 +114,12 @@ class DspaceEmulator(DeviceEmulator):
     def _repair(self) -> None:
         self._bench.clear_faults()
         board = self._board
-        board.repeats, board.major, board.channels = False, 1, CHANNELS
+        board.repeats, board.major, board.channels = False, 1, board.count
 
     def _break_channel(self, fault: str, values: dict[str, Any]) -> None:
         index = actuator_index(values, self._names)
         everywhere = fault == 'sensor_frozen' and values.get('all')
-        for each in range(CHANNELS) if everywhere else (index,):
+        for each in range(len(self._names)) if everywhere else (index,):
             self._bench.break_channel(fault, each, values)
 
     def _break_board(self, fault: str, values: dict[str, Any]) -> None:
@@ -134,7 +133,7 @@ class DspaceEmulator(DeviceEmulator):
         elif fault == 'protocol':
             board.major = whole_number(values, 'major', 2, 15)
         else:
-            board.channels = whole_number(values, 'count', 6, 255)
+            board.channels = whole_number(values, 'count', board.count + 1, 255)
 
     def _new_boot_id(self) -> int:
         return int(self._random.integers(1, 0xFFFFFFFF))

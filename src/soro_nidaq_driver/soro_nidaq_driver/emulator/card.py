@@ -13,13 +13,13 @@ NO_SUCH_CHANNEL = -200170
 INVALID_TASK = -200088
 RESERVED = -50103
 ABORTED = -88709
-INVALID_DUTY = -200077
+INVALID_DUTY = INVALID_VALUE = -200077
 NO_CHANNELS = -200478
 OUT_OF_MEMORY = -50352
 TASK_RUNNING = -200479  # the operation cannot be performed while the task is running
 
 MODEL = 'USB-6341'
-INPUTS, COUNTERS, LINES = 16, 4, 8
+INPUTS, OUTPUTS, COUNTERS, LINES = 16, 2, 4, 8
 MAX_TASKS, MAX_CHANNELS = 64, 64  # of all cards, of a task: what is kept must not grow
 
 
@@ -38,6 +38,8 @@ class Task:
     name: str
     inputs: list[str] = field(default_factory=list)
     counter: str = ''
+    analog: str = ''
+    limits: tuple[float, float] = (0.0, 0.0)  # V
     line: str = ''
     duty: float = 0.0
     running: bool = False
@@ -46,7 +48,7 @@ class Task:
     @property
     def cards(self) -> set[str]:
         """Names of the cards it uses."""
-        terminals = [*self.inputs, self.counter, self.line]
+        terminals = [*self.inputs, self.counter, self.analog, self.line]
         return {t.split('/')[0] for t in terminals if t}
 
 
@@ -60,6 +62,8 @@ class Cards:
     output : callable
         ``output(counter, duty)`` is called whenever a counter's output may have changed; a duty
         of zero means no pulses, line low.
+    analog : callable
+        ``analog(terminal, volts)`` is called whenever an analog output may have changed.
     line : callable
         ``line(name, level)`` is called for every written digital line.
     """
@@ -68,10 +72,11 @@ class Cards:
         self,
         names: tuple[str, ...],
         output: Callable[[str, float], None],
+        analog: Callable[[str, float], None],
         line: Callable[[str, bool], None],
     ) -> None:
         self.names = names
-        self._output = output
+        self._output, self._analog = output, analog
         self._line = line
         self._tasks: dict[str, Task] = {}
         self._counted = 0
@@ -130,7 +135,7 @@ class Cards:
 
     def start(self, task: Task) -> None:
         """Start a task; a counter begins its pulses."""
-        if not (task.inputs or task.counter or task.line):
+        if not (task.inputs or task.counter or task.analog or task.line):
             raise CardError(NO_CHANNELS, 'There are no channels in the task.')
         for other in self._tasks.values():
             if other is not task and other.running and other.counter == task.counter != '':
@@ -151,6 +156,18 @@ class Cards:
         self.check_duty(duty)
         task.duty = duty
         self._output(task.counter, duty)
+
+    def write_volts(self, task: Task, volts: float) -> None:
+        """Change an analog output, which keeps the voltage; such a task starts by itself."""
+        if task.aborted:
+            raise CardError(ABORTED, 'Task was aborted by a device reset.')
+        if not task.analog:
+            raise CardError(NO_CHANNELS, 'There are no analog outputs in the task.')
+        low, high = task.limits
+        if not low <= volts <= high:
+            raise CardError(INVALID_VALUE, f'Requested value is not supported: {volts} V')
+        task.running = True
+        self._analog(task.analog, volts)
 
     def write_line(self, task: Task, level: bool) -> None:
         """Write a digital line; such a task starts by itself."""
@@ -176,6 +193,8 @@ class Cards:
     def reset(self, card: str) -> None:
         """Abort every task of a card and let its outputs go idle."""
         self.check_card(card)
+        for i in range(OUTPUTS):  # they keep their voltages when their tasks end
+            self._analog(f'{card}/ao{i}', 0.0)
         for task in self._tasks.values():
             if card in task.cards:
                 was_running = task.running

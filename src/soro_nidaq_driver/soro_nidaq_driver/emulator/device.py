@@ -56,7 +56,7 @@ class NidaqEmulator(DeviceEmulator):
         self._log = context.log
         self._counters = {c.command: i for i, c in enumerate(wiring.channels)}
         self._inputs = {c.feedback: i for i, c in enumerate(wiring.channels)}
-        cards = Cards(wiring.cards, self._output, self._line)
+        cards = Cards(wiring.cards, self._output, self._analog, self._line)
         self._level = False
         self._service = NidaqService(cards, self._volts)
         self._server = NidaqServer(self._service, port)
@@ -145,6 +145,9 @@ class NidaqEmulator(DeviceEmulator):
             index = self._counters[counter]
             pressure = self._wiring.pressures_of_duties(np.full(len(self._counters), duty))[index]
             self._bench.command(index, float(pressure), time.monotonic())
+
+    def _analog(self, terminal: str, volts: float) -> None:
+        self._output(terminal, volts / self._wiring.full_voltage)
 
     def _line(self, name: str, level: bool) -> None:
         if name == self._wiring.heartbeat and level != self._level:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A gRPC device server for the unmodified nidaqmx client, on the stubs that come with it.
 
-It answers the calls that a driver of regulators makes (on-demand analog input, counter pulse
-output, a digital line, reset, identification); every other call is UNIMPLEMENTED.
+It answers the calls that a driver of regulators makes (on-demand analog input and output, counter
+pulse output, a digital line, reset, identification); every other call is UNIMPLEMENTED.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ from nidaqmx._stubs import nidaqmx_pb2_grpc
 from session_pb2 import Session
 
 from soro_mechanics.core.errors import InvalidInput
-from soro_nidaq_driver.emulator.card import CardError, Cards, COUNTERS, INPUTS, LINES, MODEL
+from soro_nidaq_driver.emulator.card import (
+    CardError,
+    Cards,
+    COUNTERS,
+    INPUTS,
+    INVALID_VALUE,
+    LINES,
+    MODEL,
+    OUTPUTS,
+)
 
 # DAQmx attributes that the client asks for.
 VERSION = {0x1272: 25, 0x1923: 8, 0x2F22: 0}
@@ -190,6 +199,16 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         return pb.CreateAIVoltageChanResponse()
 
     @_call
+    def CreateAOVoltageChan(self, request: Any) -> Any:  # noqa: N802, D102
+        self._cards.check_terminal(request.physical_channel, 'ao', OUTPUTS)
+        task = self._cards.task(request.task.name)
+        self._cards.check_changeable(task)
+        if not -10.0 <= request.min_val < request.max_val <= 10.0:
+            raise CardError(INVALID_VALUE, 'Requested value is not supported: minimum, maximum')
+        task.analog, task.limits = request.physical_channel, (request.min_val, request.max_val)
+        return pb.CreateAOVoltageChanResponse()
+
+    @_call
     def CreateCOPulseChanFreq(self, request: Any) -> Any:  # noqa: N802, D102
         self._cards.check_terminal(request.counter, 'ctr', COUNTERS)
         self._cards.check_duty(request.duty_cycle)
@@ -220,6 +239,11 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     def WriteCtrFreqScalar(self, request: Any) -> Any:  # noqa: N802, D102
         self._cards.write_duty(self._cards.task(request.task.name), request.duty_cycle)
         return pb.WriteCtrFreqScalarResponse()
+
+    @_call
+    def WriteAnalogScalarF64(self, request: Any) -> Any:  # noqa: N802, D102
+        self._cards.write_volts(self._cards.task(request.task.name), request.value)
+        return pb.WriteAnalogScalarF64Response()
 
     @_call
     def WriteDigitalLines(self, request: Any) -> Any:  # noqa: N802, D102

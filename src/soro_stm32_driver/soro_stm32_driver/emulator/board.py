@@ -19,7 +19,6 @@ from soro_driver.serial_frame import (
     HelloAck,
     is_newer,
     MAJOR,
-    MINOR,
     Nack,
     Reason,
     Reset,
@@ -32,14 +31,15 @@ from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.rules import refusal_of
 from soro_stm32_driver.emulator.session import Session
 from soro_stm32_driver.emulator.valves import Valves
+from soro_stm32_driver.pairing import FIRST, FIRST_MUSCLES, MAX_MUSCLES, Pairing
 from soro_stm32_driver.protocol import (
     AbortAll,
     BODIES,
-    both_open,
     DeviceFault,
     Lengths,
-    MUSCLES,
+    NEWEST_MINOR,
     SetBitmap,
+    SetPairs,
     SetTimed,
     Status,
     StatusFlag,
@@ -54,6 +54,7 @@ STATUS_PERIOD = 100  # ms
 SUPPLY_FAULT_AFTER = 300  # ms of low supply
 LOW_SUPPLY = 0.6  # of the nominal pressure
 BATTERY = 12000  # mV
+KINDS = ('inflate', 'deflate')
 
 
 class Stm32Board:
@@ -69,6 +70,8 @@ class Stm32Board:
     boot_id : int
     sense : callable
         Returns the counts of the length sensors.
+    wired : Pairing
+        The valves that the muscles of `bank` really hang on.
     """
 
     def __init__(
@@ -79,15 +82,16 @@ class Stm32Board:
         now: float,
         boot_id: int,
         sense: Callable[[], tuple[int, ...]] = tuple,
+        wired: Pairing = FIRST,
     ) -> None:
         self.properties, self.bank, self._log = properties, bank, log
-        self._sense = sense
+        self._sense, self._wired = sense, wired
         self.nominal_supply = bank.supply
         self.crc_errors = 0
         self.seq = 0
         self._overlaps = 0
         self.boot_id = boot_id
-        self.major, self.channels = MAJOR, MUSCLES
+        self.major, self.channels = MAJOR, 0
         self._start(now)
 
     def _start(self, now: float) -> None:
@@ -96,10 +100,16 @@ class Stm32Board:
         self.flags = 0
         self.faults = 0
         self.session = Session()
-        self.valves = Valves(self.properties, self._switch, self._done_venting)
+        # A board of version 1.0 knows its valves; any other opens none before it was told of them.
+        self._told = self._wired.minor == 0
+        self._minor = self._wired.minor
+        self._use(FIRST if self._told else Pairing(()))
         self._status_at = 0
         self._low_since: int | None = None
         self._bitmap_until: int | None = None
+
+    def _use(self, pairing: Pairing) -> None:
+        self.valves = Valves(self.properties, pairing, self._switch, self._done_venting)
 
     @property
     def time(self) -> int:
@@ -176,12 +186,15 @@ class Stm32Board:
             return self._set_timed(body, seq)
         if isinstance(body, SetBitmap):
             return self._set_bitmap(body, seq)
+        if isinstance(body, SetPairs):
+            return self._set_pairs(body, seq)
         return Nack(seq, body.type, Reason.UNKNOWN_TYPE)
 
     def _hello(self, body: Hello) -> Body:
         if body.session == self.session.number:  # said twice
             return self.hello_ack()
         self.session = Session(body.session, self._tick)
+        self._minor = min(body.minor, NEWEST_MINOR)
         if self.state is SerialState.ARMED:
             self._vent('another host')
         return self.hello_ack()
@@ -189,12 +202,30 @@ class Stm32Board:
     def hello_ack(self) -> HelloAck:
         """Return who this is."""
         p = self.properties
+        channels = self.channels or (MAX_MUSCLES if self._minor else FIRST_MUSCLES)
         return HelloAck(
-            self.session.number, self.major, MINOR, DeviceKind.VALVES, self.state, p.serial,
-            self.boot_id, 1, 0, self.channels, p.watchdog, p.watchdog, 0, p.budget,
+            self.session.number, self.major, self._minor, DeviceKind.VALVES, self.state, p.serial,
+            self.boot_id, 1, 0, channels, p.watchdog, p.watchdog, 0, p.budget,
         )  # fmt: skip
 
+    def _set_pairs(self, body: SetPairs, seq: int) -> Body:
+        pairing = Pairing(body.pairs)
+        if not self.session.number:
+            return Nack(seq, SetPairs.type, Reason.SESSION)
+        if not pairing.valid or not 1 <= pairing.count <= MAX_MUSCLES:
+            return Nack(seq, SetPairs.type, Reason.OUT_OF_RANGE)
+        if self._told and pairing == self.valves.pairing:
+            return Ack(seq, SetPairs.type, self.time)
+        if self.state is not SerialState.SAFE or self.valves.busy or self.valves.venting:
+            return Nack(seq, SetPairs.type, Reason.BUSY)
+        self._use(pairing)
+        self._told = True
+        self.flags &= ~StatusFlag.VENTED  # of other muscles nobody knows
+        return Ack(seq, SetPairs.type, self.time)
+
     def _arm(self, seq: int) -> Body:
+        if self._minor < self.valves.pairing.minor:
+            return Nack(seq, Arm.type, Reason.VERSION)
         if self.state is not SerialState.SAFE or self.valves.venting or not self.session.number:
             return Nack(seq, Arm.type, Reason.STATE)
         if not self.flags & StatusFlag.VENTED:
@@ -230,8 +261,10 @@ class Stm32Board:
     def _set_bitmap(self, body: SetBitmap, seq: int) -> Body:
         if not self.session.number:
             return Nack(seq, SetBitmap.type, Reason.SESSION)
+        if not self._told:
+            return Nack(seq, SetBitmap.type, Reason.STATE)
         after = self.valves.coils & ~body.mask | body.value & body.mask
-        muscle = both_open(after)
+        muscle = self.valves.pairing.both_open(after)
         if muscle is not None:
             self._log.write('refused', seq=seq, reason='INTERLOCK', muscle=muscle)
             return Nack(seq, SetBitmap.type, ValveReason.INTERLOCK, muscle)
@@ -315,6 +348,9 @@ class Stm32Board:
         return [self._frame(b) for b in bodies]
 
     def _vent(self, why: str) -> None:
+        if not self._told:  # which valves would let the air out?
+            self.valves.drop()
+            return
         self._log.write('vent', self.at, why=why)
         self.flags &= ~StatusFlag.VENTED
         self._bitmap_until = None
@@ -327,9 +363,11 @@ class Stm32Board:
         self._log.write('vented', self.at)
 
     def _switch(self, kind: int, muscle: int, on: bool) -> None:
-        self.bank.switch(kind, muscle, on, self.at)
-        name = ('inflate', 'deflate')[kind]
-        self._log.write('valve', self.at, muscle=muscle, action=name, on=on)
+        valve = self.valves.pairing.pairs[muscle][kind]
+        self._log.write('valve', self.at, muscle=muscle, action=KINDS[kind], on=on)
+        behind = self._wired.muscle_of(valve)
+        if behind is not None:  # else nothing hangs on this valve
+            self.bank.switch(behind[1], behind[0], on, self.at)
         if kind == INFLATE and on:
             if self.flags & StatusFlag.VENTED:
                 self._log.write('pressurised', self.at)
@@ -347,7 +385,7 @@ class Stm32Board:
 
     def _frame(self, body: Body) -> Frame:
         self.seq = (self.seq + 1) & 0xFFFF
-        return body.frame(self.seq)
+        return body.frame(self.seq, self.major << 4 | self._minor)
 
     @staticmethod
     def _name(reason: int) -> str:

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The valve board with thirty muscles behind it, as the emulated device `stm32`."""
+"""The valve board with muscles behind it, as the emulated device `stm32`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.emulator.board import Stm32Board
+from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, read_muscles
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.radio import RadioLine
-from soro_stm32_driver.protocol import MUSCLES, NO_LENGTH, StatusFlag
+from soro_stm32_driver.protocol import NO_LENGTH, StatusFlag
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 
 FAULTS = (
@@ -37,7 +38,13 @@ FAULTS = (
     'channels',
     *LINK_FAULTS,
 )
+CLAIMS = ('protocol', 'channels')  # that only the emulated board can be told to make
 SENSOR_UNIT = 1e-5  # m
+# What answers: the board of this package, or the reference firmware built for this computer.
+BOARDS: dict[str, type[Stm32Board] | type[FirmwareBoard]] = {
+    'emulated': Stm32Board,
+    'host': FirmwareBoard,
+}
 
 
 class Stm32Emulator(DeviceEmulator):
@@ -56,6 +63,7 @@ class Stm32Emulator(DeviceEmulator):
             low, high = section.vector('latency', 's', 2, (0.025, 0.040))
             if not 0.0 <= low <= high <= 1.0:
                 raise section.error('latency', 'write the shortest and the longest, 25 40 ms')
+            brain = section.text('firmware', 'emulated', choices=tuple(BOARDS))
             self._noise = section.quantity('sensor_noise', 'm', 5e-5, minimum=0.0)
         self._random = np.random.default_rng(context.seed)
         self._log = context.log
@@ -63,9 +71,11 @@ class Stm32Emulator(DeviceEmulator):
         self._broken = np.zeros(len(self._names), bool)
         self._frozen: tuple[int, ...] | None = None
         self._lock = threading.Lock()
-        self._bank = MuscleBank(wiring.rest, muscles, self._random, now)
+        self._bank = MuscleBank(wiring.rest, muscles, self._random, now, wiring.per_module)
         boot_id = int(self._random.integers(1, 0xFFFFFFFF))
-        self._board = Stm32Board(properties, self._bank, context.log, now, boot_id, self._sense)
+        self._board = BOARDS[brain](
+            properties, self._bank, context.log, now, boot_id, self._sense, wiring.pairing
+        )
         path = context.endpoint.path
         self._pty = SerialPty(path, wiring.baudrate, self._receive, self._time, context.seed)
         for name in ('to_device', 'to_host'):
@@ -120,14 +130,18 @@ class Stm32Emulator(DeviceEmulator):
     def stop(self) -> None:
         """Stop listening."""
         self._pty.stop()
+        if isinstance(self._board, FirmwareBoard):
+            self._board.close()
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         bank = self._bank
+        if fault in CLAIMS and isinstance(self._board, FirmwareBoard):
+            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none':
             bank.repair()
             self._broken[:] = False
             self._frozen = None
-            self._board.major, self._board.channels = MAJOR, MUSCLES
+            self._board.major, self._board.channels = MAJOR, 0
         elif fault == 'supply':
             bank.supply = finite(values, 'pressure', 0.0)
         elif fault == 'sensor_frozen':

@@ -17,7 +17,6 @@ import numpy as np
 from soro_emulation.device_emulator import Array
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.muscle_estimate import without_mean
-from soro_stm32_driver.wiring import PER_MODULE
 
 INFLATE, DEFLATE = 0, 1
 LOW, HIGH = -50e3, 50e3  # Pa: completely deflated, completely inflated
@@ -98,10 +97,15 @@ class MuscleBank:
     """
 
     def __init__(
-        self, rest: Array, properties: MuscleProperties, generator: np.random.Generator, now: float
+        self,
+        rest: Array,
+        properties: MuscleProperties,
+        generator: np.random.Generator,
+        now: float,
+        per_module: int = 3,
     ) -> None:
         p, count = properties, rest.size
-        self._properties, self._rest = p, rest
+        self._properties, self._rest, self._per = p, rest, per_module
 
         def spread(value: float) -> Array:
             return value * (1.0 + p.spread * generator.uniform(-1.0, 1.0, count))
@@ -163,14 +167,14 @@ class MuscleBank:
 
         The chord between two disks is shorter than the backbone by the bend squared over 24.
         """
-        difference = without_mean(self.free)
-        turn = np.exp(2j * np.pi * np.arange(PER_MODULE) / PER_MODULE)
-        bend = (
-            np.abs(difference.reshape(-1, PER_MODULE) @ turn)
-            * 2.0
-            / (PER_MODULE * self._properties.radius)
-        )
-        chord = np.repeat(1.0 - bend**2 / 24.0, PER_MODULE)
+        per = self._per
+        if per == 1:
+            return self.free
+        difference = without_mean(self.free, per)
+        turn = np.exp(2j * np.pi * np.arange(per) / per)
+        share = 2.0 / (per * self._properties.radius)
+        bend = np.abs(difference.reshape(-1, per) @ turn) * share
+        chord = np.repeat(1.0 - bend**2 / 24.0, per)
         lengths: Array = self._rest * chord + difference
         return lengths
 

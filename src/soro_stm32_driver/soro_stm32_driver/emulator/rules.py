@@ -15,7 +15,6 @@ from soro_stm32_driver.protocol import (
     FARTHEST_DEADLINE,
     MAX_ACTION,
     MIN_ACTION,
-    MUSCLES,
     SetTimed,
     Timed,
     until,
@@ -61,7 +60,7 @@ def refusal_of(command: SetTimed, seq: int, board: Board) -> tuple[int, int] | N
 def _interlock(command: SetTimed, board: Board) -> tuple[int, int] | None:
     seen: dict[int, int] = {}
     for a in command.actions:
-        if a.muscle >= MUSCLES:
+        if a.muscle >= len(board.valves.muscles):
             return ValveReason.MUSCLE, a.muscle
         if a.muscle in seen:
             twice = seen[a.muscle] == a.action

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The sixty valves of the board: a queue per muscle, one valve at a time, staggered relays."""
+"""The valves of the board: a queue per muscle, one valve at a time, staggered relays."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from collections import deque
 from collections.abc import Callable
 
 from soro_stm32_driver.emulator.properties import BoardProperties
+from soro_stm32_driver.pairing import Pairing
 from soro_stm32_driver.protocol import (
     Action,
-    deflate_valve,
-    inflate_valve,
     MIN_ACTION,
-    MUSCLES,
     Timed,
     ValveTimes,
     Worked,
@@ -56,6 +54,7 @@ class Valves:
     Parameters
     ----------
     properties : BoardProperties
+    pairing : Pairing
     switch : callable
         Gets (kind, muscle, on) at every change of a coil.
     vented : callable
@@ -65,12 +64,13 @@ class Valves:
     def __init__(
         self,
         properties: BoardProperties,
+        pairing: Pairing,
         switch: Callable[[int, int, bool], None],
         vented: Callable[[], None],
     ) -> None:
-        self._properties = properties
+        self._properties, self.pairing = properties, pairing
         self._switch, self._vented = switch, vented
-        self.muscles = [_Muscle() for _ in range(MUSCLES)]
+        self.muscles = [_Muscle() for _ in range(pairing.count)]
         self.coils = 0
         self._venting_until: int | None = None
         self._pull_in = 0
@@ -99,7 +99,9 @@ class Valves:
     @property
     def budget_left(self) -> int:
         """Of the muscle that has the least [ms]."""
-        return max(0, self._properties.budget - round(max(m.net for m in self.muscles)))
+        return max(
+            0, self._properties.budget - round(max((m.net for m in self.muscles), default=0.0))
+        )
 
     def end(self, tick: int) -> int:
         """Return when the last action that waits will have ended, without staggering [ms]."""
@@ -107,7 +109,7 @@ class Valves:
         for m in self.muscles:
             begin = m.ends if m.running is not Action.HOLD else max(tick, m.ready)
             ends.append(begin + sum(a.duration for a in m.queue) if m.busy else tick)
-        return max(ends)
+        return max(ends, default=tick)
 
     def append(self, action: Timed) -> None:
         """Let an action wait behind those of its muscle."""
@@ -138,9 +140,9 @@ class Valves:
             m.queue.clear()
             self._off(i, m)
         rest, self.coils = self.coils, 0
-        for i in range(MUSCLES):  # what was set by bitmap
-            for kind, bit in enumerate((inflate_valve(i), deflate_valve(i))):
-                if rest & bit:
+        for i in range(self.pairing.count):  # what was set by bitmap
+            for kind in (0, 1):
+                if rest & self.pairing.bit(i, kind):
                     self._switch(kind, i, False)
 
     def vent(self, tick: int) -> None:
@@ -148,15 +150,16 @@ class Valves:
         self.close_all()
         self._tick = tick
         # The last relay pulls in after its pause and all the staggering.
-        last = MIN_ACTION + MUSCLES * STAGGER
+        last = MIN_ACTION + self.pairing.count * STAGGER
         self._venting_until = tick + self._properties.vent_time + last
         for i, m in enumerate(self.muscles):
             m.queue.append(Timed(i, Action.DEFLATE, self._properties.vent_time + last))
 
     def set_bitmap(self, coils: int) -> None:
         """Set coils directly; the caller has checked the interlock."""
-        for i in range(MUSCLES):
-            for kind, bit in enumerate((inflate_valve(i), deflate_valve(i))):
+        for i in range(self.pairing.count):
+            for kind in (0, 1):
+                bit = self.pairing.bit(i, kind)
                 if (coils ^ self.coils) & bit:
                     self._switch(kind, i, bool(coils & bit))
         self.coils = coils
@@ -192,7 +195,7 @@ class Valves:
             m.ends = tick + action.duration
             m.switched[m.running - 1] += 1
             self._pull_in = tick + STAGGER
-            self.coils |= self._bit(i, m.running)
+            self.coils |= self.pairing.bit(i, m.running - 1)
             self._switch(m.running - 1, i, True)
 
     def _off(self, i: int, m: _Muscle) -> None:
@@ -202,11 +205,7 @@ class Valves:
         m.worked[kind] += on
         leak = m.net * BUDGET_LEAK * max(0, self._tick - m.ready)
         m.net = max(0.0, m.net - leak + (on if kind == 0 else -DEFLATION_WEIGHT * on))
-        self.coils &= ~self._bit(i, m.running)
+        self.coils &= ~self.pairing.bit(i, kind)
         m.running = Action.HOLD
         m.ready = self._tick + MIN_ACTION  # also lets the other valve close first
         self._switch(kind, i, False)
-
-    @staticmethod
-    def _bit(i: int, action: Action) -> int:
-        return inflate_valve(i) if action is Action.INFLATE else deflate_valve(i)

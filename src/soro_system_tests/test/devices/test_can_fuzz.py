@@ -166,7 +166,7 @@ class Bus:
             found = []
             wait_until(lambda: found.extend(link.receive()) or len(found) >= 6)
             positions = [f for f in map(lambda x: unpack(*x), found) if isinstance(f, Position)]
-            assert {p.half: p.angles for p in positions} == {0: (0, 0, 0), 1: (0, 0, 0)}
+            assert {p.group: p.angles for p in positions} == {0: (0, 0, 0), 1: (0, 0, 0)}
         finally:
             link.close()
 

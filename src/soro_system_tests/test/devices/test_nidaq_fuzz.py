@@ -165,7 +165,12 @@ class Rig:
 
     def __init__(self):
         self.output, self.level = {}, {}
-        self.cards = Cards(('Dev1',), self.output.__setitem__, self.level.__setitem__)
+        self.cards = Cards(
+            ('Dev1',),
+            self.output.__setitem__,
+            self.output.__setitem__,
+            self.level.__setitem__,
+        )
         self.service = NidaqService(self.cards, lambda inputs: [0.0] * len(inputs))
 
     def call(self, name, request):

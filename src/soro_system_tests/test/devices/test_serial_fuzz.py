@@ -35,10 +35,13 @@ from soro_dspace_driver.protocol import Command, Limits
 from soro_emulation.serial_line import MAX_WAITING
 from soro_node.testing import wait_until
 from soro_stm32_driver.emulator.device import Stm32Emulator
-from soro_stm32_driver.protocol import Action, INFLATE_MASK, SetBitmap, SetTimed, Timed
+from soro_stm32_driver.pairing import in_order
+from soro_stm32_driver.protocol import Action, SetBitmap, SetTimed, Timed
 from soro_stm32_driver.protocol import BODIES as STM32_BODIES
 
 pytestmark = LONG
+
+INFLATE_MASK = in_order(30).inflating
 
 STEP = 0.01  # s
 START = 100.0  # s

@@ -20,7 +20,8 @@ from soro_driver.serial_frame import Ack, Arm, Body, DeviceKind, Disarm, Heartbe
 from soro_driver.serial_link import SerialLink
 from soro_driver.serial_session import SerialSession
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_stm32_driver.protocol import BODIES, MUSCLES, Status, StatusFlag
+from soro_stm32_driver.pairing import FIRST_MUSCLES as MUSCLES
+from soro_stm32_driver.protocol import BODIES, Status, StatusFlag
 
 NAMES = tuple(f'muscle_{t}_{i}' for t in range(1, 11) for i in range(1, 4))
 LENGTH = 2  # soro_msgs/ActuatorCommand

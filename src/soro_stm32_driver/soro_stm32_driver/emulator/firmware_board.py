@@ -1,0 +1,127 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The emulated valve board with the reference firmware for a brain: its coils move the muscles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from soro_driver.serial_frame import Frame, FrameReader, SerialState
+from soro_emulation.event_log import EventLog
+from soro_stm32_driver.emulator.firmware import Firmware
+from soro_stm32_driver.emulator.muscle_bank import INFLATE, MuscleBank
+from soro_stm32_driver.emulator.properties import BoardProperties
+from soro_stm32_driver.pairing import FIRST, Pairing
+from soro_stm32_driver.protocol import Status, StatusFlag
+
+KINDS = ('inflate', 'deflate')
+
+
+class FirmwareBoard:
+    """Stands for `Stm32Board`.
+
+    Attributes
+    ----------
+    state : SerialState
+    flags : int
+        Of the newest STATUS.
+    crc_errors, major, channels
+        Not used: the firmware counts and claims for itself.
+    """
+
+    def __init__(
+        self,
+        properties: BoardProperties,
+        bank: MuscleBank,
+        log: EventLog,
+        now: float,
+        boot_id: int,
+        sense: Callable[[], tuple[int, ...]] = tuple,
+        wired: Pairing = FIRST,
+    ) -> None:
+        self.properties, self.bank, self._log, self._wired = properties, bank, log, wired
+        self.boot_id, self._nominal = boot_id, bank.supply
+        self.crc_errors = self.major = self.channels = 0
+        self._overlaps = 0
+        self._start(now)
+
+    def _start(self, now: float) -> None:
+        self._born, self._tick, self._supply = now, 0, self._nominal
+        self.state, self.flags = SerialState.BOOT, 0
+        self._reader = FrameReader()
+        self._firmware = Firmware(
+            self.properties, self.boot_id, self._nominal, self._wired.minor == 0
+        )
+
+    @property
+    def at(self) -> float:
+        """The present millisecond on this computer's clock [s]."""
+        return self._time(self._tick)
+
+    def receive(self, frame: Frame, now: float) -> list[Frame]:
+        """Take a valid frame; returns the answers."""
+        self._firmware.receive(frame.pack())
+        return self._heard()
+
+    def advance(self, now: float) -> list[Frame]:
+        """Let time pass up to `now` [s]; returns the frames that are due."""
+        if self.bank.supply != self._supply:
+            self._supply = self.bank.supply
+            self._firmware.supply(self._supply)
+        passed = int((now - self._born) * 1e3 * (1.0 + self.properties.drift)) - self._tick
+        if passed > 0:
+            self._firmware.pass_time(passed)
+            self._tick += passed
+        frames = self._heard()
+        self.bank.advance(now)
+        if self.bank.overlaps > self._overlaps:
+            self._overlaps = self.bank.overlaps
+            self._log.write('short_circuit', now, times=self._overlaps)
+        return frames
+
+    def reboot(self, now: float) -> None:
+        """Lose power for a moment: every coil falls, nothing is remembered."""
+        self.close()
+        for muscle in range(self._wired.count):
+            for kind in (0, 1):
+                self.bank.switch(kind, muscle, False, now)
+        self.boot_id = (self.boot_id + 0x10001) & 0xFFFFFFFF
+        self._log.write('reboot', now, boot_id=self.boot_id)
+        self._start(now)
+
+    def close(self) -> None:
+        """End the firmware's process."""
+        self._firmware.close()
+
+    def _time(self, tick: int) -> float:
+        return self._born + tick * 1e-3 / (1.0 + self.properties.drift)
+
+    def _heard(self) -> list[Frame]:
+        """Carry out what the firmware did; returns what it said."""
+        said, coils = self._firmware.take()
+        for tick, valve, on in coils:
+            self._switch(valve, on, self._time(tick))
+        frames = [frame for data in said for frame in self._reader.feed(data)]
+        for frame in frames:
+            if frame.type == Status.type:
+                self._note(Status.unpack(frame.body))
+        return frames
+
+    def _switch(self, valve: int, on: bool, at: float) -> None:
+        behind = self._wired.muscle_of(valve)
+        if behind is None:
+            return  # nothing hangs on this valve
+        muscle, kind = behind
+        self.bank.switch(kind, muscle, on, at)
+        self._log.write('valve', at, muscle=muscle, action=KINDS[kind], on=on)
+        if kind == INFLATE and on and self.flags & StatusFlag.VENTED:
+            self.flags &= ~StatusFlag.VENTED
+            self._log.write('pressurised', at)
+
+    def _note(self, status: Status) -> None:
+        if not self.flags & StatusFlag.VENTED and status.flags & StatusFlag.VENTED:
+            self._log.write('vented', self.at)
+        self.flags = status.flags
+        if status.state != self.state:
+            self.state = SerialState(status.state)
+            self._log.write('state', self.at, state=self.state.name)
