@@ -26,7 +26,8 @@ from tf2_msgs.msg import TFMessage
 from soro_kinematics import outputs
 from soro_kinematics.services import Services
 from soro_kinematics.state_stream import StateStream
-from soro_kinematics.tracker_input import PARAMETERS as TRACKER_PARAMETERS, TrackerInput
+from soro_kinematics.tracker_input import PARAMETERS as TRACKER_PARAMETERS
+from soro_kinematics.tracker_input import TrackerInput
 from soro_kinematics.tracking import ConfigurationTracker
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.errors import SoroError

@@ -46,7 +46,7 @@ PARAMETERS = (
     ),
     Parameter(
         'tracker_max_distance', 0.0, 'm',
-        "a pose farther from the model's tip is not used; 0: half the length of the body",
+        "a pose farther from the model's tip is not used; 0: the length of the body",
         minimum=0.0, read_only=True,
     ),
     Parameter(
@@ -58,7 +58,6 @@ PARAMETERS = (
 # More than one node may say where frames are, each once.
 STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-HALF = 0.5
 STATE_PERIOD = 0.2  # s
 
 
@@ -98,7 +97,7 @@ class TrackerInput:
         rules = TrackerRules(
             table.tracker_timeout,
             table.tracker_max_latency,
-            table.tracker_max_distance or HALF * body_length(robot),
+            table.tracker_max_distance or body_length(robot),
             table.tracker_max_speed,
             pose_of_six(table.marker),
         )

@@ -26,6 +26,7 @@ def pose(position, turn=(0.0, 0.0, 0.0)):
     return matrix
 
 
+BASE = pose((0.0, 0.0, 0.0))
 TIP = pose((0.0, 0.0, 0.05), (0.1, 0.0, 0.0))
 
 
@@ -36,7 +37,7 @@ class Bench:
         self.tracker = TipTracker(rules)
         self.time = 0.0
 
-    def see(self, tip=TIP, model=TIP, base=pose((0.0, 0.0, 0.0)), late=0.01, **more):
+    def see(self, tip=TIP, model=TIP, base=BASE, late=0.01, **more):
         self.time += 0.01
         now = START + round(self.time * SECOND)
         seen = MarkerPose(now - round(late * SECOND), 'camera', tip, True)
