@@ -22,7 +22,7 @@ from soro_node.parameters import Parameter
 
 PARAMETERS = (
     Parameter(
-        'tracker', False, '', 'publish tracker/pose, as a tracker that looks at the true tip',
+        'tracker', False, '', 'publish tracker/pose: the true tip as a tracker sees it',
         read_only=True,
     ),
     Parameter(
@@ -38,14 +38,14 @@ PARAMETERS = (
         maximum=1.0,
     ),
     Parameter(
-        'tracker_latency', 0.03, 's', 'from measurement to message, at least', minimum=0.0,
+        'tracker_latency', 0.03, 's', 'from measurement to message', minimum=0.0,
         maximum=5.0,
     ),
     Parameter(
         'tracker_drop_outs', 0.0, '', 'share of the poses that are lost', minimum=0.0, maximum=1.0
     ),
     Parameter(
-        'tracker_marker', [0.0] * 3, 'm', 'place of its marker in the frame `tip`', sizes=(3,)
+        'tracker_marker', [0.0] * 3, 'm', 'its marker in the frame `tip`', sizes=(3,)
     ),
 )  # fmt: skip
 

@@ -39,7 +39,7 @@ PARAMETERS = (
     *TRACKER_PARAMETERS,
     Parameter(
         'hidden_wrench', [0.0] * 6, 'N, N m',
-        'on the tip, axes of base_link, beside external_wrench: a load that no other node knows',
+        'further load of the tip, axes of base_link, that no other node knows',
         sizes=(6,),
     ),
     Parameter(

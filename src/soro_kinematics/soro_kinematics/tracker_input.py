@@ -37,11 +37,11 @@ PARAMETERS = (
         sizes=(6,), read_only=True,
     ),
     Parameter(
-        'tracker_timeout', 0.5, 's', 'without a pose that is used for longer the tracker is lost',
+        'tracker_timeout', 0.5, 's', 'without a used pose for longer the tracker is lost',
         minimum=0.01, read_only=True,
     ),
     Parameter(
-        'tracker_max_latency', 0.25, 's', 'an older pose of the tracker is not used',
+        'tracker_max_latency', 0.25, 's', 'an older pose is not used',
         minimum=0.001, read_only=True,
     ),
     Parameter(

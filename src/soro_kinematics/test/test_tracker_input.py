@@ -34,9 +34,15 @@ def of_six(numbers):
 def ros():
     with RosSession(SPACE) as session:
         solver = session.node(
-            KinematicsSolver, SPACE, robot=ROBOT, base_pose=BASE_POSE, marker=MARKER,
-            state_timeout=2.0, tracker_max_latency=2.0, tracker_timeout=1.0,
-        )  # fmt: skip
+            KinematicsSolver,
+            SPACE,
+            robot=ROBOT,
+            base_pose=BASE_POSE,
+            marker=MARKER,
+            state_timeout=2.0,
+            tracker_max_latency=2.0,
+            tracker_timeout=1.0,
+        )
         assert session.start(solver)
         session.solver = solver
         yield session
@@ -57,9 +63,14 @@ def test_a_pose_in_a_camera_becomes_the_measured_tip(ros):
     )
     seen.header.frame_id = 'camera'
     state = ActuatorState(
-        name=names, quantity=[1] * 3, commanded=NAN, applied=NAN, measured=ACTUATION,
-        flags=[0] * 3, device_state=2,
-    )  # fmt: skip
+        name=names,
+        quantity=[1] * 3,
+        commanded=NAN,
+        applied=NAN,
+        measured=ACTUATION,
+        flags=[0] * 3,
+        device_state=2,
+    )
 
     def speak():
         seen.header.stamp = state.header.stamp = ros.client.get_clock().now().to_msg()

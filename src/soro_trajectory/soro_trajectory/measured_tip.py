@@ -59,7 +59,7 @@ class MeasuredTip:
     Attributes
     ----------
     latency : float
-        Mean time from stamp to reading [s].
+        Mean time from stamp to arrival [s].
     """
 
     def __init__(self, node: Node, timeout: float) -> None:
@@ -102,7 +102,7 @@ class MeasuredTip:
             return
         stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
         oriented = not np.array_equal(pose[:3, :3], np.eye(3))
-        latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS
+        latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
         share = 1.0 if self._sample is None else SMOOTHING
         self.latency += share * (max(0.0, latency) - self.latency)
         self._sample = TipSample(stamp, pose, oriented, time.monotonic() - age)

@@ -84,8 +84,7 @@ PARAMETERS = (
     ),
     Parameter(
         'feedback', 'auto', '',
-        'topic whose positions the tracking error is measured with; auto: tip_measured where a '
-        'tracker is live, else tip_pose',
+        'topic that errors of a path refer to; auto: tip_measured where live, else tip_pose',
         choices=('auto', *FEEDBACK),
     ),
     *CONTROL_PARAMETERS,

@@ -91,7 +91,7 @@ class Plan:
         return f'{share} points are not reachable, nothing moved; {self.solution.message}'
 
     def desired_after(self, start: int) -> Callable[[int], Array]:
-        """Return what gives the desired pose (4, 4) at a stamp [ns]; the path begins at `start`."""
+        """Return what gives the desired pose (4, 4) at a stamp [ns]; it begins at `start`."""
         timed, poses = self.schedule, self.path.poses
         assert timed is not None  # noqa: S101 - for mypy
 

@@ -30,21 +30,21 @@ from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
 from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.streaming_thread import StreamingThread
-from soro_trajectory.tip_feedback import integral_gain, pose_error, TipFeedback
+from soro_trajectory.tip_feedback import Gains, gains_for, pose_error, TipFeedback
 
 PARAMETERS = (
     Parameter(
         'control', 'feedforward', '',
-        'who decides: the model alone, or corrected by tip_measured where a tracker is live',
+        'the model alone, or corrected by tip_measured',
         choices=('feedforward', 'feedback'),
     ),
     Parameter(
         'control_gain', 0.0, '1/s',
-        'of the integral correction; 0: half of 1 / (measured latency + response_time)',
+        'of the integral; 0: half the inverse of response_time, or of the latency if longer',
         minimum=0.0, maximum=100.0,
     ),
     Parameter(
-        'response_time', 0.15, 's', 'from a command to the motion of the tip, for control_gain',
+        'response_time', 0.1, 's', 'lag of the tip behind its command, for the gains',
         minimum=0.001, maximum=10.0,
     ),
     Parameter(
@@ -59,6 +59,7 @@ PARAMETERS = (
 )  # fmt: skip
 
 PERIOD = 0.02  # s, between two looks for a new measured tip
+DEAD = 0.05  # s (assumed), from arrival to device: this look, the stream, wire and its loop
 HALF = 0.5
 NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 LOST = 'no tip_measured'
@@ -164,7 +165,8 @@ class TipControl:
         }
         level = Level.WARN if reason else Level.OK
         text = f'{names[control]}: {reason}' if reason else names[control]
-        values = {'latency': self.measured.latency, 'gain': self._gain(), 'lost': self.lost}
+        gain = self._gains().integral
+        values = {'latency': self.measured.latency, 'gain': gain, 'lost': self.lost}
         self._node.diagnostics.report('control', level, text, **values)
         if control != ControlState.IDLE or control != self._said:
             self._publisher.publish(self._message(control, reason))
@@ -179,11 +181,9 @@ class TipControl:
             control, reason, self._binding.frames.base_link, stamp, desired, sample, saturated
         )
 
-    def _gain(self) -> float:
+    def _gains(self) -> Gains:
         table = self._node.table
-        return float(
-            table.control_gain or integral_gain(self.measured.latency + table.response_time)
-        )
+        return gains_for(self.measured.latency + DEAD, table.response_time, table.control_gain)
 
     def _current(self) -> Aim | None:
         aim = self._aim
@@ -214,7 +214,9 @@ class TipControl:
             return
         if before is not None and self._settled(now):
             error = pose_error(aim.desired(sample.stamp), sample.pose, sample.oriented)
-            self._law.integrate(error, (sample.stamp - before.stamp) * 1e-9, self._gain())
+            self._law.integrate(error, (sample.stamp - before.stamp) * 1e-9, self._gains())
+        else:
+            self._law.rest()
         q, jacobian = linear
         self._stream.correct(
             aim.motion, self._law.correction(jacobian, q.tip, aim.task, feedforward)

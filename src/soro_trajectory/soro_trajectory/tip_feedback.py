@@ -1,21 +1,24 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Feedback on the measured tip: an integral correction of the feedforward, within all limits.
+"""Feedback on the measured tip: a PI correction of the feedforward, within all limits.
 
-The error of the tip, desired minus measured, is integrated in task space into an offset ``d``; the
-correction of the actuation is the damped least-squares answer of the model's Jacobian J to it,
+The error of the tip, desired minus measured, is integrated in task space into an offset; with a
+share of the error itself that is ``d``, and the correction of the actuation is the damped
+least-squares answer of the model's Jacobian J to it,
 
     du = argmin |W (J du - d)|^2 + lambda^2 |du|^2    subject to the limits of u + du,
 
 with du in ranges of the actuators, and W in lengths of the body and radians. What the limits keep
 from being reached is taken off the offset again (back-calculation), so that it never winds up.
 
-With pure dead time T between command and measurement an integral gain of 1 / (2 T) has a gain
-margin of pi (SIMC with tau_c = T: Skogestad 2003, J. Process Control 13, table 1, process
-``k e^(-T s)``), so the loop is stable still when all delays and lags triple.
+Gains are those of SIMC (Skogestad 2003, J. Process Control 13, table 1) for a lag tau and a dead
+time T between command and measurement, ``e^(-T s) / (tau s + 1)``, with tau_c + T = 2 max(T, tau):
+the loop is ``e^(-T s) / (2 max(T, tau) s)``, whose gain margin is pi or more.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,9 +33,17 @@ WHOLE = 1.0  # trust region: the range of an actuator
 LONGEST_STEP = 0.2  # s, integrated at once
 
 
-def integral_gain(dead_time: float) -> float:
-    """Return the gain [1/s] for a time from command to measurement [s], see above."""
-    return 0.5 / dead_time
+class Gains(NamedTuple):
+    """What is made of an error: an integral [1/s] and a proportional part."""
+
+    integral: float
+    proportional: float
+
+
+def gains_for(dead_time: float, lag: float, integral: float = 0.0) -> Gains:
+    """Return the gains for a dead time and a lag [s]; `integral` is taken if positive."""
+    chosen = integral or 0.5 / max(dead_time, lag)
+    return Gains(chosen, min(0.5, chosen * lag))
 
 
 def pose_error(desired: Array, measured: Array, oriented: bool) -> Array:
@@ -70,15 +81,21 @@ class TipFeedback:
         self._limits = limits_of(description)
         self._length, self._longest = length, longest
         self.offset: Array = np.zeros(6)
+        self._share: Array = np.zeros(6)
         self.saturated: tuple[str, ...] = ()
 
     def reset(self) -> None:
         """Forget what was integrated."""
-        self.offset, self.saturated = np.zeros(6), ()
+        self.offset, self._share, self.saturated = np.zeros(6), np.zeros(6), ()
 
-    def integrate(self, error: Array, seconds: float, gain: float) -> None:
-        """Add an error (6,) [m, rad] that lasted so long; `gain` in 1/s."""
-        offset = self.offset + gain * min(seconds, LONGEST_STEP) * error
+    def rest(self) -> None:
+        """Look at no error: what was integrated stays."""
+        self._share = np.zeros(6)
+
+    def integrate(self, error: Array, seconds: float, gains: Gains) -> None:
+        """Take an error (6,) [m, rad] that lasted so long."""
+        self._share = gains.proportional * error
+        offset = self.offset + gains.integral * min(seconds, LONGEST_STEP) * error
         for part, most in (
             (slice(0, 3), self._longest),
             (slice(3, 6), self._longest / self._length),
@@ -104,7 +121,7 @@ class TipFeedback:
         limits = self._limits
         select = _directions(tip, task, self._length)
         rows = select @ jacobian * limits.scale
-        wanted = select @ self.offset
+        wanted = select @ (self.offset + self._share)
         largest = float(np.linalg.norm(rows, 2))
         if not largest > 0.0:
             return np.zeros(len(feedforward))

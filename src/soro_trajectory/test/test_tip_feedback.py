@@ -10,12 +10,13 @@ from scipy.spatial.transform import Rotation
 
 from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import Task
-from soro_trajectory.tip_feedback import integral_gain, pose_error, TipFeedback
+from soro_trajectory.tip_feedback import Gains, gains_for, pose_error, TipFeedback
 
 LENGTH, LONGEST = 0.04, 0.02
-NOISE, RATE, LATENCY, RESPONSE = 0.2e-3, 30.0, 0.03, 0.15
+NOISE, RATE, DEAD, LAG = 0.2e-3, 30.0, 0.1, 0.1
 LOAD = [0.5, 0.0, 0.0, 0.0, 0.0, 0.0]
 GOAL = [0.4e5, 0.5e5, 0.2e5]  # Pa
+SLOW = Gains(1.0, 0.0)
 
 
 @pytest.fixture(scope='module')
@@ -26,7 +27,7 @@ def robot():
 class Plant:
     """Chambers of 90 % under a load the model knows nothing of, behind lag and delay."""
 
-    def __init__(self, robot, lag=0.08, delay=LATENCY, strength=0.9, load=LOAD):
+    def __init__(self, robot, lag=LAG, delay=DEAD, strength=0.9, load=LOAD):
         self.robot, self.lag, self.strength, self.load = robot, lag, strength, load
         self.late = deque([np.zeros(3)] * round(delay * RATE))
         self.value, self.q = np.zeros(3), None
@@ -43,7 +44,7 @@ class Plant:
         return seen
 
 
-def settled_error(robot, plant, gain, seconds=8.0):
+def settled_error(robot, plant, gains, seconds=8.0):
     """Return the true distance from the goal over the last two seconds, mean and largest [m]."""
     law = TipFeedback(robot.description, LENGTH, LONGEST)
     feedforward = np.array(GOAL)
@@ -51,8 +52,8 @@ def settled_error(robot, plant, gain, seconds=8.0):
     jacobian, errors, command = robot.jacobian(q), [], feedforward
     for k in range(round(seconds * RATE)):
         seen = plant.tip(command)
-        if gain > 0.0 and k > RESPONSE * RATE:
-            law.integrate(pose_error(q.tip, seen, True), 1.0 / RATE, gain)
+        if gains is not None and k > RATE:
+            law.integrate(pose_error(q.tip, seen, True), 1.0 / RATE, gains)
             command = feedforward + law.correction(jacobian, q.tip, Task.POSITION, feedforward)
             assert robot.feasible(command)
         errors.append(np.linalg.norm(plant.q.tip[:3, 3] - q.tip[:3, 3]))
@@ -61,19 +62,31 @@ def settled_error(robot, plant, gain, seconds=8.0):
 
 
 def test_an_unknown_load_is_corrected_to_the_noise_of_the_tracker(robot):
-    feedforward, _ = settled_error(robot, Plant(robot), 0.0, 2.5)
+    feedforward, _ = settled_error(robot, Plant(robot), None, 2.5)
     assert feedforward > 4e-3
-    feedback, largest = settled_error(robot, Plant(robot), integral_gain(LATENCY + RESPONSE))
+    feedback, largest = settled_error(robot, Plant(robot), gains_for(DEAD, LAG))
     assert feedback < 3 * NOISE
     assert feedback < feedforward / 10
     assert largest < 5 * NOISE
 
 
 def test_it_is_stable_still_when_lag_and_delay_are_twice_what_was_expected(robot):
-    slow = Plant(robot, lag=0.16, delay=0.1)
-    feedback, largest = settled_error(robot, slow, integral_gain(LATENCY + RESPONSE), 10.0)
+    slow = Plant(robot, lag=2 * LAG, delay=2 * DEAD)
+    feedback, largest = settled_error(robot, slow, gains_for(DEAD, LAG), 10.0)
     assert feedback < 3 * NOISE
     assert largest < 6 * NOISE
+
+
+@pytest.mark.parametrize(('dead', 'lag'), [(0.1, 0.02), (0.05, 0.05), (0.03, 0.3)])
+def test_the_loop_of_the_described_plant_has_a_gain_margin_of_at_least_three(dead, lag):
+    gains = gains_for(dead, lag)
+    s = 1j * np.logspace(-2, 3, 20001)
+    plant = np.exp(-dead * s) / (lag * s + 1)
+    loop = (gains.proportional + gains.integral / s) * plant
+    crossing = np.flatnonzero((loop.imag[:-1] < 0.0) & (loop.imag[1:] >= 0.0))
+    assert np.abs(loop.real[crossing]).max() < 1 / 3
+    first = np.flatnonzero(np.abs(loop) < 1.0)[0]
+    assert np.rad2deg(np.angle(loop[first])) + 180.0 > 60.0  # phase margin
 
 
 def test_what_limits_keep_from_being_reached_does_not_wind_up(robot):
@@ -84,14 +97,14 @@ def test_what_limits_keep_from_being_reached_does_not_wind_up(robot):
     jacobian = robot.jacobian(q)
     up = np.array([0.0, 0.0, 5e-3, 0.0, 0.0, 0.0])
     for _ in range(300):
-        law.integrate(up, 0.1, 1.0)
+        law.integrate(up, 0.1, SLOW)
         correction = law.correction(jacobian, q.tip, Task.POSITION, feedforward)
         assert robot.feasible(feedforward + correction)
         assert law.saturated
     assert np.linalg.norm(law.offset) < 1e-3  # 150 mm were asked for
     count = 0
     while np.abs(correction).max() < 0.02e5 or jacobian[2] @ correction > 0.0:  # back at once
-        law.integrate(-up, 0.1, 1.0)
+        law.integrate(-up, 0.1, SLOW)
         correction = law.correction(jacobian, q.tip, Task.POSITION, feedforward)
         count += 1
         assert count < 10
@@ -101,7 +114,7 @@ def test_what_limits_keep_from_being_reached_does_not_wind_up(robot):
 def test_the_offset_is_no_longer_than_allowed(robot):
     law = TipFeedback(robot.description, LENGTH, LONGEST)
     for _ in range(100):
-        law.integrate(np.array([3e-3, 4e-3, 0.0, 1.0, 0.0, 0.0]), 0.1, 5.0)
+        law.integrate(np.array([3e-3, 4e-3, 0.0, 1.0, 0.0, 0.0]), 0.1, Gains(5.0, 0.0))
     assert law.offset == pytest.approx([12e-3, 16e-3, 0.0, LONGEST / LENGTH, 0.0, 0.0])
     law.reset()
     assert not law.offset.any()
