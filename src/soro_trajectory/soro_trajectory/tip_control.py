@@ -49,7 +49,7 @@ PARAMETERS = (
     ),
     Parameter(
         'correction_limit', 0.0, 'm',
-        'the feedback leads the tip by no more; 0: half the length of the body',
+        'the feedback leads the tip by no more; 0: the length of the body',
         minimum=0.0,
     ),
     Parameter(
@@ -60,7 +60,6 @@ PARAMETERS = (
 
 PERIOD = 0.02  # s, between two looks for a new measured tip
 DEAD = 0.05  # s (assumed), from arrival to device: this look, the stream, wire and its loop
-HALF = 0.5
 NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 LOST = 'no tip_measured'
 
@@ -116,7 +115,7 @@ class TipControl:
         robot = binding.robot
         self._stream, self._binding = stream, binding
         length = body_length(robot)
-        longest = self._node.table.correction_limit or HALF * length
+        longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
         self._aim: Aim | None = None
@@ -213,7 +212,8 @@ class TipControl:
         if feedforward is None or linear is None:
             return
         if before is not None and self._settled(now):
-            error = pose_error(aim.desired(sample.stamp), sample.pose, sample.oriented)
+            oriented = sample.oriented and aim.task is not Task.POSITION
+            error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
             self._law.integrate(error, (sample.stamp - before.stamp) * 1e-9, self._gains())
         else:
             self._law.rest()
