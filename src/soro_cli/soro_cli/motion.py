@@ -14,11 +14,12 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from soro_cli.robot_choice import RunningRobot
-from soro_msgs.msg import ActuatorState
+from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_node.polled_subscriptions import PolledSubscriptions
 
 ACTIVE, ESTOP = ActuatorState.ACTIVE, ActuatorState.ESTOP
+SEEN = 1.0  # s: a measured tip that is older is of a tracker that was lost
 STEADY = 0.3  # s within the tolerance before a robot counts as arrived
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _STATES = {
@@ -39,12 +40,17 @@ class MotionWatch:
         self._state: ActuatorState | None = None
         self._tip: list[float] | None = None
         self._turn = [0.0, 0.0, 0.0, 1.0]
+        self._measured: tuple[list[float], float] | None = None  # tip, and when it was read
+        self._control: ControlState | None = None
         self._complaints: dict[str, str] = {}
         node, space = robot.session.node, robot.namespace
         self._states, self._tips = f'{space}/actuator_state', f'{space}/tip_pose'
         self._inbox = PolledSubscriptions(node)
         self._inbox.open(ActuatorState, self._states, _NEWEST)
+        self._tracked, self._controls = f'{space}/tip_measured', f'{space}/control_state'
         self._inbox.open(PoseStamped, self._tips, _NEWEST)
+        self._inbox.open(PoseStamped, self._tracked, _NEWEST)
+        self._inbox.open(ControlState, self._controls, _NEWEST)
         self._diagnostics = node.create_subscription(
             DiagnosticArray, '/diagnostics', self._on_diagnostics, 10
         )
@@ -67,14 +73,29 @@ class MotionWatch:
 
     @property
     def tip(self) -> list[float] | None:
-        """The newest position of the tip [m]."""
+        """The newest position of the model's tip [m]."""
         message = self._inbox.newest(self._tips)
         if message is not None:
-            p = message.pose.position
-            self._tip = [p.x, p.y, p.z]
+            self._tip = _position(message)
             q = message.pose.orientation
             self._turn = [q.x, q.y, q.z, q.w]
         return self._tip
+
+    @property
+    def tip_measured(self) -> list[float] | None:
+        """The newest position of the tip that a tracker sees [m]; None where there is none."""
+        message, now = self._inbox.newest(self._tracked), time.monotonic()
+        if message is not None:
+            self._measured = _position(message), now
+        if self._measured is None or now - self._measured[1] > SEEN:
+            return None
+        return self._measured[0]
+
+    @property
+    def feedback(self) -> bool:
+        """Whether the planner corrects the tip by what a tracker sees."""
+        self._control = self._inbox.newest(self._controls) or self._control
+        return self._control is not None and self._control.control == ControlState.FEEDBACK
 
     @property
     def measured(self) -> list[float]:
@@ -132,8 +153,10 @@ class MotionWatch:
         )
 
     def distance(self, position: Sequence[float]) -> float:
-        """Return how far the tip is from a position [m]."""
-        return math.inf if self.tip is None else math.dist(self.tip, position)
+        """Return how far the tip is from a position [m]: the measured one under feedback."""
+        measured = self.tip_measured if self.feedback else None
+        tip = measured or self.tip
+        return math.inf if tip is None else math.dist(tip, position)
 
     def turned(self, quaternion: Sequence[float], task: int) -> float:
         """Return how far the tip is turned from a quaternion x y z w [rad].
@@ -181,6 +204,11 @@ class MotionWatch:
 def _z_axis(quaternion: Sequence[float]) -> tuple[float, float, float]:
     x, y, z, w = quaternion
     return 2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)
+
+
+def _position(message: PoseStamped) -> list[float]:
+    p = message.pose.position
+    return [p.x, p.y, p.z]
 
 
 def level_of(status: Any) -> int:

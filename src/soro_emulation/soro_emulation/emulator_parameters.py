@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of the emulator node. Physics stand in the robot file, section `emulator`."""
 
+from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
 from soro_node.frames import FROM_NAMESPACE
 from soro_node.parameters import Parameter
 
@@ -34,6 +35,12 @@ PARAMETERS = (
     Parameter(
         'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
         read_only=True, minimum=0.01,
+    ),
+    *TRACKER_PARAMETERS,
+    Parameter(
+        'hidden_wrench', [0.0] * 6, 'N, N m',
+        'further load of the tip, axes of base_link, that no other node knows',
+        sizes=(6,),
     ),
     Parameter(
         'log_file', '', '', 'file that gets every output change as a line of JSON; empty: none',

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -21,14 +21,15 @@ from soro_driver.endpoint import derive
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
+from soro_emulation.emulated_tracker import EmulatedTracker, FAULT, tracker_fault
 from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import parse_fault
 from soro_mechanics.core.configuration import Configuration
-from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_node.conversions import configuration_to_message
+from soro_node.conversions import configuration_to_message, pose_to_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.external_wrench import ExternalWrench
 from soro_node.frames import frames_for
@@ -47,7 +48,8 @@ class EmulatorNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('emulator', **kwargs)
-        self._values = ParameterTable(self, PARAMETERS).values()
+        self._table = ParameterTable(self, PARAMETERS)
+        self._values = self._table.values()
         self._robot = read_description(self._values)
         self._frames = frames_for(self.get_namespace(), self._values['frame_prefix'])
         self._log = EventLog(self._values['log_file'])
@@ -59,10 +61,14 @@ class EmulatorNode(Node):
         self._counters: dict[str, int] = {}
         # Whoever notes the counters does it before a fault or after it, not in between.
         self._injecting = threading.Lock()
+        self._tracker: EmulatedTracker | None = None
         self._device, name = self._make_device()
         self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
         self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, LOSSY)
         self._publisher = self.create_publisher(ConfigurationMessage, '~/configuration', 1)
+        if self._values['tracker']:
+            self._tracker = self._make_tracker()
+            self._poses = self.create_publisher(PoseStamped, 'tracker/pose', 10)
         self._device.start()
         self._ticker = threading.Thread(target=self._tick, name='device time', daemon=True)
         self._ticker.start()
@@ -105,6 +111,23 @@ class EmulatorNode(Node):
         self._log.write('started', now, robot=self._robot.name, device=driver.device, seed=seed)
         return devices.load(driver.device, GROUP).create(context, now), driver.device
 
+    def _make_tracker(self) -> EmulatedTracker:
+        if self._values['rate'] <= 0.0:
+            raise InvalidInput(
+                'rate', self._values['rate'], 'above zero: `tracker` sees the truth'
+            )
+        return EmulatedTracker(self._table, max(0, self._values['seed']))
+
+    def _publish_seen(self, now: float) -> None:
+        """Publish what the tracker has seen and had no time to say."""
+        if self._tracker is None:
+            return
+        for seen in self._tracker.due(now):
+            message = PoseStamped(pose=pose_to_message(seen.pose))
+            message.header.frame_id = seen.frame_id or self._frames.base_link
+            message.header.stamp = seen.stamp
+            self._poses.publish(message)
+
     def _tick(self) -> None:
         step, last = self._values['step'], time.monotonic()
         counted = last
@@ -114,6 +137,7 @@ class EmulatorNode(Node):
                 self._log.write('stall', now, duration=now - last)
             last = now
             self._device.advance(now)
+            self._publish_seen(now)
             if now - counted >= COUNT_PERIOD:
                 counted = now
                 with self._injecting:
@@ -139,12 +163,16 @@ class EmulatorNode(Node):
             self._diagnostics.report('body', Level.ERROR, error)
         else:
             actuation = self._device.actuation(time.monotonic())
-            wrench = self._device.load(self._wrench.at_tip(self._tip))
-            body.ask(actuation, wrench, self.get_clock().now().to_msg())
+            wrench = self._wrench.at_tip(self._tip) + self._table.hidden_wrench
+            tag = self.get_clock().now().to_msg(), time.monotonic()
+            body.ask(actuation, self._device.load(wrench), tag)
 
-    def _publish(self, stamp: Time, q: Configuration) -> None:
+    def _publish(self, tag: tuple[Time, float], q: Configuration) -> None:
+        stamp, measured = tag
         if q.status.converged:
             self._tip = q.tip
+            if self._tracker is not None:
+                self._tracker.see(q.tip, stamp, measured, time.monotonic())
         origin = ConfigurationMessage.GROUND_TRUTH
         self._publisher.publish(
             configuration_to_message(q, self._robot, self._frames.base_link, stamp, origin)
@@ -159,13 +187,25 @@ class EmulatorNode(Node):
             fault, values = parse_fault(message.data)
             with self._injecting:
                 self._note_counters()
-                self._device.inject(fault, values)
+                self._inject(fault, values)
                 self._log.write('fault', fault=fault, **values)
         except SoroError as error:
             self.get_logger().error(f'inject_fault: {error}')
             self._log.write('fault_refused', text=message.data, error=str(error))
             return
         self.get_logger().warning(f'injected fault: {message.data}')
+
+    def _inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break device or tracker; 'none' repairs both."""
+        tracker = self._tracker
+        if fault == FAULT:
+            if tracker is None:
+                raise InvalidInput('fault', fault, 'an emulator with the parameter tracker:=true')
+            tracker.inject(*tracker_fault(values))
+            return
+        self._device.inject(fault, values)
+        if fault == 'none' and tracker is not None:
+            tracker.inject()
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node ``kinematics_solver``: where the robot is, and the services that compute where it would be.
 
+`tip_pose` is what the model says at the measured actuation, `tip_measured` what a tracker sees.
+
 The thread that spins serves the stream (actuator_state to tip_pose, configuration, TF); requests
 are solved on a queue of their own, so that a long one does not hold the stream up. The kernels
 release the interpreter lock while they compute.
@@ -24,8 +26,10 @@ from tf2_msgs.msg import TFMessage
 from soro_kinematics import outputs
 from soro_kinematics.services import Services
 from soro_kinematics.state_stream import StateStream
+from soro_kinematics.tracker_input import PARAMETERS as TRACKER_PARAMETERS
+from soro_kinematics.tracker_input import TrackerInput
 from soro_kinematics.tracking import ConfigurationTracker
-from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
@@ -86,6 +90,7 @@ PARAMETERS = (
         'base_pose', [0.0] * 6, 'm, rad', 'base_link in world_frame: x, y, z, roll, pitch, yaw',
         sizes=(6,), read_only=True,
     ),
+    *TRACKER_PARAMETERS,
 )  # fmt: skip
 
 
@@ -101,6 +106,7 @@ class KinematicsSolver(RobotNode):
         self._tf = self.create_publisher(TFMessage, '/tf', 50)
         self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._joints = self.create_publisher(JointState, 'joint_states', 5)
+        self._tip_tracker = TrackerInput(self)
         self._feedback: StateStream | None = None
         self._offered: list[Any] = []
         self._timer: Any = None
@@ -133,6 +139,7 @@ class KinematicsSolver(RobotNode):
             self._wrench.now,
         )
         self.make_kernels_ready()
+        self._tip_tracker.configure(self._binding.frames, robot, self._model_tip)
         # Only now: a client that waits for the service has waited for the kernels too.
         for name, kind in SERVICES.items():
             answer = functools.partial(self._answer, name)
@@ -150,6 +157,7 @@ class KinematicsSolver(RobotNode):
         )
         self._feedback.open()
         self._wrench.open()
+        self._tip_tracker.open()
         look_seldom(self, self._events)
         self._timer = self.create_timer(
             1.0 / self.table.configuration_rate,
@@ -161,7 +169,7 @@ class KinematicsSolver(RobotNode):
     def deactivate(self) -> None:
         """Stop the stream."""
         self.stop_outputs()
-        for name in ('solver', 'actuator_state', 'external_wrench'):
+        for name in ('solver', 'actuator_state', 'external_wrench', 'tracker'):
             self.diagnostics.report(name, Level.OK, 'inactive')
 
     def stop_outputs(self) -> None:
@@ -171,6 +179,7 @@ class KinematicsSolver(RobotNode):
             self._timer = None
             self._feedback.close()
             self._wrench.close()
+            self._tip_tracker.close()
 
     def cleanup(self) -> None:
         """Withdraw the services and forget the robot."""
@@ -219,6 +228,11 @@ class KinematicsSolver(RobotNode):
             tip = tracker.robot.forward(actuation).tip
         return tracker.solve(actuation, self._wrench.at_tip(tip))
 
+    def _model_tip(self) -> Array | None:
+        """Return the model's tip at the measured actuation; None while that is unknown."""
+        q = self._tracker.latest
+        return None if q is None or self._feedback.fresh() is None else q.tip
+
     def _on_timer(self) -> None:
         feedback = self._feedback.fresh()
         # Nobody listens to every tip: then the states at this rate are enough.
@@ -258,6 +272,7 @@ class KinematicsSolver(RobotNode):
     def _report(self, feedback: ActuatorFeedback | None) -> None:
         report, age = self.diagnostics.report, self._feedback.age()
         self._wrench.report()
+        self._tip_tracker.report()
         if self._feedback.refusal:
             report('actuator_state', Level.ERROR, self._feedback.refusal)
         elif feedback is None:

@@ -38,12 +38,18 @@ def transforms_message(q: Configuration, frames: Frames, stamp: Time) -> TFMessa
 def base_transform_message(
     world: str, frames: Frames, base_pose: list[float], stamp: Time
 ) -> TFMessage:
-    """Return world to base_link; `base_pose` is x, y, z [m], roll, pitch, yaw [rad]."""
-    pose = tf_transformations.quaternion_matrix(
-        tf_transformations.quaternion_from_euler(*base_pose[3:])
-    )
-    pose[:3, 3] = base_pose[:3]
+    """Return world to base_link; `base_pose` is that of `pose_of_six`."""
+    pose = pose_of_six(base_pose)
     return TFMessage(transforms=[_transform(world, frames.base_link, pose, stamp)])
+
+
+def pose_of_six(numbers: list[float]) -> Array:
+    """Return the pose (4, 4) of x, y, z [m], roll, pitch, yaw [rad]."""
+    pose: Array = tf_transformations.quaternion_matrix(
+        tf_transformations.quaternion_from_euler(*numbers[3:])
+    )
+    pose[:3, 3] = numbers[:3]
+    return pose
 
 
 def joint_state_message(q: Configuration, robot: HasActuators, stamp: Time) -> JointState | None:

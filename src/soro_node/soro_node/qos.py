@@ -28,5 +28,6 @@ STRICTER = {
     'estop': 'a press that is lost is not made safe; who comes late must hear that one is held',
     'emulator/inject_fault': 'sent once, by a test that would pass if it were lost',
     'workspace': 'sent once, when the analysis is done: a viewer that opens later shows it too',
+    '/tf_static': 'sent once by every node that knows of a frame that stands still',
     'desired_path': 'sent once, when a path begins: a viewer that opens later shows it too',
 }

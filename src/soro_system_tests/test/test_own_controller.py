@@ -22,12 +22,12 @@ def test_it_lifts_the_tip_and_a_stop_ends_it(tmp_path):
     (code,) = CODE.findall(PAGE.read_text(encoding='utf-8'))
     script = tmp_path / 'lift.py'
     script.write_text(code)
-    with launched_robot(['stiff_flop'], tmp_path) as robot:
+    with launched_robot(['stiff_flop', 'tracker:=true'], tmp_path) as robot:
 
         def error():
-            return abs(robot.shapes['configuration'].tip.position.z - GOAL)
+            return abs(robot.shapes['emulator/configuration'].tip.position.z - GOAL)
 
-        robot.wait(lambda: 'configuration' in robot.shapes, PATIENCE, 'configuration')
+        robot.wait(lambda: 'emulator/configuration' in robot.shapes, PATIENCE, 'truth')
         assert error() > 10 * NEAR
         with subprocess.Popen(
             [sys.executable, str(script)],

@@ -22,6 +22,10 @@ request arrived in.
 What has come before a person cleared a stop moves nothing, also where it is solved after that. And
 whoever streams targets may go on as if nothing had been: a stop or release ends that stream too,
 targets move nothing until none has come for `SILENCE`, or until they carry the new count of stops.
+
+A controller may add a *correction* to what a motion wants, while that very motion is under way: it
+moves no robot that does not move or hold by itself, ends with the motion, is moved inside the
+limits, and goes no faster than everything else.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import ActuatorState
 from soro_node.actuator_feedback import ActuatorFeedback
+from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import meaning_of, STOPPED, StreamError
 
 # A stalled loop may catch up by this many periods at once, no further.
@@ -100,6 +105,8 @@ class CommandStream:
         self._setpoint: Array | None = None
         self._target: Array | None = None
         self._schedule: Schedule | None = None
+        self._correction: Array | None = None
+        self._motion = 0
         self._since = 0.0
         self._last = 0.0
         self._spoke = -math.inf  # when something was sent last, or the driver was stopped
@@ -132,6 +139,26 @@ class CommandStream:
     def started(self) -> float:
         """When the present phase began [s], clock of `tick`."""
         return self._since
+
+    @property
+    def motion(self) -> int:
+        """The present motion, which a correction has to name; another one after its end."""
+        return self._motion
+
+    def feedforward(self, now: float) -> Array | None:
+        """Return what the motion wants without a correction (m,); None while nothing may move."""
+        with self._lock:
+            if self._target is None or self._phase in (Phase.IDLE, Phase.TAKEOVER):
+                return None
+            if self._schedule is not None and self._phase is Phase.FOLLOW:
+                return self._schedule.actuation_at(now - self._since)
+            return self._target.copy()
+
+    def correct(self, motion: int, correction: Array) -> None:
+        """Add (m,) to what a motion wants, from now to its end; nothing when it has ended."""
+        with self._lock:
+            if motion == self._motion and self._phase not in (Phase.IDLE, Phase.TAKEOVER):
+                self._correction = correction.copy()
 
     @property
     def patience(self) -> float:
@@ -190,9 +217,14 @@ class CommandStream:
                 )
 
     def go_to(
-        self, target: Array, feedback: ActuatorFeedback | None, now: float, generation: int
-    ) -> None:
-        """Move to a target (m,) at the limited rate and hold it.
+        self,
+        target: Array,
+        feedback: ActuatorFeedback | None,
+        now: float,
+        generation: int,
+        keep: bool = False,
+    ) -> int:
+        """Move to a target (m,) at the limited rate and hold it; return the motion.
 
         Parameters
         ----------
@@ -203,6 +235,8 @@ class CommandStream:
             Steady clock [s].
         generation : int
             That in which the target arrived.
+        keep : bool
+            Whether the present correction goes on.
 
         Raises
         ------
@@ -226,9 +260,11 @@ class CommandStream:
                 self._begin_takeover(now)
             elif self._phase is not Phase.TAKEOVER:
                 self._enter(Phase.RAMP, now)
+            self._begin_motion(keep)
             self._target = target.copy()
             self._schedule = None
             self._stopped = None
+            return self._motion
 
     def follow(self, schedule: Schedule, now: float) -> None:
         """Follow a schedule from its first point on, which must be the one that is held.
@@ -240,7 +276,7 @@ class CommandStream:
         """
         with self._lock:
             first = schedule.actuation_at(0.0)
-            if self._phase is not Phase.HOLD or not np.array_equal(self._setpoint, first):
+            if self._phase is not Phase.HOLD or not np.array_equal(self._target, first):
                 raise self._stopped or StreamError(Code.BUSY, 'the first point is not held')
             self._schedule = schedule
             self._target = schedule.actuation_at(schedule.duration)
@@ -249,7 +285,9 @@ class CommandStream:
     def hold(self, now: float) -> None:
         """Stop moving and hold what was sent last."""
         with self._lock:
-            if self._phase in (Phase.RAMP, Phase.FOLLOW) and self._setpoint is not None:
+            moving = self._phase in (Phase.RAMP, Phase.FOLLOW) or self._correction is not None
+            if moving and self._setpoint is not None:
+                self._begin_motion()
                 self._target = self._setpoint.copy()
                 self._enter(Phase.HOLD, now)
             elif self._phase is Phase.TAKEOVER:
@@ -260,6 +298,7 @@ class CommandStream:
         with self._lock:
             self._end_requests()
             self._leaves = self._phase is not Phase.IDLE and self._setpoint is not None
+            self._begin_motion()
             self._enter(Phase.IDLE, self._since)
             self._setpoint = self._target = self._schedule = None
             self._stopped = None
@@ -306,6 +345,8 @@ class CommandStream:
                 self._advance(dt, now)
             elif self._phase is Phase.FOLLOW:
                 self._follow(dt, now)
+            elif self._correction is not None and self._target is not None:
+                self._move(self._target, dt)
             if self._setpoint is None:
                 return None
             self._spoke = now
@@ -338,12 +379,17 @@ class CommandStream:
         if not self._ignoring:
             self._ignoring, self._ignoring_since = True, self._counted
 
+    def _begin_motion(self, keep: bool = False) -> None:
+        self._motion += 1
+        if not keep:
+            self._correction = None
+
     def _enter(self, phase: Phase, now: float) -> None:
         self._phase, self._since = phase, now
 
     def _begin_takeover(self, now: float) -> None:
         self._enter(Phase.TAKEOVER, now)
-        self._setpoint = None
+        self._setpoint = self._correction = None
         self._last = now
         self._silent_until = self._spoke + self._pause
 
@@ -415,11 +461,13 @@ class CommandStream:
             self._enter(Phase.HOLD, now)
 
     def _move(self, target: Array, dt: float) -> bool:
-        """Go straight to a target, at the limited rate; whether it is reached.
+        """Go straight to a target and its correction, at the limited rate; whether it is reached.
 
         Between feasible points every point is feasible.
         """
         assert self._setpoint is not None  # noqa: S101 - for mypy
+        if self._correction is not None:
+            target = nearest_feasible(self._robot, target + self._correction)
         step = target - self._setpoint
         time_left = float(np.max(np.abs(step) / self.rates))
         if time_left <= dt * (1.0 + ROUNDING):
@@ -433,19 +481,3 @@ def _holds(feedback: ActuatorFeedback) -> bool:
     """Whether nothing moves before a person has cleared or armed the driver."""
     driving = feedback.device_state in (ActuatorState.ACTIVE, ActuatorState.SAFE)
     return feedback.stopped or not driving
-
-
-def nearest_feasible(robot: Robot, actuation: Array) -> Array:
-    """Return a measured actuation (m,), moved inside the limits that noise made it exceed.
-
-    Each actuator is clamped to its range; where a coupled limit is still exceeded, all go
-    together towards rest, as drivers do.
-    """
-    low, high = robot.limits.T
-    inside = np.clip(actuation, low, high)
-    rest = np.array([a.rest for a in robot.actuators])
-    for limit in robot.description.coupled_limits:
-        total, at_rest = float(limit.coefficients @ inside), float(limit.coefficients @ rest)
-        if total > limit.maximum:
-            inside = rest + (inside - rest) * (limit.maximum - at_rest) / (total - at_rest)
-    return inside

@@ -39,8 +39,10 @@ from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import Goal, goal_for_pose, goal_of_command, task_of
+from soro_trajectory.tip_control import PARAMETERS as CONTROL_PARAMETERS
+from soro_trajectory.tip_control import TipControl
 from soro_trajectory.track_action import TrackAction
-from soro_trajectory.track_topics import TrackTopics
+from soro_trajectory.track_topics import FEEDBACK, TrackTopics
 
 REPORT_PERIOD = 0.1  # s
 STOP_TIMEOUT = 0.8  # s
@@ -81,9 +83,11 @@ PARAMETERS = (
         minimum=0.0, maximum=60.0,
     ),
     Parameter(
-        'feedback', 'tip_pose', '', 'topic whose positions the tracking error is measured with',
-        choices=('tip_pose', 'tip_estimate', 'emulator/configuration'),
+        'feedback', 'auto', '',
+        'topic that errors of a path refer to; auto: tip_measured where live, else tip_pose',
+        choices=('auto', *FEEDBACK),
     ),
+    *CONTROL_PARAMETERS,
     Parameter(
         'state_timeout', 0.5, 's', 'an actuator_state older than this stops the stream',
         minimum=0.01, read_only=True,
@@ -111,6 +115,7 @@ class TrajectoryPlanner(RobotNode):
         self._goals = WorkerQueue(self, 'goals', threads=2)
         self._command = self.create_publisher(ActuatorCommand, 'actuator_command', NEWEST)
         self._topics = TrackTopics(self)
+        self.tip_control = TipControl(self)
         self._thread: StreamingThread | None = None
         self._stream: CommandStream | None = None
         self._feedback: PolledFeedback | None = None
@@ -141,6 +146,7 @@ class TrajectoryPlanner(RobotNode):
             pause_of_driver(robot.description),
         )
         self.make_kernels_ready()
+        self.tip_control.configure(self._stream, self._binding)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
         self._goals.create_action(TrackTrajectory, '~/track_trajectory', self._on_goal)
@@ -152,6 +158,7 @@ class TrajectoryPlanner(RobotNode):
         self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
         self._wrench.open()
+        self.tip_control.open()
         newest = self._newest
         for kind, topic, take in (
             (PoseStamped, 'target_pose', newest(self._on_pose)),
@@ -170,7 +177,7 @@ class TrajectoryPlanner(RobotNode):
     def deactivate(self) -> None:
         """Stop streaming and listening; the driver takes its safe action."""
         self.stop_outputs()
-        for name in ('stream', 'target', 'actuator_state', 'external_wrench'):
+        for name in ('stream', 'target', 'actuator_state', 'external_wrench', 'control'):
             self.diagnostics.report(name, Level.OK, 'inactive')
 
     def stop_outputs(self) -> None:
@@ -180,6 +187,8 @@ class TrajectoryPlanner(RobotNode):
         thread, self._thread = self._thread, None
         if thread is not None and not thread.stop(STOP_TIMEOUT):
             self.get_logger().error('the command stream did not end')
+        if not self.tip_control.close(STOP_TIMEOUT):
+            self.get_logger().error('the feedback on the tip did not end')
         track, self._track = self._track, None
         if track is not None and not track.end(STOP_TIMEOUT):
             self.get_logger().error('track_trajectory did not end')
@@ -208,14 +217,15 @@ class TrajectoryPlanner(RobotNode):
         That of the set-point that is being sent, or of the present state; None when neither is
         known. The wrench is given for the pose of the tip; None when there is none.
         """
-        robot = self._binding.robot
         actuation = self._stream.setpoint
         if actuation is None:
             feedback = self._feedback.first()
             actuation = feedback.present if feedback is not None and feedback.known else None
-        wrench_at = self._wrench.now()
-        if actuation is None:
-            return None, wrench_at
+        return (None, self._wrench.now()) if actuation is None else self.solved(actuation)
+
+    def solved(self, actuation: Array) -> tuple[Configuration | None, WrenchAt | None]:
+        """Return the configuration at an actuation (m,) as `near` does."""
+        robot, wrench_at = self._binding.robot, self._wrench.now()
         last = self._near if self._near is not None and self._near.model == robot.model else None
         near = robot.forward(actuation, None, last)
         if wrench_at is not None and near.status.converged:
@@ -226,14 +236,16 @@ class TrajectoryPlanner(RobotNode):
         self._near = near if near.status.code is not Code.NOT_CONVERGED else None
         return self._near, wrench_at
 
-    def go_to(self, target: Array, generation: int) -> None:
+    def go_to(self, target: Array, generation: int, keep: bool = False) -> int:
         """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now.
 
-        `generation` is that of the stream in which the target arrived.
+        `generation` is that of the stream in which the target arrived; `keep` the correction by
+        the measured tip. Return the motion.
         """
         if self._failure is not None:
             raise StreamError(Code.UNKNOWN, DEAD)
-        self._stream.go_to(target, self._feedback.first(), time.monotonic(), generation)
+        feedback = self._feedback.first()
+        return self._stream.go_to(target, feedback, time.monotonic(), generation, keep)
 
     def model_changed(self) -> None:
         """Solve anew what is near."""
@@ -316,7 +328,7 @@ class TrajectoryPlanner(RobotNode):
             if self._track is None or self._track.busy:
                 raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
             goal = solved()
-            self.go_to(goal.actuation, generation)
+            self._begin(goal, generation)
             doubt = goal.doubt()
         except SoroError as error:
             self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
@@ -331,6 +343,13 @@ class TrajectoryPlanner(RobotNode):
             level = Level.WARN if doubt else Level.OK
             text = f'accepted: {doubt}' if doubt else 'accepted'
             self.diagnostics.report('target', level, text, topic=topic)
+
+    def _begin(self, goal: Goal, generation: int) -> None:
+        pose, control = goal.desired, self.tip_control
+        feedback = pose is not None and self.table.control == 'feedback'
+        motion = self.go_to(goal.actuation, generation, feedback and control.live)
+        if pose is not None:
+            control.aim(motion, lambda stamp: pose, goal.task, feedback)
 
     def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:
         frames, frame = self._binding.frames, message.header.frame_id
@@ -367,6 +386,7 @@ class TrajectoryPlanner(RobotNode):
         self._phase = phase
         self.diagnostics.report('stream', level, text, **values)
         self._report_inputs()
+        self.tip_control.report()
 
     def _report_inputs(self) -> None:
         self._wrench.report()

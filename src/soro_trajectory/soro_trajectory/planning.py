@@ -90,6 +90,19 @@ class Plan:
         share = f'{count} of {len(self.path.poses)}'
         return f'{share} points are not reachable, nothing moved; {self.solution.message}'
 
+    def desired_after(self, start: int) -> Callable[[int], Array]:
+        """Return what gives the desired pose (4, 4) at a stamp [ns]; it begins at `start`."""
+        timed, poses = self.schedule, self.path.poses
+        assert timed is not None  # noqa: S101 - for mypy
+
+        def desired(stamp: int) -> Array:
+            when = (stamp - start) * 1e-9
+            pose: Array = poses[timed.point_at(when)].copy()
+            pose[:3, 3] = timed.position_at(when)
+            return pose
+
+        return desired
+
 
 def curve_of_goal(goal: Any, frames: Frames) -> Curve:
     """Return the curve that a goal asks for, in base_link.
@@ -141,9 +154,9 @@ def check_goal(goal: Any) -> None:
         value = getattr(goal, name)
         if finite_array(name, value, ()) < 0.0:
             raise InvalidInput(name, value, 'zero (the default) or more')
-    if goal.control not in (goal.DEFAULT, goal.FEEDFORWARD):
-        expected = 'DEFAULT (0) or FEEDFORWARD (1): the measured tip is not fed back yet'
-        raise InvalidInput('control', goal.control, expected, Code.UNSUPPORTED)
+    if goal.control not in (goal.DEFAULT, goal.FEEDFORWARD, goal.FEEDBACK):
+        expected = 'DEFAULT (0), FEEDFORWARD (1) or FEEDBACK (2)'
+        raise InvalidInput('control', goal.control, expected)
     if goal.task not in list(Task):
         choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
         raise InvalidInput('task', goal.task, choices)

@@ -17,6 +17,10 @@ STOPPED = (
     'the driver was stopped or lost its commands: look why, then `soro stop --clear`, then a new '
     'target',
 )
+NO_TRACKER = (
+    'no tip_measured; look at `tracker` in the diagnostics of kinematics_solver, or publish '
+    'tracker/pose'
+)
 _STATES = {
     ActuatorState.UNCONFIGURED: (
         Code.NOT_ACTIVE,

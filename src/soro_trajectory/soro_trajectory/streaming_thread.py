@@ -23,6 +23,8 @@ class StreamingThread:
         Gets the steady time [s].
     failed : callable
         Gets the exception that ended the thread.
+    name : str
+        Of the thread.
 
     Attributes
     ----------
@@ -37,6 +39,7 @@ class StreamingThread:
         period: float,
         step: Callable[[float], None],
         failed: Callable[[Exception], None],
+        name: str = 'command stream',
     ) -> None:
         self.missed = 0
         self.latest = 0.0
@@ -44,7 +47,7 @@ class StreamingThread:
         self._step = step
         self._failed = failed
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name='command stream', daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def stop(self, timeout: float) -> bool:

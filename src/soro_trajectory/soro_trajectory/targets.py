@@ -25,11 +25,14 @@ class Goal(NamedTuple):
     """Where a target leads: the actuation (m,), and what a person should know of the robot there.
 
     `doubt` is asked when the motion has begun, since it may take a solve; its answer is empty
-    where the model finds nothing wrong with that configuration.
+    where the model finds nothing wrong with that configuration. `desired` is the pose (4, 4)
+    of the tip where one was asked for, and `task` what of it.
     """
 
     actuation: Array
     doubt: Callable[[], str]
+    desired: Array | None = None
+    task: Task = Task.POSITION
 
 
 class TargetRefused(SoroError):
@@ -70,7 +73,7 @@ def goal_for_pose(
     solution = solver.inverse(pose, np.zeros(6), guess, (), task, *tolerances)
     if solution.status.code is not Code.NONE:
         raise TargetRefused(solution.status.code, _refusal(pose, solution))
-    return Goal(solution.actuation, lambda: solution.configuration.status.doubt)
+    return Goal(solution.actuation, lambda: solution.configuration.status.doubt, pose, task)
 
 
 def goal_of_command(robot: Robot, message: Any, near: Callable[[], Configuration | None]) -> Goal:

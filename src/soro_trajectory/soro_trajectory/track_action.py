@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from soro_mechanics.core.configuration import Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
+from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.replies import fill_code, fill_error
@@ -26,7 +28,7 @@ from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, Plan, PlanningLimits
-from soro_trajectory.stream_error import StreamError
+from soro_trajectory.stream_error import NO_TRACKER, StreamError
 from soro_trajectory.targets import extent_of_workspace
 from soro_trajectory.track_topics import (
     duration_message,
@@ -41,6 +43,7 @@ LOOK_PERIOD = 0.02  # s, between two looks at the stream
 APPROACH_SLACK = 2.0  # s, beyond what ramp and takeover need
 # After the last command: measurements that are still on their way [s].
 LAST_MEASUREMENTS = 0.2
+NOTED = 0.1  # s without the measured tip, which a result mentions
 FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error is kept
 
 
@@ -118,7 +121,9 @@ class TrackAction:
 
     def _run(self, handle: Any, result: Any) -> None:
         self._node.check_active()
-        topic = topic_of(handle.request.reference, self._node.table.feedback)
+        control, goal = self._node.tip_control, handle.request
+        topic = topic_of(goal.reference, self._node.table.feedback, control.live)
+        feedback = self._wants_feedback(goal)
         if not handle.request.plan_only:
             self._generation = self._stream.begin_era()
         plan = self._plan(handle)
@@ -135,11 +140,24 @@ class TrackAction:
         if handle.request.plan_only:
             return
         try:
-            self._approach(handle, plan)
+            motion = self._approach(handle, plan, feedback)
             with self._topics.positions(topic):
-                self._follow(handle, plan, topic)
+                self._follow(handle, plan, topic, motion, feedback)
         finally:
             self._summarise(result, topic)
+        if feedback and control.lost > NOTED:
+            result.error_message = (
+                f'tip_measured was lost for {control.lost:.1f} s: feedforward with the last '
+                'correction meanwhile'
+            )
+
+    def _wants_feedback(self, goal: Any) -> bool:
+        """Whether the measured tip is to correct the motion; one that cannot is refused."""
+        if goal.control == goal.DEFAULT:
+            return bool(self._node.table.control == 'feedback')
+        if goal.control == goal.FEEDBACK and not self._node.tip_control.live:
+            raise StreamError(Code.NO_STATE, f'control FEEDBACK: {NO_TRACKER}')
+        return bool(goal.control == goal.FEEDBACK)
 
     def _plan(self, handle: Any) -> Plan:
         table, last = self._node.table, [0.0]
@@ -178,11 +196,13 @@ class TrackAction:
             result.plan = trajectory_message(plan.schedule, names, frame)
             result.duration = duration_message(plan.schedule.duration)
 
-    def _approach(self, handle: Any, plan: Plan) -> None:
-        """Go to the first point and rest there."""
+    def _approach(self, handle: Any, plan: Plan, feedback: bool) -> int:
+        """Go to the first point and rest there; return the motion."""
         assert plan.schedule is not None  # noqa: S101 - for mypy
         first, table = plan.schedule.actuation_at(0.0), self._node.table
-        self._node.go_to(first, self._generation)
+        control, pose = self._node.tip_control, plan.path.poses[0]
+        motion: int = self._node.go_to(first, self._generation, feedback and control.live)
+        control.aim(motion, lambda stamp: pose, Task(handle.request.task), feedback)
         ramp = self._stream.longest_ramp
         end = time.monotonic() + ramp + self._stream.patience + APPROACH_SLACK
         start, arrived = time.monotonic(), None
@@ -197,15 +217,19 @@ class TrackAction:
             progress = min(1.0, (now - start) / max(ramp, LOOK_PERIOD))
             self._feed(handle, TrackTrajectory.Feedback.APPROACHING, progress, plan, 0, None)
             self._ending.wait(LOOK_PERIOD)
+        return motion
 
-    def _follow(self, handle: Any, plan: Plan, topic: str) -> None:
+    def _follow(self, handle: Any, plan: Plan, topic: str, motion: int, feedback: bool) -> None:
         """Follow the schedule and record what becomes of it."""
         assert plan.schedule is not None  # noqa: S101 - for mypy
         table, schedule = self._node.table, plan.schedule
         begin = time.monotonic()
-        record = ErrorRecord(schedule, self._node.get_clock().now().nanoseconds, table.delay)
+        start = self._node.get_clock().now().nanoseconds
+        record = ErrorRecord(schedule, start, table.delay)
         self._topics.record = record
         self._stream.follow(schedule, begin)
+        desired = plan.desired_after(start + round(table.delay * NANOSECONDS))
+        self._node.tip_control.aim(motion, desired, Task(handle.request.task), feedback)
         end = begin + schedule.duration + table.delay + LAST_MEASUREMENTS
         # After a stall of the stream's loop it is behind the schedule, and ends after it.
         while time.monotonic() < end or self._stream.phase is Phase.FOLLOW:

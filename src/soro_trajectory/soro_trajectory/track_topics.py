@@ -27,6 +27,7 @@ from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import poses_to_messages
 from soro_node.qos import LATCHED
 from soro_trajectory.error_record import ErrorRecord
+from soro_trajectory.stream_error import NO_TRACKER, StreamError
 
 MAX_POSES = 500  # of actual_path
 RECENT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -35,26 +36,35 @@ ACTUAL_PERIOD = 0.5  # s
 GOAL = TrackTrajectory.Goal
 # Topic -> (type, where its pose is, what an error against it refers to).
 FEEDBACK = {
+    'tip_measured': (PoseStamped, lambda m: m.pose, GOAL.MEASURED),
     'tip_pose': (PoseStamped, lambda m: m.pose, GOAL.MODEL),
     'tip_estimate': (TipEstimate, lambda m: m.pose.pose, GOAL.MODEL),
     'emulator/configuration': (Configuration, lambda m: m.tip, GOAL.EMULATED),
 }
 
 
-def topic_of(reference: int, usual: str) -> str:
+def topic_of(reference: int, usual: str, live: bool) -> str:
     """Return the topic that errors are measured with, where a goal asks for a reference.
+
+    `usual` is the parameter `feedback`, `live` whether there is a tracker.
 
     Raises
     ------
     InvalidInput
-        It is no reference, or no topic gives it (UNSUPPORTED).
+        It is no reference.
+    StreamError
+        NO_STATE: a tracker's tip is asked for, and there is none.
     """
+    if usual == 'auto':
+        usual = 'tip_measured' if live else 'tip_pose'
     if reference == GOAL.DEFAULT or reference == FEEDBACK[usual][2]:
         return usual
     topics = [topic for topic, (_, _, given) in FEEDBACK.items() if given == reference]
     if not topics:
-        expected = 'DEFAULT (0), MODEL (1) or EMULATED (3): no tracker is listened to yet'
-        raise InvalidInput('reference', reference, expected, Code.UNSUPPORTED)
+        expected = 'DEFAULT (0), MODEL (1), MEASURED (2) or EMULATED (3)'
+        raise InvalidInput('reference', reference, expected)
+    if reference == GOAL.MEASURED and not live:
+        raise StreamError(Code.NO_STATE, f'reference MEASURED: {NO_TRACKER}')
     return topics[0]
 
 

@@ -19,11 +19,11 @@ from soro_node.actuator_feedback import ActuatorFeedback
 from soro_node.actuator_state_bits import STOPPED_BIT
 from soro_trajectory.command_stream import (
     CommandStream,
-    nearest_feasible,
     Phase,
     SILENCE,
 )
 from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import StreamError
 
 ME = '/arm/trajectory_planner'

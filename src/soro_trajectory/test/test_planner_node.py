@@ -40,7 +40,7 @@ def robot():
 class Scene:
     """A planner, a fake driver, and what a user does to them."""
 
-    def __init__(self, ros, robot, namespace):
+    def __init__(self, ros, robot, namespace, **more):
         self.ros, self.robot = ros, robot
         self.driver = FakeDriver(robot, START, namespace=namespace, context=ros.context)
         ros.spin(self.driver)
@@ -53,6 +53,7 @@ class Scene:
             acceleration=1.0,
             state_timeout=4.0,
             takeover_timeout=10.0,
+            **more,
         )
         assert ros.start(self.planner)
         make = ros.client.create_publisher

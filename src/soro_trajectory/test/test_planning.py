@@ -12,6 +12,7 @@ from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.frames import Frames
 from soro_trajectory.planning import check_goal, curve_of_goal, make_plan, PlanningLimits
+from soro_trajectory.stream_error import StreamError
 from soro_trajectory.track_topics import FEEDBACK, topic_of
 
 FRAMES = Frames('arm/')
@@ -65,21 +66,25 @@ def test_a_curve_is_placed_in_the_frame_of_its_pose_or_refused():
     assert caught.value.code is Code.UNKNOWN_FRAME
 
 
-@pytest.mark.parametrize('control', [GOAL.FEEDBACK, 7])
-def test_control_that_there_is_not_is_refused(control):
-    check_goal(GOAL(control=GOAL.FEEDFORWARD))
-    with pytest.raises(InvalidInput, match='control') as caught:
+def test_control_that_there_is_not_is_refused():
+    for control in (GOAL.DEFAULT, GOAL.FEEDFORWARD, GOAL.FEEDBACK):
         check_goal(GOAL(control=control))
-    assert caught.value.code is Code.UNSUPPORTED
+    with pytest.raises(InvalidInput, match='control'):
+        check_goal(GOAL(control=7))
 
 
 def test_a_reference_chooses_the_topic_that_errors_are_measured_with():
     for usual in FEEDBACK:
-        assert topic_of(GOAL.DEFAULT, usual) == usual
-    assert topic_of(GOAL.MODEL, 'tip_estimate') == 'tip_estimate'
-    assert topic_of(GOAL.MODEL, 'emulator/configuration') == 'tip_pose'
-    assert topic_of(GOAL.EMULATED, 'tip_pose') == 'emulator/configuration'
-    for reference in (GOAL.MEASURED, 9):
-        with pytest.raises(InvalidInput, match='no tracker') as caught:
-            topic_of(reference, 'tip_pose')
-        assert caught.value.code is Code.UNSUPPORTED
+        assert topic_of(GOAL.DEFAULT, usual, False) == usual
+    assert topic_of(GOAL.DEFAULT, 'auto', False) == 'tip_pose'
+    assert topic_of(GOAL.DEFAULT, 'auto', True) == 'tip_measured'
+    assert topic_of(GOAL.MODEL, 'auto', True) == 'tip_pose'
+    assert topic_of(GOAL.MODEL, 'tip_estimate', True) == 'tip_estimate'
+    assert topic_of(GOAL.MODEL, 'emulator/configuration', True) == 'tip_pose'
+    assert topic_of(GOAL.EMULATED, 'tip_pose', True) == 'emulator/configuration'
+    assert topic_of(GOAL.MEASURED, 'tip_pose', True) == 'tip_measured'
+    with pytest.raises(StreamError) as caught:
+        topic_of(GOAL.MEASURED, 'tip_pose', False)
+    assert caught.value.code is Code.NO_STATE
+    with pytest.raises(InvalidInput, match='reference'):
+        topic_of(9, 'tip_pose', True)

@@ -191,7 +191,8 @@ def _send(
         raise UserError(f'not moved: {watch.refusal}')
     arrived = arrived or watch.wait(there, arguments.timeout - first)
     seconds = time.monotonic() - start
-    _report(robot, arguments, watch, arrived, seconds, doubt)
+    if arrived:
+        _report(robot, arguments, watch, seconds, doubt)
     if not arrived:
         why = '; '.join(watch.reasons()) or 'no node complains; the tolerance may be too small'
         raise UserError(
@@ -204,7 +205,6 @@ def _report(
     robot: Any,
     arguments: argparse.Namespace,
     watch: Any,
-    arrived: bool,
     seconds: float,
     doubt: str,
 ) -> None:
@@ -212,25 +212,29 @@ def _report(
     from soro_node.display_units import shown, shown_position
 
     actuators = robot.description.actuators
+    measured = watch.tip_measured
     if arguments.json:
-        if arrived:
-            print_json(
-                {
-                    'arrived': True,
-                    'warning': doubt,
-                    'seconds': seconds,
-                    'tip': watch.tip,
-                    'actuator_name': [a.name for a in actuators],
-                    'measured': watch.measured,
-                    'commanded': watch.commanded,
-                }
-            )
+        print_json(
+            {
+                'arrived': True,
+                'warning': doubt,
+                'seconds': seconds,
+                'tip': watch.tip,
+                'tip_measured': measured,
+                'feedback': watch.feedback,
+                'actuator_name': [a.name for a in actuators],
+                'measured': watch.measured,
+                'commanded': watch.commanded,
+            }
+        )
         return
-    if arrived:
-        rows = [
-            (a.name, shown(c, a.unit), shown(m, a.unit))
-            for a, c, m in zip(actuators, watch.commanded, watch.measured, strict=True)
-        ]
-        title = f'arrived after {seconds:.1f} s' + (f'; {doubt}' if doubt else '')
-        print_table(title, ('actuator', 'commanded', 'measured'), rows)
-        print(f'tip: {shown_position(watch.tip)}')
+    rows = [
+        (a.name, shown(c, a.unit), shown(m, a.unit))
+        for a, c, m in zip(actuators, watch.commanded, watch.measured, strict=True)
+    ]
+    title = f'arrived after {seconds:.1f} s' + (f'; {doubt}' if doubt else '')
+    print_table(title, ('actuator', 'commanded', 'measured'), rows)
+    print(f'tip: {shown_position(watch.tip)} (model)')
+    if measured is not None:
+        control = 'feedback' if watch.feedback else 'feedforward'
+        print(f'tip: {shown_position(measured)} (tracker; {control})')

@@ -14,11 +14,14 @@ EPILOG = """\
 examples:
   soro track circle --centre 0 0 50mm --size 10mm --speed 10mm/s
   soro track star --centre 0 0 48mm --size 8mm --plan-only
+  soro track circle --centre 0 0 50mm --size 10mm --control feedback
 
 Ctrl-C, SIGTERM or a closed terminal cancel the motion; the robot holds where it is.
 """
 CURVES = ('line', 'circle', 'star', 'spiral', 'square', 'cardioid')
 PHASES = ('planning', 'approaching', 'tracking')
+CONTROLS = ('feedforward', 'feedback')
+AGAINST = ('model', 'measured', 'emulated')
 # What errors refer to: constants of TrackTrajectory.
 REFERENCES = {
     1: "the model's tip at the measured actuation",
@@ -45,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--speed', default='0', help="default: the planner's")
     parser.add_argument('--repetitions', type=int, default=1)
     parser.add_argument('--plan-only', action='store_true', help='solve and report, move nothing')
+    parser.add_argument(
+        '--control', choices=CONTROLS, help="who decides; default: the planner's parameter"
+    )
+    parser.add_argument(
+        '--reference', choices=AGAINST, help="tip that errors are of; default: a live tracker's"
+    )
     parser.add_argument('--max-error', default='0', help='give up above this error')
     add_robot_options(parser, offline=False)
 
@@ -87,8 +96,15 @@ def _goal(arguments: argparse.Namespace) -> Any:
         speed=display_units.number(arguments.speed, 'm/s', '--speed'),
         repetitions=arguments.repetitions,
         plan_only=arguments.plan_only,
+        control=_number(CONTROLS, arguments.control),
+        reference=_number(AGAINST, arguments.reference),
         max_error=display_units.number(arguments.max_error, 'm', '--max-error'),
     )
+
+
+def _number(names: tuple[str, ...], name: str | None) -> int:
+    """Return the constant of TrackTrajectory; zero leaves it to the planner."""
+    return 0 if name is None else names.index(name) + 1
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
@@ -127,7 +143,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
         print_table(arguments.curve, ('', ''), rows)
     if result.error_code != 0:
         note(f'soro: {result.error_message or error_name(result.error_code)}')
-    elif result.warnings:
+    elif result.warnings or result.error_message:
         words = result.error_message or ', '.join(warning_names(result.warnings))
         note(f'soro: warning: {words}')
     return 0 if result.error_code == 0 else 1

@@ -51,11 +51,13 @@ def sources(device):
 
 
 def rows(device):
-    """Return (names, keys) of the rows of a device's table of faults."""
+    """Return (names, keys) of the items of a device's list of faults."""
     text = PAGE.read_text(encoding='utf-8')
-    table = text.split(f'| `fault` | Further keys | Effect on `{device}` |\n')[1].split('\n\n')[0]
-    cells = [row.split('|')[1:4] for row in table.splitlines()[1:]]
-    return [(re.findall(r'`(\w+)`', a), re.findall(r'`(\w+)`', b)) for a, b, _ in cells]
+    listed = text.split(f'\nOn `{device}`:\n\n- ')[1].split('\n\n')[0].split('\n- ')
+    items = [
+        re.match(r'((?:`\w+`(?:, )?)+)(?:\s\((.*?)\))?:\s', item, re.DOTALL) for item in listed
+    ]
+    return [(re.findall(r'`(\w+)`', m[1]), re.findall(r'`(\w+)`', m[2] or '')) for m in items]
 
 
 @pytest.mark.parametrize('device', MODULES)

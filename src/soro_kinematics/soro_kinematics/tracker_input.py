@@ -1,0 +1,179 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""`tracker/pose` in, `tip_measured` and `tracker/state` out: what the node says of its tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from tf2_msgs.msg import TFMessage
+
+from soro_kinematics.outputs import pose_of_six
+from soro_kinematics.tip_tracker import MarkerPose, TipTracker, TrackerRules
+from soro_kinematics.transform_tree import TransformTree
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.identification.offsets import body_length
+from soro_mechanics.robot import Robot
+from soro_msgs.msg import TrackerState
+from soro_node.actuator_feedback import NANOSECONDS
+from soro_node.conversions import pose_from_message, pose_to_message
+from soro_node.diagnostics import Level
+from soro_node.frames import Frames
+from soro_node.parameters import Parameter
+from soro_node.polled_subscriptions import PolledSubscriptions
+from soro_node.qos import LOSSY
+
+TOPIC = 'tracker/pose'
+PARAMETERS = (
+    Parameter(
+        'marker', [0.0] * 6, 'm, rad',
+        'marker of the tracker in the frame `tip`: x, y, z, roll, pitch, yaw',
+        sizes=(6,), read_only=True,
+    ),
+    Parameter(
+        'tracker_timeout', 0.5, 's', 'without a used pose for longer the tracker is lost',
+        minimum=0.01, read_only=True,
+    ),
+    Parameter(
+        'tracker_max_latency', 0.25, 's', 'an older pose is not used',
+        minimum=0.001, read_only=True,
+    ),
+    Parameter(
+        'tracker_max_distance', 0.0, 'm',
+        "a pose farther from the model's tip is not used; 0: the length of the body",
+        minimum=0.0, read_only=True,
+    ),
+    Parameter(
+        'tracker_max_speed', 1.0, 'm/s', 'a pose that the tip cannot have reached is not used',
+        minimum=0.001, read_only=True,
+    ),
+)  # fmt: skip
+
+# More than one node may say where frames are, each once.
+STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+STATE_PERIOD = 0.2  # s
+
+
+class TrackerInput:
+    """The tracker of one robot: `configure`, then from `open` to `close`.
+
+    Parameters
+    ----------
+    node : RobotNode
+        Hears, publishes and reports; its table has `PARAMETERS`.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self._tree = TransformTree()
+        self._moving = PolledSubscriptions(node)
+        self._subscriptions: list[Any] = []
+        self._measured = node.create_publisher(PoseStamped, 'tip_measured', 10)
+        self._state = node.create_publisher(TrackerState, 'tracker/state', 5)
+        self._said, self._reported = -1, 0.0
+
+    def configure(
+        self, frames: Frames, robot: Robot, model_tip: Callable[[], Array | None]
+    ) -> None:
+        """Begin anew, for this robot.
+
+        Parameters
+        ----------
+        frames : Frames
+        robot : Robot
+            Its kernels are ready.
+        model_tip : callable
+            The model's tip (4, 4) at the measured actuation; None while it is unknown.
+        """
+        table = self._node.table
+        self._base, self._model_tip = frames.base_link, model_tip
+        rules = TrackerRules(
+            table.tracker_timeout,
+            table.tracker_max_latency,
+            table.tracker_max_distance or body_length(robot),
+            table.tracker_max_speed,
+            pose_of_six(table.marker),
+        )
+        self._tracker = TipTracker(rules)
+
+    def open(self) -> None:
+        """Listen."""
+        make = self._node.create_subscription
+        self._subscriptions = [
+            make(PoseStamped, TOPIC, self._on_pose, LOSSY),
+            make(TFMessage, '/tf_static', self._on_static, STATIC),
+        ]
+
+    def close(self) -> None:
+        """Listen no more; what is known grows old."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions.clear()
+        self._moving.close_all()
+
+    def report(self) -> None:
+        """Say what becomes of the poses; call it again and again, for they grow old."""
+        now = time.monotonic()
+        state, text = self._tracker.state(now)
+        newest = self._tracker.newest
+        good = state in (TrackerState.GOOD, TrackerState.ABSENT)
+        values: dict[str, Any] = {'refused': self._tracker.refused}
+        if newest is not None:
+            values.update(latency=self._tracker.latency(), rate=self._tracker.rate(now))
+        self._node.diagnostics.report('tracker', Level.OK if good else Level.WARN, text, **values)
+        due = now - self._reported >= STATE_PERIOD or state != self._said
+        if newest is not None and due:
+            self._said, self._reported = state, now
+            self._state.publish(self._state_message(newest, state, now))
+
+    def _state_message(self, newest: MarkerPose, state: int, now: float) -> TrackerState:
+        message = TrackerState(name='tracker', state=state, refused=self._tracker.refused)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(newest.stamp, NANOSECONDS)
+        message.header.frame_id = newest.frame_id
+        message.latency, message.rate = self._tracker.latency(), self._tracker.rate(now)
+        if self._tracker.tip is not None:
+            message.tip.pose = pose_to_message(self._tracker.tip)
+        return message
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        arrival, stamp = time.monotonic(), message.header.stamp
+        try:
+            pose = pose_from_message(message.pose, TOPIC)
+        except SoroError as error:
+            self._tracker.refuse(str(error), arrival)
+            return
+        seen = MarkerPose(
+            stamp.sec * NANOSECONDS + stamp.nanosec,
+            message.header.frame_id,
+            pose,
+            not np.array_equal(pose[:3, :3], np.eye(3)),
+        )
+        to_base = self._to_base(seen.frame_id, arrival)
+        now = self._node.get_clock().now().nanoseconds
+        tip = self._tracker.take(seen, to_base, self._model_tip(), now, arrival)
+        if tip is None:
+            return
+        measured = PoseStamped(pose=pose_to_message(tip))
+        measured.header.frame_id = self._base
+        measured.header.stamp = stamp
+        self._measured.publish(measured)
+
+    def _to_base(self, frame: str, now: float) -> Array | None:
+        if frame in ('', self._base):
+            return np.eye(4)
+        found = self._tree.lookup(self._base, frame, now)
+        if found is None:  # perhaps through one that moves: heard from the first need on
+            self._moving.open(TFMessage, '/tf', MOVING)
+        for message in self._moving.all('/tf'):
+            self._tree.update(message, now, static=False)
+        return self._tree.lookup(self._base, frame, now)
+
+    def _on_static(self, message: TFMessage) -> None:
+        self._tree.update(message, time.monotonic(), static=True)

@@ -1,0 +1,108 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""`tip_measured` for the planner: the newest one, its age and its latency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import threading
+import time
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.node import Node
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
+from soro_node.actuator_feedback import NANOSECONDS
+from soro_node.conversions import pose_from_message
+from soro_node.polled_subscriptions import PolledCallbackGroup, take_all
+from soro_node.qos import LOSSY
+
+TOPIC = 'tip_measured'
+SMOOTHING = 0.1  # of each new latency in the mean
+
+
+@dataclass(frozen=True)
+class TipSample:
+    """One measured tip.
+
+    Attributes
+    ----------
+    stamp : int
+        When it was measured [ns].
+    pose : ndarray, shape (4, 4)
+        In base_link.
+    oriented : bool
+        False where the tracker measures positions alone: the rotation is the identity then.
+    arrival : float
+        Steady clock [s].
+    """
+
+    stamp: int
+    pose: Array
+    oriented: bool
+    arrival: float
+
+
+class MeasuredTip:
+    """The newest measured tip, read when it is asked for; safe from any thread.
+
+    Parameters
+    ----------
+    node : Node
+        Hears the topic, from `open` to `close`.
+    timeout : float
+        An older one [s] does not count.
+
+    Attributes
+    ----------
+    latency : float
+        Mean time from stamp to arrival [s].
+    """
+
+    def __init__(self, node: Node, timeout: float) -> None:
+        self.timeout = timeout
+        self.latency = 0.0
+        self._node = node
+        self._gate = PolledCallbackGroup()
+        self._subscription: Any = None
+        self._sample: TipSample | None = None
+        self._reading = threading.Lock()
+
+    def open(self) -> None:
+        """Listen."""
+        self._subscription = self._node.create_subscription(
+            PoseStamped, TOPIC, self._take, LOSSY, callback_group=self._gate
+        )
+
+    def close(self) -> None:
+        """Listen no more; what is known grows old."""
+        with self._reading:
+            subscription, self._subscription = self._subscription, None
+        if subscription is not None:
+            self._node.destroy_subscription(subscription)
+
+    def fresh(self) -> TipSample | None:
+        """Return the newest sample, or None when it is too old."""
+        with self._reading:
+            if self._subscription is not None:
+                for message, age in take_all(self._subscription):
+                    self._take(message, age)
+            sample = self._sample
+        if sample is None or time.monotonic() - sample.arrival > self.timeout:
+            return None
+        return sample
+
+    def _take(self, message: PoseStamped, age: float = 0.0) -> None:
+        try:
+            pose = pose_from_message(message.pose, TOPIC)
+        except InvalidInput:  # the solver publishes none of these
+            return
+        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+        oriented = not np.array_equal(pose[:3, :3], np.eye(3))
+        latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
+        share = 1.0 if self._sample is None else SMOOTHING
+        self.latency += share * (max(0.0, latency) - self.latency)
+        self._sample = TipSample(stamp, pose, oriented, time.monotonic() - age)

@@ -1,0 +1,251 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Who decides where the tip goes: the model alone, or corrected by the measured tip.
+
+A thread looks for a new measured tip, compares it with the pose that is desired at its stamp, and
+hands the correction to the `CommandStream`, which keeps limits, rates and ownership as without
+it, and takes corrections for the motion alone that is under way. Without a measured tip the last
+correction stays until the motion ends: the robot does not go where nobody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import threading
+import time
+import traceback
+from typing import Any
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Configuration, Task
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.identification.offsets import body_length
+from soro_msgs.msg import ControlState
+from soro_node.diagnostics import Level
+from soro_node.parameters import Parameter
+from soro_node.robot_binding import RobotBinding
+from soro_trajectory.command_stream import CommandStream, Phase
+from soro_trajectory.control_message import control_message
+from soro_trajectory.measured_tip import MeasuredTip, TipSample
+from soro_trajectory.streaming_thread import StreamingThread
+from soro_trajectory.tip_feedback import Gains, gains_for, pose_error, TipFeedback
+
+PARAMETERS = (
+    Parameter(
+        'control', 'feedforward', '',
+        'the model alone, or corrected by tip_measured',
+        choices=('feedforward', 'feedback'),
+    ),
+    Parameter(
+        'control_gain', 0.0, '1/s',
+        'of the integral; 0: half the inverse of response_time, or of the latency if longer',
+        minimum=0.0, maximum=100.0,
+    ),
+    Parameter(
+        'response_time', 0.1, 's', 'lag of the tip behind its command, for the gains',
+        minimum=0.001, maximum=10.0,
+    ),
+    Parameter(
+        'correction_limit', 0.0, 'm',
+        'the feedback leads the tip by no more; 0: the length of the body',
+        minimum=0.0,
+    ),
+    Parameter(
+        'tracker_timeout', 0.5, 's', 'an older tip_measured is not used', minimum=0.01,
+        read_only=True,
+    ),
+)  # fmt: skip
+
+PERIOD = 0.02  # s, between two looks for a new measured tip
+DEAD = 0.05  # s (assumed), from arrival to device: this look, the stream, wire and its loop
+NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
+LOST = 'no tip_measured'
+
+# From the stamp of a measurement [ns] to the desired pose (4, 4) then.
+Desired = Callable[[int], Array]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What the motion under way shall do with the tip.
+
+    Attributes
+    ----------
+    motion : int
+        Of the stream.
+    desired : callable
+    task : Task
+    feedback : bool
+        Whether the measured tip corrects it.
+    """
+
+    motion: int
+    desired: Desired
+    task: Task
+    feedback: bool
+
+
+class TipControl:
+    """The controller of one planner: `configure`, then from `open` to `close`.
+
+    Parameters
+    ----------
+    node : TrajectoryPlanner
+        Its table, clock, diagnostics and `solved`.
+
+    Attributes
+    ----------
+    measured : MeasuredTip
+    lost : float
+        For how long the motion under way went without the feedback it should have [s].
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(ControlState, 'control_state', 5)
+        self.measured = MeasuredTip(node, node.table.tracker_timeout)
+        self.lost = 0.0
+        self._thread: StreamingThread | None = None
+        self._lock = threading.Lock()
+
+    def configure(self, stream: CommandStream, binding: RobotBinding) -> None:
+        """Begin anew, with the stream of a robot whose kernels are ready."""
+        robot = binding.robot
+        self._stream, self._binding = stream, binding
+        length = body_length(robot)
+        longest = self._node.table.correction_limit or length
+        self._law = TipFeedback(robot.description, length, longest)
+        self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
+        self._aim: Aim | None = None
+        self._used: TipSample | None = None
+        self._linear: tuple[Configuration, Array] | None = None  # and the Jacobian there
+        self._looked = time.monotonic()
+        self._state = ControlState.IDLE, ''
+        self._said = -1
+
+    def open(self) -> None:
+        """Listen and control."""
+        self.measured.open()
+        self._thread = StreamingThread(PERIOD, self._step, self._failed, 'tip control')
+
+    def close(self, timeout: float) -> bool:
+        """Control nothing any more; whether the thread ended within `timeout` [s]."""
+        self._aim = None
+        thread, self._thread = self._thread, None
+        ended = thread is None or thread.stop(timeout)
+        self.measured.close()
+        return ended
+
+    @property
+    def live(self) -> bool:
+        """Whether a tracker is live."""
+        return self.measured.fresh() is not None
+
+    def aim(self, motion: int, desired: Desired, task: Task, feedback: bool) -> None:
+        """Tell what the motion under way is for; the same motion may get a new aim."""
+        with self._lock:
+            begun = self._aim is None or self._aim.motion != motion
+            if begun and not (feedback and self.live):
+                self._law.reset()
+            self._aim = Aim(motion, desired, task, feedback)
+            self.lost = 0.0
+
+    def report(self) -> None:
+        """Say who decides, in diagnostics and on the topic `control_state`."""
+        control, reason = self._state
+        if self._stream.phase is Phase.IDLE:
+            control, reason = ControlState.IDLE, ''
+        names = {
+            ControlState.IDLE: 'idle',
+            ControlState.FEEDFORWARD: 'feedforward',
+            ControlState.FEEDBACK: 'feedback',
+        }
+        level = Level.WARN if reason else Level.OK
+        text = f'{names[control]}: {reason}' if reason else names[control]
+        gain = self._gains().integral
+        values = {'latency': self.measured.latency, 'gain': gain, 'lost': self.lost}
+        self._node.diagnostics.report('control', level, text, **values)
+        if control != ControlState.IDLE or control != self._said:
+            self._publisher.publish(self._message(control, reason))
+        self._said = control
+
+    def _message(self, control: int, reason: str) -> ControlState:
+        aim, sample = self._current(), self.measured.fresh()
+        desired = None if aim is None or sample is None else aim.desired(sample.stamp)
+        saturated = self._law.saturated if control == ControlState.FEEDBACK else ()
+        stamp = self._node.get_clock().now().to_msg()
+        return control_message(
+            control, reason, self._binding.frames.base_link, stamp, desired, sample, saturated
+        )
+
+    def _gains(self) -> Gains:
+        table = self._node.table
+        return gains_for(self.measured.latency + DEAD, table.response_time, table.control_gain)
+
+    def _current(self) -> Aim | None:
+        aim = self._aim
+        return aim if aim is not None and aim.motion == self._stream.motion else None
+
+    def _step(self, now: float) -> None:
+        seconds, self._looked = min(now - self._looked, 1.0), now
+        with self._lock:
+            aim = self._current()
+            if aim is None or not aim.feedback:
+                self._state = ControlState.FEEDFORWARD, ''
+                return
+            sample = self.measured.fresh()
+            if sample is None:
+                self.lost += seconds
+                last = ' with the last correction' if np.any(self._law.offset) else ''
+                self._state = ControlState.FEEDFORWARD, f'{LOST}{last}'
+                return
+            self._state = ControlState.FEEDBACK, ''
+            if sample is not self._used:
+                self._correct(aim, sample, now)
+
+    def _correct(self, aim: Aim, sample: TipSample, now: float) -> None:
+        before, self._used = self._used, sample
+        feedforward = self._stream.feedforward(now)
+        linear = None if feedforward is None else self._linearised(feedforward)
+        if feedforward is None or linear is None:
+            return
+        if before is not None and self._settled(now):
+            oriented = sample.oriented and aim.task is not Task.POSITION
+            error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
+            self._law.integrate(error, (sample.stamp - before.stamp) * 1e-9, self._gains())
+        else:
+            self._law.rest()
+        q, jacobian = linear
+        self._stream.correct(
+            aim.motion, self._law.correction(jacobian, q.tip, aim.task, feedforward)
+        )
+
+    def _settled(self, now: float) -> bool:
+        """Whether the error is one of where the tip shall be, not of a ramp on its way."""
+        phase, since = self._stream.phase, now - self._stream.started
+        wait = self.measured.latency + self._node.table.response_time
+        return phase is Phase.FOLLOW or (phase is Phase.HOLD and since > wait)
+
+    def _linearised(self, feedforward: Array) -> tuple[Configuration, Array] | None:
+        """Return a configuration near the feedforward, and its Jacobian; None without any."""
+        last, robot = self._linear, self._binding.robot
+        if last is not None:
+            far = np.abs(last[0].actuation - feedforward) > NEAR * self._ranges
+            if last[0].model == robot.model and not np.any(far):
+                return last
+        try:
+            q, _ = self._node.solved(feedforward)
+            if q is not None and q.model == robot.model:
+                self._linear = q, robot.jacobian(q)
+        except SoroError:  # where the model has no answer the last one has to do
+            return last
+        return self._linear
+
+    def _failed(self, error: Exception) -> None:
+        self._aim = None
+        self._state = ControlState.FEEDFORWARD, f'internal error: {error!r}'
+        self._node.get_logger().error(
+            'feedback on the measured tip:\n' + ''.join(traceback.format_exception(error))
+        )

@@ -1,0 +1,119 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The planner with a tracker: what its errors refer to, feedback, and what remains without it."""
+
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+import pytest
+from rclpy.parameter import Parameter
+from test_planner_node import MIDDLE, Scene
+
+from soro_mechanics import load_robot
+from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
+from soro_msgs.msg import ActuatorState, ControlState
+from soro_node.conversions import pose_to_message
+from soro_node.testing import RosSession, wait_until
+
+GOAL = TrackTrajectory.Goal
+OFF = np.array([3e-3, -2e-3, 1e-3])  # m: what no model knows
+NEAR = 0.1e-3  # m
+
+
+class Tracked(Scene):
+    """A robot whose true tip is beside the model's, and a tracker that sees it at 50 Hz."""
+
+    def __init__(self, ros, robot, namespace):
+        super().__init__(ros, robot, namespace, tracker_timeout=1.5)
+        self.blind = False
+        self.seen = ros.client.create_publisher(PoseStamped, 'tip_measured', 10)
+        self.said = ros.listen(ControlState, 'control_state')
+        ros.do(ros.client, ros.client.create_timer, 0.02, self.look)
+        wait_until(lambda: self.planner.tip_control.live)
+
+    def true_tip(self):
+        return self.robot.forward(self.driver.value).tip[:3, 3] + OFF
+
+    def look(self):
+        if self.blind:
+            return
+        pose = np.eye(4)  # positions alone
+        pose[:3, 3] = self.true_tip()
+        message = PoseStamped(pose=pose_to_message(pose))
+        message.header.stamp = self.ros.client.get_clock().now().to_msg()
+        self.seen.publish(message)
+
+    def decide(self, control):
+        done = self.planner.set_parameters([Parameter('control', value=control)])
+        assert done[0].successful
+
+    def away(self, target):
+        return np.linalg.norm(self.true_tip() - target)
+
+
+@pytest.fixture
+def scene():
+    with RosSession('/arm') as ros:
+        yield Tracked(ros, load_robot('spatial_cc'), '/arm')
+
+
+def test_feedback_reaches_the_measured_target_and_rests_where_the_tracker_is_lost(scene):
+    target = scene.robot.forward(MIDDLE).tip[:3, 3]
+    scene.send_pose(target)
+    wait_until(scene.held)
+    assert scene.away(target) == pytest.approx(np.linalg.norm(OFF), abs=NEAR)
+    wait_until(lambda: scene.said and scene.said[-1].control == ControlState.FEEDFORWARD)
+    scene.decide('feedback')
+    scene.send_pose(target)
+    wait_until(lambda: scene.away(target) < NEAR)
+    wait_until(lambda: scene.row('control') == (0, 'feedback'))
+    state = wait_until(lambda: scene.said[-1])
+    assert (state.control, state.reference) == (ControlState.FEEDBACK, GOAL.MEASURED)
+    error = state.position_error
+    assert np.linalg.norm([error.x, error.y, error.z]) < np.linalg.norm(OFF)
+    assert np.isnan(state.orientation_error.x)
+    scene.blind = True
+    wait_until(lambda: scene.row('control')[1].startswith('feedforward: no tip_measured'))
+    assert scene.row('control')[0] == 1
+    count, value = len(scene.driver.commands), scene.driver.value.copy()
+    wait_until(lambda: len(scene.driver.commands) > count + 30)
+    assert np.array_equal(scene.driver.value, value)  # it stays where it was seen last
+    # What somebody asks of the actuators is not corrected, nor is a stopped robot.
+    scene.blind = False
+    scene.send_actuation(MIDDLE)
+    wait_until(lambda: scene.held(MIDDLE))
+    scene.driver.state = ActuatorState.FAULT
+    wait_until(lambda: scene.planner._stream.stopped)
+    count = len(scene.driver.commands)
+    wait_until(lambda: scene.row('control') == (0, 'idle'))
+    assert len(scene.driver.commands) == count
+
+
+def test_errors_of_a_path_refer_to_the_tracker_and_feedback_holds_its_end(scene):
+    """How large errors on the way are depends on the load of the machine."""
+    for control in (GOAL.FEEDFORWARD, GOAL.FEEDBACK):
+        status, result = scene.finish(scene.start(scene.goal(control=control)))
+        assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
+        assert result.error_reference == GOAL.MEASURED
+        p = result.sampled_path.poses[-1].pose.position
+        end = np.array([p.x, p.y, p.z])
+        if control == GOAL.FEEDFORWARD:
+            assert result.mean_error > 0.8 * np.linalg.norm(OFF)
+            assert scene.away(end) == pytest.approx(np.linalg.norm(OFF), abs=NEAR)
+        else:
+            wait_until(lambda end=end: scene.away(end) < NEAR)
+
+
+def test_without_a_tracker_feedback_is_refused_or_said_to_be_missing(scene):
+    scene.blind = True
+    wait_until(lambda: not scene.planner.tip_control.live)
+    for fields in ({'control': GOAL.FEEDBACK}, {'reference': GOAL.MEASURED}):
+        status, result = scene.finish(scene.start(scene.goal(**fields)))
+        assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Code.NO_STATE)
+        assert scene.driver.commands == []
+    scene.decide('feedback')
+    status, result = scene.finish(scene.start(scene.goal()))
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
+    assert 'tip_measured was lost for' in result.error_message
+    assert result.error_reference == 0  # no tip_pose either

@@ -1,0 +1,155 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The law against a plant that is not the model: load, weak chambers, lag, delay."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import Task
+from soro_trajectory.tip_feedback import Gains, gains_for, pose_error, TipFeedback
+
+LENGTH, LONGEST = 0.04, 0.02
+NOISE, RATE, DEAD, LAG = 0.2e-3, 30.0, 0.1, 0.1
+LOAD = [0.5, 0.0, 0.0, 0.0, 0.0, 0.0]
+GOAL = [0.4e5, 0.5e5, 0.2e5]  # Pa
+SLOW = Gains(1.0, 0.0)
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('stiff_flop')
+
+
+class Plant:
+    """Chambers of 90 % under a load the model knows nothing of, behind lag and delay."""
+
+    def __init__(self, robot, lag=LAG, delay=DEAD, strength=0.9, load=LOAD):
+        self.robot, self.lag, self.strength, self.load = robot, lag, strength, load
+        self.late = deque([np.zeros(3)] * round(delay * RATE))
+        self.value, self.q = np.zeros(3), None
+        self.random = np.random.default_rng(3)
+
+    def tip(self, command):
+        """Return the measured tip a period after a command."""
+        self.late.append(command)
+        share = 1.0 - np.exp(-1.0 / RATE / self.lag)
+        self.value = self.value + share * (self.late.popleft() - self.value)
+        self.q = self.robot.forward(self.strength * self.value, self.load, self.q)
+        seen = self.q.tip.copy()
+        seen[:3, 3] += NOISE * self.random.standard_normal(3)
+        return seen
+
+
+def settled_error(robot, plant, gains, seconds=8.0):
+    """Return the true distance from the goal over the last two seconds, mean and largest [m]."""
+    law = TipFeedback(robot.description, LENGTH, LONGEST)
+    feedforward = np.array(GOAL)
+    q = robot.forward(feedforward)
+    jacobian, errors, command = robot.jacobian(q), [], feedforward
+    for k in range(round(seconds * RATE)):
+        seen = plant.tip(command)
+        if gains is not None and k > RATE:
+            law.integrate(pose_error(q.tip, seen, True), 1.0 / RATE, gains)
+            command = feedforward + law.correction(jacobian, q.tip, Task.POSITION, feedforward)
+            assert robot.feasible(command)
+        errors.append(np.linalg.norm(plant.q.tip[:3, 3] - q.tip[:3, 3]))
+    last = errors[-round(2 * RATE) :]
+    return float(np.mean(last)), float(np.max(last))
+
+
+def test_an_unknown_load_is_corrected_to_the_noise_of_the_tracker(robot):
+    feedforward, _ = settled_error(robot, Plant(robot), None, 2.5)
+    assert feedforward > 4e-3
+    feedback, largest = settled_error(robot, Plant(robot), gains_for(DEAD, LAG))
+    assert feedback < 3 * NOISE
+    assert feedback < feedforward / 10
+    assert largest < 5 * NOISE
+
+
+def test_it_is_stable_still_when_lag_and_delay_are_twice_what_was_expected(robot):
+    slow = Plant(robot, lag=2 * LAG, delay=2 * DEAD)
+    feedback, largest = settled_error(robot, slow, gains_for(DEAD, LAG), 10.0)
+    assert feedback < 3 * NOISE
+    assert largest < 6 * NOISE
+
+
+@pytest.mark.parametrize(('dead', 'lag'), [(0.1, 0.02), (0.05, 0.05), (0.03, 0.3)])
+def test_the_loop_of_the_described_plant_has_a_gain_margin_of_at_least_three(dead, lag):
+    gains = gains_for(dead, lag)
+    s = 1j * np.logspace(-2, 3, 20001)
+    plant = np.exp(-dead * s) / (lag * s + 1)
+    loop = (gains.proportional + gains.integral / s) * plant
+    crossing = np.flatnonzero((loop.imag[:-1] < 0.0) & (loop.imag[1:] >= 0.0))
+    assert np.abs(loop.real[crossing]).max() < 1 / 3
+    first = np.flatnonzero(np.abs(loop) < 1.0)[0]
+    assert np.rad2deg(np.angle(loop[first])) + 180.0 > 60.0  # phase margin
+
+
+def test_what_limits_keep_from_being_reached_does_not_wind_up(robot):
+    law = TipFeedback(robot.description, LENGTH, LONGEST)
+    feedforward = np.array([1.2e5, 1.2e5, 1.2e5])  # on the coupled limits: no more height
+    assert robot.feasible(feedforward)
+    q = robot.forward(feedforward)
+    jacobian = robot.jacobian(q)
+    up = np.array([0.0, 0.0, 5e-3, 0.0, 0.0, 0.0])
+    for _ in range(300):
+        law.integrate(up, 0.1, SLOW)
+        correction = law.correction(jacobian, q.tip, Task.POSITION, feedforward)
+        assert robot.feasible(feedforward + correction)
+        assert law.saturated
+    assert np.linalg.norm(law.offset) < 1e-3  # 150 mm were asked for
+    count = 0
+    while np.abs(correction).max() < 0.02e5 or jacobian[2] @ correction > 0.0:  # back at once
+        law.integrate(-up, 0.1, SLOW)
+        correction = law.correction(jacobian, q.tip, Task.POSITION, feedforward)
+        count += 1
+        assert count < 10
+    assert law.saturated == ()
+
+
+def test_the_offset_is_no_longer_than_allowed(robot):
+    law = TipFeedback(robot.description, LENGTH, LONGEST)
+    for _ in range(100):
+        law.integrate(np.array([3e-3, 4e-3, 0.0, 1.0, 0.0, 0.0]), 0.1, Gains(5.0, 0.0))
+    assert law.offset == pytest.approx([12e-3, 16e-3, 0.0, LONGEST / LENGTH, 0.0, 0.0])
+    law.reset()
+    assert not law.offset.any()
+
+
+def test_errors_are_in_the_axes_of_the_base():
+    desired, measured = np.eye(4), np.eye(4)
+    turn = Rotation.from_rotvec([0.1, -0.2, 0.3])
+    measured[:3, :3] = Rotation.from_rotvec([0.7, 0.1, 0.0]).as_matrix()
+    desired[:3, :3] = turn.as_matrix() @ measured[:3, :3]
+    desired[:3, 3], measured[:3, 3] = [1.0, 2.0, 3.0], [0.5, 1.0, 1.0]
+    error = pose_error(desired, measured, True)
+    assert error == pytest.approx([0.5, 1.0, 2.0, 0.1, -0.2, 0.3])
+    assert pose_error(desired, measured, False)[3:] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize('task', list(Task))
+def test_the_linearised_tip_moves_as_the_offset_says_and_what_is_free_stays_free(task):
+    """Twelve actuators, their Jacobian drawn at random, have room for every task."""
+    robot = load_robot('stewart_gough')
+    count = len(robot.actuators)
+    random = np.random.default_rng(5)
+    span = robot.limits[:, 1] - robot.limits[:, 0]
+    orthogonal = np.linalg.qr(random.standard_normal((count, 6)))[0].T
+    jacobian = np.diag([0.4] * 3 + [1.0] * 3) @ orthogonal / span
+    tip = np.eye(4)
+    tip[:3, :3] = Rotation.from_rotvec([0.3, 0.5, 0.0]).as_matrix()
+    law = TipFeedback(robot.description, 0.4, 0.1)
+    wanted = np.array([3e-4, -2e-4, 1e-4, 1e-4, 2e-4, -1e-4])
+    law.offset = wanted.copy()
+    feedforward = robot.limits.mean(axis=1)
+    got = jacobian @ law.correction(jacobian, tip, task, feedforward)
+    assert got[:3] == pytest.approx(wanted[:3], abs=1e-6)
+    axes = {Task.POSITION: 0, Task.POSITION_AND_AXIS: 2, Task.POSE: 3}[task]
+    turned = tip[:3, :3].T @ (got[3:] - wanted[3:])
+    assert np.abs(turned[:axes]).max(initial=0.0) < 1e-6
+    if axes < 3:
+        assert np.abs(turned[axes:]).max() > 1e-6

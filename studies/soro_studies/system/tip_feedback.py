@@ -1,0 +1,263 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What feedback on the measured tip is worth: stiff_flop in virtual time, plant by plant.
+
+    python -m soro_studies.system.tip_feedback --write docs/evidence/tip_feedback.md
+
+The planner's own stream and controller, a period of the device loop, the emulator's regulators,
+body and tracker; only threads, wire and ROS are left out, so that no figure depends on the
+computer. Errors are of the body's own tip. The controller has its defaults, fixed before the
+plants were seen; `delay` is that of `DELAYS` with which feedforward follows a circle of the first
+plant best, and stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from soro_emulation.emulated_body import EmulatedBody
+from soro_emulation.emulated_tracker import EmulatedTracker
+from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
+from soro_emulation.emulator_settings import read_emulator_settings
+from soro_emulation.perturbation import BodyProperties
+from soro_emulation.regulator import RegulatorBank, RegulatorProperties
+from soro_mechanics import load_robot
+from soro_mechanics.analysis.trajectory import sample_curve, Schedule, schedule, solve_path
+from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.numerics.curves import named_curve, placed
+from soro_msgs.msg import ActuatorState
+from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
+from soro_studies.system.measured_section import keep_values, replace_section
+from soro_trajectory.command_stream import CommandStream, Phase
+from soro_trajectory.measured_tip import TipSample
+from soro_trajectory.node import PARAMETERS as PLANNER_PARAMETERS
+from soro_trajectory.tip_control import PERIOD as LOOK
+from soro_trajectory.tip_control import TipControl
+
+STEP, SOURCE, ANSWER = 0.01, '/planner', 0.01  # s: of stream and device loop; of the body's solve
+CENTRE, SIZE, TARGET = (0.0, 0.0, 0.046), 0.006, (-0.002, 0.004, 0.047)  # m
+CURVES, SPEEDS = ('circle', 'star', 'spiral'), (0.01, 0.04)  # m/s
+DELAYS = (0.0, 0.05, 0.1, 0.15)  # s
+REST, SEEN = 6.0, 2.0  # s: at rest, and of that what counts
+STIFFNESS = ('body.segments.0.axial_stiffness', 'body.segments.0.bending_stiffness')
+CONTROLS = ('feedforward', 'feedback')
+
+
+@dataclass(frozen=True)
+class Plant:
+    """What differs from the emulated robot of the file: load along x [N], lag, body."""
+
+    load: float = 0.0
+    lag: float = 1.0
+    stiffness: float = 1.0
+    hysteresis: float | None = None
+
+
+PLANTS = {
+    'emulated robot of the file': Plant(),
+    '0.2 N that nobody knows of': Plant(load=0.2),
+    '0.5 N that nobody knows of': Plant(load=0.5),
+    'lag doubled': Plant(lag=2.0),
+    'stiffness + 20 %': Plant(stiffness=1.2),
+    'stiffness - 20 %': Plant(stiffness=0.8),
+    'hysteresis 10 %': Plant(hysteresis=0.1),
+}
+
+
+class VirtualTip:
+    """Stream, controller and plant, and their time."""
+
+    def __init__(self, plant: Plant, control: str) -> None:
+        self.robot = load_robot('stiff_flop')
+        description, count = self.robot.description, len(self.robot.actuators)
+        settings = read_emulator_settings(description, 'nidaq')
+        random = np.random.default_rng(settings.seed)
+        properties = RegulatorProperties()
+        lag = plant.lag * properties.time_constant
+        self._bank = RegulatorBank(count, replace(properties, time_constant=lag), random)
+        self._body = EmulatedBody(description, _body(settings.body, plant))
+        self._body.set_wrench(np.array([plant.load, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        values = {p.name: p.default for p in TRACKER_PARAMETERS} | {'rate': 30.0}
+        self._tracker = EmulatedTracker(values, settings.seed)
+        self._late = deque([np.zeros(count)])
+        self._sample: TipSample | None = None
+        self._next_truth = self._next_look = 0.0
+        self._feedback = control == 'feedback'
+        self.now = 1.0
+        self.stream = CommandStream(self.robot, SOURCE, STEP, 0.8, 3.0)
+        self.control = self._controller()
+        self.run(0.1)
+
+    def go_to(self, actuation: Array, pose: Array) -> None:
+        """Ramp there, and correct it."""
+        stream = self.stream
+        motion = stream.go_to(
+            actuation, self._state(), self.now, stream.generation, self._feedback
+        )
+        self.control.aim(motion, lambda stamp: pose, Task.POSITION, self._feedback)
+
+    def follow(self, timed: Schedule, delay: float) -> list[float]:
+        """Follow a schedule and return the true errors [m]."""
+        start, stream = self.now, self.stream
+        stream.follow(timed, start)
+
+        def desired(stamp: int) -> Array:
+            pose: Array = np.eye(4)
+            pose[:3, 3] = timed.position_at(stamp / NANOSECONDS - start - delay)
+            return pose
+
+        self.control.aim(stream.motion, desired, Task.POSITION, self._feedback)
+        errors = self.run(
+            timed.duration + delay, lambda time: timed.position_at(time - start - delay)
+        )
+        late = round(delay * 30.0)
+        return errors[late:]
+
+    def run(self, seconds: float, due: Callable[[float], Array] | None = None) -> list[float]:
+        """Let time pass; return the distances of the true tip from where it is due [m]."""
+        errors: list[float] = []
+        for _ in range(round(seconds / STEP)):
+            self.now += STEP
+            value = self.stream.tick(self._state(), self.now)
+            self._late.append(self._late[-1] if value is None else value)
+            self._bank.advance(self._late.popleft(), STEP)
+            if self.now >= self._next_truth:
+                self._next_truth += max(1.0 / 30.0, self.now - self._next_truth)
+                tip = self._body.configuration(self._bank.pressure.copy()).tip
+                self._tracker.see(tip, self.now, self.now, self.now + ANSWER)
+                if due is not None:
+                    errors.append(float(np.linalg.norm(tip[:3, 3] - due(self.now))))
+            for seen in self._tracker.due(self.now):
+                stamp = round(seen.stamp * NANOSECONDS)
+                self._sample = TipSample(stamp, seen.pose, True, self.now)
+            if self.now >= self._next_look:
+                self._next_look = self.now + LOOK - 1e-9
+                self.control._step(self.now)
+        return errors
+
+    def _controller(self) -> TipControl:
+        """Return the planner's controller, without the planner's node."""
+        table = SimpleNamespace(**{p.name: p.default for p in PLANNER_PARAMETERS})
+        node = SimpleNamespace(
+            table=table,
+            create_publisher=lambda *arguments: None,
+            solved=lambda actuation: (self.robot.forward(actuation), None),
+        )
+        control = TipControl(node)
+        measured: Any = SimpleNamespace(fresh=lambda: self._sample, latency=0.03)
+        control.measured = measured
+        binding: Any = SimpleNamespace(robot=self.robot)
+        control.configure(self.stream, binding)
+        return control
+
+    def _state(self) -> ActuatorFeedback:
+        present, active = self._bank.pressure.copy(), ActuatorState.ACTIVE
+        source = '' if self.stream.setpoint is None else SOURCE
+        return ActuatorFeedback(present, present, 0, self.now, active, 0, source, 1)
+
+
+def _body(body: BodyProperties, plant: Plant) -> BodyProperties:
+    """Return the body of the file, changed as the plant says; factors of a path multiply."""
+    factors = {path: plant.stiffness for path in STIFFNESS}
+    changes = tuple(
+        (path, factor * factors.pop(path, 1.0) if factor is not None else None, value)
+        for path, factor, value in body.changes
+    )
+    more = tuple((path, factor, None) for path, factor in factors.items())
+    hysteresis = body.hysteresis if plant.hysteresis is None else plant.hysteresis
+    return replace(body, changes=changes + more, hysteresis=hysteresis)
+
+
+def at_rest(plant: Plant, control: str) -> tuple[float, float]:
+    """Hold a target; mean and largest error of the last seconds [m]."""
+    scene = VirtualTip(plant, control)
+    pose = np.eye(4)
+    pose[:3, 3] = TARGET
+    scene.go_to(scene.robot.inverse(np.array(TARGET)).actuation, pose)
+    errors = scene.run(REST, lambda time: np.array(TARGET))[-round(30 * SEEN) :]
+    return float(np.mean(errors)), float(np.max(errors))
+
+
+def path(
+    plant: Plant, control: str, curve: str, speed: float, delay: float
+) -> tuple[float, float]:
+    """Follow a curve; mean and largest error [m]."""
+    scene = VirtualTip(plant, control)
+    centre = np.eye(4)
+    centre[:3, 3] = CENTRE
+    sampled = sample_curve(placed(named_curve(curve, SIZE), centre), 0.001)
+    solution = solve_path(scene.robot, sampled)
+    if solution.failed:
+        raise RuntimeError(f'{curve}: {solution.message}')
+    timed = schedule(sampled, solution.actuation, speed, scene.stream.rates, 0.1)
+    scene.go_to(timed.actuation_at(0.0), sampled.poses[0])
+    while scene.stream.phase is not Phase.HOLD:
+        scene.run(STEP)
+    scene.run(0.5)  # the planner's settle_time
+    errors = scene.follow(timed, delay)
+    return float(np.mean(errors)), float(np.max(errors))
+
+
+def measured() -> tuple[list[dict[str, Any]], float]:
+    """Return all rows, and the delay [s]."""
+    fits = {d: path(Plant(), CONTROLS[0], 'circle', SPEEDS[1], d)[0] for d in DELAYS}
+    delay = min(fits, key=lambda seconds: fits[seconds])
+    found = []
+    motions = [('at rest', 0.0), *((curve, speed) for speed in SPEEDS for curve in CURVES)]
+    for name, plant in PLANTS.items():
+        for motion, speed in motions:
+            row: dict[str, Any] = {'plant': name, 'motion': motion, 'speed': speed}
+            for control in CONTROLS:
+                mean, peak = (
+                    path(plant, control, motion, speed, delay)
+                    if speed
+                    else at_rest(plant, control)
+                )
+                row |= {control: mean, f'{control}_peak': peak}
+            print(row, flush=True)
+            found.append(row)
+    return found, delay
+
+
+def section(found: list[dict[str, Any]], delay: float) -> str:
+    """Write what was found as a section of a page."""
+    out = [
+        '## Errors of the true tip',
+        '',
+        f'Written on {date.today()}; `delay` {delay:g} s. Mean (largest) in mm.',
+        '',
+        '| Plant | Motion | Feedforward | Feedback |',
+        '|---|---|---|---|',
+    ]
+    for row in found:
+        speed = f', {100 * row["speed"]:g} cm/s' if row['speed'] else ''
+        cells = ' | '.join(f'{1e3 * row[c]:.2f} ({1e3 * row[f"{c}_peak"]:.2f})' for c in CONTROLS)
+        out.append(f'| {row["plant"]} | {row["motion"]}{speed} | {cells} |')
+    return '\n'.join(out) + '\n'
+
+
+def main() -> None:
+    """Run the study and write its section."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--write', metavar='FILE', help='page whose section is renewed')
+    arguments = parser.parse_args()
+    found, delay = measured()
+    if arguments.write:
+        page = Path(arguments.write)
+        keep_values(page, {'date': date.today().isoformat(), 'delay': delay, 'rows': found})
+        replace_section(page, section(found, delay))
+    else:
+        print(section(found, delay))
+
+
+if __name__ == '__main__':
+    main()
