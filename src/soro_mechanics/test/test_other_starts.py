@@ -11,7 +11,7 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.analysis.workspace import sample_actuations
-from soro_mechanics.core.configuration import Task
+from soro_mechanics.core.configuration import Target, Task
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import multistart as other_starts
 from soro_mechanics.inverse.multistart import Postures, postures_of
@@ -29,19 +29,19 @@ def place(x, turn=0.0):
 
 
 def test_the_nearest_posture_comes_first():
-    assert [a[0] for a in ALONG.near(place(0.31), Task.POSITION)] == [3.0, 4.0, 2.0, 1.0]
+    assert [a[0] for a in ALONG.near(Target(place(0.31), Task.POSITION))] == [3.0, 4.0, 2.0, 1.0]
 
 
 def test_nothing_is_near_a_target_outside():
-    assert ALONG.near(place(0.61), Task.POSITION) == []
-    assert ALONG.near(place(-0.21), Task.POSITION) == []
+    assert ALONG.near(Target(place(0.61), Task.POSITION)) == []
+    assert ALONG.near(Target(place(-0.21), Task.POSITION)) == []
 
 
 def test_a_turn_counts_where_the_task_asks_for_it():
     turned = place(0.2, np.pi)
-    assert ALONG.near(turned, Task.POSITION)
-    assert ALONG.near(turned, Task.POSITION_AND_AXIS)  # about the axis itself
-    assert ALONG.near(turned, Task.POSE) == []
+    assert ALONG.near(Target(turned, Task.POSITION))
+    assert ALONG.near(Target(turned, Task.POSITION_AND_AXIS))  # about the axis itself
+    assert ALONG.near(Target(turned, Task.POSE)) == []
 
 
 @pytest.fixture(scope='module')

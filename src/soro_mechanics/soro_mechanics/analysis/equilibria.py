@@ -9,7 +9,14 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, distance, extent, SAME
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    distance,
+    extent,
+    LoadCase,
+    SAME,
+)
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import COARSE, Stability, Warnings
 
@@ -41,10 +48,10 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     for _ in range(starts):
         actuation = rng.uniform(low, high)
         wrench = load * rng.normal(size=6)
-        away = model.forward(actuation, wrench, q.loads, q.gravity, q)
+        away = model.forward(actuation, replace(q.load, wrench=wrench), q)
         if not away.status.converged:
             continue
-        back = model.forward(q.actuation, q.wrench, q.loads, q.gravity, away)
+        back = model.forward(q.actuation, q.load, away)
         if back.status.converged:
             keep(back)
     return found
@@ -55,8 +62,8 @@ def load_scale(model: Model) -> Array:
 
     By its compliance at rest, without weight: force and moment each in their softest direction.
     """
-    rest, nothing = np.array([a.rest for a in model.description.actuators]), np.zeros(6)
-    q = model.forward(rest, nothing, (), np.zeros(3), None)
+    rest = np.array([a.rest for a in model.description.actuators])
+    q = model.forward(rest, LoadCase(), None)
     compliance = model.compliance(q, 'tangent')
     force = extent(q) / (3.0 * float(np.linalg.norm(compliance[:3, :3], 2)))
     moment = 1.0 / float(np.linalg.norm(compliance[3:, 3:], 2))
@@ -114,10 +121,10 @@ def _elsewhere(model: Model, q: Configuration) -> str:
     way = ways[:, np.argmax(np.abs(values))]
     push = load_scale(model) * np.concatenate([way, np.zeros(3)])
     others = model.released(q)
-    others.append(model.forward(q.actuation, q.wrench, q.loads, q.gravity, None))
-    pushed = model.forward(q.actuation, q.wrench + push, q.loads, q.gravity, q)
+    others.append(model.forward(q.actuation, q.load, None))
+    pushed = model.forward(q.actuation, replace(q.load, wrench=q.wrench + push), q)
     if pushed.status.converged:
-        others.append(model.forward(q.actuation, q.wrench, q.loads, q.gravity, pushed))
+        others.append(model.forward(q.actuation, q.load, pushed))
     for other in others:
         stands = other.status.converged and other.status.stability is not Stability.UNSTABLE
         if stands and distance(other, q) > SAME * length:

@@ -22,7 +22,7 @@ import numpy as np
 
 from soro_mechanics.analysis.workspace import Workspace
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Task
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Target, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, Warnings
 
@@ -49,15 +49,15 @@ class Postures:
     actuation: Array
     tip: Array
 
-    def near(self, target: Array, task: Task) -> list[Array]:
-        """Return the actuations next to a target (4, 4), nearest first.
+    def near(self, target: Target) -> list[Array]:
+        """Return the actuations next to a target, nearest first.
 
         None where the target is farther from all of them than they are from each other.
         """
         if len(self.tip) < 2:
             return list(self.actuation)
-        away = self._distances(target, task)
-        apart = np.array([self._distances(tip, task) for tip in self.tip])
+        away = self._distances(target.pose, target.task)
+        apart = np.array([self._distances(tip, target.task) for tip in self.tip])
         np.fill_diagonal(apart, np.inf)
         if away.min() > BEYOND * apart.min(axis=1).max():
             return []
@@ -130,9 +130,7 @@ class MultiStart:
         robot: Starting,
         first: InverseSolution,
         search: Callable[[Configuration], InverseSolution],
-        target: Array,
-        task: Task,
-        tolerances: tuple[float, float],
+        target: Target,
     ) -> InverseSolution:
         """Return a solution that meets the target, else the one that comes nearest.
 
@@ -145,9 +143,7 @@ class MultiStart:
             Returned at once where it is good.
         search : callable
             The inverse from a start.
-        target : ndarray, shape (4, 4)
-        tolerances : float, float
-            [m], [rad].
+        target : Target
         """
         if first.status.code not in SHORT:
             return first
@@ -155,7 +151,7 @@ class MultiStart:
         if not self._nobody_solves(PATIENCE - spent):
             left_out = 'the postures to begin from elsewhere are still being solved: ask again'
             return _timed(first, spent + time.perf_counter() - began, left_out)
-        starts = self.postures(robot).near(target, task)
+        starts = self.postures(robot).near(target)
         left_out, best, searching = '', first, time.perf_counter()
         for tried, actuation in enumerate(starts):
             if spent + time.perf_counter() - searching > PATIENCE:
@@ -169,7 +165,7 @@ class MultiStart:
             if _usable(found):
                 best = found
                 break
-            if _nearer(found, best, tolerances):
+            if _nearer(found, best, target.tolerances):
                 best = found
         return _timed(best, spent + time.perf_counter() - began, left_out)
 

@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State, Work
 from soro_mechanics.models.network.drive_values import driven_ranges
@@ -38,9 +38,7 @@ class Problem:
     """What is prescribed in one equilibrium."""
 
     actuation: Array
-    wrench: Array
-    loads: tuple[Load, ...]
-    gravity: Array
+    load: LoadCase
     permanent: float = 1.0  # part of the robot file's own loads, and of all tensions
 
 
@@ -82,9 +80,7 @@ class Equilibrium:
     def inputs(self, problem: Problem) -> Inputs:
         """Return the kernels' inputs for a problem."""
         x = lay.actuate(self.layout, self._rest, problem.actuation)
-        return lay.load(
-            self.layout, x, problem.wrench, problem.loads, problem.gravity, problem.permanent
-        )
+        return lay.load(self.layout, x, problem.load, problem.permanent)
 
     def newton(
         self,
@@ -183,7 +179,7 @@ class Equilibrium:
         base = self.assembled(rest)
         if not base.converged:
             return base
-        zero = Problem(rest, np.zeros(6), (), np.zeros(3), 0.0)
+        zero = Problem(rest, LoadCase(), 0.0)
         path, longest = self._between(zero, problem), self.longest_step(rest, problem.actuation)
         outcome = self.march(path, base.state, MAX_SNAPS, longest=longest)
         spent += outcome.iterations
@@ -251,20 +247,9 @@ class Equilibrium:
 
     def _between(self, a: Problem, b: Problem) -> Callable[[float], Inputs]:
         def inputs_at(t: float) -> Inputs:
-            loads = tuple(
-                replace(item, wrench=weight * item.wrench)
-                for weight, group in ((1.0 - t, a.loads), (t, b.loads))
-                for item in group
-            )
-            return self.inputs(
-                Problem(
-                    (1.0 - t) * a.actuation + t * b.actuation,
-                    (1.0 - t) * a.wrench + t * b.wrench,
-                    loads,
-                    (1.0 - t) * a.gravity + t * b.gravity,
-                    (1.0 - t) * a.permanent + t * b.permanent,
-                )
-            )
+            actuation = (1.0 - t) * a.actuation + t * b.actuation
+            permanent = (1.0 - t) * a.permanent + t * b.permanent
+            return self.inputs(Problem(actuation, a.load.mixed(b.load, t), permanent))
 
         return inputs_at
 

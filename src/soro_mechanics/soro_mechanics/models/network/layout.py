@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.configuration import Array, Load, LoadAxes
+from soro_mechanics.core.configuration import Array, Load, LoadAxes, LoadCase
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.models.network.arrays import (
     Inputs,
@@ -508,9 +508,7 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
 def load(
     layout: Layout,
     inputs: Inputs,
-    wrench: Array,
-    loads: tuple[Load, ...],
-    gravity: Array,
+    load: LoadCase,
     permanent: float = 1.0,
 ) -> Inputs:
     """Return the inputs with loads and gravity; a load on a rod needs nodes where it acts.
@@ -522,8 +520,8 @@ def load(
     s = layout.structure
     dead = np.zeros((int(s.counts[0]), 6))
     follower = np.zeros(dead.shape)
-    dead[layout.tip_body] += wrench
-    everything = (*own, *loads)
+    dead[layout.tip_body] += load.wrench
+    everything = (*own, *load.loads)
     on_nodes = any(x.on in (*layout.rods, layout.spec.tip_body) for x in everything)
     node_dead = np.zeros((int(s.counts[2]) if on_nodes else 0, 6))
     node_follower = np.zeros(node_dead.shape)
@@ -549,13 +547,13 @@ def load(
         else:
             node = layout.node_at(item)
             (node_dead if base else node_follower)[node] += item.wrench
-    heavy = layout.weighs and bool(np.count_nonzero(gravity))
+    heavy = layout.weighs and bool(np.count_nonzero(load.gravity))
     return inputs._replace(
         dead=dead,
         follower=follower,
         node_dead=node_dead,
         node_follower=node_follower,
-        gravity=np.array(gravity, dtype=float),
+        gravity=np.array(load.gravity, dtype=float),
         heavy=heavy,
         tension=permanent * inputs.tension,
         pull=inputs.pull * [permanent, 1.0],

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soro_mechanics.core.actuators import limit_violations
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -139,7 +139,7 @@ def _solve(
     solver = Equilibrium(layout)
     found: dict[str, Shape | None] = {}
     for name, actuation in cases.items():
-        problem = Problem(actuation, np.zeros(6), (), description.gravity)
+        problem = Problem(actuation, LoadCase(gravity=description.gravity))
         outcome = solver.solve(problem, rest, None)
         work, _ = solver.scratch
         found[name] = (

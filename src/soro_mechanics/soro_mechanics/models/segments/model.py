@@ -13,12 +13,10 @@ from abc import abstractmethod
 from dataclasses import replace
 import math
 import time
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.configuration import Array, Configuration, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
@@ -141,30 +139,24 @@ class SegmentModel(Model):
         """Take the increments; write records and base moments; return (passes, residual)."""
 
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve the equilibrium; a failed solve is reported by the status."""
         began = time.perf_counter()
-        cuts = load_cuts(self.structure, loads)
+        cuts = load_cuts(self.structure, load.loads)
         grid = self._plain if not any(cuts) else make_grid(self.structure, cuts)
         old: RodState | None = None
         if guess is not None and guess.status.converged and guess.state.grid.cuts == grid.cuts:
             old = guess.state
-        ramped = gravity if self.compensation.weight == 'ramped' else np.zeros(3)
+        ramped = load.gravity if self.compensation.weight == 'ramped' else np.zeros(3)
         ramp = self._reuse(old, actuation, ramped)
         if ramp is None:
             ramp = self._ramp(grid, actuation, ramped, 0, old.ramp if old else None)
             if old is not None and not math.isfinite(ramp.residual):  # led astray
                 ramp = self._ramp(grid, actuation, ramped, 0, None)
-        arrays = load_arrays(self.structure, grid, wrench, loads, gravity)
-        state, passes, residual = self._load(grid, arrays, ramp, gravity, old, guess, wrench)
+        state, passes, residual = self._load(grid, ramp, load, old, guess)
         status = self._status(state, passes, residual, began)
-        return self._configuration(state, actuation, wrench, loads, gravity, status)
+        return self._configuration(state, actuation, load, status)
 
     def _reuse(self, old: RodState | None, actuation: Array, gravity: Array) -> Ramp | None:
         if old is None or old.ramp.structure is not self.structure:
@@ -175,15 +167,14 @@ class SegmentModel(Model):
     def _load(
         self,
         grid: Grid,
-        loads: tuple[NDArray[Any], ...],
         ramp: Ramp,
-        gravity: Array,
+        load: LoadCase,
         old: RodState | None,
         guess: Configuration | None,
-        wrench: Array,
     ) -> tuple[RodState, int, float]:
-        rest = np.concatenate([grid.chain[3][0, 0] * gravity, ramp.starts[-1]])
-        starts = [rest + wrench]
+        loads = load_arrays(self.structure, grid, load)
+        rest = np.concatenate([grid.chain[3][0, 0] * load.gravity, ramp.starts[-1]])
+        starts = [rest + load.wrench]
         if old is not None and guess is not None:  # its branch, whatever the load is now
             unloaded = np.concatenate([grid.chain[3][0, 0] * guess.gravity, old.ramp.starts[-1]])
             starts.insert(0, rest + old.base_wrench - unloaded)
@@ -196,7 +187,7 @@ class SegmentModel(Model):
         for start in starts:
             used, residual = kernels.solve_loaded(
                 grid.chain, ramp.record, ramp.d_record, held, d_held,
-                self._push(ramp.actuation), self._no_pushes, gravity, grid.densities, loads,
+                self._push(ramp.actuation), self._no_pushes, load.gravity, grid.densities, loads,
                 self._units, TOLERANCE, rest, start, nodes, columns, integral,
             )  # fmt: skip
             passes += used
@@ -286,13 +277,7 @@ class SegmentModel(Model):
         return at_point(compliance, state.nodes[-1, :3])
 
     def _configuration(
-        self,
-        state: RodState,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        status: SolverStatus,
+        self, state: RodState, actuation: Array, load: LoadCase, status: SolverStatus
     ) -> Configuration:
         poses = node_poses(state.nodes)
         if not status.converged:
@@ -305,9 +290,7 @@ class SegmentModel(Model):
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),
-            wrench=wrench.copy(),
-            loads=loads,
-            gravity=gravity.copy(),
+            load=load,
             tip=poses[-1].copy(),
             backbones=tuple(poses[part] for part in state.grid.slices),
             backbone_names=tuple(s.name for s in segments),
