@@ -99,29 +99,29 @@ def examined(model: Model, q: Configuration) -> Configuration:
     if 0.0 < limit < NEAR:
         text = f'{limit:.1%} more actuation and load, counted from rest, make it unstable'
         status = status.warned(Warnings.NEAR_INSTABILITY, text)
+    cold = model.forward(q.actuation, q.load, None)
     if math.isnan(status.mesh_error):
-        status = replace(status, mesh_error=model.refinement(q)[0])
+        status = replace(status, mesh_error=model.refinement(q, cold)[0])
     known = Warnings.COARSE_MESH in status.warnings
     if not known and status.mesh_error > COARSE * extent(q):
         text = f'a mesh twice as fine moves the tip by {1e3 * status.mesh_error:.2g} mm'
         status = status.warned(Warnings.COARSE_MESH, text)
-    text = _elsewhere(model, q)
+    text = _elsewhere(model, q, cold)
     return replace(q, status=status.warned(Warnings.SEVERAL_BRANCHES, text) if text else status)
 
 
-def _elsewhere(model: Model, q: Configuration) -> str:
+def _elsewhere(model: Model, q: Configuration, cold: Configuration) -> str:
     """Say where another equilibrium stands that is cheaply found; empty where none is.
 
-    From no guess, and back from a push to the softest side: one leads down from an unstable
-    equilibrium to a stable one.
+    From no guess (`cold`), and back from a push to the softest side: one leads down from an
+    unstable equilibrium to a stable one.
     """
     length = extent(q)
     compliance = model.compliance(q, 'tangent')[:3, :3]
     values, ways = np.linalg.eigh(0.5 * (compliance + compliance.T))
     way = ways[:, np.argmax(np.abs(values))]
     push = load_scale(model) * np.concatenate([way, np.zeros(3)])
-    others = model.released(q)
-    others.append(model.forward(q.actuation, q.load, None))
+    others = [*model.released(q), cold]
     pushed = model.forward(q.actuation, replace(q.load, wrench=q.wrench + push), q)
     if pushed.status.converged:
         others.append(model.forward(q.actuation, q.load, pushed))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITIO
 from soro_mechanics.core.status import SolverStatus
 
 Array = NDArray[np.float64]
+NEARER = 1.0 - 1e-6  # of a miss: a smaller one is nearer, and not by round-off
 SAME = 1e-6  # distance of stations, in extents of the robot, below which two equilibria are one
 
 
@@ -99,11 +101,27 @@ class Target:
         What of the pose counts.
     tolerances : float, float
         Position [m] and orientation [rad].
+    nearest : dict of str to float
+        Smallest miss of the searches of each kind for this target that have ended so far. Several
+        searches for one answer share it: what one has examined the next need not examine again.
     """
 
     pose: Array
     task: Task = Task.POSE
     tolerances: tuple[float, float] = (POSITION_TOLERANCE, ORIENTATION_TOLERANCE)
+    nearest: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def miss(self, errors: tuple[float, float]) -> float:
+        """Return errors [m], [rad] as one number, in units of tolerance."""
+        return math.hypot(errors[0] / self.tolerances[0], errors[1] / self.tolerances[1])
+
+    def nearer(self, search: str, errors: tuple[float, float]) -> bool:
+        """Note where a search has ended; whether that is nearer than all of its kind before."""
+        miss = self.miss(errors)
+        found = miss < NEARER * self.nearest.get(search, math.inf)
+        if found:
+            self.nearest[search] = miss
+        return found
 
     @property
     def size(self) -> int:

@@ -102,15 +102,19 @@ class Model(ABC):
         """Return the same model on a mesh twice as fine; None where it has no mesh."""
         return None
 
-    def refinement(self, q: Configuration) -> tuple[float, float]:
+    def refinement(
+        self, q: Configuration, cold: Configuration | None = None
+    ) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine.
 
-        Both meshes are solved without a guess; NaN where that does not lead to q.
+        Both meshes are solved without a guess (`cold`: this one already is); NaN where that does
+        not lead to q.
         """
         fine = self.refined()
         if fine is None:
             return 0.0, 0.0
-        cold, again = (m.forward(q.actuation, q.load, None) for m in (self, fine))
+        cold = self.forward(q.actuation, q.load, None) if cold is None else cold
+        again = fine.forward(q.actuation, q.load, None)
         solved = cold.status.converged and again.status.converged
         if not solved or distance(cold, q) > SAME * extent(q):
             return math.nan, math.nan

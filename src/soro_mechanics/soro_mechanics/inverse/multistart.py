@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-import math
 import threading
 import time
 from typing import Any, Protocol
@@ -22,7 +21,14 @@ import numpy as np
 
 from soro_mechanics.analysis.workspace import Workspace
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Target, Task
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    NEARER,
+    Target,
+    Task,
+)
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, Warnings
 
@@ -165,7 +171,7 @@ class MultiStart:
             if _usable(found):
                 best = found
                 break
-            if _nearer(found, best, target.tolerances):
+            if _nearer(found, best, target):
                 best = found
         return _timed(best, spent + time.perf_counter() - began, left_out)
 
@@ -192,19 +198,14 @@ def _usable(found: InverseSolution) -> bool:
     return found.status.code is Code.NONE and not doubted
 
 
-def _nearer(
-    found: InverseSolution, best: InverseSolution, tolerances: tuple[float, float]
-) -> bool:
+def _nearer(found: InverseSolution, best: InverseSolution, target: Target) -> bool:
     """Whether a solution that misses its target misses it by less, in units of tolerance."""
     if not found.status.converged or found.status.code in (Code.NONE, Code.UNSTABLE):
         return False  # it meets the target, and nobody could use it
     if not best.status.converged:
         return True
-    miss = [
-        math.hypot(s.position_error / tolerances[0], s.orientation_error / tolerances[1])
-        for s in (found, best)
-    ]
-    return miss[0] < miss[1]
+    miss = [target.miss((s.position_error, s.orientation_error)) for s in (found, best)]
+    return miss[0] < NEARER * miss[1]
 
 
 def _timed(solution: InverseSolution, seconds: float, left_out: str) -> InverseSolution:

@@ -34,7 +34,11 @@ TRUST = 0.5  # first step, in ranges of the actuators
 MIN_TRUST = 1e-11  # below it no step is left to try
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
+MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
+PROGRESS = 0.7
+FAR = 100.0  # tolerances: nearer than that a search may creep
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
+SEARCH = 'search'  # in `Target.nearest`
 REFINING = 8  # iterations at most from the caller's tolerances to the default ones
 
 
@@ -114,8 +118,11 @@ class Search:
         if start is None:
             return self._no_start()
         best, settled = self._search(limits, self._at(start, guess))
-        middle = None if best.met else nearest_allowed(limits, np.full(limits.rest.size, 0.4))
-        if middle is not None:  # before a target counts as unreachable
+        middle = None
+        if not (best.met or SEARCH in self.target.nearest):
+            self.target.nearest[SEARCH] = np.inf
+            middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
+        if middle is not None:  # before a target counts as unreachable, once
             found, well = self._search(limits, self._at(middle, None))
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
@@ -125,6 +132,8 @@ class Search:
         if not best.q.status.converged:
             why = f'no equilibrium: {best.q.status.message}'
             return self._solution(best, Code.NOT_CONVERGED, why)
+        if not self.target.nearer(SEARCH, best.errors):  # what is beyond the limits is known
+            return self._solution(best, Code.NOT_CONVERGED, 'another search has ended nearer')
         return self._short(best, settled)
 
     def _short(self, best: Point, settled: bool) -> InverseSolution:
@@ -173,8 +182,13 @@ class Search:
         trust, penalty, curvature = TRUST, 0.0, np.eye(size)
         rows = point.rows
         exact = rows is None
-        for _ in range(iterations):
+        lowest, since = point.size, 0
+        for iteration in range(iterations):
             self._count += 1
+            if point.size < PROGRESS * lowest:
+                lowest, since = point.size, iteration
+            elif iteration - since > MAX_IDLE and lowest > FAR:
+                return point, True
             if not point.q.status.converged:
                 return point, False
             if point.met and not redundant:

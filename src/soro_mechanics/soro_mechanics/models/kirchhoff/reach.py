@@ -87,7 +87,7 @@ def nearer(target: Target, share: float) -> Target:
     """Return a target at a share of the distance from the base."""
     pose = target.pose.copy()
     pose[:3, 3] *= share
-    return replace(target, pose=pose)
+    return replace(target, pose=pose, nearest={})
 
 
 def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:

@@ -78,9 +78,14 @@ class Equilibrium:
         return self._local.work, self._local.old
 
     def inputs(self, problem: Problem) -> Inputs:
-        """Return the kernels' inputs for a problem."""
+        """Return the kernels' inputs for a problem; a thread's last ones are kept."""
+        known: tuple[Problem, Inputs] | None = getattr(self._local, 'inputs', None)
+        if known is not None and known[0] is problem:
+            return known[1]
         x = lay.actuate(self.layout, self._rest, problem.actuation)
-        return lay.load(self.layout, x, problem.load, problem.permanent)
+        x = lay.load(self.layout, x, problem.load, problem.permanent)
+        self._local.inputs = problem, x
+        return x
 
     def newton(
         self,
@@ -92,7 +97,7 @@ class Equilibrium:
         """Solve from a start; the actuators are held."""
         wanted = self.tolerance if tolerance is None else tolerance
         work, old = self.scratch
-        if np.isfinite(x.pull[:, 0]).any():
+        if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
             found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
             return Outcome(*found)
         state = copy_state(start)

@@ -260,21 +260,21 @@ class ForwardNetwork(Model):
         shape = trace_shape(layout, inputs, outcome.state, work)
         solution = Solution(equilibrium, problem, inputs, outcome.state, shape)
         status = self._status(equilibrium, solution, outcome, start)
-        rods = range(len(layout.rods))
-        parts = [slice(shape.first[r], shape.first[r + 1]) for r in rods]
-        tip = outcome.state.body[layout.tip_body]
-        bodies = {
-            name: outcome.state.body[i].copy() for i, name in enumerate(layout.bodies) if i > 0
-        }
-        bodies[layout.spec.tip_body] = tip @ np.linalg.inv(layout.spec.tip)
+        bodies = dict(zip(layout.bodies, outcome.state.body.copy(), strict=True))
+        tip = bodies[layout.spec.tip_body]
+        bodies[layout.spec.tip_body] = tip @ layout.off_tip
+        del bodies[layout.bodies[0]]
         return Configuration(
             model=self.name,
             actuation=problem.actuation,
             load=problem.load,
-            tip=tip.copy(),
-            backbones=tuple(shape.pose[p] for p in parts),
+            tip=tip,
+            backbones=tuple(shape.pose[p] for p in layout.parts),
             backbone_names=layout.rods,
-            arc_lengths=tuple(shape.fraction[parts[r]] * inputs.length[r] for r in rods),
+            arc_lengths=tuple(
+                shape.fraction[p] * length
+                for p, length in zip(layout.parts, inputs.length.tolist(), strict=True)
+            ),
             radii=layout.radii,
             bodies=bodies,
             status=status,
@@ -333,7 +333,7 @@ class ForwardNetwork(Model):
         layout = solution.equilibrium.layout
         cut = self._cut(layout)
         if cut is layout:
-            return Linearisation(layout, solution.inputs, solution.state, layout.work())
+            return Linearisation(layout, solution.inputs, solution.state)
         return self._linearise_cut(solution, cut)
 
     def _cut(self, layout: lay.Layout) -> lay.Layout:
@@ -355,12 +355,12 @@ class ForwardNetwork(Model):
         solution = Solution(solver, problem, x, state, trace_shape(layout, x, state, work))
         spec = cut_spec(layout.spec)
         if spec is layout.spec:
-            return Linearisation(layout, x, state, layout.work())
+            return Linearisation(layout, x, state)
         return self._linearise_cut(solution, lay.build_layout_raw(spec, layout.actuators))
 
     def _linearise_cut(self, solution: Solved, cut: lay.Layout) -> Linearisation:
         x, state = self._cut_solution(solution, cut)
-        return Linearisation(cut, x, state, cut.work())
+        return Linearisation(cut, x, state)
 
     def _cut_solution(self, solution: Solved, cut: lay.Layout) -> tuple[Inputs, State]:
         problem, layout = solution.problem, solution.equilibrium.layout

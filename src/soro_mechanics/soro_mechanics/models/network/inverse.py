@@ -38,7 +38,8 @@ def solve_inverse(
     spent = 0
     if math.isfinite(best.residual) and problem.within(best):
         best, spent = _approach(problem, best)
-        if not problem.reached(best):
+        # of another start that has ended as near: what is beyond the limits is known
+        if not problem.reached(best) and target.nearer('network', best.task_error):
             beyond, more = _approach(problem.without_limits(), best)
             spent += more
             if problem.reached(beyond) and problem.within(beyond):
@@ -79,12 +80,17 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     spent = found.steps
     if problem.reached(found) and problem.within(found):
         return found, spent
+    if not problem.limited:  # the nearest pose is mostly the target, and found in fewer steps
+        near = problem.nearest(replace(start))
+        spent += near.steps
+        if problem.reached(near):
+            return near, spent
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
     while at < 1.0 and part >= MIN_PART:
         goal = min(1.0, at + part)
-        part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way))
+        part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way), nearest={})
         found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
         spent += found.steps
         if problem.reached(found) and problem.within(found):

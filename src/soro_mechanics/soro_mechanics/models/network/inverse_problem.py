@@ -44,6 +44,8 @@ from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.qp import solve_qp
 
 MAX_STEPS = 40
+MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
+PROGRESS = 0.9
 MAX_NEAREST = 400
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
 SETTLED = 1e-5  # the same: the least energy is found
@@ -82,6 +84,8 @@ class InverseProblem:
         self.target = target
         rest = lay.rest_inputs(self.layout)
         self._loaded = lay.load(self.layout, rest, load)
+        self._slopes = np.ones(len(self.layout.spec.drives))
+        self._maps = self.layout.structure.map_index.tolist()
         self.description = description = model.description
         self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
         ends = [driven_ranges(self.layout.spec.drives, self.limits[:, k]) for k in range(2)]
@@ -145,7 +149,7 @@ class InverseProblem:
         """Return the kernels' inputs; driven values have slope one."""
         drives = self.layout.spec.drives
         value = np.array([driven[d.actuator] + d.offset for d in drives])
-        return lay.drive(self.layout, self._loaded, value, np.ones(len(drives)))
+        return lay.drive(self.layout, self._loaded, value, self._slopes)
 
     def task_error(self, state: State) -> Array:
         """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
@@ -186,7 +190,7 @@ class InverseProblem:
         at = InverseState(start.driven.copy(), copy_state(start.state))
         s = self.layout.structure
         params = 1 + int(s.counts[5])
-        best, part = math.inf, 1.0
+        best, part, lowest, since = math.inf, 1.0, math.inf, 0
         da = before = np.zeros_like(at.driven)
         for step in range(MAX_STEPS + 1):
             x = self.inputs(at.driven)
@@ -196,6 +200,10 @@ class InverseProblem:
             if self.reached(at) and (not self.redundant or (step > 0 and self._still(da))):
                 return at
             merit = max(at.residual, at.task_error[0] / s.scale[0], at.task_error[1])
+            if merit < PROGRESS * lowest:
+                lowest, since = merit, step
+            elif step - since > MAX_IDLE:
+                return at
             if step > 0 and not merit <= GROWTH * best:
                 if part < MIN_PART:
                     return at
@@ -304,12 +312,12 @@ class InverseProblem:
         """Prepare `bounds` for what limits depend on beside the driven values."""
 
     def follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
-        """Write the step of every unknown for a step of the actuators."""
+        """Write the step of every unknown for a step of the actuators, after `_task`."""
         s = self.layout.structure
-        rhs = self.work.vector * one + self.work.columns @ da
-        self.work.step_body[1:] = -np.linalg.solve(self.work.matrix, rhs).reshape(-1, 6)
+        body = self._response @ np.append(da, one)
+        self.work.step_body[1:] = -body.reshape(-1, 6)
         slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
-        for actuator, rod, slot in s.map_index:
+        for actuator, rod, slot in self._maps:
             slots[rod, slot] += da[actuator]
         back_substitute(s, x, state, self.work, params, slots, one)
 
@@ -318,7 +326,7 @@ class InverseProblem:
         rows = self.rows(at.state)
         tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
         both = np.column_stack([self.work.columns, self.work.vector])
-        follow = np.linalg.solve(self.work.matrix, both)
+        self._response = follow = np.linalg.solve(self.work.matrix, both)
         jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
         missing = self._unit * (task_error[: self.size] + rows @ follow[tip, -1])
         return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)

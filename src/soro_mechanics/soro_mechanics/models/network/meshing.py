@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soro_mechanics.core.actuators import limit_violations
+from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.models.network import layout as lay
@@ -103,23 +103,6 @@ def choose_mesh(
 def _refusal(description: RobotDescription, tolerance: float, why: str) -> RobotFileError:
     remedy = f'cannot be met: {why}; write a larger tolerance, or a number of pieces'
     return RobotFileError('models.network.mesh.tolerance', f'{tolerance:g} m', remedy)
-
-
-def extremes(description: RobotDescription) -> dict[str, Array]:
-    """Return the actuations that matter: rest, all limits, one actuator at a time."""
-    rest = np.array([a.rest for a in description.actuators])
-    low = np.array([a.minimum for a in description.actuators])
-    high = np.array([a.maximum for a in description.actuators])
-    cases = {'rest': rest, 'all at minimum': low, 'all at maximum': high}
-    for i, a in enumerate(description.actuators):
-        for end, value in (('minimum', a.minimum), ('maximum', a.maximum)):
-            cases[f'{a.name} at {end}'] = np.where(np.arange(len(rest)) == i, value, rest)
-    limits = description.coupled_limits
-    return {
-        name: value
-        for name, value in cases.items()
-        if not limit_violations(description.actuators, limits, value)
-    }
 
 
 def _refined(spec: NetworkSpec) -> NetworkSpec:

@@ -101,8 +101,10 @@ class Network(ForwardNetwork):
         """Return the lowest natural frequencies [Hz] around q, the actuators held."""
         return natural_frequencies(self.linearise(q), count)
 
-    def refinement(self, q: Configuration) -> tuple[float, float]:
-        """Return how far the tip moves [m], [rad] on a mesh twice as fine."""
+    def refinement(
+        self, q: Configuration, cold: Configuration | None = None
+    ) -> tuple[float, float]:
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine, solved from q."""
         return refinement(self, q)
 
     def validity(self, q: Configuration) -> Validity:
