@@ -125,7 +125,7 @@ def test_spatial_shape_converges_to_an_independent_rod(robot):
 def test_the_shape_is_a_minimum_on_its_constraint(model, robot):
     """Project the dense Hessian on the null space of the end-point rows: all positive."""
     found = model.reach(point_at([0.3, 0.1, 0.8]), LoadCase(gravity=robot.gravity))
-    dead, _ = model._loads(np.zeros(6), (), robot.gravity)
+    dead, _ = model._loads(LoadCase(gravity=robot.gravity))
     count = len(found.quaternions)
     gradient, diagonal, coupling, lever, _, _ = make_rod_work(count)
     rod_system(
