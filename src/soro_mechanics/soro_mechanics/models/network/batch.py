@@ -123,7 +123,7 @@ def compile_batch(equilibrium: Equilibrium) -> None:
     powers = np.zeros((1, m), dtype=np.int64)
     size = 6 * int(s.counts[:4].sum())
     fit = Fit(np.zeros(m), np.ones(m), powers, np.zeros((1, size)))
-    rest = lay.load(layout, lay.rest_inputs(layout), LoadCase())
+    rest = lay.load(layout, layout.rest, LoadCase())
     batch = Batch(layout, rest, new_state(s), drive_table(layout), fit, equilibrium.tolerance)
     batch.solve(np.empty((0, m)))
 
@@ -184,7 +184,7 @@ def make_batch(
         empty = Fit(0.5 * (ends[0] + ends[1]), half, powers, np.empty((0, 0)))
         fit = checked_fit(fine, empty, driven[:trials], np.array(moves))
         if fit is not None and base is not None:
-            rest = lay.load(fine, lay.rest_inputs(fine), load)
+            rest = lay.load(fine, fine.rest, load)
             return Batch(fine, rest, base, drive_table(fine), fit, equilibrium.tolerance)
     return None
 

@@ -58,7 +58,6 @@ class Equilibrium:
     def __init__(self, layout: lay.Layout) -> None:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
-        self._rest = lay.rest_inputs(layout)
         turned = [d.actuator for d in layout.spec.drives if d.kind == 'angle']
         self._turned = np.array(sorted(set(turned)), dtype=np.int64)
         self._no_params = np.zeros((int(layout.structure.counts[1]), 2))
@@ -82,7 +81,7 @@ class Equilibrium:
         known: tuple[Problem, Inputs] | None = getattr(self._local, 'inputs', None)
         if known is not None and known[0] is problem:
             return known[1]
-        x = lay.actuate(self.layout, self._rest, problem.actuation)
+        x = lay.actuate(self.layout, self.layout.rest, problem.actuation)
         x = lay.load(self.layout, x, problem.load, problem.permanent)
         self._local.inputs = problem, x
         return x
@@ -141,7 +140,7 @@ class Equilibrium:
             part *= 0.5
             if part >= MIN_PART:
                 continue
-            if snaps == 0 or len(self._rest.pull):  # a snap lets no tendon keep its length
+            if snaps == 0 or len(self.layout.rest.pull):  # a snap lets no tendon keep its length
                 return Outcome(False, state, iterations, last.residual)
             snaps -= 1
             last, goal = self._snap(inputs_at, at, state)
@@ -264,7 +263,7 @@ class Equilibrium:
         The bodies float meanwhile. Held in place they would press the rods, and a pressed rod
         buckles into a branch that nobody wants.
         """
-        x = lay.actuate(self.layout, self._rest, rest)
+        x = lay.actuate(self.layout, self.layout.rest, rest)
         loose = np.tile([-np.inf, 0.0], (len(x.pull), 1))
         x = x._replace(tension=np.zeros_like(x.tension), pull=loose)
         state, gap = self._rest_shape(x)

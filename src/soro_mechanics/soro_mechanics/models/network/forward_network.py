@@ -364,7 +364,7 @@ class ForwardNetwork(Model):
 
     def _cut_solution(self, solution: Solved, cut: lay.Layout) -> tuple[Inputs, State]:
         problem, layout = solution.problem, solution.equilibrium.layout
-        x = lay.actuate(cut, lay.rest_inputs(cut), problem.actuation)
+        x = lay.actuate(cut, cut.rest, problem.actuation)
         x = lay.load(cut, x, problem.load)
         return x, cut_state(layout, cut, solution.state, solution.shape)
 

@@ -82,8 +82,7 @@ class InverseProblem:
         self.layout = equilibrium.layout
         self.load = load
         self.target = target
-        rest = lay.rest_inputs(self.layout)
-        self._loaded = lay.load(self.layout, rest, load)
+        self._loaded = lay.load(self.layout, self.layout.rest, load)
         self._slopes = np.ones(len(self.layout.spec.drives))
         self._maps = self.layout.structure.map_index.tolist()
         self.description = description = model.description

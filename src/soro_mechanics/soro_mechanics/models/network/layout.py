@@ -108,6 +108,11 @@ class Layout:
         return new_work(self.structure, self.actuators)
 
     @cached_property
+    def rest(self) -> Inputs:
+        """Inputs without actuation, load or gravity; not to be written to."""
+        return rest_inputs(self)
+
+    @cached_property
     def sensors(self) -> SensorPlaces:
         """Where the flex sensors are."""
         rod = np.array([x.rod for x in self.spec.sensors], dtype=np.int64)
