@@ -23,7 +23,7 @@ from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, W
 from soro_mechanics.models.segments import rod_kernels as kernels
 from soro_mechanics.models.segments.cosserat_kernels import EXACT, PUBLISHED, RECORD
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
-from soro_mechanics.models.segments.rod_state import Ramp, RodState
+from soro_mechanics.models.segments.rod_state import Increments, Ramp, RodState
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
 from soro_mechanics.models.segments.sums import compliance_sums
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -88,21 +88,16 @@ class SegmentModel(Model):
         total = sum(len(p) for p in runs)
         warm = guess is not None and guess.starts.shape == (total, 3)
         starts = guess.starts.copy() if guess is not None and warm else np.zeros((total, 3))
+        push, pushes = self._push(actuation), self._pushes if parameters else self._no_pushes
         passes, worst, results, first = 0, 0.0, [], 0
         for steps in runs:
             record = np.empty((grid.chain[0].size, 3, RECORD))
             d_record = np.zeros((*record.shape, parameters))
-            used, residual = self._increments(
-                grid,
-                actuation,
-                gravity,
-                steps,
-                rule,
-                starts[first : first + len(steps)],
-                warm,
-                record,
-                d_record,
+            own = starts[first : first + len(steps)]
+            increments = Increments(
+                push, pushes, gravity, steps, rule, warm, own, record, d_record
             )
+            used, residual = self._increments(grid, increments)
             first += len(steps)
             passes += used
             worst = max(worst, residual) if math.isfinite(residual) else math.inf
@@ -124,18 +119,7 @@ class SegmentModel(Model):
         )
 
     @abstractmethod
-    def _increments(
-        self,
-        grid: Grid,
-        actuation: Array,
-        gravity: Array,
-        parts: Array,
-        rule: int,
-        starts: Array,
-        warm: bool,
-        record: Array,
-        d_record: Array,
-    ) -> tuple[int, float]:
+    def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
         """Take the increments; write records and base moments; return (passes, residual)."""
 
     def forward(
@@ -206,9 +190,6 @@ class SegmentModel(Model):
         if self.linear:
             return np.ones_like(stretch), np.zeros_like(d_stretch)
         return stretch, d_stretch
-
-    def _push_variations(self, parameters: int) -> Array:
-        return self._pushes if parameters else self._no_pushes
 
     def _push(self, actuation: Array) -> Array:
         return np.ascontiguousarray(self._pushes @ actuation)
