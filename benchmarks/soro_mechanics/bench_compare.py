@@ -18,6 +18,7 @@ import time
 
 import numpy as np
 
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.cross_section import ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -61,7 +62,7 @@ def cantilever(curvature, macro, count):
 def solve(curvature, wrench, macro, count):
     """Return tip and processor time of a cold solve; the layout is not counted."""
     layout = build_layout(cantilever(curvature, macro, count), 0)
-    problem = Problem(np.zeros(0), wrench, (), np.zeros(3))
+    problem = Problem(np.zeros(0), LoadCase(wrench))
     least = np.inf
     for _ in range(REPEAT):
         solver = Equilibrium(layout)
@@ -150,7 +151,7 @@ def cost():
     for count in (10, 30, 100, 300, 1000, 3000, 10000):
         layout = build_layout(cantilever((0.0, 0.0, 0.0), False, count), 0)
         solver = Equilibrium(layout)
-        problem = Problem(np.zeros(0), np.zeros(6), (), np.zeros(3))
+        problem = Problem(np.zeros(0), LoadCase())
         state = solver.assembled(np.zeros(0)).state
         x, (work, _) = solver.inputs(problem), solver.scratch
         least = np.inf

@@ -8,10 +8,11 @@ arithmetic and its order limit each part: assembly is done for eight elements at
 registers, while the elimination follows each rod from one end to the other.
 """
 
-from bench_network import handle, NO_WEIGHT
+from bench_network import handle
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -95,12 +96,12 @@ def main():
     """Time the legs of the handle and the rods of the platform."""
     legs = Equilibrium(build_layout(handle(14), 6))
     rest = np.zeros(6)
-    problem = Problem(rest, np.zeros(6), (), NO_WEIGHT)
+    problem = Problem(rest, LoadCase())
     outcome = legs.solve(problem, rest, None)
     platform = load_robot('stewart_gough')
     q = platform.forward(np.full(6, 0.41))
     rods = q.state.equilibrium
-    there = Problem(np.full(6, 0.41), np.zeros(6), (), NO_WEIGHT)
+    there = Problem(np.full(6, 0.41), LoadCase())
     tables = {
         'six legs of 14 elements': rows_of(
             'six legs of 14 elements', legs, legs.inputs(problem), outcome.state

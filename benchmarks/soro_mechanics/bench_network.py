@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.cross_section import CrossSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -151,10 +152,10 @@ def handle_rows():
     layout = build_layout(handle(14), 6)
     solver = Equilibrium(layout)
     rest = np.zeros(6)
-    outcome = solver.solve(Problem(rest, np.zeros(6), (), NO_WEIGHT), rest, None)
+    outcome = solver.solve(Problem(rest, LoadCase()), rest, None)
     if not outcome.converged:
         raise SystemExit('the six legs do not assemble')
-    x = solver.inputs(Problem(rest, np.zeros(6), (), NO_WEIGHT))
+    x = solver.inputs(Problem(rest, LoadCase()))
     work, _ = solver.scratch
     s = layout.structure
     near = {'state': outcome.state}
@@ -164,7 +165,7 @@ def handle_rows():
 
     def forward(k):
         angles = 0.1 * np.sin(0.02 * k + np.arange(6.0))
-        there = solver.inputs(Problem(angles, np.zeros(6), (), NO_WEIGHT))
+        there = solver.inputs(Problem(angles, LoadCase()))
         found = solver.newton(there, near['state'])
         if not found.converged:
             raise SystemExit(f'forward {k}')
@@ -234,7 +235,7 @@ def cost_rows():
         spec = NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4), 1)
         solver = Equilibrium(build_layout(spec, 0))
         load = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
-        problem = Problem(np.zeros(0), load, (), NO_WEIGHT)
+        problem = Problem(np.zeros(0), LoadCase(load))
         outcome = solver.solve(problem, np.zeros(0), None)
         if not outcome.converged:
             raise SystemExit(f'cantilever of {count} elements')

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from bench_compare import cantilever
 from bench_hot_loops import TIMES, whole_step
-from bench_network import handle, NO_WEIGHT
+from bench_network import handle
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.layout import build_layout
@@ -35,7 +36,7 @@ def step_time(spec, motors):
     layout = build_layout(spec, motors)
     solver = Equilibrium(layout)
     rest = np.zeros(motors)
-    problem = Problem(rest, np.zeros(6), (), NO_WEIGHT)
+    problem = Problem(rest, LoadCase())
     outcome = solver.solve(problem, rest, None)
     if not outcome.converged:
         raise SystemExit(f'a network of {len(spec.rods)} rods does not assemble')

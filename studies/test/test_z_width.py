@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.hand_impedance import FINGERTIP, FIRM_GRIP, hand, LIGHT_GRIP, NO_HAND
 from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
@@ -50,7 +51,7 @@ def test_condensed_handle_rings_as_the_whole_network_does(robot):
     stiffness = natural_stiffness(device.ports)
     squares = eigh(0.5 * (stiffness + stiffness.T), handle_mass(device))[0]
     found = np.sqrt(squares) / (2.0 * np.pi)
-    rest = device.network.forward(np.zeros(6), np.zeros(6), (), robot.gravity, None)
+    rest = device.network.forward(np.zeros(6), LoadCase(gravity=robot.gravity), None)
     exact = device.network.natural_frequencies(rest, 5)
     # Condensing forbids the legs to move by themselves: never below, and close.
     assert np.all(found >= exact * (1.0 - 1e-6))

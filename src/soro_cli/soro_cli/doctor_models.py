@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soro_cli.findings import fail, Finding, ok, warn
+from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code, Stability
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -30,7 +31,6 @@ NAMED = 3  # of a long list
 
 def check_models(description: RobotDescription) -> Iterator[Finding]:
     """Solve every model at rest and at the ends of the limits, mounted as the file says."""
-    from soro_mechanics.models.network.meshing import extremes  # loads the solvers
     from soro_mechanics.robot import Robot
 
     cases = extremes(description)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 import os
 from typing import Any, TYPE_CHECKING
 
@@ -18,14 +19,16 @@ from soro_mechanics.core.configuration import (
     Configuration,
     InverseSolution,
     Load,
+    LoadCase,
+    Target,
     Task,
 )
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.robot_input import (
+    checked_target,
     load_tuple,
     method_name,
-    pose_and_task,
     positive,
     whole,
     wrench_array,
@@ -162,9 +165,9 @@ class Robot:
             Not finite, of another size, or so large that the result is not finite.
         """
         values = finite_array('actuation', actuation, (len(self.actuators),))
-        load, further = wrench_array(wrench), load_tuple(loads, self._model)
+        load = self._load(wrench, loads)
         try:
-            q = self._model.forward(values, load, further, self._gravity, self._guess(guess))
+            q = self._model.forward(values, load, self._guess(guess))
             # What was not solved holds no numbers and says so in its status.
             computed = not q.status.converged or all_finite(q.tip)
         except np.linalg.LinAlgError:
@@ -210,23 +213,19 @@ class Robot:
         InverseSolution
             Its status says when the target is unreachable, stopped by a limit or not converged.
         """
-        pose, task = pose_and_task(target, task)
+        goal = checked_target(target, task, (position_tolerance, orientation_tolerance))
         first_calls.finish()  # a search has a time limit
-        tolerances = (
-            positive('position_tolerance', position_tolerance),
-            positive('orientation_tolerance', orientation_tolerance),
-        )
-        load, further = wrench_array(wrench), load_tuple(loads, self._model)
+        load = self._load(wrench, loads)
 
         def search(start: Configuration | None) -> InverseSolution:
-            return self._searched(pose, task, load, further, start, tolerances)
+            return self._searched(goal, load, start)
 
         first = search(self._guess(guess))
         if elsewhere is not None:
             moved.warn('elsewhere', 'multistart', callers=1)
             multistart = elsewhere
         if guess is None if multistart is None else multistart:
-            return self._others.improved(self, first, search, pose, task, tolerances)
+            return self._others.improved(self, first, search, goal)
         return first
 
     def precompute_seeds(self) -> None:
@@ -240,25 +239,17 @@ class Robot:
         self.precompute_seeds()
 
     def _searched(
-        self,
-        pose: Array,
-        task: Task,
-        load: Array,
-        further: tuple[Load, ...],
-        start: Configuration | None,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, start: Configuration | None
     ) -> InverseSolution:
         """Search from one start; raises InvalidInput for numbers no model can compute with."""
         try:
-            found = self._model.inverse(
-                pose, task, load, further, self._gravity, start, tolerances
-            )
+            found = self._model.inverse(target, load, start)
             solved, tip = found.configuration.status.converged, found.configuration.tip
-            computed = not solved or tip is pose or all_finite(tip)
+            computed = not solved or tip is target.pose or all_finite(tip)
         except np.linalg.LinAlgError:
             computed = False
         if not computed:
-            place = pose[:3, 3].tolist()
+            place = target.pose[:3, 3].tolist()
             raise InvalidInput('target, wrench or loads', place, COMPUTABLE)
         return found
 
@@ -391,6 +382,10 @@ class Robot:
         moved.warn('Robot.sensitivity', 'Robot.network.sensitivity', callers=1)
         return self.network.sensitivity(q, parameters, compliance)
 
+    def _load(self, wrench: Any, loads: Sequence[Load]) -> LoadCase:
+        further = load_tuple(loads, self._model)
+        return LoadCase(wrench_array(wrench), further, self._gravity.copy())
+
     def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
         q = guess.configuration if isinstance(guess, InverseSolution) else guess
         if q is None or not self._own(q, 'guess').status.converged:
@@ -415,7 +410,5 @@ class Robot:
     def _at_wrench(self, q: Configuration, wrench: Any) -> Configuration:
         if wrench is None:
             return q
-        load = wrench_array(wrench)
-        return self._model.forward(
-            q.actuation, load, q.loads, q.gravity, q if q.status.converged else None
-        )
+        load = replace(q.load, wrench=wrench_array(wrench))
+        return self._model.forward(q.actuation, load, q if q.status.converged else None)

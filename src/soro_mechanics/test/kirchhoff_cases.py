@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from soro_mechanics import Robot
+from soro_mechanics import Robot, Task
+from soro_mechanics.core.configuration import Target
 
 WRENCH = np.array([0.2, -0.3, 0.1, 0.02, 0.01, 0.03])  # N, N m
-CALM = np.zeros(3)  # m/s^2
 
 
 def pose_at(point):
     pose = np.eye(4)
     pose[:3, 3] = point
     return pose
+
+
+def point_at(point):
+    return Target(pose_at(point), Task.POSITION)
 
 
 def changed(robot, **changes):

@@ -5,6 +5,7 @@
 import numpy as np
 from scipy.integrate import solve_bvp
 
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
@@ -81,9 +82,11 @@ def cantilever(steps=20, **kind):
 def problem(wrench=None, gravity=None, actuation=(), loads=()):
     return Problem(
         np.array(actuation, dtype=float),
-        np.zeros(6) if wrench is None else np.array(wrench, dtype=float),
-        tuple(loads),
-        np.zeros(3) if gravity is None else np.array(gravity, dtype=float),
+        LoadCase(
+            np.zeros(6) if wrench is None else np.array(wrench, dtype=float),
+            tuple(loads),
+            np.zeros(3) if gravity is None else np.array(gravity, dtype=float),
+        ),
     )
 
 

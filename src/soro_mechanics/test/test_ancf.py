@@ -17,6 +17,7 @@ from soro_mechanics import (
     RobotFileError,
     Stability,
 )
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.ancf import solve_kernels as solving
 from soro_mechanics.models.ancf.compliance import full_system
 from soro_mechanics.models.ancf.model import Ancf
@@ -60,14 +61,11 @@ def _placed(model, state):
 
 def test_tangent_and_stretch_columns_match_differences_away_from_equilibrium(robot):
     model = Ancf(robot.description)
-    loads = model.kernel_loads(
-        WRENCH,
-        (
-            Load(np.array([0.1, 0.2, 0, 0.01, 0, 0]), 'platform', 0.0, LoadAxes.LOCAL),
-            Load(np.array([0.0, 0.1, -0.1, 0, 0, 0]), 'leg_2', 0.07),
-        ),
-        robot.gravity,
+    points = (
+        Load(np.array([0.1, 0.2, 0, 0.01, 0, 0]), 'platform', 0.0, LoadAxes.LOCAL),
+        Load(np.array([0.0, 0.1, -0.1, 0, 0, 0]), 'leg_2', 0.07),
     )
+    loads = model.kernel_loads(LoadCase(WRENCH, points, robot.gravity))
     state = robot.forward(PRESSURES).state
     rng = np.random.default_rng(3)
     count = 3 * 4 * 12 + 6
@@ -95,7 +93,7 @@ def test_tangent_and_stretch_columns_match_differences_away_from_equilibrium(rob
 def test_chain_elimination_equals_the_full_matrix(robot):
     model = Ancf(robot.description)
     q = robot.forward(PRESSURES, WRENCH)
-    loads = model.kernel_loads(q.wrench, q.loads, q.gravity)
+    loads = model.kernel_loads(q.load)
     force, tangent, by_stretch = full_system(q.state, model.structure, loads)
     assert np.abs(force).max() < 1e-9
     inverse = np.linalg.inv(tangent)
@@ -390,7 +388,7 @@ def test_stretch_curves_are_monotone_and_invert(robot):
 def test_algorithm_1_halves_its_steps_and_gives_up_cleanly(robot):
     model = Ancf(robot.description)
     first = model.rest
-    loads = model.kernel_loads(np.zeros(6), (), robot.gravity)
+    loads = model.kernel_loads(LoadCase(gravity=robot.gravity))
     far = np.array([0.6, 0.0, 0.1])  # beyond the reach of any leg
     _, outcome = solve_equations(
         first, model.structure, loads, solving.INVERSE, far, 1e-9, limit=12, halvings=3

@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import eigh
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
 from soro_mechanics.haptics.rendering import natural_stiffness
@@ -52,7 +53,7 @@ def test_free_handle_rings_at_a_frequency_of_the_whole_network(robot, mode):
     """The network's frequencies know all nodes of the legs, and nothing of this integration."""
     rest = HandleDynamics(HapticDevice(robot), 0.0)
     network = rest.device.network
-    still = network.forward(np.zeros(6), np.zeros(6), (), robot.gravity, None)
+    still = network.forward(np.zeros(6), LoadCase(gravity=robot.gravity), None)
     exact = network.natural_frequencies(still, 3)[mode]
     stiffness = natural_stiffness(rest.device.ports)
     shape = eigh(0.5 * (stiffness + stiffness.T), rest.mass)[1][:, mode]

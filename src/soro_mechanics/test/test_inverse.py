@@ -11,8 +11,8 @@ import pytest
 from soro_mechanics import Code, load_robot, Task
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
-from soro_mechanics.inverse import search as inverse
-from soro_mechanics.inverse.search import solve_inverse
+from soro_mechanics.core.configuration import LoadCase, Target
+from soro_mechanics.inverse.search import Search, solve_inverse
 from soro_mechanics.robot import Robot
 
 
@@ -145,14 +145,14 @@ def test_an_unstable_answer_found_without_limits_is_marked(one, monkeypatch):
     wrench = [0, 0, -8.0, 0, 0, 0]
     q = one.forward([0.3e5] * 3, wrench)
     near = one.forward([0.31e5, 0.3e5, 0.3e5], wrench, guess=q)
-    search = inverse._search
+    search = Search._search
 
-    def stalled(model, limits, goal, solve, point, *rest):
+    def stalled(self, limits, point, *rest):
         if np.isfinite(limits.high).any():
-            return point, True, 1
-        return search(model, limits, goal, solve, point, *rest)
+            return point, True
+        return search(self, limits, point, *rest)
 
-    monkeypatch.setattr(inverse, '_search', stalled)
+    monkeypatch.setattr(Search, '_search', stalled)
     s = one.inverse(q.tip[:3, 3], wrench, guess=near)
     assert s.position_error < 1e-6
     assert s.status.code is Code.UNSTABLE
@@ -182,7 +182,8 @@ def straight_muscles(length):
 def test_a_robot_that_is_there_already_takes_the_least_energy(task):
     """No muscle moves the tip of the straight robot along its axis, to first order."""
     robot, q = straight_muscles(0.098)
-    s = solve_inverse(robot.engine, q.tip, task, np.zeros(6), (), robot.gravity, q, (1e-6, 1e-6))
+    goal = Target(q.tip, task, (1e-6, 1e-6))
+    s = solve_inverse(robot.engine, goal, LoadCase(gravity=robot.gravity), q)
     assert s.status.code is Code.NONE and s.position_error <= 1e-6
     rest = [a.rest for a in robot.actuators]
     np.testing.assert_allclose(s.actuation, rest, atol=1e-5)
@@ -193,8 +194,8 @@ def test_what_no_actuator_moves_cannot_be_met():
     robot, q = straight_muscles(0.1)
     target = q.tip.copy()
     target[2, 3] += 1e-3
-    task = Task.POSITION
-    s = solve_inverse(robot.engine, target, task, np.zeros(6), (), robot.gravity, q, (1e-6, 1e-6))
+    goal = Target(target, Task.POSITION, (1e-6, 1e-6))
+    s = solve_inverse(robot.engine, goal, LoadCase(gravity=robot.gravity), q)
     assert s.status.code is Code.UNREACHABLE
     assert s.position_error == pytest.approx(1e-3, rel=1e-6)
 

@@ -20,6 +20,7 @@ from soro_mechanics import (
     RobotFileError,
     Stability,
 )
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
 from soro_mechanics.models.kirchhoff.muscle_kernels import bends_of, muscle_lengths
 from soro_mechanics.models.kirchhoff.rod_kernels import (
@@ -86,7 +87,7 @@ def test_forward_is_the_minimum_of_the_energy(robot, stiffness_of_muscles):
     wrench = np.array([0.1, -0.2, 0.3, 0.0, 0.0, 0.0])
     got = small.forward(lengths, wrench)
     wanted = np.array([bends_of(row, t) for t, row in enumerate(lengths.reshape(2, 3))])
-    dead, _ = model._loads(wrench, (), small.gravity)
+    dead, _ = model._loads(LoadCase(wrench, (), small.gravity))
     h, stiffness = model.rod.element, model.backbone.stiffness
 
     def shape(x):

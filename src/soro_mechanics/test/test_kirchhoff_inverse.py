@@ -4,7 +4,7 @@
 
 from dataclasses import replace
 
-from kirchhoff_cases import CALM, changed, pose_at
+from kirchhoff_cases import changed, point_at, pose_at
 import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid, solve_bvp, trapezoid
@@ -13,6 +13,7 @@ from scipy.optimize import fsolve
 from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stability, Task
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
+from soro_mechanics.core.configuration import LoadCase, Target
 from soro_mechanics.models.kirchhoff.model import Kirchhoff, KirchhoffPublished
 from soro_mechanics.models.kirchhoff.reach import InverseState
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
@@ -43,7 +44,7 @@ def model(robot):
 )
 def test_reaction_of_the_elastica(model, load, along, side):
     """The rod through the end of a loaded cantilever needs exactly that load."""
-    found = model.reach(pose_at([side, 0.0, along]), Task.POSITION, np.zeros(6), (), CALM)
+    found = model.reach(point_at([side, 0.0, along]), LoadCase())
     assert found.status.code is Code.NONE
     unit = model.backbone.stiffness[0]
     np.testing.assert_allclose(found.reaction / unit, [load, 0.0, 0.0], atol=2e-3 * load)
@@ -100,7 +101,7 @@ def test_spatial_shape_converges_to_an_independent_rod(robot):
     truth = None
     for elements in (200, 100, 60):
         model = Kirchhoff(changed(robot, elements=elements, stations_per_module=1).description)
-        found = model.reach(pose_at(target), Task.POSITION, wrench, (), robot.gravity)
+        found = model.reach(point_at(target), LoadCase(wrench, (), robot.gravity))
         arc = np.linspace(0.0, 1.0, elements + 1)
         if truth is None:
             points = np.empty((elements + 1, 3))
@@ -123,8 +124,8 @@ def test_spatial_shape_converges_to_an_independent_rod(robot):
 
 def test_the_shape_is_a_minimum_on_its_constraint(model, robot):
     """Project the dense Hessian on the null space of the end-point rows: all positive."""
-    found = model.reach(pose_at([0.3, 0.1, 0.8]), Task.POSITION, np.zeros(6), (), robot.gravity)
-    dead, _ = model._loads(np.zeros(6), (), robot.gravity)
+    found = model.reach(point_at([0.3, 0.1, 0.8]), LoadCase(gravity=robot.gravity))
+    dead, _ = model._loads(LoadCase(gravity=robot.gravity))
     count = len(found.quaternions)
     gradient, diagonal, coupling, lever, _, _ = make_rod_work(count)
     rod_system(
@@ -152,7 +153,7 @@ def test_the_shape_is_a_minimum_on_its_constraint(model, robot):
     assert reduced[0] > 0.0
     assert found.minimum
     # the bare Hessian need not be positive: here the reaction pushes
-    pushed = model.reach(pose_at([0.02, 0.0, 0.4]), Task.POSITION, np.zeros(6), (), CALM)
+    pushed = model.reach(point_at([0.02, 0.0, 0.4]), LoadCase())
     assert pushed.minimum
 
 
@@ -206,7 +207,7 @@ def test_a_lifted_robot_is_called_unstable(rigid):
 @pytest.mark.parametrize('number', [12, 19])
 def test_another_shape_is_found_where_that_of_least_energy_does_not_stand(rigid, model, number):
     target = rigid.forward(sample_actuations(rigid, number + 1)[number]).tip[:3, 3]
-    least = model.reach(pose_at(target), Task.POSITION, np.zeros(6), (), rigid.gravity)
+    least = model.reach(point_at(target), LoadCase(gravity=rigid.gravity))
     assert rigid.forward(least.lengths.ravel()).status.code is Code.UNSTABLE
     s = rigid.inverse(target)
     assert s.status.code is Code.NONE
@@ -223,7 +224,7 @@ def test_published_moduli_make_a_chain(robot):
     assert (bending / 4.0) ** (1 / 3) == pytest.approx(0.0144, abs=1e-4)
     default = robot.description.structure['kirchhoff'].stiffness[0]
     assert (default / 4.0) ** (1 / 3) == pytest.approx(0.310, abs=1e-3)
-    found = model.reach(pose_at([0.3, 0.0, 0.8]), Task.POSITION, np.zeros(6), (), printed.gravity)
+    found = model.reach(point_at([0.3, 0.0, 0.8]), LoadCase(gravity=printed.gravity))
     assert found.status.code is Code.NONE
 
 
@@ -278,9 +279,7 @@ def test_published_moduli_need_thousands_of_elements():
             True,
             SolverStatus(),
         )
-        found = model.reach(
-            pose_at([0.25, 0.0, 0.8]), Task.POSITION, np.zeros(6), (), printed.gravity, start
-        )
+        found = model.reach(point_at([0.25, 0.0, 0.8]), LoadCase(gravity=printed.gravity), start)
         assert found.status.code is Code.NONE and found.minimum
         turn = 2.0 * np.arctan2(found.quaternions[:, 2], found.quaternions[:, 0])
         angles[elements] = np.abs(turn - 2.0 * half).max()
@@ -297,7 +296,7 @@ def test_with_published_moduli_the_muscles_hold_no_shape():
     target = np.array([0.25, 0.0, 0.8])
     s = printed.inverse(target, multistart=False)
     assert s.status.code is Code.UNSTABLE and s.position_error < 1e-6
-    found = printed._model.reach(pose_at(target), Task.POSITION, np.zeros(6), (), printed.gravity)
+    found = printed._model.reach(point_at(target), LoadCase(gravity=printed.gravity))
     assert found.status.code is Code.NONE
     q = printed.forward(found.lengths.reshape(-1))
     assert q.status.code is Code.UNSTABLE
@@ -307,7 +306,7 @@ def test_with_published_moduli_the_muscles_hold_no_shape():
 def test_least_squares_with_reaction_finds_the_same_rod(model, robot):
     target = np.array([0.3, 0.05, 0.85])
     wrench = np.array([0.0, 0.0, 0.5, 0.0, 0.0, 0.0])
-    exact = model.reach(pose_at(target), Task.POSITION, wrench, (), robot.gravity)
+    exact = model.reach(point_at(target), LoadCase(wrench, (), robot.gravity))
     weight = model.backbone.mass * robot.gravity
     force = np.outer(1.0 - np.linspace(0, 1, 201), weight) + wrench[:3]
     problem = LeastSquaresProblem(model.backbone.stiffness, 1.0, force, target, None, True)
@@ -329,7 +328,7 @@ def test_least_squares_with_reaction_finds_the_same_rod(model, robot):
 
 def test_least_squares_keeps_a_prescribed_attitude(model, robot):
     target = np.array([0.1, 0.0, 0.97])
-    exact = model.reach(pose_at(target), Task.POSE, np.zeros(6), (), CALM)
+    exact = model.reach(Target(pose_at(target), Task.POSE), LoadCase())
     problem = LeastSquaresProblem(
         model.backbone.stiffness, 1.0, np.zeros((201, 3)), target, np.eye(3), True
     )

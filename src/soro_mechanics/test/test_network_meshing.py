@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot, RobotFileError
-from soro_mechanics.models.network.meshing import extremes
+from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.models.network.schema import graded
 from soro_mechanics.robot_file.catalogue import find_robot_file
 

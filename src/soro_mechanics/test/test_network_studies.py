@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frequencies, branches, limit points, conditioning, mesh error, validity of networks."""
 
+import tracemalloc
+
 from network_cases import body, ground, problem, rod, section, solve
 import numpy as np
 import pytest
@@ -106,3 +108,38 @@ def test_random_robots_are_converged_or_say_so(stewart):
         moved, _ = stewart.refinement(q)
         assert moved < 1e-3
     assert converged >= 20
+
+
+def test_scratch_that_is_used_again_spoils_nothing(stewart):
+    """A linearisation that is kept answers as before, whatever was solved meanwhile."""
+    robot = stewart
+    low, high = robot.limits.T
+    at = [low + share * (high - low) for share in (0.5, 0.52, 0.55, 0.48)]
+    q = robot.forward(at[0])
+    before = robot.compliance_along(q)
+    for actuation in at[1:]:
+        robot.compliance_along(robot.forward(actuation, guess=q))
+    for first, again in zip(before, robot.compliance_along(q), strict=True):
+        np.testing.assert_array_equal(first, again)
+    # what was solved with scratch of others, by differences
+    other, push = robot.forward(at[2], guess=q), 1e-4
+    moved = [robot.forward(at[2], [s * push, 0, 0, 0, 0, 0], guess=other) for s in (1, -1)]
+    slope = (moved[0].tip[:3, 3] - moved[1].tip[:3, 3]) / (2.0 * push)
+    np.testing.assert_allclose(robot.compliance(other)[:3, 0], slope, rtol=1e-4, atol=1e-9)
+
+
+def test_warm_solves_keep_no_memory(stewart):
+    robot = stewart
+    low, high = robot.limits.T
+    at = [low + share * (high - low) for share in (0.5, 0.51, 0.52)]
+    q = robot.forward(at[0])
+    for k in range(20):
+        q = robot.forward(at[k % 3], guess=q)
+    tracemalloc.start()
+    try:
+        start = tracemalloc.get_traced_memory()[0]
+        for k in range(60):
+            q = robot.forward(at[k % 3], guess=q)
+        assert tracemalloc.get_traced_memory()[0] - start < 300_000  # two configurations
+    finally:
+        tracemalloc.stop()

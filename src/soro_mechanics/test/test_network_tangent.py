@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -30,7 +31,7 @@ def test_a_small_part_of_a_step_keeps_the_platform_in_balance():
     """
     q = load_robot('stewart_gough').forward(LENGTHS, WRENCH)
     solver = q.state.equilibrium
-    x = solver.inputs(Problem(LENGTHS, WRENCH, (), np.zeros(3)))
+    x = solver.inputs(Problem(LENGTHS, LoadCase(WRENCH)))
     x.table[:, :, 6 * LANES : 12 * LANES] /= 1.1  # flexibility
     s, start = solver.layout.structure, q.state.state
     work, _ = solver.scratch

@@ -11,10 +11,11 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.analysis.workspace import sample_actuations
-from soro_mechanics.core.configuration import Task
+from soro_mechanics.core.configuration import Target, Task
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import multistart as other_starts
 from soro_mechanics.inverse.multistart import Postures, postures_of
+from soro_mechanics.inverse.search import ITERATIONS, Search
 
 LINE = np.zeros((5, 4, 4)) + np.eye(4)
 LINE[:, 0, 3] = [0.0, 0.1, 0.2, 0.3, 0.4]
@@ -29,19 +30,19 @@ def place(x, turn=0.0):
 
 
 def test_the_nearest_posture_comes_first():
-    assert [a[0] for a in ALONG.near(place(0.31), Task.POSITION)] == [3.0, 4.0, 2.0, 1.0]
+    assert [a[0] for a in ALONG.near(Target(place(0.31), Task.POSITION))] == [3.0, 4.0, 2.0, 1.0]
 
 
 def test_nothing_is_near_a_target_outside():
-    assert ALONG.near(place(0.61), Task.POSITION) == []
-    assert ALONG.near(place(-0.21), Task.POSITION) == []
+    assert ALONG.near(Target(place(0.61), Task.POSITION)) == []
+    assert ALONG.near(Target(place(-0.21), Task.POSITION)) == []
 
 
 def test_a_turn_counts_where_the_task_asks_for_it():
     turned = place(0.2, np.pi)
-    assert ALONG.near(turned, Task.POSITION)
-    assert ALONG.near(turned, Task.POSITION_AND_AXIS)  # about the axis itself
-    assert ALONG.near(turned, Task.POSE) == []
+    assert ALONG.near(Target(turned, Task.POSITION))
+    assert ALONG.near(Target(turned, Task.POSITION_AND_AXIS))  # about the axis itself
+    assert ALONG.near(Target(turned, Task.POSE)) == []
 
 
 @pytest.fixture(scope='module')
@@ -150,3 +151,43 @@ def test_what_is_known_goes_to_another_process():
     known = starts.postures(load_robot('spatial_cc'))
     there = pickle.loads(pickle.dumps(starts))  # noqa: S301 - our own
     np.testing.assert_array_equal(there.postures(load_robot('spatial_cc')).tip, known.tip)
+
+
+def test_further_starts_ask_nothing_again(monkeypatch):
+    """The start in the middle, and what is beyond the limits of an end that is no nearer."""
+    robot = load_robot('stiff_flop_two_segment', 'lpcc')
+    begun, search = [], Search._search
+
+    def noted(self, limits, point, *rest):
+        begun.append((np.isfinite(limits.high).any(), tuple(point.z)))
+        return search(self, limits, point, *rest)
+
+    monkeypatch.setattr(Search, '_search', noted)
+    alone = robot.inverse([0.05, 0.05, 0.02], multistart=False)
+    once = len(begun)
+    begun.clear()
+    s = robot.inverse([0.05, 0.05, 0.02])
+    assert alone.status.code is s.status.code is Code.AT_LIMIT
+    assert s.position_error <= alone.position_error
+    assert once + 2 <= len(begun) == len(set(begun))  # no start twice
+    misses = robot.forward(s.actuation).tip[:3, 3] - [0.05, 0.05, 0.02]
+    assert np.linalg.norm(misses) == pytest.approx(s.position_error, rel=1e-6)
+
+
+def test_a_target_far_outside_ends_within_its_iterations():
+    robot = load_robot('stiff_flop_two_segment')
+    s = robot.inverse([0.0, 0.0, 0.5])
+    assert s.status.code is Code.UNREACHABLE
+    assert s.status.iterations < ITERATIONS  # of one search; three of them ended here
+    high = [a.maximum for a in robot.actuators]
+    longest = robot.forward(high).tip[2, 3]  # by symmetry, with every chamber at its limit
+    assert s.position_error == pytest.approx(0.5 - longest, rel=1e-6)
+
+
+@pytest.mark.parametrize('first', [(2e-6, 0.0), (0.0, 3e-5)])
+def test_only_a_nearer_end_is_nearer(first):
+    target = Target(np.eye(4), Task.POSE, (1e-6, 1e-5))
+    assert target.nearer('this', first)
+    assert not target.nearer('this', first)
+    assert target.nearer('other', first)
+    assert target.nearer('this', (0.5 * first[0], 0.5 * first[1]))

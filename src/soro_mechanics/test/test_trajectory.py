@@ -17,7 +17,7 @@ from soro_mechanics.analysis.trajectory import (
     solve_path,
     tracking_error,
 )
-from soro_mechanics.core.configuration import Configuration, InverseSolution
+from soro_mechanics.core.configuration import Configuration, InverseSolution, LoadCase
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.numerics import lie
@@ -337,7 +337,7 @@ class LinearRobot:
         tip[:3, 3] = p
         code = Code.NONE if miss <= position else Code.UNREACHABLE
         status = SolverStatus(code, 'too far' if code else '')
-        q = Configuration('toy', p, np.zeros(6), (), np.zeros(3), tip, (), (), (), (), status)
+        q = Configuration('toy', p, LoadCase(), tip, (), (), (), (), status)
         return InverseSolution(p, q, miss, 0.0, (), status)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.core.configuration import Array, LoadCase, Target, Task
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
 from soro_mechanics.models.network.cross_section import CrossSection
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -109,7 +109,7 @@ def _network(wrench: Array, macro: bool, count: int) -> Array:
     )
     steps = count if macro else 1
     solver = Equilibrium(build_layout(NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4), steps), 0))
-    problem = Problem(np.zeros(0), wrench, (), np.zeros(3))
+    problem = Problem(np.zeros(0), LoadCase(wrench))
     outcome = solver.solve(problem, np.zeros(0), None)
     if not outcome.converged:
         raise RuntimeError('the network of one rod does not converge')
@@ -123,7 +123,7 @@ def _reaction(along: float, across: float) -> float:
     length = model.backbone.length
     pose = np.eye(4)
     pose[:3, 3] = [across * length, 0.0, along * length]
-    found = model.reach(pose, Task.POSITION, np.zeros(6), (), np.zeros(3))
+    found = model.reach(Target(pose, Task.POSITION), LoadCase())
     return float(found.reaction[0]) * length**2 / float(model.backbone.stiffness[0])
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.core.configuration import Array, LoadCase, Target, Task
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
 from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
@@ -192,7 +192,7 @@ def _same_rod(load: Loader) -> list[Row]:
     body = model.backbone
     target = np.eye(4)
     target[:3, 3] = [0.3, 0.05, 0.85]
-    exact = model.reach(target, Task.POSITION, np.zeros(6), (), description.gravity)
+    exact = model.reach(Target(target, Task.POSITION), LoadCase(gravity=description.gravity))
     arc = np.linspace(0.0, body.length, body.elements + 1)
     force = np.outer(1.0 - arc / body.length, body.mass * description.gravity)
     problem = LeastSquaresProblem(body.stiffness, body.length, force, target[:3, 3], None, True)

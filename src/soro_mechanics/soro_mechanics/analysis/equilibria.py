@@ -9,7 +9,14 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, distance, extent, SAME
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    distance,
+    extent,
+    LoadCase,
+    SAME,
+)
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import COARSE, Stability, Warnings
 
@@ -41,10 +48,10 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     for _ in range(starts):
         actuation = rng.uniform(low, high)
         wrench = load * rng.normal(size=6)
-        away = model.forward(actuation, wrench, q.loads, q.gravity, q)
+        away = model.forward(actuation, replace(q.load, wrench=wrench), q)
         if not away.status.converged:
             continue
-        back = model.forward(q.actuation, q.wrench, q.loads, q.gravity, away)
+        back = model.forward(q.actuation, q.load, away)
         if back.status.converged:
             keep(back)
     return found
@@ -55,8 +62,8 @@ def load_scale(model: Model) -> Array:
 
     By its compliance at rest, without weight: force and moment each in their softest direction.
     """
-    rest, nothing = np.array([a.rest for a in model.description.actuators]), np.zeros(6)
-    q = model.forward(rest, nothing, (), np.zeros(3), None)
+    rest = np.array([a.rest for a in model.description.actuators])
+    q = model.forward(rest, LoadCase(), None)
     compliance = model.compliance(q, 'tangent')
     force = extent(q) / (3.0 * float(np.linalg.norm(compliance[:3, :3], 2)))
     moment = 1.0 / float(np.linalg.norm(compliance[3:, 3:], 2))
@@ -92,32 +99,32 @@ def examined(model: Model, q: Configuration) -> Configuration:
     if 0.0 < limit < NEAR:
         text = f'{limit:.1%} more actuation and load, counted from rest, make it unstable'
         status = status.warned(Warnings.NEAR_INSTABILITY, text)
+    cold = model.forward(q.actuation, q.load, None)
     if math.isnan(status.mesh_error):
-        status = replace(status, mesh_error=model.refinement(q)[0])
+        status = replace(status, mesh_error=model.refinement(q, cold)[0])
     known = Warnings.COARSE_MESH in status.warnings
     if not known and status.mesh_error > COARSE * extent(q):
         text = f'a mesh twice as fine moves the tip by {1e3 * status.mesh_error:.2g} mm'
         status = status.warned(Warnings.COARSE_MESH, text)
-    text = _elsewhere(model, q)
+    text = _elsewhere(model, q, cold)
     return replace(q, status=status.warned(Warnings.SEVERAL_BRANCHES, text) if text else status)
 
 
-def _elsewhere(model: Model, q: Configuration) -> str:
+def _elsewhere(model: Model, q: Configuration, cold: Configuration) -> str:
     """Say where another equilibrium stands that is cheaply found; empty where none is.
 
-    From no guess, and back from a push to the softest side: one leads down from an unstable
-    equilibrium to a stable one.
+    From no guess (`cold`), and back from a push to the softest side: one leads down from an
+    unstable equilibrium to a stable one.
     """
     length = extent(q)
     compliance = model.compliance(q, 'tangent')[:3, :3]
     values, ways = np.linalg.eigh(0.5 * (compliance + compliance.T))
     way = ways[:, np.argmax(np.abs(values))]
     push = load_scale(model) * np.concatenate([way, np.zeros(3)])
-    others = model.released(q)
-    others.append(model.forward(q.actuation, q.wrench, q.loads, q.gravity, None))
-    pushed = model.forward(q.actuation, q.wrench + push, q.loads, q.gravity, q)
+    others = [*model.released(q), cold]
+    pushed = model.forward(q.actuation, replace(q.load, wrench=q.wrench + push), q)
     if pushed.status.converged:
-        others.append(model.forward(q.actuation, q.wrench, q.loads, q.gravity, pushed))
+        others.append(model.forward(q.actuation, q.load, pushed))
     for other in others:
         stands = other.status.converged and other.status.stability is not Stability.UNSTABLE
         if stands and distance(other, q) > SAME * length:

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of the actuations in units of their ranges, as the inverse problem takes them."""
+"""Limits of the actuations in units of their ranges, and the actuations at them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from soro_mechanics.core.actuators import LIMIT_SLACK
+from soro_mechanics.core.actuators import LIMIT_SLACK, limit_violations
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
 
@@ -77,3 +77,20 @@ def limits_of(robot: RobotDescription) -> Limits:
         else np.ones(len(low)),
         names,
     )
+
+
+def extremes(description: RobotDescription) -> dict[str, Array]:
+    """Return the actuations that matter: rest, all limits, one actuator at a time."""
+    rest = np.array([a.rest for a in description.actuators])
+    low = np.array([a.minimum for a in description.actuators])
+    high = np.array([a.maximum for a in description.actuators])
+    cases = {'rest': rest, 'all at minimum': low, 'all at maximum': high}
+    for i, a in enumerate(description.actuators):
+        for end, value in (('minimum', a.minimum), ('maximum', a.maximum)):
+            cases[f'{a.name} at {end}'] = np.where(np.arange(len(rest)) == i, value, rest)
+    limits = description.coupled_limits
+    return {
+        name: value
+        for name, value in cases.items()
+        if not limit_violations(description.actuators, limits, value)
+    }

@@ -1,19 +1,22 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What solvers return: configurations, inverse solutions, loads, tasks."""
+"""What solvers are asked (load case, target) and what they return (configuration, solution)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.core.status import SolverStatus
 
 Array = NDArray[np.float64]
+NEARER = 1.0 - 1e-6  # of a miss: a smaller one is nearer, and not by round-off
 SAME = 1e-6  # distance of stations, in extents of the robot, below which two equilibria are one
 
 
@@ -58,8 +61,88 @@ class Load:
 
 
 @dataclass(frozen=True)
+class LoadCase:
+    """Everything that loads a robot in one solve; nothing by default.
+
+    Attributes
+    ----------
+    wrench : ndarray, shape (6,) [N, N m]
+        Dead load at the tip, axes of base_link, force first.
+    loads : tuple of Load
+        Further loads.
+    gravity : ndarray, shape (3,) [m/s^2]
+        In base_link.
+    """
+
+    wrench: Array = field(default_factory=lambda: np.zeros(6))
+    loads: tuple[Load, ...] = ()
+    gravity: Array = field(default_factory=lambda: np.zeros(3))
+
+    def mixed(self, other: LoadCase, share: float) -> LoadCase:
+        """Return the load case that has a share of another one and the rest of this one."""
+        loads = tuple(
+            replace(item, wrench=weight * item.wrench)
+            for weight, group in ((1.0 - share, self.loads), (share, other.loads))
+            for item in group
+        )
+        wrench = (1.0 - share) * self.wrench + share * other.wrench
+        return LoadCase(wrench, loads, (1.0 - share) * self.gravity + share * other.gravity)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an inverse has to meet, and how well.
+
+    Attributes
+    ----------
+    pose : ndarray, shape (4, 4)
+        Of the tip in base_link.
+    task : Task
+        What of the pose counts.
+    tolerances : float, float
+        Position [m] and orientation [rad].
+    nearest : dict of str to float
+        Smallest miss of the searches of each kind for this target that have ended so far. Several
+        searches for one answer share it: what one has examined the next need not examine again.
+    """
+
+    pose: Array
+    task: Task = Task.POSE
+    tolerances: tuple[float, float] = (POSITION_TOLERANCE, ORIENTATION_TOLERANCE)
+    nearest: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def miss(self, errors: tuple[float, float]) -> float:
+        """Return errors [m], [rad] as one number, in units of tolerance."""
+        return math.hypot(errors[0] / self.tolerances[0], errors[1] / self.tolerances[1])
+
+    def nearer(self, search: str, errors: tuple[float, float]) -> bool:
+        """Note where a search has ended; whether that is nearer than all of its kind before."""
+        miss = self.miss(errors)
+        found = miss < NEARER * self.nearest.get(search, math.inf)
+        if found:
+            self.nearest[search] = miss
+        return found
+
+    @property
+    def size(self) -> int:
+        """Rows of the task: position, then rotation."""
+        return {Task.POSITION: 3, Task.POSITION_AND_AXIS: 5, Task.POSE: 6}[self.task]
+
+    @property
+    def finer(self) -> Target:
+        """The same target, as nearly as a search goes on: at least to the default tolerances.
+
+        A search that ended at the tolerances of the caller would not move for a smaller change of
+        its target: they would be a dead band.
+        """
+        position, orientation = self.tolerances
+        aims = min(position, POSITION_TOLERANCE), min(orientation, ORIENTATION_TOLERANCE)
+        return self if aims == self.tolerances else replace(self, tolerances=aims)
+
+
+@dataclass(frozen=True)
 class Configuration:
-    """A robot in equilibrium.
+    """A robot in equilibrium; its `wrench`, `loads` and `gravity` are those of its load case.
 
     Attributes
     ----------
@@ -67,12 +150,8 @@ class Configuration:
         Model that produced it.
     actuation : ndarray, shape (m,)
         SI, in the order of the robot's actuators.
-    wrench : ndarray, shape (6,) [N, N m]
-        Load at the tip, axes of base_link, force first.
-    loads : tuple of Load
-        Further loads.
-    gravity : ndarray, shape (3,) [m/s^2]
-        In base_link.
+    load : LoadCase
+        What it carries.
     tip : ndarray, shape (4, 4)
         Pose of the tip in base_link.
     backbones : tuple of ndarray, shape (n, 4, 4)
@@ -90,9 +169,7 @@ class Configuration:
 
     model: str
     actuation: Array
-    wrench: Array
-    loads: tuple[Load, ...]
-    gravity: Array
+    load: LoadCase
     tip: Array
     backbones: tuple[Array, ...]
     backbone_names: tuple[str, ...]
@@ -101,6 +178,21 @@ class Configuration:
     status: SolverStatus
     bodies: dict[str, Array] = field(default_factory=dict)
     state: Any = None
+
+    @property
+    def wrench(self) -> Array:
+        """Dead load at the tip, shape (6,) [N, N m]."""
+        return self.load.wrench
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """Further loads."""
+        return self.load.loads
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity in base_link, shape (3,) [m/s^2]."""
+        return self.load.gravity
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from soro_mechanics.core.configuration import (
     distance,
     extent,
     InverseSolution,
-    Load,
+    LoadCase,
     SAME,
-    Task,
+    Target,
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -55,12 +55,7 @@ class Model(ABC):
 
     @abstractmethod
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve the equilibrium; never raises for a solve that fails, the status tells."""
 
@@ -84,19 +79,12 @@ class Model(ABC):
         return self.compliance_along(q, method)[-1][-1]
 
     def inverse(
-        self,
-        target: Array,
-        task: Task,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, guess: Configuration | None
     ) -> InverseSolution:
-        """Find the actuation for a target pose, shape (4, 4), within (position, orientation)."""
+        """Find the actuation for a target."""
         from soro_mechanics.inverse.search import solve_inverse  # scipy is loaded only when used
 
-        return solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+        return solve_inverse(self, target, load, guess)
 
     def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
         """Prepare for `count` solves under one load; None where `forward` is what there is."""
@@ -104,7 +92,7 @@ class Model(ABC):
 
     def continued(self, actuation: Array, wrench: Array, q: Configuration) -> Configuration:
         """Solve from q along the branch of q, loads and gravity as in q."""
-        return self.forward(actuation, wrench, q.loads, q.gravity, q)
+        return self.forward(actuation, replace(q.load, wrench=wrench), q)
 
     def released(self, q: Configuration) -> list[Configuration]:
         """Return where the robot comes to rest that leaves an unstable q; empty: not known."""
@@ -114,17 +102,19 @@ class Model(ABC):
         """Return the same model on a mesh twice as fine; None where it has no mesh."""
         return None
 
-    def refinement(self, q: Configuration) -> tuple[float, float]:
+    def refinement(
+        self, q: Configuration, cold: Configuration | None = None
+    ) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine.
 
-        Both meshes are solved without a guess; NaN where that does not lead to q.
+        Both meshes are solved without a guess (`cold`: this one already is); NaN where that does
+        not lead to q.
         """
         fine = self.refined()
         if fine is None:
             return 0.0, 0.0
-        cold, again = (
-            m.forward(q.actuation, q.wrench, q.loads, q.gravity, None) for m in (self, fine)
-        )
+        cold = self.forward(q.actuation, q.load, None) if cold is None else cold
+        again = fine.forward(q.actuation, q.load, None)
         solved = cold.status.converged and again.status.converged
         if not solved or distance(cold, q) > SAME * extent(q):
             return math.nan, math.nan

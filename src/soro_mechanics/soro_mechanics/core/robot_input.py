@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from soro_mechanics.core.array_input import finite_array, has_shape, pose_array
-from soro_mechanics.core.configuration import Array, Load, LoadAxes, Task
+from soro_mechanics.core.configuration import Array, Load, LoadAxes, Target, Task
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code
@@ -50,8 +50,12 @@ def _load(field: str, load: Load, model: Model) -> Load:
     return Load(wrench, load.on, start, axes, until)
 
 
-def pose_and_task(target: Any, task: Task | None) -> tuple[Array, Task]:
-    """Return a target as a pose (4, 4), and what of it must be met."""
+def checked_target(target: Any, task: Task | None, tolerances: tuple[float, float]) -> Target:
+    """Return a target with what of it must be met: by default all that is given."""
+    tolerances = (
+        positive('position_tolerance', tolerances[0]),
+        positive('orientation_tolerance', tolerances[1]),
+    )
     if task is not None:
         task = _member('task', task, Task)
     if has_shape(target, (3,)):
@@ -59,11 +63,11 @@ def pose_and_task(target: Any, task: Task | None) -> tuple[Array, Task]:
             raise InvalidInput('target', target, f'a (4, 4) pose for task {task!r}')
         pose = np.eye(4)
         pose[:3, 3] = finite_array('target', target, (3,))
-        return pose, Task.POSITION
+        return Target(pose, Task.POSITION, tolerances)
     if not has_shape(target, (4, 4)):
         expected = 'a (3,) position or a (4, 4) pose'
         raise InvalidInput('target', target, expected, Code.INVALID_SIZE)
-    return pose_array('target', target), Task.POSE if task is None else task
+    return Target(pose_array('target', target), Task.POSE if task is None else task, tolerances)
 
 
 def method_name(method: str) -> str:

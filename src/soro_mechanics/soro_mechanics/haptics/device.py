@@ -15,7 +15,7 @@ import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.analysis.polytope import holding_torque, MotorLimits, within_limits
-from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.core.configuration import Array, Configuration, LoadCase
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import device_kernels as kernels
@@ -107,7 +107,7 @@ class HapticDevice:
         InvalidInput
             No equilibrium was found there.
         """
-        q = self.network.forward(np.asarray(angle, float), np.zeros(6), (), self.gravity, None)
+        q = self.network.forward(np.asarray(angle, float), LoadCase(gravity=self.gravity), None)
         if q.status.code is not Code.NONE:
             expected = f'an equilibrium ({q.status.message})'
             raise InvalidInput('angle', angle, expected, q.status.code)
@@ -187,7 +187,7 @@ class HapticDevice:
             self.tolerance = LOOP_TOLERANCE
 
     def _solve_far(self, angle: Array, wrench: Array) -> CondensedPorts | None:
-        q = self.network.forward(angle, wrench, (), self.gravity, None)
+        q = self.network.forward(angle, LoadCase(wrench, (), self.gravity), None)
         if q.status.code is not Code.NONE:
             return None
         self._adopt(q)

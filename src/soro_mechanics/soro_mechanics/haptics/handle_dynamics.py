@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.rendering import natural_stiffness
 from soro_mechanics.models.network.frequencies import condensed_mass
@@ -144,7 +144,7 @@ def handle_place(device: HapticDevice) -> Array:
 def handle_mass(device: HapticDevice) -> Array:
     """Return the mass that moves with the handle in its five directions, shape (5, 5)."""
     network, ports = device.network, device.ports
-    rest = network.forward(ports.angle, np.zeros(6), (), device.gravity, None)
+    rest = network.forward(ports.angle, LoadCase(gravity=device.gravity), None)
     linear = network.linearise(rest)
     turn = linear.axes(1)
     mass = ports.axes.T @ turn @ condensed_mass(linear) @ turn.T @ ports.axes

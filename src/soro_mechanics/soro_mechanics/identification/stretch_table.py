@@ -18,7 +18,7 @@ import os
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.ancf.model import Ancf
@@ -75,7 +75,7 @@ def stretches_at(model: Ancf, positions: Array) -> Array:
     InvalidInput
         A position that the model cannot hold, with its index.
     """
-    weight = model.kernel_loads(np.zeros(6), (), model.description.gravity)
+    weight = model.kernel_loads(LoadCase(gravity=model.description.gravity))
     state, found = model.rest, []
     for i, position in enumerate(positions):
         point = np.array(position, float)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-import math
 import threading
 import time
 from typing import Any, Protocol
@@ -22,7 +21,14 @@ import numpy as np
 
 from soro_mechanics.analysis.workspace import Workspace
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Task
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    NEARER,
+    Target,
+    Task,
+)
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, Warnings
 
@@ -49,15 +55,15 @@ class Postures:
     actuation: Array
     tip: Array
 
-    def near(self, target: Array, task: Task) -> list[Array]:
-        """Return the actuations next to a target (4, 4), nearest first.
+    def near(self, target: Target) -> list[Array]:
+        """Return the actuations next to a target, nearest first.
 
         None where the target is farther from all of them than they are from each other.
         """
         if len(self.tip) < 2:
             return list(self.actuation)
-        away = self._distances(target, task)
-        apart = np.array([self._distances(tip, task) for tip in self.tip])
+        away = self._distances(target.pose, target.task)
+        apart = np.array([self._distances(tip, target.task) for tip in self.tip])
         np.fill_diagonal(apart, np.inf)
         if away.min() > BEYOND * apart.min(axis=1).max():
             return []
@@ -130,9 +136,7 @@ class MultiStart:
         robot: Starting,
         first: InverseSolution,
         search: Callable[[Configuration], InverseSolution],
-        target: Array,
-        task: Task,
-        tolerances: tuple[float, float],
+        target: Target,
     ) -> InverseSolution:
         """Return a solution that meets the target, else the one that comes nearest.
 
@@ -145,9 +149,7 @@ class MultiStart:
             Returned at once where it is good.
         search : callable
             The inverse from a start.
-        target : ndarray, shape (4, 4)
-        tolerances : float, float
-            [m], [rad].
+        target : Target
         """
         if first.status.code not in SHORT:
             return first
@@ -155,7 +157,7 @@ class MultiStart:
         if not self._nobody_solves(PATIENCE - spent):
             left_out = 'the postures to begin from elsewhere are still being solved: ask again'
             return _timed(first, spent + time.perf_counter() - began, left_out)
-        starts = self.postures(robot).near(target, task)
+        starts = self.postures(robot).near(target)
         left_out, best, searching = '', first, time.perf_counter()
         for tried, actuation in enumerate(starts):
             if spent + time.perf_counter() - searching > PATIENCE:
@@ -169,7 +171,7 @@ class MultiStart:
             if _usable(found):
                 best = found
                 break
-            if _nearer(found, best, tolerances):
+            if _nearer(found, best, target):
                 best = found
         return _timed(best, spent + time.perf_counter() - began, left_out)
 
@@ -196,19 +198,14 @@ def _usable(found: InverseSolution) -> bool:
     return found.status.code is Code.NONE and not doubted
 
 
-def _nearer(
-    found: InverseSolution, best: InverseSolution, tolerances: tuple[float, float]
-) -> bool:
+def _nearer(found: InverseSolution, best: InverseSolution, target: Target) -> bool:
     """Whether a solution that misses its target misses it by less, in units of tolerance."""
     if not found.status.converged or found.status.code in (Code.NONE, Code.UNSTABLE):
         return False  # it meets the target, and nobody could use it
     if not best.status.converged:
         return True
-    miss = [
-        math.hypot(s.position_error / tolerances[0], s.orientation_error / tolerances[1])
-        for s in (found, best)
-    ]
-    return miss[0] < miss[1]
+    miss = [target.miss((s.position_error, s.orientation_error)) for s in (found, best)]
+    return miss[0] < NEARER * miss[1]
 
 
 def _timed(solution: InverseSolution, seconds: float, left_out: str) -> InverseSolution:

@@ -9,19 +9,24 @@ tells "reachable only beyond the limits" (AT_LIMIT) from "unreachable" (UNREACHA
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 import time
 from typing import Protocol
 
 import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits, limits_of
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
-from soro_mechanics.core.search_tolerances import aims_of
-from soro_mechanics.core.status import Code, SolverStatus
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    LoadCase,
+    Target,
+)
+from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.steps import approach_step, inside, landing_step, nearest_allowed
-from soro_mechanics.numerics.lie_kernels import so3_log
+from soro_mechanics.inverse.task_error import task_error, task_rows
 from soro_mechanics.robot_file.reader import RobotDescription
 
 ITERATIONS = 60
@@ -29,7 +34,11 @@ TRUST = 0.5  # first step, in ranges of the actuators
 MIN_TRUST = 1e-11  # below it no step is left to try
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
+MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
+PROGRESS = 0.7
+FAR = 100.0  # tolerances: nearer than that a search may creep
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
+SEARCH = 'search'  # in `Target.nearest`
 REFINING = 8  # iterations at most from the caller's tolerances to the default ones
 
 
@@ -39,12 +48,7 @@ class Searched(Protocol):
     description: RobotDescription
 
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve the equilibrium."""
 
@@ -54,90 +58,23 @@ class Searched(Protocol):
 
 @dataclass(frozen=True)
 class Point:
-    """One actuation tried: its configuration and the task's residual in units of tolerance."""
+    """One actuation tried: its configuration and what the task lacks, in units of tolerance."""
 
     z: Array
     q: Configuration
     residual: Array
-    position_error: float
-    orientation_error: float
+    errors: tuple[float, float]
     met: bool
     rows: Array | None = None  # of the task there, as far as steps have shown them (`_secant`)
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Norm of the residual."""
         return float(np.linalg.norm(self.residual))
 
-    def judged(self, tolerances: tuple[float, float]) -> Point:
-        """Return the same point, met or not by these tolerances [m], [rad]."""
-        met = self.position_error <= tolerances[0] and self.orientation_error <= tolerances[1]
-        return replace(self, met=met and self.q.status.converged)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """Target pose, what of it counts, and how well."""
-
-    target: Array
-    task: Task
-    tolerances: tuple[float, float]
-
-    def residual(self, tip: Array) -> tuple[Array, float, float]:
-        """Return what is missing in units of tolerance, and the two errors [m], [rad]."""
-        position = self.target[:3, 3] - tip[:3, 3]
-        distance = float(np.linalg.norm(position))
-        if self.task is Task.POSITION:
-            return position / self.tolerances[0], distance, 0.0
-        turn = self._turn(tip)
-        angle = float(np.linalg.norm(turn))
-        if self.task is Task.POSITION_AND_AXIS:
-            turn = (tip[:3, :3].T @ turn)[:2]
-        return (
-            np.concatenate([position / self.tolerances[0], turn / self.tolerances[1]]),
-            distance,
-            angle,
-        )
-
-    def rows(self, jacobian: Array, tip: Array) -> Array:
-        """Return the task's rows of a Jacobian, in units of tolerance."""
-        linear = jacobian[:3] / self.tolerances[0]
-        if self.task is Task.POSITION:
-            return linear
-        angular = jacobian[3:] / self.tolerances[1]
-        if self.task is Task.POSITION_AND_AXIS:
-            angular = (tip[:3, :3].T @ angular)[:2]
-        return np.concatenate([linear, angular])
-
-    def _turn(self, tip: Array) -> Array:
-        """Return the rotation still to do, base axes [rad]."""
-        if self.task is Task.POSE:
-            turn = np.empty(3)
-            so3_log(np.ascontiguousarray(self.target[:3, :3] @ tip[:3, :3].T), turn)
-            return turn
-        return axis_turn(tip, self.target)
-
-
-def axis_turn(tip: Array, target: Array) -> Array:
-    """Return the shortest turn of a tip's z axis to a target's, shape (3,) [rad], base axes."""
-    now, wanted = tip[:3, 2], target[:3, 2]
-    axis = np.cross(now, wanted)
-    sine = float(np.linalg.norm(axis))
-    angle = float(np.arctan2(sine, now @ wanted))
-    if sine == 0.0:  # any perpendicular axis serves when the direction is opposite
-        return angle * tip[:3, 0]
-    return np.asarray(axis * (angle / sine))
-
 
 def solve_inverse(
-    model: Searched,
-    target: Array,
-    task: Task,
-    wrench: Array,
-    loads: tuple[Load, ...],
-    gravity: Array,
-    guess: Configuration | None,
-    tolerances: tuple[float, float],
+    model: Searched, target: Target, load: LoadCase, guess: Configuration | None
 ) -> InverseSolution:
     """Find the actuation for a target; see `Robot.inverse`.
 
@@ -145,8 +82,9 @@ def solve_inverse(
     ----------
     model : Searched
         Any model: only its `forward` and `jacobian` are used.
-    target : ndarray, shape (4, 4)
-        In base_link.
+    target : Target
+        Tolerances wider than the default ones only judge: the search goes on to the default ones.
+    load : LoadCase
     guess : Configuration, optional
         Where to start; the actuators' rest otherwise.
 
@@ -157,132 +95,193 @@ def solve_inverse(
         of the ranges) of the solutions near the start. AT_LIMIT: reachable only beyond the limits
         in `at_limit`. UNREACHABLE: not even without limits. Both give the nearest pose found, by
         the norm of the error in units of tolerance. NOT_CONVERGED: neither can be said.
-        Tolerances wider than the default ones only judge: the search goes on to the default ones.
     """
-    began = time.perf_counter()
-    limits = limits_of(model.description)
-    goal = Goal(target, task, tolerances)
+    return Search(model, target, load).solve(guess)
 
-    def solve(z: Array, near: Configuration | None) -> Point:
-        q = model.forward(limits.actuation(z), wrench, loads, gravity, near)
-        residual, distance, angle = goal.residual(q.tip)
-        return Point(z, q, residual, distance, angle, False).judged(tolerances)
 
-    wanted = limits.rest if guess is None else limits.scaled(guess.actuation)
-    start = nearest_allowed(limits, wanted)
-    if start is None:
-        return _no_start(model, limits, solve, began)
-    best, settled, count = _search(model, limits, goal, solve, solve(start, guess))
-    for other in _other_starts(limits):
+class Search:
+    """One target of one model, and the iterations spent on it."""
+
+    def __init__(self, model: Searched, target: Target, load: LoadCase) -> None:
+        self.model, self.target, self.load = model, target, load
+        self._limits = limits_of(model.description)
+        self._aim = target  # what a point is judged by
+        self._count = 0
+        self._began = time.perf_counter()
+
+    def solve(self, guess: Configuration | None) -> InverseSolution:
+        """Search from a guess; see `solve_inverse`."""
+        limits = self._limits
+        start = nearest_allowed(
+            limits, limits.rest if guess is None else limits.scaled(guess.actuation)
+        )
+        if start is None:
+            return self._no_start()
+        best, settled = self._search(limits, self._at(start, guess))
+        middle = None
+        if not (best.met or SEARCH in self.target.nearest):
+            self.target.nearest[SEARCH] = np.inf
+            middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
+        if middle is not None:  # before a target counts as unreachable, once
+            found, well = self._search(limits, self._at(middle, None))
+            solved = found.q.status.converged and not best.q.status.converged
+            if found.met or solved or found.size < best.size:
+                best, settled = found, well
         if best.met:
-            break
-        found, well, used = _search(model, limits, goal, solve, solve(other, None))
-        count += used
-        solved = found.q.status.converged and not best.q.status.converged
-        if found.met or solved or found.size < best.size:
-            best, settled = found, well
-    if best.met:
-        best, used = _refined(model, limits, goal, solve, best)
-        count += used
-    return _conclude(model, limits, goal, solve, best, settled, count, began)
+            return self._solution(self._refined(best))
+        if not best.q.status.converged:
+            why = f'no equilibrium: {best.q.status.message}'
+            return self._solution(best, Code.NOT_CONVERGED, why)
+        if not self.target.nearer(SEARCH, best.errors):  # what is beyond the limits is known
+            return self._solution(best, Code.NOT_CONVERGED, 'another search has ended nearer')
+        return self._short(best, settled)
 
-
-def _other_starts(limits: Limits) -> list[Array]:
-    """Return where else to begin before a target counts as unreachable: the middle of all."""
-    middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
-    return [] if middle is None else [middle]
-
-
-def _search(
-    model: Searched,
-    limits: Limits,
-    goal: Goal,
-    solve: Callable[[Array, Configuration | None], Point],
-    point: Point,
-    iterations: int = ITERATIONS,
-) -> tuple[Point, bool, int]:
-    """Iterate from a point; return the best one, whether it is final, and the iterations."""
-    size = point.z.size
-    redundant = size > point.residual.size
-    trust, penalty, curvature = TRUST, 0.0, np.eye(size)
-    rows = point.rows
-    exact = rows is None
-    for count in range(1, iterations + 1):
-        if not point.q.status.converged:
-            return point, False, count
-        if point.met and not redundant:
-            return point, True, count
-        if rows is None:
-            rows = _task_rows(model, limits, goal, point)
-        step, multiplier = landing_step(limits, rows, point.z, point.residual, trust, curvature)
-        landing = step is not None and redundant
-        if step is None:
-            step = approach_step(limits, rows, point.z, point.residual, trust)
-            left = float(np.linalg.norm(point.residual - rows @ step))
-            promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
-            if promise <= STATIONARY and not exact:
-                rows, exact = None, True
-                continue
-            if promise <= STATIONARY:
-                return point, True, count
-        elif redundant:
-            penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
-            if point.met and np.abs(step).max() <= SETTLED:
-                return point, True, count
-        trial = solve(inside(limits, point.z + step), point.q)
-        worth = penalty if landing else None
-        if landing and not _better(trial, point, worth, limits):
-            # A long step along the solutions leaves them: come back before judging it.
-            back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
-            trial = solve(inside(limits, trial.z + back), trial.q)
-        if _better(trial, point, worth, limits):
-            moved = trial.z - point.z
-            exact = redundant or trial.size > SECANT_BELOW * point.size
-            if trial.met and not redundant:
-                seen = _secant(rows, moved, trial.residual - point.residual)
-                return replace(trial, rows=seen), True, count
-            following = (
-                _task_rows(model, limits, goal, trial)
-                if exact
-                else _secant(rows, moved, trial.residual - point.residual)
-            )
-            if landing:
-                _learn(curvature, moved, moved - (following - rows).T @ multiplier)
-            trust = max(trust, 2.0 * float(np.abs(step).max()))
-            point, rows = trial, following
-        elif not exact:
-            rows, exact = None, True
+    def _short(self, best: Point, settled: bool) -> InverseSolution:
+        """Say why a target is missed, by a search without limits."""
+        beyond, well = self._search(self._limits.without(), best)
+        if beyond.met and self._limits.kept(beyond.z):
+            return self._solution(self._refined(beyond))
+        at_limit = self._limits.touching(best.z)
+        if beyond.met and settled:
+            code, message = Code.AT_LIMIT, 'reachable only beyond the limits of '
+            message += ', '.join(at_limit)
+        elif settled and (well or beyond.q.status.converged):
+            code, message = Code.UNREACHABLE, 'no actuation near reaches the target, limits or not'
         else:
-            trust = 0.25 * float(np.abs(step).max())
-            if trust < MIN_TRUST:
-                return point, point.met, count
-    return point, point.met, iterations
+            code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
+        return self._solution(best, code, message, at_limit)
 
+    def _at(self, z: Array, near: Configuration | None) -> Point:
+        """Solve an actuation in units of the ranges."""
+        q = self.model.forward(self._limits.actuation(z), self.load, near)
+        error = task_error(q.tip, self.target)
+        errors = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+        return self._judged(Point(z, q, error / self._unit, errors, False))
 
-def _refined(
-    model: Searched,
-    limits: Limits,
-    goal: Goal,
-    solve: Callable[[Array, Configuration | None], Point],
-    best: Point,
-) -> tuple[Point, int]:
-    """Go on from a point that is near enough for the caller; return the better one, iterations."""
-    aims = aims_of(goal.tolerances)
-    start = best.judged(aims)
-    if start.met:
-        return best, 0
+    def _judged(self, point: Point) -> Point:
+        """Return the same point, met or not."""
+        near = all(e <= t for e, t in zip(point.errors, self._aim.tolerances, strict=True))
+        return replace(point, met=near and point.q.status.converged)
 
-    def closer(z: Array, near: Configuration | None) -> Point:
-        return solve(z, near).judged(aims)
+    @cached_property
+    def _unit(self) -> Array:
+        """The tolerance of every row of the task."""
+        return np.repeat(self.target.tolerances, 3)[: self.target.size]
 
-    found, _, used = _search(model, limits, goal, closer, start, REFINING)
-    found = found.judged(goal.tolerances)
-    as_good = found.met and found.q.status.code in (Code.NONE, best.q.status.code)
-    return (found if as_good and found.size < best.size else best), used
+    def _rows(self, point: Point) -> Array:
+        """Return the task's rows of the Jacobian, in units of tolerance per range."""
+        rows = task_rows(point.q.tip, self.target.task, self.model.jacobian(point.q))
+        return rows / self._unit[:, None] * self._limits.scale
 
+    def _search(
+        self, limits: Limits, point: Point, iterations: int = ITERATIONS
+    ) -> tuple[Point, bool]:
+        """Iterate from a point; return the best one, and whether it is final."""
+        size = point.z.size
+        redundant = size > point.residual.size
+        trust, penalty, curvature = TRUST, 0.0, np.eye(size)
+        rows = point.rows
+        exact = rows is None
+        lowest, since = point.size, 0
+        for iteration in range(iterations):
+            self._count += 1
+            if point.size < PROGRESS * lowest:
+                lowest, since = point.size, iteration
+            elif iteration - since > MAX_IDLE and lowest > FAR:
+                return point, True
+            if not point.q.status.converged:
+                return point, False
+            if point.met and not redundant:
+                return point, True
+            if rows is None:
+                rows = self._rows(point)
+            step, multiplier = landing_step(
+                limits, rows, point.z, point.residual, trust, curvature
+            )
+            landing = step is not None and redundant
+            if step is None:
+                step = approach_step(limits, rows, point.z, point.residual, trust)
+                left = float(np.linalg.norm(point.residual - rows @ step))
+                promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
+                if promise <= STATIONARY and not exact:
+                    rows, exact = None, True
+                    continue
+                if promise <= STATIONARY:
+                    return point, True
+            elif redundant:
+                penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
+                if point.met and np.abs(step).max() <= SETTLED:
+                    return point, True
+            trial = self._at(inside(limits, point.z + step), point.q)
+            worth = penalty if landing else None
+            if landing and not _better(trial, point, worth, limits):
+                # A long step along the solutions leaves them: come back before judging it.
+                back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
+                trial = self._at(inside(limits, trial.z + back), trial.q)
+            if _better(trial, point, worth, limits):
+                moved = trial.z - point.z
+                exact = redundant or trial.size > SECANT_BELOW * point.size
+                if trial.met and not redundant:
+                    seen = _secant(rows, moved, trial.residual - point.residual)
+                    return replace(trial, rows=seen), True
+                following = (
+                    self._rows(trial)
+                    if exact
+                    else _secant(rows, moved, trial.residual - point.residual)
+                )
+                if landing:
+                    _learn(curvature, moved, moved - (following - rows).T @ multiplier)
+                trust = max(trust, 2.0 * float(np.abs(step).max()))
+                point, rows = trial, following
+            elif not exact:
+                rows, exact = None, True
+            else:
+                trust = 0.25 * float(np.abs(step).max())
+                if trust < MIN_TRUST:
+                    return point, point.met
+        return point, point.met
 
-def _task_rows(model: Searched, limits: Limits, goal: Goal, point: Point) -> Array:
-    return goal.rows(model.jacobian(point.q), point.q.tip) * limits.scale
+    def _refined(self, best: Point) -> Point:
+        """Go on from a point that is near enough for the caller; return the better one."""
+        self._aim = self.target.finer
+        start = self._judged(best)
+        if start.met:
+            return best
+        found, _ = self._search(self._limits, start, REFINING)
+        self._aim = self.target
+        found = self._judged(found)
+        as_good = found.met and found.q.status.code in (Code.NONE, best.q.status.code)
+        return found if as_good and found.size < best.size else best
+
+    def _solution(
+        self,
+        best: Point,
+        code: Code = Code.NONE,
+        message: str = '',
+        at_limit: tuple[str, ...] = (),
+    ) -> InverseSolution:
+        """Say what the best point means."""
+        inner = best.q.status
+        if code is Code.NONE:
+            code, message = inner.code, inner.message
+            if code is Code.UNSTABLE:
+                message = 'the equilibrium that meets the target is unstable'
+        seconds = time.perf_counter() - self._began
+        status = replace(
+            inner,
+            code=code,
+            message=message or inner.message,
+            iterations=self._count,
+            solve_time=seconds,
+        )
+        q = replace(best.q, status=replace(inner, solve_time=seconds))
+        actuation = self._limits.actuation(best.z)
+        return InverseSolution(actuation, q, *best.errors, at_limit, status)
+
+    def _no_start(self) -> InverseSolution:
+        names = tuple(c.name for c in self.model.description.coupled_limits)
+        message = 'the limits of this robot contradict each other'
+        return self._solution(self._at(self._limits.rest, None), Code.AT_LIMIT, message, names)
 
 
 def _secant(rows: Array, moved: Array, change: Array) -> Array:
@@ -310,76 +309,3 @@ def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -
         return trial.size < point.size
     energy = [0.5 * float(np.sum((p.z - limits.rest) ** 2)) for p in (trial, point)]
     return energy[0] + penalty * trial.size < energy[1] + penalty * point.size
-
-
-def _conclude(
-    model: Searched,
-    limits: Limits,
-    goal: Goal,
-    solve: Callable[[Array, Configuration | None], Point],
-    best: Point,
-    settled: bool,
-    count: int,
-    began: float,
-) -> InverseSolution:
-    """Say what the best point means."""
-    at_limit: tuple[str, ...] = ()
-    code, message = Code.NONE, ''
-    if not best.q.status.converged:
-        code, message = Code.NOT_CONVERGED, f'no equilibrium: {best.q.status.message}'
-    elif not best.met:
-        beyond, well, used = _search(model, limits.without(), goal, solve, best)
-        count += used
-        at_limit = limits.touching(best.z)
-        if beyond.met and limits.kept(beyond.z):
-            best, used = _refined(model, limits, goal, solve, beyond)
-            count, at_limit = count + used, ()
-        elif beyond.met and settled:
-            code = Code.AT_LIMIT
-            message = 'reachable only beyond the limits of ' + ', '.join(at_limit)
-        elif settled and (well or beyond.q.status.converged):
-            code, message = Code.UNREACHABLE, 'no actuation near reaches the target, limits or not'
-        else:
-            code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
-    if best.met and best.q.status.code is Code.UNSTABLE:
-        code, message = Code.UNSTABLE, 'the equilibrium that meets the target is unstable'
-    elif best.met and best.q.status.code is not Code.NONE:
-        code, message = best.q.status.code, best.q.status.message
-    inner = best.q.status
-    status = replace(
-        inner,
-        code=code,
-        message=message or inner.message,
-        iterations=count,
-        solve_time=time.perf_counter() - began,
-    )
-    q = replace(best.q, status=replace(inner, solve_time=status.solve_time))
-    return InverseSolution(
-        limits.actuation(best.z),
-        q,
-        best.position_error,
-        best.orientation_error,
-        at_limit,
-        status,
-    )
-
-
-def _no_start(
-    model: Searched,
-    limits: Limits,
-    solve: Callable[[Array, Configuration | None], Point],
-    began: float,
-) -> InverseSolution:
-    point = solve(limits.rest, None)
-    names = tuple(c.name for c in model.description.coupled_limits)
-    status = SolverStatus(
-        Code.AT_LIMIT,
-        'the limits of this robot contradict each other',
-        0,
-        point.q.status.residual,
-        point.q.status.tolerance,
-        time.perf_counter() - began,
-    )
-    return InverseSolution(
-        point.q.actuation, point.q, point.position_error, point.orientation_error, names, status
-    )

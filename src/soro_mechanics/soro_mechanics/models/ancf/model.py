@@ -19,6 +19,8 @@ from soro_mechanics.core.configuration import (
     InverseSolution,
     Load,
     LoadAxes,
+    LoadCase,
+    Target,
     Task,
 )
 from soro_mechanics.core.errors import InvalidInput
@@ -96,20 +98,15 @@ class Ancf(Model):
     # ---- the Model interface -----------------------------------------------------------------
 
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve for the configuration at given stretches: Algorithm 2."""
         start = time.perf_counter()
         stretch, _ = self.stretches(actuation)
-        applied = self.kernel_loads(wrench, loads, gravity)
+        applied = self.kernel_loads(load)
         first = self._start(guess)
         state, status = self.solve(first, applied, kernels.FORWARD, stretch, start)
-        q = self._configuration(actuation, wrench, loads, gravity, state, status)
+        q = self._configuration(actuation, load, state, status)
         return self._judged(q)
 
     def _judged(self, q: Configuration) -> Configuration:
@@ -126,31 +123,22 @@ class Ancf(Model):
         return replace(q, status=q.status.warned(Warnings.OUTSIDE_THEORY, text))
 
     def inverse(
-        self,
-        target: Array,
-        task: Task,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, guess: Configuration | None
     ) -> InverseSolution:
         """Solve for the stretches at a given position, Algorithm 3; else search within limits."""
-        if len(self.legs.names) == 3 and task is Task.POSITION:
+        if len(self.legs.names) == 3 and target.task is Task.POSITION:
             start = time.perf_counter()
-            applied = self.kernel_loads(wrench, loads, gravity)
+            applied = self.kernel_loads(load)
             first = self._start(guess)
-            point = target[:3, 3].copy()
+            point = target.pose[:3, 3].copy()
             state, status = self.solve(first, applied, kernels.INVERSE, point, start)
             if status.code is Code.NONE:
                 actuation = self.actuation_for(state.stretch)
                 if self.within_limits(actuation):
-                    q = self._judged(
-                        self._configuration(actuation, wrench, loads, gravity, state, status)
-                    )
+                    q = self._judged(self._configuration(actuation, load, state, status))
                     error = float(np.linalg.norm(state.position - point))
                     return InverseSolution(actuation, q, error, 0.0, (), q.status)
-        return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+        return super().inverse(target, load, guess)
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, n): tip twist per unit of actuation."""
@@ -166,7 +154,7 @@ class Ancf(Model):
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per leg, the compliance (n, 6, 6) at every station."""
         self._only_tangent(method)
-        applied = self.kernel_loads(q.wrench, q.loads, q.gravity)
+        applied = self.kernel_loads(q.load)
         return compliance_at_stations(
             q.state, self.structure, applied, self.legs.stations_per_element
         )
@@ -204,30 +192,30 @@ class Ancf(Model):
     ) -> tuple[AncfState, Outcome]:
         return solve_equations(first, self.structure, loads, mode, target, self.tolerance)
 
-    def kernel_loads(self, wrench: Array, loads: tuple[Load, ...], gravity: Array) -> AncfLoads:
+    def kernel_loads(self, load: LoadCase) -> AncfLoads:
         """Collect tip wrench, further loads and weight for the kernels."""
         weight = np.zeros((2, 6))
-        weight[0, :3] = self.legs.platform_mass * gravity
-        weight[1] = wrench
+        weight[0, :3] = self.legs.platform_mass * load.gravity
+        weight[1] = load.wrench
         points, wrenches, local = self._platform_points, weight, np.zeros(2, np.bool_)
         at_leg: list[int] = []
         at_element: list[int] = []
         at_xi: list[float] = []
         at_force: list[Array] = []
-        for load in loads:
-            if load.on in ('', PLATFORM):
-                here = np.zeros(3) if load.on == '' else -self.legs.tip
+        for one in load.loads:
+            if one.on in ('', PLATFORM):
+                here = np.zeros(3) if one.on == '' else -self.legs.tip
                 points = np.vstack([points, here])
-                wrenches = np.vstack([wrenches, load.wrench])
-                local = np.append(local, load.axes is LoadAxes.LOCAL)
+                wrenches = np.vstack([wrenches, one.wrench])
+                local = np.append(local, one.axes is LoadAxes.LOCAL)
                 continue
-            leg, element, xi = self._place(load)
+            leg, element, xi = self._place(one)
             at_leg.append(leg)
             at_element.append(element)
             at_xi.append(xi)
-            at_force.append(load.wrench[:3])
+            at_force.append(one.wrench[:3])
         on_legs = (
-            self.legs.leg_mass * gravity,
+            self.legs.leg_mass * load.gravity,
             np.array(at_leg, np.int64),
             np.array(at_element, np.int64),
             np.array(at_xi),
@@ -265,13 +253,7 @@ class Ancf(Model):
         return state
 
     def _configuration(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        state: AncfState,
-        status: SolverStatus,
+        self, actuation: Array, load: LoadCase, state: AncfState, status: SolverStatus
     ) -> Configuration:
         legs = self.legs
         poses = np.empty((len(legs.names), len(self._arc_lengths[0]), 4, 4))
@@ -288,9 +270,7 @@ class Ancf(Model):
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),
-            wrench=wrench,
-            loads=loads,
-            gravity=gravity.copy(),
+            load=load,
             tip=tip,
             backbones=tuple(poses),
             backbone_names=legs.names,

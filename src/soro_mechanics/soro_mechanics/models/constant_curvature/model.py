@@ -9,6 +9,7 @@ l_i = s - offset * theta cos(phi - alpha_i). See `constant_curvature_published` 
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 import time
 
@@ -18,13 +19,14 @@ from soro_mechanics.core.configuration import (
     Array,
     Configuration,
     InverseSolution,
-    Load,
     LoadAxes,
-    Task,
+    LoadCase,
+    Target,
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -89,17 +91,12 @@ class ConstantCurvature(Model):
     # ---- the Model interface -----------------------------------------------------------------
 
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve for the arc: closed form without load, Newton with load."""
         start = time.perf_counter()
         free = self.free_lengths(actuation)
-        applied = self._applied(wrench, loads, gravity)
+        applied = self._applied(load)
         x = self.to_arc @ free
         iterations, residual = 0, 0.0
         if applied is not None:
@@ -131,7 +128,7 @@ class ConstantCurvature(Model):
             stability,
             eigenvalue,
         )
-        return self._configuration(actuation, x, wrench, loads, gravity, status)
+        return self._configuration(actuation, x, load, status)
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3): tip twist per unit of actuation."""
@@ -139,7 +136,7 @@ class ConstantCurvature(Model):
         slope = np.ones(3)
         if self.arm.pressure_map is not None:
             slope = self.arm.pressure_map.slope(q.actuation)
-        applied = self._applied(q.wrench, q.loads, q.gravity)
+        applied = self._applied(q.load)
         if applied is None:
             per_length = self.to_arc
         else:
@@ -157,7 +154,7 @@ class ConstantCurvature(Model):
                 'method', method, "use 'integral': one arc has no sum over arcs"
             )
         x = np.array(q.state)
-        applied = self._applied(q.wrench, q.loads, q.gravity)
+        applied = self._applied(q.load)
         tangent = self._spring() if method == 'integral' else self._tangent(x, applied)
         flexibility = np.linalg.inv(tangent)
         out = np.zeros((self.arm.stations, 6, 6))
@@ -167,45 +164,29 @@ class ConstantCurvature(Model):
         return (out,)
 
     def inverse(
-        self,
-        target: Array,
-        task: Task,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, guess: Configuration | None
     ) -> InverseSolution:
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
         start = time.perf_counter()
-        point = target[:3, 3]
+        point = target.pose[:3, 3]
         if np.linalg.norm(point) > 0.0:
             x = np.array(kernels.arc_through(*point))
-            applied = self._applied(wrench, loads, gravity)
+            applied = self._applied(load)
             free = self.to_lengths @ x
             if applied is not None:
                 pull = np.linalg.solve(self.to_lengths.T, kernels.load_force(x, *applied))
                 free = free - pull / self.arm.axial_stiffness
             actuation = self.actuation_for(free)
             if self.within_limits(actuation):
-                hint = self._configuration(actuation, x, wrench, loads, gravity, SolverStatus())
-                q = self.forward(actuation, wrench, loads, gravity, hint)
-                turn = _orientation_error(q.tip, target, task)
+                hint = self._configuration(actuation, x, load, SolverStatus())
+                q = self.forward(actuation, load, hint)
+                error, turn = task_errors(q.tip, target)
                 # Only one arc ends there: where geometry excludes it, no search finds another.
-                if q.status.code in (Code.NONE, Code.OUT_OF_RANGE) and turn <= tolerances[1]:
-                    error = float(np.linalg.norm(q.tip[:3, 3] - point))
-                    status = SolverStatus(
-                        q.status.code,
-                        q.status.message,
-                        q.status.iterations,
-                        q.status.residual,
-                        _TOLERANCE,
-                        time.perf_counter() - start,
-                        q.status.stability,
-                        q.status.smallest_eigenvalue,
-                    )
+                allowed = q.status.code in (Code.NONE, Code.OUT_OF_RANGE)
+                if allowed and turn <= target.tolerances[1]:
+                    status = replace(q.status, solve_time=time.perf_counter() - start)
                     return InverseSolution(actuation, q, error, turn, (), status)
-        return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+        return super().inverse(target, load, guess)
 
     # ---- inside ------------------------------------------------------------------------------
 
@@ -228,28 +209,26 @@ class ConstantCurvature(Model):
             )
         return ''
 
-    def _applied(
-        self, wrench: Array, loads: tuple[Load, ...], gravity: Array
-    ) -> tuple[Array, Array, Array, Array] | None:
+    def _applied(self, load: LoadCase) -> tuple[Array, Array, Array, Array] | None:
         """Return (fractions, wrenches, local, weight), or None where nothing loads the arm."""
-        weight = self.arm.mass * gravity
-        pulls = [load for load in loads if np.any(load.wrench)]
+        weight, wrench = self.arm.mass * load.gravity, load.wrench
+        pulls = [pull for pull in load.loads if np.any(pull.wrench)]
         if not np.any(wrench) and not pulls and not np.any(weight):
             return None
         if self.arm.axial_stiffness is None:
             remedy = 'add axial_stiffness to body.segments[0]: the published model has no loads'
             raise self.unsupported('wrench', wrench.tolist(), remedy)
         fractions, wrenches, local = [1.0], [wrench], [False]
-        for load in pulls:
-            if load.on not in ('', BACKBONE):
-                raise InvalidInput('loads.on', load.on, f"'' (the tip) or {BACKBONE!r}")
-            fraction = load.arc_length / self.arm.rest_length if load.on else 1.0
+        for pull in pulls:
+            if pull.on not in ('', BACKBONE):
+                raise InvalidInput('loads.on', pull.on, f"'' (the tip) or {BACKBONE!r}")
+            fraction = pull.arc_length / self.arm.rest_length if pull.on else 1.0
             if not 0.0 <= fraction <= 1.0:
                 expected = f'between 0 and {self.arm.rest_length:g} m'
-                raise InvalidInput('loads.arc_length', load.arc_length, expected)
+                raise InvalidInput('loads.arc_length', pull.arc_length, expected)
             fractions.append(fraction)
-            wrenches.append(load.wrench)
-            local.append(load.axes is LoadAxes.LOCAL)
+            wrenches.append(pull.wrench)
+            local.append(pull.axes is LoadAxes.LOCAL)
         return np.array(fractions), np.array(wrenches), np.array(local), weight
 
     def _spring(self) -> Array:
@@ -298,13 +277,7 @@ class ConstantCurvature(Model):
         return x, _MAX_ITERATIONS if size > _TOLERANCE else iteration + 1, size
 
     def _configuration(
-        self,
-        actuation: Array,
-        x: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        status: SolverStatus,
+        self, actuation: Array, x: Array, load: LoadCase, status: SolverStatus
     ) -> Configuration:
         fractions = np.linspace(0.0, 1.0, self.arm.stations)
         poses = np.empty((self.arm.stations, 4, 4))
@@ -315,9 +288,7 @@ class ConstantCurvature(Model):
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),
-            wrench=wrench,
-            loads=loads,
-            gravity=gravity.copy(),
+            load=load,
             tip=poses[-1].copy(),
             backbones=(poses,),
             backbone_names=(BACKBONE,),
@@ -335,20 +306,3 @@ def _rows(name: str, value: Array) -> Array:
     if not np.all(np.isfinite(rows)):
         raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
     return rows
-
-
-def _orientation_error(tip: Array, target: Array, task: Task) -> float:
-    if task is Task.POSITION:
-        return 0.0
-    if task is Task.POSITION_AND_AXIS:
-        cross = np.linalg.norm(np.cross(tip[:3, 2], target[:3, 2]))
-        return float(np.arctan2(cross, tip[:3, 2] @ target[:3, 2]))
-    relative = tip[:3, :3].T @ target[:3, :3]
-    axis = 0.5 * np.array(
-        [
-            relative[2, 1] - relative[1, 2],
-            relative[0, 2] - relative[2, 0],
-            relative[1, 0] - relative[0, 1],
-        ]
-    )
-    return float(np.arctan2(np.linalg.norm(axis), 0.5 * (np.trace(relative) - 1.0)))

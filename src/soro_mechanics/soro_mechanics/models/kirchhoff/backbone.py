@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Load, LoadAxes
+from soro_mechanics.core.configuration import Array, LoadAxes, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.kirchhoff.muscle_kernels import muscle_angle, muscle_lengths
@@ -81,9 +81,7 @@ class KirchhoffBackbone:
             np.zeros((6, body.modules, 2)),
         )
 
-    def loads(
-        self, wrench: Array, loads: tuple[Load, ...], gravity: Array, unsupported: Refusal
-    ) -> tuple[Array, Array]:
+    def loads(self, load: LoadCase, unsupported: Refusal) -> tuple[Array, Array]:
         """Return the force beyond every node times its Simpson weight, and the tip moment.
 
         Raises
@@ -92,27 +90,27 @@ class KirchhoffBackbone:
             A load that this rod does not know; `unsupported` makes the error.
         """
         body = self.body
-        weight = body.mass * gravity / body.length
-        beyond = np.outer(body.length - self.arc, weight) + wrench[:3]
+        weight = body.mass * load.gravity / body.length
+        beyond = np.outer(body.length - self.arc, weight) + load.wrench[:3]
         dead = self._simpson[:, None] * beyond
-        moment = wrench[3:].copy()
-        for load in loads:
-            if load.axes is LoadAxes.LOCAL:
-                raise unsupported('loads', load.on, 'write the load in base axes')
-            if load.on == '':
-                dead += np.outer(self._simpson, load.wrench[:3])
-                moment += load.wrench[3:]
+        moment = load.wrench[3:].copy()
+        for one in load.loads:
+            if one.axes is LoadAxes.LOCAL:
+                raise unsupported('loads', one.on, 'write the load in base axes')
+            if one.on == '':
+                dead += np.outer(self._simpson, one.wrench[:3])
+                moment += one.wrench[3:]
                 continue
-            if load.on != BACKBONE:
+            if one.on != BACKBONE:
                 expected = f"'' (the tip) or {BACKBONE!r}"
-                raise InvalidInput('loads.on', load.on, expected, Code.UNKNOWN_NAME)
-            if not 0.0 <= load.arc_length <= body.length:
+                raise InvalidInput('loads.on', one.on, expected, Code.UNKNOWN_NAME)
+            if not 0.0 <= one.arc_length <= body.length:
                 expected = f'between 0 and {body.length:g} m'
-                raise InvalidInput('loads.arc_length', load.arc_length, expected)
-            if np.any(load.wrench[3:]):
+                raise InvalidInput('loads.arc_length', one.arc_length, expected)
+            if np.any(one.wrench[3:]):
                 remedy = 'moments act on the tip only'
-                raise unsupported('loads', load.wrench.tolist(), remedy)
-            dead += np.outer(self._weights_before(load.arc_length), load.wrench[:3])
+                raise unsupported('loads', one.wrench.tolist(), remedy)
+            dead += np.outer(self._weights_before(one.arc_length), one.wrench[:3])
         return dead, moment
 
     def _weights_before(self, arc: float) -> Array:

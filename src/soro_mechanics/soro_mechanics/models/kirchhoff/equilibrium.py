@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.core.configuration import Array, Target
 from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.inverse.task_error import task_error, task_errors, task_rows
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.muscle_kernels import bends_of
 from soro_mechanics.models.kirchhoff.steps import hold, Outcome
-from soro_mechanics.numerics.lie import so3_log
 
 TOLERANCE = 1e-9  # of the scaled residual: moments over A / L, bends over the disk radius
 _CORRECTIONS = 8
@@ -95,11 +95,9 @@ def examined(
 def correct(
     rod: KirchhoffBackbone,
     published: tuple[Array, Array, Array],
-    target: Array,
-    task: Task,
+    target: Target,
     dead: Array,
     moment: Array,
-    tolerances: tuple[float, float],
     start: float,
 ) -> tuple[RodState, SolverStatus, Array]:
     """Hold the published lengths, then move the bends least until the tip is on target.
@@ -124,38 +122,14 @@ def correct(
     tip = rod.tip(state)
     used = outcome.iterations
     for _ in range(_CORRECTIONS):
-        error, turn = task_errors(tip, target, task)
-        arrived = error <= 0.1 * tolerances[0] and turn <= 0.1 * tolerances[1]
-        if arrived or not outcome.converged:
+        errors = zip(task_errors(tip, target), target.tolerances, strict=True)
+        if all(e <= 0.1 * t for e, t in errors) or not outcome.converged:
             break
-        rows, missing = task_rows(tip, target, task)
-        jacobian = rows @ state.by_bend.reshape(6, -1)
+        missing = task_error(tip, target)
+        jacobian = task_rows(tip, target.task, state.by_bend.reshape(6, -1))
         step = np.linalg.lstsq(jacobian, missing, rcond=None)[0].reshape(modules, 2)
         state, _, outcome, pivots = settle(rod, state, dead, moment, state.bends + step)
         used += outcome.iterations
         tip = rod.tip(state)
     status = examined(rod, state, outcome, pivots, start)
     return state, replace(status, iterations=used), tip
-
-
-def task_rows(tip: Array, target: Array, task: Task) -> tuple[Array, Array]:
-    """Return the rows of a tip twist that the task prescribes, and what is missing in them."""
-    move = target[:3, 3] - tip[:3, 3]
-    if task is Task.POSITION:
-        return np.eye(6)[:3], move
-    if task is Task.POSE:
-        return np.eye(6), np.concatenate([move, so3_log(target[:3, :3] @ tip[:3, :3].T)])
-    axis, wanted = tip[:3, 2], target[:3, 2]
-    cross = np.cross(axis, wanted)
-    sine = float(np.linalg.norm(cross))
-    turn = cross * (np.arctan2(sine, float(axis @ wanted)) / sine if sine > 0.0 else 1.0)
-    across = np.zeros((5, 6))
-    across[:3, :3] = np.eye(3)
-    across[3:, 3:] = tip[:3, :2].T
-    return across, np.concatenate([move, tip[:3, :2].T @ turn])
-
-
-def task_errors(tip: Array, target: Array, task: Task) -> tuple[float, float]:
-    """Return how far a tip is from what the task prescribes: [m], [rad]."""
-    rows, missing = task_rows(tip, target, task)
-    return float(np.linalg.norm(missing[:3])), float(np.linalg.norm(missing[3:]))

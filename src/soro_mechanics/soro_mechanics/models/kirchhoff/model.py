@@ -13,13 +13,20 @@ import time
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    LoadCase,
+    Target,
+)
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.core.strain_check import judged
+from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
-from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends, task_errors
-from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState
+from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends
+from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState, nearer
 from soro_mechanics.models.kirchhoff.rod_kernels import positions, rotation_of
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 from soro_mechanics.models.muscle_means import mean_remark
@@ -51,20 +58,14 @@ class Kirchhoff(Model):
     # ---- the published inverse ---------------------------------------------------------------
 
     def reach(
-        self,
-        target: Array,
-        task: Task,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: RodState | InverseState | None = None,
+        self, target: Target, load: LoadCase, guess: RodState | InverseState | None = None
     ) -> InverseState:
-        """Find the rod of least energy that ends at a target (4, 4), eqs (48)-(54).
+        """Find the rod of least energy that ends at a target, eqs (48)-(54).
 
         The muscles carry whatever the shape needs; only the end point is held. `status.code` is
         UNSTABLE when the stationary shape is not a minimum.
         """
-        return find_reach(self.rod, target, task, self._loads(wrench, loads, gravity), guess)
+        return find_reach(self.rod, target, self._loads(load), guess)
 
     def lengths_of(self, q: Array) -> Array:
         """Return the muscle lengths (modules, 3) [m] of a shape, eqs (52)-(54)."""
@@ -73,16 +74,11 @@ class Kirchhoff(Model):
     # ---- the Model interface -----------------------------------------------------------------
 
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve for the shape of given muscle lengths."""
         start = time.perf_counter()
-        dead, moment = self._loads(wrench, loads, gravity)
+        dead, moment = self._loads(load)
         lengths = actuation.reshape(-1, 3)
         wanted = np.einsum('tci,ti->tc', self.rod.combine, lengths)
         first = self._start(guess)
@@ -94,17 +90,10 @@ class Kirchhoff(Model):
         if status.code is Code.NONE:
             slack = float(np.abs((actual - lengths).mean(axis=1)).max())
             status = replace(status, message=mean_remark(slack))
-        return judged(self._configuration(actuation, wrench, loads, gravity, state, status))
+        return judged(self._configuration(actuation, load, state, status))
 
     def inverse(
-        self,
-        target: Array,
-        task: Task,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, guess: Configuration | None
     ) -> InverseSolution:
         """Find lengths: the published shape first, then corrected until `forward` is on target.
 
@@ -113,44 +102,42 @@ class Kirchhoff(Model):
         would not stand, as any model does: by the least energy of the actuators.
         """
         start = time.perf_counter()
-        near = target.copy()
-        distance = float(np.linalg.norm(target[:3, 3]))
+        near = target
+        distance = float(np.linalg.norm(target.pose[:3, 3]))
         outside = distance > (1.0 + _ROUND_OFF) * self.backbone.length
         if not outside and distance > _NEAREST * self.backbone.length:
             # nearly straight the end point hardly determines the shape; the lengths still do
-            return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+            return super().inverse(target, load, guess)
         if outside:
-            near[:3, 3] *= _NEAREST * self.backbone.length / distance
+            near = nearer(target, _NEAREST * self.backbone.length / distance)
         state = self._start(guess)
         started = None if state is self.rod.straight else state
-        shape = self.reach(near, task, wrench, loads, gravity, started)
+        shape = self.reach(near, load, started)
         if shape.status.code is not Code.NONE:
-            return super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
-        dead, moment = self._loads(wrench, loads, gravity)
+            return super().inverse(target, load, guess)
+        dead, moment = self._loads(load)
         published = shape.quaternions, shape.lengths, shape.reaction
-        held, status, tip = correct(
-            self.rod, published, near, task, dead, moment, tolerances, start
-        )
+        held, status, tip = correct(self.rod, published, near, dead, moment, start)
         status = replace(status, iterations=shape.status.iterations + status.iterations)
         actuation = self.rod.commands(held).reshape(-1)
-        missed = task_errors(tip, near, task)
-        settled = missed[0] <= tolerances[0] and missed[1] <= tolerances[1]
+        missed = task_errors(tip, near)
+        settled = all(e <= t for e, t in zip(missed, target.tolerances, strict=True))
         code, message = status.code, status.message
         if outside and code is not Code.UNSTABLE:
             code, message = Code.UNREACHABLE, FAR
         if not (status.converged and settled and self.within_limits(actuation)):
-            found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+            found = super().inverse(target, load, guess)
             if not (outside and found.configuration.status.code is Code.NONE):
                 return found
             far = replace(found.status, code=Code.UNREACHABLE, message=FAR)
             return replace(found, status=far)
         if code is Code.UNSTABLE and not outside:
             # The shape of least energy through the point does not stand; another one may.
-            found = super().inverse(target, task, wrench, loads, gravity, guess, tolerances)
+            found = super().inverse(target, load, guess)
             if found.status.code is Code.NONE:
                 return found
-        errors = task_errors(tip, target, task)
-        q = self._configuration(actuation, wrench, loads, gravity, held, status)
+        errors = task_errors(tip, target)
+        q = self._configuration(actuation, load, held, status)
         final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)
         return InverseSolution(actuation, q, errors[0], errors[1], (), final)
 
@@ -194,19 +181,11 @@ class Kirchhoff(Model):
         state: RodState = guess.state
         return state if state.force.shape == straight.force.shape else straight
 
-    def _loads(
-        self, wrench: Array, loads: tuple[Load, ...], gravity: Array
-    ) -> tuple[Array, Array]:
-        return self.rod.loads(wrench, loads, gravity, self.unsupported)
+    def _loads(self, load: LoadCase) -> tuple[Array, Array]:
+        return self.rod.loads(load, self.unsupported)
 
     def _configuration(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        state: RodState,
-        status: SolverStatus,
+        self, actuation: Array, load: LoadCase, state: RodState, status: SolverStatus
     ) -> Configuration:
         points = np.empty((len(state.q), 3))
         positions(state.q, self.rod.element, points)
@@ -223,9 +202,7 @@ class Kirchhoff(Model):
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),
-            wrench=wrench,
-            loads=loads,
-            gravity=gravity.copy(),
+            load=load,
             tip=poses[-1].copy(),
             backbones=(poses,),
             backbone_names=(BACKBONE,),

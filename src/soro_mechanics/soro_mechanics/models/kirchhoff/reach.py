@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import time
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.core.configuration import Array, Target, Task
 from soro_mechanics.core.status import Code, SolverStatus, Stability
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import TOLERANCE
@@ -49,43 +49,45 @@ class InverseState:
 
 def find_reach(
     rod: KirchhoffBackbone,
-    target: Array,
-    task: Task,
+    target: Target,
     loads: tuple[Array, Array],
     guess: RodState | InverseState | None = None,
 ) -> InverseState:
-    """Find the rod of least energy that ends at a target (4, 4), eqs (48)-(54).
+    """Find the rod of least energy that ends at a target, eqs (48)-(54).
 
     The muscles carry whatever the shape needs; only the end point is held. `status.code` is
     UNSTABLE when the stationary shape is not a minimum.
     """
     start = time.perf_counter()
-    dead, moment = loads
     if guess is not None:
         q = guess.q if isinstance(guess, RodState) else guess.quaternions
         known = guess.force.mean(axis=0) if isinstance(guess, RodState) else guess.reaction
-        old = (guess.dead, guess.moment) if isinstance(guess, RodState) else (dead, moment)
-        found = _reach_from(rod, q, known, old, (dead, moment), target, task, start)
+        old = (guess.dead, guess.moment) if isinstance(guess, RodState) else loads
+        found = _reach_from(rod, q, known, old, loads, target, start)
         if found.status.code is Code.NONE:
             return found
     best: InverseState | None = None
-    calm = (np.zeros_like(dead), np.zeros(3))
+    calm = (np.zeros_like(loads[0]), np.zeros(3))
     # a spiral cannot end near the rim of the workspace: start further in, then move out
     for share in _FIRST_POINTS:
-        near = target.copy()
-        near[:3, 3] *= share
-        shapes = spiral_shapes(near[:3, 3], rod.body.length, rod.body.elements)
+        near = replace(nearer(target, share), task=Task.POSITION)
+        shapes = spiral_shapes(near.pose[:3, 3], rod.body.length, rod.body.elements)
         for shape in shapes:
-            first = _reach_from(rod, shape, np.zeros(3), calm, calm, near, Task.POSITION, start)
+            first = _reach_from(rod, shape, np.zeros(3), calm, calm, near, start)
             if not first.status.converged:
                 continue
-            found = _reach_from(
-                rod, first.quaternions, first.reaction, calm, (dead, moment), target, task, start
-            )
+            found = _reach_from(rod, first.quaternions, first.reaction, calm, loads, target, start)
             if found.status.code is Code.NONE:
                 return found
             best = found if best is None or found.status.converged else best
     return _no_reach(rod, start) if best is None else best
+
+
+def nearer(target: Target, share: float) -> Target:
+    """Return a target at a share of the distance from the base."""
+    pose = target.pose.copy()
+    pose[:3, 3] *= share
+    return replace(target, pose=pose, nearest={})
 
 
 def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:
@@ -107,13 +109,12 @@ def _reach_from(
     reaction: Array,
     before: tuple[Array, Array],
     after: tuple[Array, Array],
-    target: Array,
-    task: Task,
+    target: Target,
     start: float,
 ) -> InverseState:
-    attitude = {Task.POSITION: 0, Task.POSITION_AND_AXIS: 1, Task.POSE: 2}[task]
+    attitude = {Task.POSITION: 0, Task.POSITION_AND_AXIS: 1, Task.POSE: 2}[target.task]
     shape, force, (converged, iterations, residual, negative), matrix = reach(
-        q, reaction, rod.rod_data, before, after, target, attitude, TOLERANCE
+        q, reaction, rod.rod_data, before, after, target.pose, attitude, TOLERANCE
     )
     minimum = converged and _is_minimum(matrix, negative, attitude)
     code, message = Code.NONE, ''

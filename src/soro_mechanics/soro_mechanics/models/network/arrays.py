@@ -199,7 +199,7 @@ def new_state(s: Structure) -> State:
 
 def copy_state(state: State) -> State:
     """Return an independent copy."""
-    return State(*(a.copy() for a in state))
+    return State(*[a.copy() for a in state])
 
 
 def lane_shifts(shift: Floats, lane: Integers, batches: int, weight: int) -> Floats:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, Integers, new_state, State
 from soro_mechanics.models.network.drive_values import driven_many
@@ -123,7 +123,7 @@ def compile_batch(equilibrium: Equilibrium) -> None:
     powers = np.zeros((1, m), dtype=np.int64)
     size = 6 * int(s.counts[:4].sum())
     fit = Fit(np.zeros(m), np.ones(m), powers, np.zeros((1, size)))
-    rest = lay.load(layout, lay.rest_inputs(layout), np.zeros(6), (), np.zeros(3))
+    rest = lay.load(layout, layout.rest, LoadCase())
     batch = Batch(layout, rest, new_state(s), drive_table(layout), fit, equilibrium.tolerance)
     batch.solve(np.empty((0, m)))
 
@@ -132,8 +132,7 @@ def make_batch(
     equilibrium: Equilibrium,
     at_rest: Array,
     actuators: tuple[Actuator, ...],
-    wrench: Array,
-    gravity: Array,
+    load: LoadCase,
     count: int,
 ) -> Batch | None:
     """Prepare for `count` samples; None where cold solves are better.
@@ -165,7 +164,7 @@ def make_batch(
         if count < REPAID * trials or trials <= len(moves):
             return None
         for actuation in actuations[len(moves) : trials]:
-            problem = Problem(actuation, wrench, (), gravity)
+            problem = Problem(actuation, load)
             if equilibrium.longest_step(at_rest, actuation) < 1.0:
                 found = equilibrium.solve(problem, at_rest, None)
             else:
@@ -185,7 +184,7 @@ def make_batch(
         empty = Fit(0.5 * (ends[0] + ends[1]), half, powers, np.empty((0, 0)))
         fit = checked_fit(fine, empty, driven[:trials], np.array(moves))
         if fit is not None and base is not None:
-            rest = lay.load(fine, lay.rest_inputs(fine), wrench, (), gravity)
+            rest = lay.load(fine, fine.rest, load)
             return Batch(fine, rest, base, drive_table(fine), fit, equilibrium.tolerance)
     return None
 

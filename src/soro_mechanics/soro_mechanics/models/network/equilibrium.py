@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State, Work
 from soro_mechanics.models.network.drive_values import driven_ranges
@@ -38,9 +38,7 @@ class Problem:
     """What is prescribed in one equilibrium."""
 
     actuation: Array
-    wrench: Array
-    loads: tuple[Load, ...]
-    gravity: Array
+    load: LoadCase
     permanent: float = 1.0  # part of the robot file's own loads, and of all tensions
 
 
@@ -60,7 +58,6 @@ class Equilibrium:
     def __init__(self, layout: lay.Layout) -> None:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
-        self._rest = lay.rest_inputs(layout)
         turned = [d.actuator for d in layout.spec.drives if d.kind == 'angle']
         self._turned = np.array(sorted(set(turned)), dtype=np.int64)
         self._no_params = np.zeros((int(layout.structure.counts[1]), 2))
@@ -80,11 +77,14 @@ class Equilibrium:
         return self._local.work, self._local.old
 
     def inputs(self, problem: Problem) -> Inputs:
-        """Return the kernels' inputs for a problem."""
-        x = lay.actuate(self.layout, self._rest, problem.actuation)
-        return lay.load(
-            self.layout, x, problem.wrench, problem.loads, problem.gravity, problem.permanent
-        )
+        """Return the kernels' inputs for a problem; a thread's last ones are kept."""
+        known: tuple[Problem, Inputs] | None = getattr(self._local, 'inputs', None)
+        if known is not None and known[0] is problem:
+            return known[1]
+        x = lay.actuate(self.layout, self.layout.rest, problem.actuation)
+        x = lay.load(self.layout, x, problem.load, problem.permanent)
+        self._local.inputs = problem, x
+        return x
 
     def newton(
         self,
@@ -96,7 +96,7 @@ class Equilibrium:
         """Solve from a start; the actuators are held."""
         wanted = self.tolerance if tolerance is None else tolerance
         work, old = self.scratch
-        if np.isfinite(x.pull[:, 0]).any():
+        if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
             found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
             return Outcome(*found)
         state = copy_state(start)
@@ -140,7 +140,7 @@ class Equilibrium:
             part *= 0.5
             if part >= MIN_PART:
                 continue
-            if snaps == 0 or len(self._rest.pull):  # a snap lets no tendon keep its length
+            if snaps == 0 or len(self.layout.rest.pull):  # a snap lets no tendon keep its length
                 return Outcome(False, state, iterations, last.residual)
             snaps -= 1
             last, goal = self._snap(inputs_at, at, state)
@@ -183,7 +183,7 @@ class Equilibrium:
         base = self.assembled(rest)
         if not base.converged:
             return base
-        zero = Problem(rest, np.zeros(6), (), np.zeros(3), 0.0)
+        zero = Problem(rest, LoadCase(), 0.0)
         path, longest = self._between(zero, problem), self.longest_step(rest, problem.actuation)
         outcome = self.march(path, base.state, MAX_SNAPS, longest=longest)
         spent += outcome.iterations
@@ -251,20 +251,9 @@ class Equilibrium:
 
     def _between(self, a: Problem, b: Problem) -> Callable[[float], Inputs]:
         def inputs_at(t: float) -> Inputs:
-            loads = tuple(
-                replace(item, wrench=weight * item.wrench)
-                for weight, group in ((1.0 - t, a.loads), (t, b.loads))
-                for item in group
-            )
-            return self.inputs(
-                Problem(
-                    (1.0 - t) * a.actuation + t * b.actuation,
-                    (1.0 - t) * a.wrench + t * b.wrench,
-                    loads,
-                    (1.0 - t) * a.gravity + t * b.gravity,
-                    (1.0 - t) * a.permanent + t * b.permanent,
-                )
-            )
+            actuation = (1.0 - t) * a.actuation + t * b.actuation
+            permanent = (1.0 - t) * a.permanent + t * b.permanent
+            return self.inputs(Problem(actuation, a.load.mixed(b.load, t), permanent))
 
         return inputs_at
 
@@ -274,7 +263,7 @@ class Equilibrium:
         The bodies float meanwhile. Held in place they would press the rods, and a pressed rod
         buckles into a branch that nobody wants.
         """
-        x = lay.actuate(self.layout, self._rest, rest)
+        x = lay.actuate(self.layout, self.layout.rest, rest)
         loose = np.tile([-np.inf, 0.0], (len(x.pull), 1))
         x = x._replace(tension=np.zeros_like(x.tension), pull=loose)
         state, gap = self._rest_shape(x)

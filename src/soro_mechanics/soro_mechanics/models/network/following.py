@@ -16,7 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    LoadCase,
+    Target,
+)
 from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
@@ -101,25 +107,20 @@ class Follower:
         self._off_tip = np.linalg.inv(layout.spec.tip) if shifted else None
 
     def follow(
-        self,
-        target: Array,
-        wrench: Array,
-        gravity: Array,
-        guess: Configuration,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, guess: Configuration
     ) -> InverseSolution | None:
         """Solve a pose near the guess; None where the general inverse has to look."""
         start = time.perf_counter()
-        track = self._track(guess, wrench, gravity, target)
-        if track is None or min(tolerances) < TOLERANCE:
+        track = self._track(guess, load, target.pose)
+        if track is None or min(target.tolerances) < TOLERANCE:
             return None
-        found = self.solver.reach(track, target)
+        found = self.solver.reach(track, target.pose)
         length = found.length
         if not found.reached or self._beyond(length):
             return None
         if self._coupled is not None and (self._coupled @ length > self._bounds).any():
             return None
-        solution = FollowedSolution(self, Problem(length, wrench, (), gravity), found)
+        solution = FollowedSolution(self, Problem(length, load), found)
         code, message, stability = Code.NONE, '', Stability.STABLE
         if not found.track.same:
             linear = self.model.linearise_solution(solution)
@@ -143,7 +144,7 @@ class Follower:
         )
         if found.track.remark:
             status = status.warned(Warnings.OUTSIDE_THEORY, found.track.remark)
-        q = self._configuration(target, wrench, gravity, found, solution, status)
+        q = self._configuration(target.pose, load, found, solution, status)
         return InverseSolution(length, q, 0.0, 0.0, (), status)
 
     def _beyond(self, length: Array) -> bool:
@@ -154,8 +155,7 @@ class Follower:
     def _configuration(
         self,
         target: Array,
-        wrench: Array,
-        gravity: Array,
+        load: LoadCase,
         found: Found,
         solution: FollowedSolution,
         status: SolverStatus,
@@ -165,9 +165,7 @@ class Follower:
         return Configuration(
             model=self.model.name,
             actuation=found.length,
-            wrench=wrench,
-            loads=(),
-            gravity=gravity,
+            load=load,
             tip=target,
             backbones=tuple(found.pose),
             backbone_names=self._names,
@@ -178,18 +176,17 @@ class Follower:
             state=solution,
         )
 
-    def _track(
-        self, guess: Configuration, wrench: Array, gravity: Array, target: Array
-    ) -> Track | None:
+    def _track(self, guess: Configuration, load: LoadCase, target: Array) -> Track | None:
         """Return the track that the guess belongs to, or begin one there."""
         if guess.state.equilibrium is not self.equilibrium:
             return None  # a robot with other numbers: its track and inputs hold its stiffness
         x, y, z = (target[:3, 3] - guess.tip[:3, 3]).tolist()
         if max(abs(x), abs(y), abs(z)) > NEAR or guess.loads:
             return None
-        if guess.wrench is not wrench and guess.wrench.tolist() != wrench.tolist():
+        before = guess.load
+        if before.wrench.tolist() != load.wrench.tolist():
             return None
-        if guess.gravity is not gravity and guess.gravity.tolist() != gravity.tolist():
+        if before.gravity.tolist() != load.gravity.tolist():
             return None
         track: Track | None = getattr(guess.state, 'track', None)
         if track is None and guess.status.code is Code.NONE:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.configuration import Array, Configuration, Load, LoadCase
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
 from soro_mechanics.models.network import layout as lay
@@ -107,17 +107,12 @@ class ForwardNetwork(Model):
         return type(self), (self.description,)
 
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve the equilibrium; see `Model.forward`."""
         start = time.perf_counter()
-        equilibrium = self.equilibrium(loads)
-        problem = Problem(actuation, wrench, loads, gravity)
+        equilibrium = self.equilibrium(load.loads)
+        problem = Problem(actuation, load)
         near = None if guess is None else guess.state
 
         def first(problem: Problem) -> Outcome:
@@ -133,7 +128,7 @@ class ForwardNetwork(Model):
         """Solve from q along the branch of q; not converged where that branch ends."""
         start = time.perf_counter()
         solution: Solved = q.state
-        problem = Problem(actuation, wrench, q.loads, q.gravity)
+        problem = Problem(actuation, replace(q.load, wrench=wrench))
         near = (solution.problem, solution.state)
 
         def first(problem: Problem) -> Outcome:
@@ -178,13 +173,13 @@ class ForwardNetwork(Model):
         """Prepare for many actuations under one load; see `make_batch`. The last one is kept."""
         if self.bundles:
             return None  # what it fits is a function of the lengths, means included
-        load = (*wrench.tolist(), *gravity.tolist())
-        kept = self._batch
-        if kept is not None and kept[0] == load and (kept[2] is not None or count <= kept[1]):
+        load = LoadCase(wrench, (), gravity)
+        kept, key = self._batch, (*wrench.tolist(), *gravity.tolist())
+        if kept is not None and kept[0] == key and (kept[2] is not None or count <= kept[1]):
             return kept[2]
         actuators = self.description.actuators
-        made = make_batch(self.equilibrium(()), self.rest, actuators, wrench, gravity, count)
-        self._batch = (load, count, made)
+        made = make_batch(self.equilibrium(()), self.rest, actuators, load, count)
+        self._batch = (key, count, made)
         return made
 
     def _adopted(
@@ -265,23 +260,21 @@ class ForwardNetwork(Model):
         shape = trace_shape(layout, inputs, outcome.state, work)
         solution = Solution(equilibrium, problem, inputs, outcome.state, shape)
         status = self._status(equilibrium, solution, outcome, start)
-        rods = range(len(layout.rods))
-        parts = [slice(shape.first[r], shape.first[r + 1]) for r in rods]
-        tip = outcome.state.body[layout.tip_body]
-        bodies = {
-            name: outcome.state.body[i].copy() for i, name in enumerate(layout.bodies) if i > 0
-        }
-        bodies[layout.spec.tip_body] = tip @ np.linalg.inv(layout.spec.tip)
+        bodies = dict(zip(layout.bodies, outcome.state.body.copy(), strict=True))
+        tip = bodies[layout.spec.tip_body]
+        bodies[layout.spec.tip_body] = tip @ layout.off_tip
+        del bodies[layout.bodies[0]]
         return Configuration(
             model=self.name,
             actuation=problem.actuation,
-            wrench=problem.wrench,
-            loads=problem.loads,
-            gravity=np.array(problem.gravity, dtype=float),
-            tip=tip.copy(),
-            backbones=tuple(shape.pose[p] for p in parts),
+            load=problem.load,
+            tip=tip,
+            backbones=tuple(shape.pose[p] for p in layout.parts),
             backbone_names=layout.rods,
-            arc_lengths=tuple(shape.fraction[parts[r]] * inputs.length[r] for r in rods),
+            arc_lengths=tuple(
+                shape.fraction[p] * length
+                for p, length in zip(layout.parts, inputs.length.tolist(), strict=True)
+            ),
             radii=layout.radii,
             bodies=bodies,
             status=status,
@@ -340,7 +333,7 @@ class ForwardNetwork(Model):
         layout = solution.equilibrium.layout
         cut = self._cut(layout)
         if cut is layout:
-            return Linearisation(layout, solution.inputs, solution.state, layout.work())
+            return Linearisation(layout, solution.inputs, solution.state)
         return self._linearise_cut(solution, cut)
 
     def _cut(self, layout: lay.Layout) -> lay.Layout:
@@ -362,17 +355,17 @@ class ForwardNetwork(Model):
         solution = Solution(solver, problem, x, state, trace_shape(layout, x, state, work))
         spec = cut_spec(layout.spec)
         if spec is layout.spec:
-            return Linearisation(layout, x, state, layout.work())
+            return Linearisation(layout, x, state)
         return self._linearise_cut(solution, lay.build_layout_raw(spec, layout.actuators))
 
     def _linearise_cut(self, solution: Solved, cut: lay.Layout) -> Linearisation:
         x, state = self._cut_solution(solution, cut)
-        return Linearisation(cut, x, state, cut.work())
+        return Linearisation(cut, x, state)
 
     def _cut_solution(self, solution: Solved, cut: lay.Layout) -> tuple[Inputs, State]:
         problem, layout = solution.problem, solution.equilibrium.layout
-        x = lay.actuate(cut, lay.rest_inputs(cut), problem.actuation)
-        x = lay.load(cut, x, problem.wrench, problem.loads, problem.gravity)
+        x = lay.actuate(cut, cut.rest, problem.actuation)
+        x = lay.load(cut, x, problem.load)
         return x, cut_state(layout, cut, solution.state, solution.shape)
 
     def released(self, q: Configuration) -> list[Configuration]:

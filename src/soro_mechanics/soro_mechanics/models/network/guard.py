@@ -10,6 +10,7 @@ solve, cheaply.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,23 @@ CHUNKS = 8  # bounding spheres per rod
 # is at least the arc times the cosine of half the turn.
 TURN_TO_TOUCH = 2.0 * math.acos(2.0 / math.pi)
 NO_PAIRS = (np.empty(0, np.intp), np.empty(0, np.intp))
+
+
+class ChunkPairs(NamedTuple):
+    """Pairs of chunks (k,), and the pairs of their segments (n,) that nothing holds together."""
+
+    first: Indices
+    second: Indices
+    owner: Indices  # (n,) which pair of chunks a pair of segments is of
+    a: Indices
+    b: Indices
+
+    def segments(self, close: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+        """Return the pairs of segments of the pairs of chunks that are close."""
+        if not close.any():
+            return NO_PAIRS
+        chosen = close[self.owner]
+        return self.a[chosen], self.b[chosen]
 
 
 class Guard:
@@ -92,21 +110,30 @@ class Guard:
 
     def _set_chunks(self, rods: int) -> None:
         size = -(-int(self._count.max()) // CHUNKS)
-        starts, owner, members = [], [], []
-        for r in range(rods):
-            own = np.flatnonzero(self._rod == r)
-            starts += list(own[::size])
-            owner += [r] * len(own[::size])
-            # the last chunk of a rod may be short: its last segment then stands there repeatedly
-            members += [np.minimum(a + np.arange(size), own[-1]) for a in own[::size]]
+        starts = [own for r in range(rods) for own in np.flatnonzero(self._rod == r)[::size]]
         self._chunk = np.append(starts, len(self._rod))
-        self._members = np.array(members)
         self._wide = np.maximum.reduceat(self._radius, self._chunk[:-1])
-        of = np.array(owner)
-        self._i, self._j = np.nonzero(of[:, None] < of[None, :])
-        self._same = np.stack(np.nonzero(np.tri(len(of), dtype=bool).T & (of[:, None] == of)))
-        self._same_rod = of[self._same[0]]
+        of = self._rod[starts]
+        self._others = self._pairs(*np.nonzero(of[:, None] < of))
+        self._same = self._pairs(*np.nonzero(np.triu(of[:, None] == of)))
+        self._same_rod = of[self._same.first]
         self._bend = self._rod[:-1] == self._rod[1:]
+        # from the first station of every chunk up to its last, for `reduceat`
+        ends = np.stack([self._a[self._chunk[:-1]], self._a[self._chunk[1:] - 1] + 2], axis=1)
+        self._spans = ends.ravel()[:-1]
+
+    def _pairs(self, first: Indices, second: Indices) -> ChunkPairs:
+        """Return pairs of chunks whose segments may touch, without those that have none."""
+        sizes = np.diff(self._chunk)
+        count = sizes[first] * sizes[second]
+        owner = np.repeat(np.arange(len(first)), count)
+        at = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+        wide = sizes[second][owner]
+        a = self._chunk[first[owner]] + at // wide
+        b = self._chunk[second[owner]] + at % wide
+        kept = self._allowed(a, b)
+        left, owner = np.unique(owner[kept], return_inverse=True)
+        return ChunkPairs(first[left], second[left], owner, a[kept], b[kept])
 
     def remark(self, shape: Shape, stress: Array, actuation: Array) -> str:
         """Say what is not valid in a solution; empty when nothing is."""
@@ -163,7 +190,9 @@ class Guard:
             for q in range(p + 1, len(self.names)):
                 j = np.flatnonzero(self._rod == q)
                 grid = np.meshgrid(i, j, indexing='ij')
-                gap = self._gaps(shape, *self._allowed(grid[0].ravel(), grid[1].ravel()))
+                a, b = grid[0].ravel(), grid[1].ravel()
+                kept = self._allowed(a, b)
+                gap = self._gaps(shape, a[kept], b[kept])
                 if np.min(gap, initial=math.inf) < best:
                     best, closest = float(gap.min()), (self.names[p], self.names[q])
         i, j = self._near(shape)
@@ -178,34 +207,36 @@ class Guard:
     def _near(self, shape: Shape) -> tuple[Indices, Indices]:
         """Return pairs of segments that may touch: bounding spheres of a few segments."""
         point = shape.pose[:, :3, 3]
-        a, b = point[self._a], point[self._a + 1]
-        low = np.minimum.reduceat(np.minimum(a, b), self._chunk[:-1])
-        high = np.maximum.reduceat(np.maximum(a, b), self._chunk[:-1])
-        middle = 0.5 * (low + high)
-        reach = 0.5 * np.sqrt(np.einsum('ij,ij->i', high - low, high - low)) + self._wide
-        apart = middle[self._i] - middle[self._j]
-        total = reach[self._i] + reach[self._j]
-        close = np.einsum('ij,ij->i', apart, apart) < total * total
-        pairs = [np.stack([self._i[close], self._j[close]])]
+        low = np.minimum.reduceat(point, self._spans, axis=0)[::2]
+        high = np.maximum.reduceat(point, self._spans, axis=0)[::2]
+        size = high - low
+        middle, reach = low + high, np.sqrt(np.einsum('ij,ij->i', size, size)) + 2.0 * self._wide
+
+        def close(pairs: ChunkPairs) -> NDArray[np.bool_]:
+            apart = middle[pairs.first] - middle[pairs.second]
+            total = reach[pairs.first] + reach[pairs.second]
+            return np.asarray(np.einsum('ij,ij->i', apart, apart) < total * total)
+
+        i, j = self._others.segments(close(self._others))
         axis = shape.pose[self._a, :3, 2]
         cosine = np.einsum('ij,ij->i', axis[:-1], axis[1:])
         turn = np.where(self._bend, np.arccos(np.clip(cosine, -1.0, 1.0)), 0.0)
-        total_turn = np.bincount(self._rod[1:], turn, len(self.names))
-        if (total_turn > TURN_TO_TOUCH).any():
-            pairs.append(self._same[:, total_turn[self._same_rod] > TURN_TO_TOUCH])
-        chunks = np.concatenate(pairs, axis=1)
-        i, j = self._members[chunks]
-        i, j = np.broadcast_arrays(i[:, :, None], j[:, None, :])
-        i, j = i.ravel(), j.ravel()
-        half = 0.5 * np.linalg.norm(b - a, axis=1) + self._radius
-        apart = np.linalg.norm(0.5 * (a[i] + b[i] - a[j] - b[j]), axis=1)
-        touching = apart < half[i] + half[j]
-        if not touching.any():
-            return i[:0], j[:0]
-        return self._allowed(i[touching], j[touching])
+        turned = np.bincount(self._rod[1:], turn, len(self.names)) > TURN_TO_TOUCH
+        if turned.any():
+            pairs = (i, j), self._same.segments(turned[self._same_rod] & close(self._same))
+            i, j = np.concatenate(pairs, axis=1)
+        if not len(i):
+            return i, j
+        start, end = point[self._a], point[self._a + 1]
+        along = end - start
+        half = 0.5 * np.sqrt(np.einsum('ij,ij->i', along, along)) + self._radius
+        centre = 0.5 * (start + end)
+        apart, width = centre[i] - centre[j], half[i] + half[j]
+        touching = np.einsum('ij,ij->i', apart, apart) < width * width
+        return i[touching], j[touching]
 
-    def _allowed(self, i: Indices, j: Indices) -> tuple[Indices, Indices]:
-        """Keep pairs of segments that are not neighbours by construction."""
+    def _allowed(self, i: Indices, j: Indices) -> NDArray[np.bool_]:
+        """Whether pairs of segments are not neighbours by construction."""
         same = self._rod[i] == self._rod[j]
         width = self._radius[i] + self._radius[j]
         between = np.maximum(self._start[j] - self._end[i], self._start[i] - self._end[j])
@@ -214,7 +245,7 @@ class Guard:
             for f in range(2):
                 shared = ~same & (self._bodies[self._rod[i], e] == self._bodies[self._rod[j], f])
                 keep &= ~(shared & self._by_end(i, e, width) & self._by_end(j, f, width))
-        return i[keep], j[keep]
+        return np.asarray(keep)
 
     def _by_end(self, i: Indices, end: int, width: Array) -> Array:
         """Whether segments lie next to an end of their rods."""

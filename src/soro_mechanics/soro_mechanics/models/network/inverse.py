@@ -14,8 +14,7 @@ import time
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
-from soro_mechanics.core.search_tolerances import aims_of
+from soro_mechanics.core.configuration import Configuration, InverseSolution, LoadCase, Target
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
@@ -27,76 +26,72 @@ MIN_PART = 1.0 / 32.0  # of the way to the target
 
 
 def solve_inverse(
-    model: ForwardNetwork,
-    target: Array,
-    task: Task,
-    wrench: Array,
-    loads: tuple[Load, ...],
-    gravity: Array,
-    guess: Configuration | None,
-    tolerances: tuple[float, float],
+    model: ForwardNetwork, target: Target, load: LoadCase, guess: Configuration | None
 ) -> InverseSolution:
     """Find the actuation for a target; see `Model.inverse`."""
     start_time = time.perf_counter()
-    equilibrium = model.equilibrium(loads)
-    loading = (wrench, loads, gravity)
+    equilibrium = model.equilibrium(load.loads)
     kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
-    problem = kind(model, equilibrium, loading, task, tolerances)
+    problem = kind(model, equilibrium, load, target)
     best = problem.start(model, guess)
     beyond: InverseState | None = None
     spent = 0
     if math.isfinite(best.residual) and problem.within(best):
-        best, spent = _approach(problem, best, target)
-        if not problem.reached(best):
-            beyond, more = _approach(problem.without_limits(), best, target)
+        best, spent = _approach(problem, best)
+        # of another start that has ended as near: what is beyond the limits is known
+        if not problem.reached(best) and target.nearer('network', best.task_error):
+            beyond, more = _approach(problem.without_limits(), best)
             spent += more
             if problem.reached(beyond) and problem.within(beyond):
                 best = beyond
     if guess is not None and not math.isfinite(best.residual):  # led astray
-        return solve_inverse(model, target, task, wrench, loads, gravity, None, tolerances)
+        return solve_inverse(model, target, load, None)
 
     def configuration(at: InverseState) -> Configuration:
-        actuation, outcome = problem.outcome(at, target, spent)
-        held = Problem(actuation, wrench, loads, gravity)
+        actuation, outcome = problem.outcome(at, spent)
+        held = Problem(actuation, load)
         return model.configuration(equilibrium, held, outcome, start_time)
 
-    found = _refined(problem, best, target)
+    found = _refined(problem, best)
     q = configuration(found)
     if found is not best and q.status.code is not Code.NONE:  # unstable there, perhaps
         found, q = best, configuration(best)
     return _describe(problem, q, found, beyond, start_time)
 
 
-def _refined(problem: InverseProblem, best: InverseState, target: Array) -> InverseState:
+def _refined(problem: InverseProblem, best: InverseState) -> InverseState:
     """Go on from where the caller's tolerances are met; return it where nothing is nearer."""
-    if aims_of(problem.tolerances) == problem.tolerances or not problem.reached(best):
+    if not problem.reached(best):
         return best
-    finer = problem.finer()
+    finer = problem.aimed_at(problem.target.finer)
     if finer.reached(best):
         return best
-    found = finer.solve(best, target)
+    found = finer.solve(best)
     if not finer.reached(found) or not problem.within(found):
-        found = problem.nearest(replace(best), target)
+        found = problem.nearest(replace(best))
     found.steps += best.steps
     kept = problem.reached(found) and problem.within(found)
     return found if kept else best
 
 
-def _approach(
-    problem: InverseProblem, start: InverseState, target: Array
-) -> tuple[InverseState, int]:
+def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseState, int]:
     """Go to the target at once, else step by step, else to the nearest pose."""
-    found = problem.solve(start, target)
+    found = problem.solve(start)
     spent = found.steps
     if problem.reached(found) and problem.within(found):
         return found, spent
+    if not problem.limited:  # the nearest pose is mostly the target, and found in fewer steps
+        near = problem.nearest(replace(start))
+        spent += near.steps
+        if problem.reached(near):
+            return near, spent
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
-    way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state, target))
+    way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
     while at < 1.0 and part >= MIN_PART:
         goal = min(1.0, at + part)
-        pose = target if goal == 1.0 else tip @ lie.se3_exp(goal * way)
-        found = problem.solve(good, pose)
+        part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way), nearest={})
+        found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
         spent += found.steps
         if problem.reached(found) and problem.within(found):
             good, at = found, goal
@@ -105,7 +100,7 @@ def _approach(
             part *= 0.5
     if at >= 1.0:
         return good, spent
-    found = problem.nearest(good, target)
+    found = problem.nearest(good)
     return found, spent + found.steps
 
 

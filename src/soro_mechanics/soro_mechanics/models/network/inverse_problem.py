@@ -20,10 +20,9 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, Load, Task
-from soro_mechanics.core.search_tolerances import aims_of
+from soro_mechanics.core.configuration import Array, Configuration, LoadCase, Target, Task
 from soro_mechanics.core.status import Code
-from soro_mechanics.inverse.search import axis_turn
+from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_slopes
@@ -41,10 +40,12 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
 )
 from soro_mechanics.models.network.spec import LENGTHS
-from soro_mechanics.numerics import lie, lie_kernels
+from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.qp import solve_qp
 
 MAX_STEPS = 40
+MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
+PROGRESS = 0.9
 MAX_NEAREST = 400
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
 SETTLED = 1e-5  # the same: the least energy is found
@@ -74,16 +75,16 @@ class InverseProblem:
         self,
         model: ForwardNetwork,
         equilibrium: Equilibrium,
-        loading: tuple[Array, tuple[Load, ...], Array],
-        task: Task,
-        tolerances: tuple[float, float],
+        load: LoadCase,
+        target: Target,
     ) -> None:
         self.equilibrium = equilibrium
         self.layout = equilibrium.layout
-        self.task = task
-        self.tolerances = tolerances
-        rest = lay.rest_inputs(self.layout)
-        self._loaded = lay.load(self.layout, rest, *loading)
+        self.load = load
+        self.target = target
+        self._loaded = lay.load(self.layout, self.layout.rest, load)
+        self._slopes = np.ones(len(self.layout.spec.drives))
+        self._maps = self.layout.structure.map_index.tolist()
         self.description = description = model.description
         self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
         ends = [driven_ranges(self.layout.spec.drives, self.limits[:, k]) for k in range(2)]
@@ -99,7 +100,6 @@ class InverseProblem:
         self.coupled = list(description.coupled_limits)
         self.limited = True
         self.work, self.old = equilibrium.scratch
-        self.loading = loading
 
     def start(self, model: ForwardNetwork, guess: Configuration | None) -> InverseState:
         """Return the guess or the rest, moved onto the limits where these can be kept."""
@@ -114,7 +114,7 @@ class InverseProblem:
         moved = None if kept else self.projected(driven)
         if moved is not None:
             driven, actuation = moved, actuation_of(self.layout.spec.drives, moved, self.limits)
-        outcome = self.equilibrium.solve(Problem(actuation, *self.loading), model.rest, near)
+        outcome = self.equilibrium.solve(Problem(actuation, self.load), model.rest, near)
         return InverseState(
             driven, outcome.state, outcome.residual if outcome.converged else math.inf
         )
@@ -129,17 +129,17 @@ class InverseProblem:
         free.coupled = []
         return free
 
-    def finer(self) -> InverseProblem:
-        """Return the same problem, to be solved to the default tolerances where these are less."""
-        finer = copy.copy(self)
-        finer.tolerances = aims_of(self.tolerances)
-        return finer
+    def aimed_at(self, target: Target) -> InverseProblem:
+        """Return the same problem for another target of the same task."""
+        other = copy.copy(self)
+        other.target = target
+        return other
 
     def actuation(self, at: InverseState) -> Array:
         """Return the actuation (m,) of driven values within the limits."""
         return actuation_of(self.layout.spec.drives, at.driven, self.limits)
 
-    def outcome(self, at: InverseState, target: Array, spent: int) -> tuple[Array, Outcome]:
+    def outcome(self, at: InverseState, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point that is in balance."""
         solved = at.residual <= self.equilibrium.tolerance
         return self.actuation(at), Outcome(solved, at.state, spent + at.steps, at.residual)
@@ -148,22 +148,18 @@ class InverseProblem:
         """Return the kernels' inputs; driven values have slope one."""
         drives = self.layout.spec.drives
         value = np.array([driven[d.actuator] + d.offset for d in drives])
-        return lay.drive(self.layout, self._loaded, value, np.ones(len(drives)))
+        return lay.drive(self.layout, self._loaded, value, self._slopes)
 
-    def task_error(self, state: State, target: Array) -> Array:
+    def task_error(self, state: State) -> Array:
         """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
         tip = state.body[self.layout.tip_body]
-        if self.task is Task.POSITION_AND_AXIS:
-            # a logarithm with the free spin in it would turn what the axis lacks
-            turn = tip[:3, :3].T @ axis_turn(tip, target)
-        else:
-            turn = np.empty(3)
-            lie_kernels.so3_log(tip[:3, :3].T @ target[:3, :3], turn)
-        return np.concatenate([target[:3, 3] - tip[:3, 3], turn])
+        turn = tip[:3, :3].T @ turn_left(tip, self.target)
+        return np.append(self.target.pose[:3, 3] - tip[:3, 3], turn)
 
-    def equivalent(self, state: State, target: Array) -> Array:
+    def equivalent(self, state: State) -> Array:
         """Return the pose that serves the task as well as the target, with the least turn."""
-        if self.task is not Task.POSITION_AND_AXIS:
+        target = self.target.pose
+        if self.target.task is not Task.POSITION_AND_AXIS:
             return target
         tip = state.body[self.layout.tip_body]
         pose = target.copy()
@@ -180,7 +176,7 @@ class InverseProblem:
     @property
     def size(self) -> int:
         """Rows of the task: the rotation about the tip's own z axis comes last."""
-        return {Task.POSITION: 3, Task.POSITION_AND_AXIS: 5, Task.POSE: 6}[self.task]
+        return self.target.size
 
     def errors(self, task_error: Array) -> tuple[float, float]:
         """Return position [m] and orientation error [rad]."""
@@ -188,21 +184,25 @@ class InverseProblem:
             np.linalg.norm(task_error[3 : self.size])
         )
 
-    def solve(self, start: InverseState, target: Array) -> InverseState:
+    def solve(self, start: InverseState) -> InverseState:
         """Run Newton on equilibrium and task together, from a start."""
         at = InverseState(start.driven.copy(), copy_state(start.state))
         s = self.layout.structure
         params = 1 + int(s.counts[5])
-        best, part = math.inf, 1.0
+        best, part, lowest, since = math.inf, 1.0, math.inf, 0
         da = before = np.zeros_like(at.driven)
         for step in range(MAX_STEPS + 1):
             x = self.inputs(at.driven)
             at.residual = float(evaluate(s, x, at.state, self.work, True, False, LANES))
-            task_error = self.task_error(at.state, target)
+            task_error = self.task_error(at.state)
             at.task_error, at.steps = self.errors(task_error), step
             if self.reached(at) and (not self.redundant or (step > 0 and self._still(da))):
                 return at
             merit = max(at.residual, at.task_error[0] / s.scale[0], at.task_error[1])
+            if merit < PROGRESS * lowest:
+                lowest, since = merit, step
+            elif step - since > MAX_IDLE:
+                return at
             if step > 0 and not merit <= GROWTH * best:
                 if part < MIN_PART:
                     return at
@@ -229,7 +229,7 @@ class InverseProblem:
             move(s, self.old, self.work, part, at.state)
         return at
 
-    def nearest(self, start: InverseState, target: Array) -> InverseState:
+    def nearest(self, start: InverseState) -> InverseState:
         """Go as near to the target as limits and the robot allow; every iterate is in balance.
 
         Levenberg-Marquardt on the actuators with the limits as bounds of every step.
@@ -239,13 +239,13 @@ class InverseProblem:
             start.residual = math.inf  # in balance under other loads perhaps, not under these
             return start
         spent, damping = at.steps, 1e-3
-        error = self._distance(at, target)
+        error = self._distance(at)
         while spent < MAX_NEAREST and TINY < damping < 1e8:
-            step = self._nearest_step(at, target, damping)
+            step = self._nearest_step(at, damping)
             goal = None if step is None else self.projected(at.driven + step)
             trial = None if goal is None else self._settle(goal, at.state)
             spent += 1 if trial is None else trial.steps + 1
-            value = math.inf if trial is None else self._distance(trial, target)
+            value = math.inf if trial is None else self._distance(trial)
             if trial is None or not value < error:
                 damping *= 8.0
                 if step is None or np.abs(step / self.range).max() < STALLED:
@@ -255,7 +255,7 @@ class InverseProblem:
             damping = max(damping / 4.0, 1e-9)
             if gain < 1e-9 * error and np.abs(step / self.range).max() < 1e-4:
                 break
-        at.task_error = self.errors(self.task_error(at.state, target))
+        at.task_error = self.errors(self.task_error(at.state))
         at.steps = spent
         return at
 
@@ -266,18 +266,18 @@ class InverseProblem:
             return None
         return InverseState(driven, outcome.state, outcome.residual, steps=outcome.iterations)
 
-    def _distance(self, at: InverseState, target: Array) -> float:
-        task_error = self.task_error(at.state, target)[: self.size]
+    def _distance(self, at: InverseState) -> float:
+        task_error = self.task_error(at.state)[: self.size]
         return float(np.linalg.norm(task_error * self._unit))
 
-    def _nearest_step(self, at: InverseState, target: Array, damping: float) -> Array | None:
+    def _nearest_step(self, at: InverseState, damping: float) -> Array | None:
         s = self.layout.structure
         x = self.inputs(at.driven)
         evaluate(s, x, at.state, self.work, True, False, LANES)
         if condense(s, x, at.state, self.work, True, False) == SINGULAR:
             return None
         try:
-            jacobian, missing, _ = self._task(at, self.task_error(at.state, target))
+            jacobian, missing, _ = self._task(at, self.task_error(at.state))
             self.measure(at, x)
         except np.linalg.LinAlgError:
             return None
@@ -304,19 +304,19 @@ class InverseProblem:
 
     def reached(self, at: InverseState) -> bool:
         """Whether the equilibrium is solved and the target met."""
-        met = at.task_error[0] <= self.tolerances[0] and at.task_error[1] <= self.tolerances[1]
-        return at.residual <= self.equilibrium.tolerance and met
+        errors = zip(at.task_error, self.target.tolerances, strict=True)
+        return at.residual <= self.equilibrium.tolerance and all(e <= t for e, t in errors)
 
     def measure(self, at: InverseState, x: Inputs) -> None:
         """Prepare `bounds` for what limits depend on beside the driven values."""
 
     def follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
-        """Write the step of every unknown for a step of the actuators."""
+        """Write the step of every unknown for a step of the actuators, after `_task`."""
         s = self.layout.structure
-        rhs = self.work.vector * one + self.work.columns @ da
-        self.work.step_body[1:] = -np.linalg.solve(self.work.matrix, rhs).reshape(-1, 6)
+        body = self._response @ np.append(da, one)
+        self.work.step_body[1:] = -body.reshape(-1, 6)
         slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
-        for actuator, rod, slot in s.map_index:
+        for actuator, rod, slot in self._maps:
             slots[rod, slot] += da[actuator]
         back_substitute(s, x, state, self.work, params, slots, one)
 
@@ -325,7 +325,7 @@ class InverseProblem:
         rows = self.rows(at.state)
         tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
         both = np.column_stack([self.work.columns, self.work.vector])
-        follow = np.linalg.solve(self.work.matrix, both)
+        self._response = follow = np.linalg.solve(self.work.matrix, both)
         jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
         missing = self._unit * (task_error[: self.size] + rows @ follow[tip, -1])
         return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)

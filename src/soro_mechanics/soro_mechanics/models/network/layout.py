@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+import itertools
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.configuration import Array, Load, LoadAxes
+from soro_mechanics.core.configuration import Array, Load, LoadAxes, LoadCase
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.models.network.arrays import (
     Inputs,
@@ -69,19 +70,47 @@ class Layout:
     tip_body: int
     lengths: Array  # (rods,) at rest
 
-    @property
+    @cached_property
     def bodies(self) -> tuple[str, ...]:
         """Names, the ground first."""
         return tuple(b.name for b in self.spec.bodies)
 
-    @property
+    @cached_property
     def rods(self) -> tuple[str, ...]:
         """Names of the rods."""
         return tuple(r.name for r in self.spec.rods)
 
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of its drives."""
+        return frozenset(d.kind for d in self.spec.drives)
+
+    @cached_property
+    def parts(self) -> tuple[slice, ...]:
+        """Stations of each rod."""
+        first = self.stations[0].tolist()
+        return tuple(slice(*ends) for ends in itertools.pairwise(first))
+
+    @cached_property
+    def off_tip(self) -> Array:
+        """Pose of the tip body in the frame of the tip."""
+        return np.asarray(np.linalg.inv(self.spec.tip), dtype=float)
+
+    @cached_property
+    def body_units(self) -> Array:
+        """Squares of the characteristic length for moved bodies, of 1 for turned ones, (n, n)."""
+        n = 6 * (int(self.structure.counts[0]) - 1)
+        unit = np.tile([float(self.structure.scale[0])] * 3 + [1.0] * 3, n // 6)
+        return np.outer(unit, unit)
+
     def work(self) -> Work:
         """Allocate scratch for one thread."""
         return new_work(self.structure, self.actuators)
+
+    @cached_property
+    def rest(self) -> Inputs:
+        """Inputs without actuation, load or gravity; not to be written to."""
+        return rest_inputs(self)
 
     @cached_property
     def sensors(self) -> SensorPlaces:
@@ -104,6 +133,11 @@ class Layout:
         """Whose two-node elements a drive makes stiffer or softer, (rods,)."""
         driven = {d.rod for d in self.spec.drives if d.kind in (*LENGTHS, *STRAINS)}
         return np.array([not r.macro and i in driven for i, r in enumerate(self.spec.rods)])
+
+    @cached_property
+    def restiffens(self) -> bool:
+        """Whether there is such a rod."""
+        return bool(self.restiffened.any())
 
     @cached_property
     def rest_stiffness(self) -> Array:
@@ -460,12 +494,14 @@ def actuate(layout: Layout, inputs: Inputs, actuation: Array) -> Inputs:
 def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     """Return the inputs with every drive at a value."""
     s = layout.structure
-    length = layout.lengths.copy()
-    theta = np.zeros(inputs.theta.shape)
-    tension = np.zeros(inputs.tension.shape)
-    held = layout.tendons.actuators[layout.tendons.held].tolist()
-    pull, gain = inputs.pull.copy(), gain.copy()
-    dilution = np.ones(len(length))
+    length, theta = layout.lengths.copy(), np.zeros(inputs.theta.shape)
+    tension, pull, dilution = inputs.tension, inputs.pull, inputs.dilution
+    held: list[int] = []
+    if not layout.kinds.isdisjoint(TENDONS):
+        tension, pull, gain = np.zeros(tension.shape), pull.copy(), gain.copy()
+        held = layout.tendons.actuators[layout.tendons.held].tolist()
+    if 'unloaded_length' in layout.kinds:
+        dilution = np.ones(len(length))
     strain = None
     for k, (d, slot, x) in enumerate(zip(layout.spec.drives, layout.slots, value, strict=True)):
         if d.kind in LENGTHS:
@@ -490,7 +526,7 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
         table = lane_table(strain, s.lane, int(s.counts[7]))
         section = np.ascontiguousarray(strain[:, 0])
     stiffness = inputs.stiffness
-    if layout.restiffened.any():
+    if layout.restiffens:
         stiffness = layout.stiffened(length, section, layout.restiffened, stiffness)
     return inputs._replace(
         length=length,
@@ -508,9 +544,7 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
 def load(
     layout: Layout,
     inputs: Inputs,
-    wrench: Array,
-    loads: tuple[Load, ...],
-    gravity: Array,
+    load: LoadCase,
     permanent: float = 1.0,
 ) -> Inputs:
     """Return the inputs with loads and gravity; a load on a rod needs nodes where it acts.
@@ -518,12 +552,18 @@ def load(
     A load on a body acts at the body's origin, also where the body's frame was moved to the tip.
     `permanent` is the part of the robot file's own loads, and of tensions, that acts.
     """
-    own = [replace(x, wrench=permanent * x.wrench) for x in layout.spec.loads]
     s = layout.structure
     dead = np.zeros((int(s.counts[0]), 6))
+    dead[layout.tip_body] = load.wrench
+    heavy = layout.weighs and bool(load.gravity.any())
+    if permanent != 1.0:
+        pull = inputs.pull * [permanent, 1.0]
+        inputs = inputs._replace(tension=permanent * inputs.tension, pull=pull)
+    if not (layout.spec.loads or load.loads):
+        return inputs._replace(dead=dead, gravity=load.gravity, heavy=heavy)
+    own = [replace(x, wrench=permanent * x.wrench) for x in layout.spec.loads]
     follower = np.zeros(dead.shape)
-    dead[layout.tip_body] += wrench
-    everything = (*own, *loads)
+    everything = (*own, *load.loads)
     on_nodes = any(x.on in (*layout.rods, layout.spec.tip_body) for x in everything)
     node_dead = np.zeros((int(s.counts[2]) if on_nodes else 0, 6))
     node_follower = np.zeros(node_dead.shape)
@@ -549,14 +589,11 @@ def load(
         else:
             node = layout.node_at(item)
             (node_dead if base else node_follower)[node] += item.wrench
-    heavy = layout.weighs and bool(np.count_nonzero(gravity))
     return inputs._replace(
         dead=dead,
         follower=follower,
         node_dead=node_dead,
         node_follower=node_follower,
-        gravity=np.array(gravity, dtype=float),
+        gravity=load.gravity,
         heavy=heavy,
-        tension=permanent * inputs.tension,
-        pull=inputs.pull * [permanent, 1.0],
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 import math
 import threading
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -36,6 +37,10 @@ from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.models.network.tendon.taut import TautTendons
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 
+LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
+MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
+_spare: WeakKeyDictionary[lay.Layout, list[Work]] = WeakKeyDictionary()
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -56,7 +61,7 @@ def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shap
     wrench = np.zeros((len(fraction), 6))
     paths = np.empty((int(s.counts[7]), steps + 1, BASE * LANES))
     trace(s, x, state, work, paths, pose, wrench, LANES)
-    pose[:, 3] = [0.0, 0.0, 0.0, 1.0]
+    pose[:, 3] = LAST_ROW
     return Shape(pose, wrench, first, fraction)
 
 
@@ -93,11 +98,21 @@ class SensorResponse:
 
 
 class Linearisation:
-    """What small changes of load and actuation do at one equilibrium, the actuators held."""
+    """What small changes of load and actuation do at one equilibrium, the actuators held.
 
-    def __init__(self, cut: lay.Layout, x: Inputs, state: State, work: Work) -> None:
+    Its scratch, `work`, is used again by others when nobody has the linearisation any more: what
+    is returned must not lie in it.
+    """
+
+    def __init__(self, cut: lay.Layout, x: Inputs, state: State, work: Work | None = None) -> None:
         s = cut.structure
         self.layout = cut
+        self._spare: list[Work] = [] if work is not None else _spare.setdefault(cut, [])
+        if work is None:
+            try:
+                work = self._spare.pop()
+            except IndexError:
+                work = cut.work()
         self.work = work
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
@@ -107,9 +122,9 @@ class Linearisation:
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
         self.columns = work.columns.copy()
-        bundles = Bundles(cut.spec)
-        if bundles:
-            self.matrix, self.columns = bundles.free(cut, x, state, self.matrix, self.columns)
+        if cut.spec.bundles:
+            free = Bundles(cut.spec).free
+            self.matrix, self.columns = free(cut, x, state, self.matrix, self.columns)
         self.singular = self.negative == SINGULAR
         self.effort = work.effort.copy()
         self.taut: TautTendons | None = None
@@ -118,6 +133,10 @@ class Linearisation:
             if len(x.pull):
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative
+
+    def __del__(self) -> None:
+        if hasattr(self, 'work') and len(self._spare) < MAX_SPARE:
+            self._spare.append(self.work)
 
     @cached_property
     def free_inverse(self) -> Array:
@@ -179,13 +198,13 @@ class Linearisation:
     def smallest_eigenvalue(self) -> float:
         """Return that of the condensed tangent, moments by the characteristic length."""
         length, force = self.layout.structure.scale
-        unit = np.tile([length] * 3 + [1.0] * 3, self.matrix.shape[0] // 6)
+        unit = self.layout.body_units
         if self.taut is not None:  # held lengths have no tangent, but a flexibility
             if self.negative:
                 return math.nan
-            soft = self.inverse / unit[:, None] / unit * (force * length)
+            soft = self.inverse / unit * (force * length)
             return 1.0 / float(np.linalg.eigvalsh(0.5 * (soft + soft.T))[-1])
-        scaled = self.matrix * unit[:, None] * unit / (force * length)
+        scaled = self.matrix * unit / (force * length)
         return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
 
     def axes(self, body: int) -> Array:

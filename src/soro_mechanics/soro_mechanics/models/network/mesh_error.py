@@ -115,7 +115,7 @@ class MeshCheck:
     def finer(self, problem: Problem) -> Equilibrium:
         """Return the solver on the mesh twice as fine, with nodes where the problem has loads."""
         if self._fine is None:
-            spec = split_at_loads(lay.refined(self._spec, 2), problem.loads)
+            spec = split_at_loads(lay.refined(self._spec, 2), problem.load.loads)
             self._fine = Equilibrium(lay.build_layout_raw(spec, self._actuators))
         return self._fine
 

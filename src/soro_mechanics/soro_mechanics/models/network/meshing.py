@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soro_mechanics.core.actuators import limit_violations
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.actuation_limits import extremes
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -105,23 +105,6 @@ def _refusal(description: RobotDescription, tolerance: float, why: str) -> Robot
     return RobotFileError('models.network.mesh.tolerance', f'{tolerance:g} m', remedy)
 
 
-def extremes(description: RobotDescription) -> dict[str, Array]:
-    """Return the actuations that matter: rest, all limits, one actuator at a time."""
-    rest = np.array([a.rest for a in description.actuators])
-    low = np.array([a.minimum for a in description.actuators])
-    high = np.array([a.maximum for a in description.actuators])
-    cases = {'rest': rest, 'all at minimum': low, 'all at maximum': high}
-    for i, a in enumerate(description.actuators):
-        for end, value in (('minimum', a.minimum), ('maximum', a.maximum)):
-            cases[f'{a.name} at {end}'] = np.where(np.arange(len(rest)) == i, value, rest)
-    limits = description.coupled_limits
-    return {
-        name: value
-        for name, value in cases.items()
-        if not limit_violations(description.actuators, limits, value)
-    }
-
-
 def _refined(spec: NetworkSpec) -> NetworkSpec:
     """Divide what has a tolerance: its elements, or the steps of all integrated pieces."""
     fine = lay.refined(spec, 2)
@@ -139,7 +122,7 @@ def _solve(
     solver = Equilibrium(layout)
     found: dict[str, Shape | None] = {}
     for name, actuation in cases.items():
-        problem = Problem(actuation, np.zeros(6), (), description.gravity)
+        problem = Problem(actuation, LoadCase(gravity=description.gravity))
         outcome = solver.solve(problem, rest, None)
         work, _ = solver.scratch
         found[name] = (

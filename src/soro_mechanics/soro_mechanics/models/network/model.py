@@ -9,7 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    InverseSolution,
+    LoadCase,
+    Target,
+    Task,
+)
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.following import Follower, follower_for
@@ -32,49 +39,32 @@ class Network(ForwardNetwork):
         self._followers: tuple[Follower | None] | None = None
 
     def inverse(
-        self,
-        target: Array,
-        task: Task,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, guess: Configuration | None
     ) -> InverseSolution:
         """Find the actuation for a target; see `Model.inverse`."""
-        if task is Task.POSE and guess is not None and not loads:
+        if target.task is Task.POSE and guess is not None and not load.loads:
             follower = self._follower(self.equilibrium(()))
             if follower is not None:
-                found = follower.follow(target, wrench, gravity, guess, tolerances)
+                found = follower.follow(target, load, guess)
                 if found is not None:
                     return found
         if self.bundles:
-            return self._inverse_of_bundles(
-                target, task, wrench, loads, gravity, guess, tolerances
-            )
-        return solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+            return self._inverse_of_bundles(target, load, guess)
+        return solve_inverse(self, target, load, guess)
 
     def _inverse_of_bundles(
-        self,
-        target: Array,
-        task: Task,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
-        tolerances: tuple[float, float],
+        self, target: Target, load: LoadCase, guess: Configuration | None
     ) -> InverseSolution:
         """Seek with every length held, then settle the means and correct by the differences."""
         if guess is not None:
             guess = replace(guess, actuation=guess.state.problem.actuation)
-        held = solve_inverse(self, target, task, wrench, loads, gravity, guess, tolerances)
+        held = solve_inverse(self, target, load, guess)
         if not held.configuration.status.converged:
             return held
-        near = held.configuration
-        q = self.forward(held.actuation, wrench, loads, gravity, near)
+        q = self.forward(held.actuation, load, held.configuration)
         if not q.status.converged:
             return replace(held, status=replace(held.status, code=q.status.code))
-        return super().inverse(target, task, wrench, loads, gravity, q, tolerances)
+        return super().inverse(target, load, q)
 
     def _follower(self, equilibrium: Equilibrium) -> Follower | None:
         if self._followers is None:
@@ -111,8 +101,10 @@ class Network(ForwardNetwork):
         """Return the lowest natural frequencies [Hz] around q, the actuators held."""
         return natural_frequencies(self.linearise(q), count)
 
-    def refinement(self, q: Configuration) -> tuple[float, float]:
-        """Return how far the tip moves [m], [rad] on a mesh twice as fine."""
+    def refinement(
+        self, q: Configuration, cold: Configuration | None = None
+    ) -> tuple[float, float]:
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine, solved from q."""
         return refinement(self, q)
 
     def validity(self, q: Configuration) -> Validity:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.configuration import Array, Load, LoadAxes
+from soro_mechanics.core.configuration import Array, Load, LoadAxes, LoadCase
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.segments.schema import SegmentChain
@@ -118,14 +118,13 @@ def load_cuts(structure: SegmentChain, loads: tuple[Load, ...]) -> tuple[tuple[f
     return tuple(tuple(x) for x in found)
 
 
-def load_arrays(
-    structure: SegmentChain, grid: Grid, wrench: Array, loads: tuple[Load, ...], gravity: Array
-) -> tuple[NDArray[Any], ...]:
+def load_arrays(structure: SegmentChain, grid: Grid, load: LoadCase) -> tuple[NDArray[Any], ...]:
     """Return (element, offset, wrench, local, ramped) of every load: weights, tip, points.
 
     The weights of tip and links belong to the actuation stage, so they are never ramped here.
     """
     rows: list[tuple[int, float, Array, bool, bool]] = []
+    gravity = load.gravity
     segments = structure.segments
     for segment, element in zip(segments, grid.last_elements, strict=True):
         if segment.link_mass > 0.0:
@@ -135,24 +134,24 @@ def load_arrays(
     tip = grid.last_elements[-1]
     if structure.tip_mass > 0.0:
         rows.append((tip, 0.0, _force(structure.tip_mass * gravity), False, False))
-    if np.any(wrench):
-        rows.append((tip, 0.0, wrench, False, True))
+    if np.any(load.wrench):
+        rows.append((tip, 0.0, load.wrench, False, True))
     names = [s.name for s in segments]
-    for load in loads:
-        local = load.axes is LoadAxes.LOCAL
-        if load.on in names:
-            i = names.index(load.on)
-            node = int(np.abs(grid.stations[i] - load.arc_length).argmin())
+    for one in load.loads:
+        local = one.axes is LoadAxes.LOCAL
+        if one.on in names:
+            i = names.index(one.on)
+            node = int(np.abs(grid.stations[i] - one.arc_length).argmin())
             if node == 0 and i == 0:
                 continue  # on the clamped base
             element = grid.slices[i].start - i + node - 1
             offset = segments[i - 1].link if node == 0 else 0.0
-            rows.append((element, offset, load.wrench, local, True))
-        elif load.on == '':
-            rows.append((tip, 0.0, load.wrench, local, True))
+            rows.append((element, offset, one.wrench, local, True))
+        elif one.on == '':
+            rows.append((tip, 0.0, one.wrench, local, True))
         else:
-            i = [f'{n}_link' for n in names].index(load.on)
-            rows.append((grid.last_elements[i], 0.0, load.wrench, local, True))
+            i = [f'{n}_link' for n in names].index(one.on)
+            rows.append((grid.last_elements[i], 0.0, one.wrench, local, True))
     rows.sort(key=lambda row: row[0])
     return (
         np.array([r[0] for r in rows], dtype=np.int64),

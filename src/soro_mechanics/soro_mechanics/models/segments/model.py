@@ -13,19 +13,17 @@ from abc import abstractmethod
 from dataclasses import replace
 import math
 import time
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.configuration import Array, Configuration, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
 from soro_mechanics.models.segments import rod_kernels as kernels
 from soro_mechanics.models.segments.cosserat_kernels import EXACT, PUBLISHED, RECORD
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
-from soro_mechanics.models.segments.rod_state import Ramp, RodState
+from soro_mechanics.models.segments.rod_state import Increments, Ramp, RodState
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
 from soro_mechanics.models.segments.sums import compliance_sums
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -90,21 +88,16 @@ class SegmentModel(Model):
         total = sum(len(p) for p in runs)
         warm = guess is not None and guess.starts.shape == (total, 3)
         starts = guess.starts.copy() if guess is not None and warm else np.zeros((total, 3))
+        push, pushes = self._push(actuation), self._pushes if parameters else self._no_pushes
         passes, worst, results, first = 0, 0.0, [], 0
         for steps in runs:
             record = np.empty((grid.chain[0].size, 3, RECORD))
             d_record = np.zeros((*record.shape, parameters))
-            used, residual = self._increments(
-                grid,
-                actuation,
-                gravity,
-                steps,
-                rule,
-                starts[first : first + len(steps)],
-                warm,
-                record,
-                d_record,
+            own = starts[first : first + len(steps)]
+            increments = Increments(
+                push, pushes, gravity, steps, rule, warm, own, record, d_record
             )
+            used, residual = self._increments(grid, increments)
             first += len(steps)
             passes += used
             worst = max(worst, residual) if math.isfinite(residual) else math.inf
@@ -126,45 +119,28 @@ class SegmentModel(Model):
         )
 
     @abstractmethod
-    def _increments(
-        self,
-        grid: Grid,
-        actuation: Array,
-        gravity: Array,
-        parts: Array,
-        rule: int,
-        starts: Array,
-        warm: bool,
-        record: Array,
-        d_record: Array,
-    ) -> tuple[int, float]:
+    def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
         """Take the increments; write records and base moments; return (passes, residual)."""
 
     def forward(
-        self,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        guess: Configuration | None,
+        self, actuation: Array, load: LoadCase, guess: Configuration | None
     ) -> Configuration:
         """Solve the equilibrium; a failed solve is reported by the status."""
         began = time.perf_counter()
-        cuts = load_cuts(self.structure, loads)
+        cuts = load_cuts(self.structure, load.loads)
         grid = self._plain if not any(cuts) else make_grid(self.structure, cuts)
         old: RodState | None = None
         if guess is not None and guess.status.converged and guess.state.grid.cuts == grid.cuts:
             old = guess.state
-        ramped = gravity if self.compensation.weight == 'ramped' else np.zeros(3)
+        ramped = load.gravity if self.compensation.weight == 'ramped' else np.zeros(3)
         ramp = self._reuse(old, actuation, ramped)
         if ramp is None:
             ramp = self._ramp(grid, actuation, ramped, 0, old.ramp if old else None)
             if old is not None and not math.isfinite(ramp.residual):  # led astray
                 ramp = self._ramp(grid, actuation, ramped, 0, None)
-        arrays = load_arrays(self.structure, grid, wrench, loads, gravity)
-        state, passes, residual = self._load(grid, arrays, ramp, gravity, old, guess, wrench)
+        state, passes, residual = self._load(grid, ramp, load, old, guess)
         status = self._status(state, passes, residual, began)
-        return self._configuration(state, actuation, wrench, loads, gravity, status)
+        return self._configuration(state, actuation, load, status)
 
     def _reuse(self, old: RodState | None, actuation: Array, gravity: Array) -> Ramp | None:
         if old is None or old.ramp.structure is not self.structure:
@@ -175,15 +151,14 @@ class SegmentModel(Model):
     def _load(
         self,
         grid: Grid,
-        loads: tuple[NDArray[Any], ...],
         ramp: Ramp,
-        gravity: Array,
+        load: LoadCase,
         old: RodState | None,
         guess: Configuration | None,
-        wrench: Array,
     ) -> tuple[RodState, int, float]:
-        rest = np.concatenate([grid.chain[3][0, 0] * gravity, ramp.starts[-1]])
-        starts = [rest + wrench]
+        loads = load_arrays(self.structure, grid, load)
+        rest = np.concatenate([grid.chain[3][0, 0] * load.gravity, ramp.starts[-1]])
+        starts = [rest + load.wrench]
         if old is not None and guess is not None:  # its branch, whatever the load is now
             unloaded = np.concatenate([grid.chain[3][0, 0] * guess.gravity, old.ramp.starts[-1]])
             starts.insert(0, rest + old.base_wrench - unloaded)
@@ -196,7 +171,7 @@ class SegmentModel(Model):
         for start in starts:
             used, residual = kernels.solve_loaded(
                 grid.chain, ramp.record, ramp.d_record, held, d_held,
-                self._push(ramp.actuation), self._no_pushes, gravity, grid.densities, loads,
+                self._push(ramp.actuation), self._no_pushes, load.gravity, grid.densities, loads,
                 self._units, TOLERANCE, rest, start, nodes, columns, integral,
             )  # fmt: skip
             passes += used
@@ -215,9 +190,6 @@ class SegmentModel(Model):
         if self.linear:
             return np.ones_like(stretch), np.zeros_like(d_stretch)
         return stretch, d_stretch
-
-    def _push_variations(self, parameters: int) -> Array:
-        return self._pushes if parameters else self._no_pushes
 
     def _push(self, actuation: Array) -> Array:
         return np.ascontiguousarray(self._pushes @ actuation)
@@ -286,13 +258,7 @@ class SegmentModel(Model):
         return at_point(compliance, state.nodes[-1, :3])
 
     def _configuration(
-        self,
-        state: RodState,
-        actuation: Array,
-        wrench: Array,
-        loads: tuple[Load, ...],
-        gravity: Array,
-        status: SolverStatus,
+        self, state: RodState, actuation: Array, load: LoadCase, status: SolverStatus
     ) -> Configuration:
         poses = node_poses(state.nodes)
         if not status.converged:
@@ -305,9 +271,7 @@ class SegmentModel(Model):
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),
-            wrench=wrench.copy(),
-            loads=loads,
-            gravity=gravity.copy(),
+            load=load,
             tip=poses[-1].copy(),
             backbones=tuple(poses[part] for part in state.grid.slices),
             backbone_names=tuple(s.name for s in segments),

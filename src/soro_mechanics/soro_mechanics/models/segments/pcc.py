@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.segments import pcc_kernels
 from soro_mechanics.models.segments.grid import Grid
 from soro_mechanics.models.segments.model import SegmentModel
+from soro_mechanics.models.segments.rod_state import Increments
 
 TOLERANCE = 1e-11  # of the arc parameters, stretch and scaled curvature
 
@@ -17,30 +17,19 @@ class NonlinearPcc(SegmentModel):
 
     name = 'npcc'
 
-    def _increments(
-        self,
-        grid: Grid,
-        actuation: Array,
-        gravity: Array,
-        parts: Array,
-        rule: int,
-        starts: Array,
-        warm: bool,
-        record: Array,
-        d_record: Array,
-    ) -> tuple[int, float]:
+    def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
         return pcc_kernels.pcc_ramp(
             grid.chain,
-            self._push(actuation),
-            self._push_variations(d_record.shape[3]),
-            gravity,
-            parts,
-            rule,
+            steps.push,
+            steps.d_push,
+            steps.gravity,
+            steps.parts,
+            steps.rule,
             self._units[1],
             TOLERANCE,
-            starts,
-            record,
-            d_record,
+            steps.starts,
+            steps.record,
+            steps.d_record,
         )
 
 

@@ -15,6 +15,21 @@ from soro_mechanics.models.segments.schema import SegmentChain
 
 
 @dataclass(frozen=True)
+class Increments:
+    """What the actuation stage takes; it writes the last three."""
+
+    push: Array  # (segments, 3) of the actuation
+    d_push: Array  # (segments, 3, parameters)
+    gravity: Array
+    parts: Array  # of the actuation, at the end of every increment
+    rule: int
+    warm: bool  # whether `starts` are those of a like actuation
+    starts: Array  # (increments, 3) moments at the base
+    record: Array  # sections
+    d_record: Array
+
+
+@dataclass(frozen=True)
 class Ramp:
     """Result of the actuation stage: section record, its variations, base moments."""
 

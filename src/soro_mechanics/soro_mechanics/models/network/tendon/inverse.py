@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, Load, Task
+from soro_mechanics.core.configuration import Array, Configuration, LoadCase, Target
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
@@ -30,11 +30,10 @@ class TendonInverse(InverseProblem):
         self,
         model: ForwardNetwork,
         equilibrium: Equilibrium,
-        loading: tuple[Array, tuple[Load, ...], Array],
-        task: Task,
-        tolerances: tuple[float, float],
+        load: LoadCase,
+        target: Target,
     ) -> None:
-        super().__init__(model, equilibrium, loading, task, tolerances)
+        super().__init__(model, equilibrium, load, target)
         tendons = self.layout.tendons
         self._rows = np.flatnonzero(tendons.held)
         self._held = held = tendons.actuators[self._rows]
@@ -57,7 +56,7 @@ class TendonInverse(InverseProblem):
         near = None
         if guess is not None and guess.state.equilibrium is self.equilibrium:
             near = (guess.state.problem, guess.state.state)
-        outcome = self.equilibrium.solve(Problem(actuation, *self.loading), model.rest, near)
+        outcome = self.equilibrium.solve(Problem(actuation, self.load), model.rest, near)
         driven = driven_ranges(self.layout.spec.drives, actuation)
         driven[self._held] = self.layout.tendons.held_tensions(outcome.state)[self._rows]
         state = copy_state(outcome.state)
@@ -124,18 +123,18 @@ class TendonInverse(InverseProblem):
         driven[self._held] = np.clip(pull, self._shortest, self._longest)
         return actuation_of(self.layout.spec.drives, driven, self.limits)
 
-    def outcome(self, at: InverseState, target: Array, spent: int) -> tuple[Array, Outcome]:
+    def outcome(self, at: InverseState, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point, solved again with the lengths held."""
-        actuation, found = super().outcome(at, target, spent)
+        actuation, found = super().outcome(at, spent)
         if not found.converged:
             return actuation, found
         state = copy_state(at.state)
         tension = np.zeros(len(self.layout.tendons.held))
         tension[self._rows] = np.maximum(at.driven[self._held], 0.0)
         self.layout.tendons.put(state, tension)
-        x = self.equilibrium.inputs(Problem(actuation, *self.loading))
+        x = self.equilibrium.inputs(Problem(actuation, self.load))
         again = self.equilibrium.newton(x, state)
-        at.task_error = self.errors(self.task_error(again.state, target))
+        at.task_error = self.errors(self.task_error(again.state))
         at.residual = again.residual if again.converged else math.inf
         return actuation, Outcome(
             again.converged, again.state, found.iterations + again.iterations, again.residual

@@ -1,0 +1,55 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How far a tip (4, 4) is from its target, and the part of its motion that the task counts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Target, Task
+from soro_mechanics.numerics.lie_kernels import so3_log
+
+
+def axis_turn(tip: Array, target: Array) -> Array:
+    """Return the shortest turn of a tip's z axis to a target's, shape (3,) [rad], base axes."""
+    now, wanted = tip[:3, 2], target[:3, 2]
+    axis = np.cross(now, wanted)
+    sine = float(np.linalg.norm(axis))
+    angle = float(np.arctan2(sine, now @ wanted))
+    if sine == 0.0:  # any perpendicular axis serves when the direction is opposite
+        return angle * tip[:3, 0]
+    return np.asarray(axis * (angle / sine))
+
+
+def turn_left(tip: Array, target: Target) -> Array:
+    """Return the rotation still to do, shape (3,) [rad], base axes; zero where it is free."""
+    if target.task is Task.POSITION_AND_AXIS:
+        return axis_turn(tip, target.pose)
+    turn = np.zeros(3)
+    if target.task is Task.POSE:
+        so3_log(np.ascontiguousarray(target.pose[:3, :3] @ tip[:3, :3].T), turn)
+    return turn
+
+
+def task_error(tip: Array, target: Target) -> Array:
+    """Return what the task lacks, shape (3,), (5,) or (6,): position [m], then rotation [rad].
+
+    Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
+    """
+    move = target.pose[:3, 3] - tip[:3, 3]
+    return task_rows(tip, target.task, np.append(move, turn_left(tip, target)))
+
+
+def task_rows(tip: Array, task: Task, twist: Array) -> Array:
+    """Return of twists (6, ...) of the tip, base axes, what the task counts; see `task_error`."""
+    if task is Task.POSITION:
+        return twist[:3]
+    if task is Task.POSE:
+        return twist
+    return np.concatenate([twist[:3], tip[:3, :2].T @ twist[3:]])
+
+
+def task_errors(tip: Array, target: Target) -> tuple[float, float]:
+    """Return the errors of position [m] and orientation [rad]."""
+    error = task_error(tip, target)
+    return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
