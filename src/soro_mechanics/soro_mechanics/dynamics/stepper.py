@@ -1,0 +1,253 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A network that is stepped through time: for loops that give an input and want the next state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics.mesh import Inertia, moving_layout
+from soro_mechanics.dynamics.motion import new_motion
+from soro_mechanics.dynamics.step_kernels import (
+    advance,
+    assemble_motion,
+    begin_step,
+    end_step,
+    predict,
+)
+from soro_mechanics.dynamics.step_laws import backward_euler, error_constant, generalised_alpha
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
+from soro_mechanics.models.network.spec import NetworkSpec
+
+START = 1e-3  # of a step, in which the first accelerations are found
+MAX_ITERATIONS = 12
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a network moves and how it is integrated."""
+
+    elements: int | None = None  # of every integrated piece; see `moving_layout`
+    retardation: float = 5e-3  # s, of all rods: stress K (e + retardation e'); assumed
+    drag: float = 0.0  # 1/s, force on every mass per its momentum
+    spectral_radius: float = 0.8  # see `generalised_alpha`
+    tolerance: float = 1e-8  # of the scaled residual
+    max_iterations: int = MAX_ITERATIONS
+    rotary_inertia: bool = True  # of the sections
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """How a step ended. Where it did not converge the stepper stays where it was."""
+
+    code: Code
+    iterations: int
+    residual: float
+    error: float  # m, estimate of what the step adds to the error of positions
+
+
+class Stepper:
+    """One network in motion. Not for several threads at once.
+
+    Parameters
+    ----------
+    spec : NetworkSpec
+    rest : ndarray, shape (m,)
+        Actuation at which the robot is assembled.
+    options : Options
+    loads : sequence of Load
+        Constant, besides those of the robot file.
+    """
+
+    def __init__(
+        self,
+        spec: NetworkSpec,
+        rest: Array,
+        options: Options | None = None,
+        loads: tuple[Load, ...] = (),
+    ) -> None:
+        self.options = Options() if options is None else options
+        self.layout = moving_layout(spec, len(rest), self.options.elements, loads)
+        if self.layout.tendons.held.any():
+            remedy = 'drive the tension: in time, tendons whose length is held are not there yet'
+            raise InvalidInput('drives', 'tendon', remedy, Code.UNSUPPORTED)
+        self.equilibrium = Equilibrium(self.layout)
+        self.inertia = Inertia(self.layout, self.options.rotary_inertia)
+        self.loads = loads
+        self.time = 0.0
+        self._rest = np.array(rest, dtype=float)
+        self._still = lay.rest_inputs(self.layout)
+        s = self.layout.structure
+        self.work = self.layout.work()
+        self.state = new_state(s)
+        self._old = new_state(s)
+        self.motion = new_motion(s)
+        self.motion.body_mass[:] = self.inertia.body
+        self.motion.retardation[:] = self.options.retardation
+        self.motion.drag[0] = self.options.drag
+        self._stiffness = np.zeros_like(self._still.stiffness)
+        self._section = np.zeros_like(self._still.section)
+        self._no_params = np.zeros((int(s.counts[1]), 2))
+        self._last_step = 0.0
+        self._started = False
+        self.inputs = self._still
+
+    def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
+        """Return the kernels' inputs."""
+        x = lay.actuate(self.layout, self._still, actuation)
+        return lay.load(self.layout, x, wrench, self.loads, gravity)
+
+    def rest(
+        self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None
+    ) -> None:
+        """Put the robot at rest, in the static equilibrium of this mesh.
+
+        Raises
+        ------
+        InvalidInput
+            No equilibrium was found.
+        """
+        problem = Problem(actuation, wrench, self.loads, gravity)
+        x = self.equilibrium.inputs(problem)
+        outcome = None if near is None else self.equilibrium.newton(x, near)
+        if outcome is None or not outcome.converged:
+            outcome = self.equilibrium.solve(problem, self._rest, None)
+        if not outcome.converged:
+            remedy = 'a start in equilibrium: no equilibrium was found'
+            raise InvalidInput('actuation', actuation.tolist(), remedy)
+        self.release(outcome.state, x)
+
+    def release(self, state: State, x: Inputs) -> None:
+        """Put the robot into a state, not moving."""
+        copy_into(state, self.state)
+        m = self.motion
+        for past in (m.node_past, m.body_past, m.twist_past, m.length_past):
+            past[:] = 0.0
+        m.joint_move[:] = 0.0
+        m.wrench_move[:] = 0.0
+        m.length[:] = x.length
+        self._prepare(x)
+        self._started = False
+        self._assemble()
+        m.twist[:] = self.work.twist
+
+    def spin(self, twist: Array) -> None:
+        """Let everything move with a twist (6,) in base_link, linear first, as one rigid body."""
+        from soro_mechanics.numerics import lie
+
+        m = self.motion
+        for frames, past in ((self.state.node, m.node_past), (self.state.body, m.body_past)):
+            for k, g in enumerate(frames):
+                past[k, 0] = lie.adjoint_inverse(g) @ twist
+        m.body_past[0] = 0.0
+        self._started = False
+
+    def _prepare(self, x: Inputs) -> None:
+        self.inputs = x
+        self.inertia.node(x.length, x.dilution, self.motion.node_mass)
+        self._damped = x._replace(stiffness=self._stiffness, section=self._section)
+        self._section[:] = x.section
+
+    def _assemble(self) -> None:
+        """Compute the elements where they are, as if a step of no time began."""
+        m, s = self.motion, self.layout.structure
+        m.law[:] = 0.0
+        begin_step(s, self.inputs, self._damped, self.state, m)
+        assemble_motion(s, self.inputs, self._damped, self.state, self.work, m, LANES)
+
+    def _accelerate(self, step: float) -> None:
+        """Find the accelerations at the beginning, by an implicit step that is much shorter."""
+        m, s = self.motion, self.layout.structure
+        start = copy_state(self.state)
+        m.law[:] = backward_euler(START * step)
+        begin_step(s, self.inputs, self._damped, self.state, m)
+        outcome, _, _ = self._advance()
+        if outcome == CONVERGED:
+            for past, free, move in (
+                (m.node_past, m.node_free, m.node_move),
+                (m.body_past, m.body_free, m.body_move),
+            ):
+                past[:, 2] = m.law[2, 0] * move + free[:, 2]
+                past[:, 1] = past[:, 2]
+        copy_into(start, self.state)
+        self._started = True
+
+    def _advance(self) -> tuple[int, int, float]:
+        found: tuple[int, int, float] = advance(
+            self.layout.structure,
+            self.inputs,
+            self._damped,
+            self.state,
+            self._old,
+            self.work,
+            self.motion,
+            self._no_params,
+            max(self.options.tolerance, self.equilibrium.tolerance),
+            self.options.max_iterations,
+            LANES,
+        )
+        return found
+
+    def step(
+        self, step: float, actuation: Array, wrench: Array, gravity: Array
+    ) -> StepReport:
+        """Go on by `step` [s] to where actuation, tip wrench and gravity are these."""
+        m, s = self.motion, self.layout.structure
+        before = self.inputs
+        self._prepare(self.inputs_at(actuation, wrench, gravity))
+        if not self._started:
+            self._accelerate(step)
+        m.law[:] = generalised_alpha(step, self.options.spectral_radius)
+        begin_step(s, self.inputs, self._damped, self.state, m)
+        ratio = step / self._last_step if self._last_step > 0.0 else 0.0
+        spent = 0
+        for guess in (ratio, None):
+            if guess is not None:
+                predict(s, self.state, self._old, self.work, m, guess)
+            outcome, count, residual = self._advance()
+            spent += count
+            if outcome == CONVERGED:
+                break
+            copy_into(m.start, self.state)
+        if outcome != CONVERGED:
+            self._prepare(before)
+            return StepReport(Code.NOT_CONVERGED, spent, float(residual), np.inf)
+        earlier = m.node_past[:, 2].copy(), m.body_past[:, 2].copy()
+        end_step(s, self.inputs, self.state, self.work, m)
+        self._last_step = step
+        self.time += step
+        return StepReport(Code.NONE, spent, float(residual), self._error(step, *earlier))
+
+    def _error(self, step: float, nodes: Array, bodies: Array) -> float:
+        """Estimate the error of positions [m] in a step by the change of the accelerations."""
+        m = self.motion
+        heavy = m.node_mass[:, 0, 0] > 0.0
+        change = np.abs(m.node_past[:, 2, :3] - nodes[:, :3])[heavy].max(initial=0.0)
+        solid = m.body_mass[:, 0, 0] > 0.0
+        change = np.abs(m.body_past[:, 2, :3] - bodies[:, :3])[solid].max(initial=change)
+        return float(error_constant(self.options.spectral_radius) * step**2 * change)
+
+    @property
+    def tip(self) -> Array:
+        """Pose (4, 4) of the tip in base_link; a copy."""
+        return self.state.body[self.layout.tip_body].copy()
+
+    @property
+    def tip_twist(self) -> Array:
+        """Twist (6,) of the tip, linear first, axes of base_link."""
+        g = self.state.body[self.layout.tip_body]
+        v = self.motion.body_past[self.layout.tip_body, 0]
+        return np.concatenate([g[:3, :3] @ v[:3], g[:3, :3] @ v[3:]])
+
+    def with_options(self, **changes: object) -> Options:
+        """Return the options with some of them changed."""
+        return replace(self.options, **changes)  # type: ignore[arg-type]
