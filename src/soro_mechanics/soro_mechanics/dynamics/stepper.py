@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+import math
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.mesh import Inertia, moving_layout
 from soro_mechanics.dynamics.motion import new_motion
+from soro_mechanics.dynamics.start import Means, settle
 from soro_mechanics.dynamics.step_kernels import (
     advance,
     assemble_motion,
@@ -27,6 +29,7 @@ from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
 from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.numerics import lie
 
 START = 1e-3  # of a step, in which the first accelerations are found
 MAX_ITERATIONS = 12
@@ -47,9 +50,10 @@ class Options:
 
 @dataclass(frozen=True)
 class StepReport:
-    """How a step ended. Where it did not converge the stepper stays where it was."""
+    """How a step ended. One that is not taken leaves the robot where it was."""
 
     code: Code
+    taken: bool
     iterations: int
     residual: float
     error: float  # m, estimate of what the step adds to the error of positions
@@ -99,11 +103,13 @@ class Stepper:
         self._no_params = np.zeros((int(s.counts[1]), 2))
         self._last_step = 0.0
         self._started = False
+        self._means = Means(self.layout)
         self.inputs = self._still
+        self.mesh_error = math.nan  # m, of the tip at the start; see `robot_motion.stepper`
 
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Return the kernels' inputs."""
-        x = lay.actuate(self.layout, self._still, actuation)
+        x = lay.actuate(self.layout, self._still, self._means.lengths(actuation))
         return lay.load(self.layout, x, wrench, self.loads, gravity)
 
     def rest(
@@ -117,14 +123,9 @@ class Stepper:
             No equilibrium was found.
         """
         problem = Problem(actuation, wrench, self.loads, gravity)
-        x = self.equilibrium.inputs(problem)
-        outcome = None if near is None else self.equilibrium.newton(x, near)
-        if outcome is None or not outcome.converged:
-            outcome = self.equilibrium.solve(problem, self._rest, None)
-        if not outcome.converged:
-            remedy = 'a start in equilibrium: no equilibrium was found'
-            raise InvalidInput('actuation', actuation.tolist(), remedy)
-        self.release(outcome.state, x)
+        outcome, held = settle(self.equilibrium, problem, self._rest, near)
+        self._means.begin(actuation, held)
+        self.release(outcome.state, self.inputs_at(actuation, wrench, gravity))
 
     def release(self, state: State, x: Inputs) -> None:
         """Put the robot into a state, not moving."""
@@ -142,8 +143,6 @@ class Stepper:
 
     def spin(self, twist: Array) -> None:
         """Let everything move with a twist (6,) in base_link, linear first, as one rigid body."""
-        from soro_mechanics.numerics import lie
-
         m = self.motion
         for frames, past in ((self.state.node, m.node_past), (self.state.body, m.body_past)):
             for k, g in enumerate(frames):
@@ -198,9 +197,17 @@ class Stepper:
         return found
 
     def step(
-        self, step: float, actuation: Array, wrench: Array, gravity: Array
+        self,
+        step: float,
+        actuation: Array,
+        wrench: Array,
+        gravity: Array,
+        most_error: float = math.inf,
     ) -> StepReport:
-        """Go on by `step` [s] to where actuation, tip wrench and gravity are these."""
+        """Go on by `step` [s] to where actuation, tip wrench and gravity are these.
+
+        A step that adds more than `most_error` [m] to the error of positions is not taken.
+        """
         m, s = self.motion, self.layout.structure
         before = self.inputs
         self._prepare(self.inputs_at(actuation, wrench, gravity))
@@ -218,22 +225,31 @@ class Stepper:
             if outcome == CONVERGED:
                 break
             copy_into(m.start, self.state)
-        if outcome != CONVERGED:
+        error = self._error(step) if outcome == CONVERGED else math.inf
+        if outcome != CONVERGED or error > most_error:
+            copy_into(m.start, self.state)
             self._prepare(before)
-            return StepReport(Code.NOT_CONVERGED, spent, float(residual), np.inf)
-        earlier = m.node_past[:, 2].copy(), m.body_past[:, 2].copy()
+            code = Code.NONE if outcome == CONVERGED else Code.NOT_CONVERGED
+            return StepReport(code, False, spent, float(residual), error)
         end_step(s, self.inputs, self.state, self.work, m)
+        self._means.follow(self.inputs, self.state)
         self._last_step = step
         self.time += step
-        return StepReport(Code.NONE, spent, float(residual), self._error(step, *earlier))
+        return StepReport(Code.NONE, True, spent, float(residual), error)
 
-    def _error(self, step: float, nodes: Array, bodies: Array) -> float:
-        """Estimate the error of positions [m] in a step by the change of the accelerations."""
-        m = self.motion
-        heavy = m.node_mass[:, 0, 0] > 0.0
-        change = np.abs(m.node_past[:, 2, :3] - nodes[:, :3])[heavy].max(initial=0.0)
-        solid = m.body_mass[:, 0, 0] > 0.0
-        change = np.abs(m.body_past[:, 2, :3] - bodies[:, :3])[solid].max(initial=change)
+    def _error(self, step: float) -> float:
+        """Estimate what the present step adds to the error of positions [m].
+
+        By how the accelerations change in it, of everything that has mass.
+        """
+        m, change = self.motion, 0.0
+        for mass, past, free, move in (
+            (m.node_mass, m.node_past, m.node_free, m.node_move),
+            (m.body_mass, m.body_past, m.body_free, m.body_move),
+        ):
+            new = m.law[2, 0] * move[:, :3] + free[:, 2, :3]
+            heavy = mass[:, 0, 0] > 0.0
+            change = np.abs(new - past[:, 2, :3])[heavy].max(initial=change)
         return float(error_constant(self.options.spectral_radius) * step**2 * change)
 
     @property
@@ -247,7 +263,3 @@ class Stepper:
         g = self.state.body[self.layout.tip_body]
         v = self.motion.body_past[self.layout.tip_body, 0]
         return np.concatenate([g[:3, :3] @ v[:3], g[:3, :3] @ v[3:]])
-
-    def with_options(self, **changes: object) -> Options:
-        """Return the options with some of them changed."""
-        return replace(self.options, **changes)  # type: ignore[arg-type]
