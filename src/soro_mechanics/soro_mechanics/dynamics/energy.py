@@ -64,6 +64,8 @@ class EnergyMeter:
         for look in (a, b):
             self._work += 0.5 * sum(self._stored(b.x, look.twist, look.frames))
             self._work -= 0.5 * sum(self._stored(a.x, look.twist, look.frames))
+            # what is fed in moves with its node at once
+            self._work += 0.25 * float((look.speed**2 * (b.mass - a.mass)).sum())
         self._before = b
         return self.present()
 
@@ -82,9 +84,10 @@ class EnergyMeter:
         moment = np.einsum('kij,kj->ki', m.body_mass, bodies)
         kinetic = 0.5 * float((nodes * momenta).sum() + (bodies * moment).sum())
         growth = (m.length_past[:, 0, 0] / x.length)[self._owner]
-        rate = m.twist_past[:, 0] - growth[:, None] * m.twist
-        viscous = m.retardation * np.einsum('pi,pij,pj->p', rate, x.stiffness, rate)
-        power = _power(state.body, x.dead, m.load, bodies)
+        fed = growth[:, None] * m.twist
+        rate = m.twist_past[:, 0] - fed
+        viscous = m.retardation[:, None] * np.einsum('pij,pj->pi', x.stiffness, rate)
+        power = -float((viscous * fed).sum()) + _power(state.body, x.dead, m.load, bodies)
         if x.node_dead.shape[0]:
             power += _power(state.node, x.node_dead, x.node_follower, nodes)
         paths = np.zeros(self._tension.shape)
@@ -96,7 +99,7 @@ class EnergyMeter:
             torque[i] = of.work.basis[r, e, :, 6] @ raw[p, 6 * e : 6 * e + 6]
             angle[i] = x.theta[r, e]
         frames = State(*(a.copy() for a in state))
-        lost = float(viscous.sum()) + 2.0 * of.options.drag * kinetic
+        lost = float((viscous * rate).sum()) + 2.0 * of.options.drag * kinetic
         return _Look(
             of.time,
             x,
@@ -109,6 +112,8 @@ class EnergyMeter:
             angle,
             x.tension.copy(),
             paths,
+            nodes.copy(),
+            np.diagonal(m.node_mass, axis1=1, axis2=2).copy(),
         )
 
     def _stored(self, x: Inputs, twist: Array, frames: State) -> tuple[float, float]:
@@ -143,6 +148,8 @@ class _Look:
     angle: Array
     pulls: Array
     paths: Array
+    speed: Array
+    mass: Array
 
 
 def _power(frames: Array, dead: Array, follower: Array, twist: Array) -> float:

@@ -2,17 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inertia of one frame in one step, and how its motion follows from where it has come to.
 
-A frame g moves by D = log(g_n^-1 g) in a step. Its velocity v, the auxiliary acceleration a and the
-acceleration v' are linear in D and in what they were (`law`, see `step_laws`):
+A frame g moves by D = log(g_n^-1 g) in a step. Its velocity v, the auxiliary acceleration a and
+the acceleration v' are linear in D and in what they were (`law`, see `step_laws`):
 
     (v, a, v') = law[:, 0] D + law[:, 1:] (v_n, a_n, v'_n)
 """
 
-from soro_mechanics.numerics.lie_kernels import (
-    fused_kernel,
-    kernel,
-    se3_right_jacobian_inverse,
-)
+from soro_mechanics.numerics.lie_kernels import fused_kernel
 
 
 @fused_kernel
@@ -61,9 +57,12 @@ def _gyroscopic(v, p, mass, out):
             out[i + 2, j + 1] -= p[o]
 
 
-@kernel
+@fused_kernel
 def inertial_wrench(mass, drag, law, free, move, work, force, tangent):
     """Write f = M v' - ad_v' M v + drag M v in the frame's axes, and df by its own motion.
+
+    The tangent takes dD = (1 + ad_D / 2) eta for a motion eta of the frame: the rest of this
+    series, of second order in D, would not save Newton's method a step.
 
     Parameters
     ----------
@@ -72,13 +71,12 @@ def inertial_wrench(mass, drag, law, free, move, work, force, tangent):
     drag : float
         Of the mass [1/s].
     law, free, move : ndarray, shape (3, 4), (3, 6), (6,)
-    work : ndarray, shape (20, 6)
+    work : ndarray, shape (8, 6)
     force, tangent : ndarray, shape (6,), (6, 6)
     """
     v = work[0]
     p = work[1]
     gyro = work[2:8]
-    inverse = work[8:14]
     for i in range(6):
         v[i] = law[0, 0] * move[i] + free[0, i]
     for i in range(6):
@@ -96,13 +94,24 @@ def inertial_wrench(mass, drag, law, free, move, work, force, tangent):
     force[4] += v[2] * p[0] - v[0] * p[2] + v[5] * p[3] - v[3] * p[5]
     force[5] += v[0] * p[1] - v[1] * p[0] + v[3] * p[4] - v[4] * p[3]
     _gyroscopic(v, p, mass, gyro)
+    speed = law[0, 0]
+    size = law[2, 0] + speed * drag
+    d0 = 0.5 * move[0]
+    d1 = 0.5 * move[1]
+    d2 = 0.5 * move[2]
+    w0 = 0.5 * move[3]
+    w1 = 0.5 * move[4]
+    w2 = 0.5 * move[5]
     for i in range(6):
-        for j in range(6):
-            gyro[i, j] = (law[2, 0] + law[0, 0] * drag) * mass[i, j] + law[0, 0] * gyro[i, j]
-    se3_right_jacobian_inverse(move, inverse)
-    for i in range(6):
-        for j in range(6):
-            total = 0.0
-            for k in range(6):
-                total += gyro[i, k] * inverse[k, j]
-            tangent[i, j] = total
+        f0 = size * mass[i, 0] + speed * gyro[i, 0]
+        f1 = size * mass[i, 1] + speed * gyro[i, 1]
+        f2 = size * mass[i, 2] + speed * gyro[i, 2]
+        t0 = size * mass[i, 3] + speed * gyro[i, 3]
+        t1 = size * mass[i, 4] + speed * gyro[i, 4]
+        t2 = size * mass[i, 5] + speed * gyro[i, 5]
+        tangent[i, 0] = f0 + f1 * w2 - f2 * w1
+        tangent[i, 1] = f1 + f2 * w0 - f0 * w2
+        tangent[i, 2] = f2 + f0 * w1 - f1 * w0
+        tangent[i, 3] = t0 + f1 * d2 - f2 * d1 + t1 * w2 - t2 * w1
+        tangent[i, 4] = t1 + f2 * d0 - f0 * d2 + t2 * w0 - t0 * w2
+        tangent[i, 5] = t2 + f0 * d1 - f1 * d0 + t0 * w1 - t1 * w0

@@ -4,8 +4,8 @@
 
 Unknowns and elimination are those of statics. Inertia adds to every frame a wrench and a (6, 6)
 tangent; Kelvin-Voigt damping changes the law of an element only: with the rate of its twist d
-linear in d (`law`), the stress K (d - h e0 + tau d') is again a stiffness times a twist from a rest
-twist, (1 + tau law) K, so that force, tangent and stress follow from the static kernels.
+linear in d (`law`), the stress K (d - h e0 + tau d') is again a stiffness, (1 + tau law) K, times
+a twist from a rest twist, so that force, tangent and stress follow from the static kernels.
 
 A rod that is fed has nodes at fixed fractions of its length: d' is taken without L'/L d, which is
 what feeding alone would make, and the inertia of the material that slides past a node is left out.
@@ -42,6 +42,8 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.lie_kernels import kernel, NO
+
+TOLERANCE, TRUSTED, MOST_ERROR, ERROR = range(4)  # places in `limits`
 
 
 @kernel
@@ -96,7 +98,7 @@ def predict(s, state, old, w, m, ratio):
 @kernel
 def _add_inertia(s, x, state, w, m):
     """Add the inertial wrenches of the nodes to their pieces, those of bodies to x.follower."""
-    work = w.scratch[8:28, 0:6]
+    work = w.scratch[8:16, 0:6]
     force = w.scratch[30, 0:6]
     tangent = w.scratch[32:38, 0:6]
     for r in range(s.counts[1]):
@@ -159,7 +161,7 @@ def assemble_motion(s, x, damped, state, w, m, lanes):
 
 
 @kernel
-def advance(s, x, damped, state, old, w, m, no_params, tolerance, most, lanes):
+def advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes):
     """Solve for the state at the end of a step that was begun.
 
     Parameters
@@ -170,6 +172,9 @@ def advance(s, x, damped, state, old, w, m, no_params, tolerance, most, lanes):
         Scratch.
     no_params : ndarray, shape (rods, 2)
         Zeros.
+    limits : ndarray, shape (4,)
+        TOLERANCE of the scaled residual; TRUSTED: what Newton's method makes of a smaller one is
+        the solution, unseen.
     most : int
         Largest number of Newton steps.
 
@@ -179,13 +184,13 @@ def advance(s, x, damped, state, old, w, m, no_params, tolerance, most, lanes):
         CONVERGED, NOT_SOLVABLE or SLOW.
     steps : int
     error : float
-        Scaled residual; the last assembly in `w` belongs to `state`.
+        The last scaled residual that was computed.
     """
     error = 0.0
     for step in range(most + 1):
         assemble_motion(s, x, damped, state, w, m, lanes)
         error = residual(s, x, state, w)
-        if error <= tolerance:
+        if error <= limits[TOLERANCE]:
             return CONVERGED, step, error
         if step == most or not error < 1e300:
             return SLOW, step, error
@@ -207,7 +212,83 @@ def advance(s, x, damped, state, old, w, m, no_params, tolerance, most, lanes):
             part = STEP_MOVE * s.scale[0] / shift
         copy_into(state, old)
         move(s, old, w, part, state)
+        if part == 1.0 and error <= limits[TRUSTED]:
+            _measure_moves(s, x, state, w, m)
+            return CONVERGED, step + 1, error
     return SLOW, most, error
+
+
+@kernel
+def _measure_moves(s, x, state, w, m):
+    """Write the moves in the step and the twists of the elements of a state."""
+    place_ends(s, x, state, w)
+    h = w.scratch[0:4, 0:4]
+    for k in range(s.counts[2]):
+        relative_twist(m.start.node[k], state.node[k], h, m.node_move[k])
+    for b in range(1, s.counts[0]):
+        relative_twist(m.start.body[b], state.body[b], h, m.body_move[b])
+    for r in range(s.counts[1]):
+        first = s.rod_node[r] - s.rod_piece[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            relative_twist(state.node[first + p], state.node[first + p + 1], h, w.twist[p])
+
+
+@kernel
+def _change(mass, law, move, free, past):
+    """Return how far the largest component of an acceleration changes in the step."""
+    if not mass[0, 0] > 0.0:
+        return 0.0
+    worst = 0.0
+    for i in range(3):
+        worst = max(worst, abs(law[2, 0] * move[i] + free[2, i] - past[2, i]))
+    return worst
+
+
+@kernel
+def take_step(s, x, damped, state, old, w, m, no_params, limits, ratio, most, lanes):
+    """Take one step: from the prediction, and where that fails from where everything is.
+
+    Parameters
+    ----------
+    limits : ndarray, shape (4,)
+        As `advance` says; MOST_ERROR: the largest error of positions [m] with which the step is
+        taken; ERROR: that error per change of an acceleration [s^2].
+    ratio : float
+        Of this step and the last one.
+
+    Returns
+    -------
+    outcome, steps, residual
+        As `advance`.
+    error : float
+        Estimate of what the step adds to the error of positions [m].
+    taken : bool
+        Otherwise the state is where it was.
+    """
+    begin_step(s, x, damped, state, m)
+    predict(s, state, old, w, m, ratio)
+    outcome, steps, found = advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes)
+    if outcome != CONVERGED:
+        copy_into(m.start, state)
+        before = steps
+        outcome, steps, found = advance(
+            s, x, damped, state, old, w, m, no_params, limits, most, lanes
+        )
+        steps += before
+    error = 0.0
+    for k in range(s.counts[2]):
+        change = _change(m.node_mass[k], m.law, m.node_move[k], m.node_free[k], m.node_past[k])
+        error = max(error, change)
+    for b in range(1, s.counts[0]):
+        change = _change(m.body_mass[b], m.law, m.body_move[b], m.body_free[b], m.body_past[b])
+        error = max(error, change)
+    error *= limits[ERROR]
+    taken = outcome == CONVERGED and error <= limits[MOST_ERROR]
+    if taken:
+        end_step(s, x, state, w, m)
+    else:
+        copy_into(m.start, state)
+    return outcome, steps, found, error, taken
 
 
 @kernel

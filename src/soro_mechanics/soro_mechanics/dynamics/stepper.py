@@ -19,8 +19,9 @@ from soro_mechanics.dynamics.step_kernels import (
     advance,
     assemble_motion,
     begin_step,
-    end_step,
-    predict,
+    MOST_ERROR,
+    take_step,
+    TRUSTED,
 )
 from soro_mechanics.dynamics.step_laws import backward_euler, error_constant, generalised_alpha
 from soro_mechanics.models.network import layout as lay
@@ -31,7 +32,7 @@ from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy
 from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics import lie
 
-START = 1e-3  # of a step, in which the first accelerations are found
+START = 1e-2  # of a step, in which the first accelerations are found
 MAX_ITERATIONS = 12
 
 
@@ -44,6 +45,7 @@ class Options:
     drag: float = 0.0  # 1/s, force on every mass per its momentum
     spectral_radius: float = 0.8  # see `generalised_alpha`
     tolerance: float = 1e-8  # of the scaled residual
+    trusted: float = 0.0  # residual after which one Newton step more is the solution, unseen
     max_iterations: int = MAX_ITERATIONS
     rotary_inertia: bool = True  # of the sections
 
@@ -101,7 +103,11 @@ class Stepper:
         self._stiffness = np.zeros_like(self._still.stiffness)
         self._section = np.zeros_like(self._still.section)
         self._no_params = np.zeros((int(s.counts[1]), 2))
-        self._last_step = 0.0
+        smallest = max(self.options.tolerance, self.equilibrium.tolerance)
+        self._limits = np.array([smallest, self.options.trusted, math.inf, 0.0])
+        self._error = error_constant(self.options.spectral_radius)
+        self._weighed: tuple[bytes, bytes] | None = None
+        self._last_step = self._law_of = self._scale = 0.0
         self._started = False
         self._means = Means(self.layout)
         self.inputs = self._still
@@ -138,6 +144,7 @@ class Stepper:
         m.length[:] = x.length
         self._prepare(x)
         self._started = False
+        self._last_step = self._scale = 0.0
         self._assemble()
         m.twist[:] = self.work.twist
 
@@ -152,25 +159,38 @@ class Stepper:
 
     def _prepare(self, x: Inputs) -> None:
         self.inputs = x
-        self.inertia.node(x.length, x.dilution, self.motion.node_mass)
+        lengths = x.length.tobytes(), x.dilution.tobytes()
+        if lengths != self._weighed:
+            self.inertia.node(x.length, x.dilution, self.motion.node_mass)
+            self._weighed = lengths
         self._damped = x._replace(stiffness=self._stiffness, section=self._section)
-        self._section[:] = x.section
 
     def _assemble(self) -> None:
         """Compute the elements where they are, as if a step of no time began."""
         m, s = self.motion, self.layout.structure
-        m.law[:] = 0.0
+        m.law[:] = self._law_of = 0.0
+        self._section[:] = self.inputs.section  # mass, which no step changes
         begin_step(s, self.inputs, self._damped, self.state, m)
         assemble_motion(s, self.inputs, self._damped, self.state, self.work, m, LANES)
 
-    def _accelerate(self, step: float) -> None:
-        """Find the accelerations at the beginning, by an implicit step that is much shorter."""
-        m, s = self.motion, self.layout.structure
+    def _accelerate(self, step: float, before: Inputs) -> None:
+        """Find the accelerations at the beginning, by an implicit step that is much shorter.
+
+        Loads and rest strains are those of the end of the first step, lengths and angles are not:
+        they need their time.
+        """
+        m, s, after = self.motion, self.layout.structure, self.inputs
+        kept = ('theta', 'length', 'dilution', 'stiffness')
+        found = after._replace(**{name: getattr(before, name) for name in kept})
+        self._prepare(found._replace(follower=after.follower.copy()))  # it is written to
         start = copy_state(self.state)
         m.law[:] = backward_euler(START * step)
+        self._law_of = 0.0
         begin_step(s, self.inputs, self._damped, self.state, m)
-        outcome, _, _ = self._advance()
-        if outcome == CONVERGED:
+        self._limits[TRUSTED] = math.inf  # round-off hides the residual of so short a step
+        outcomes = [advance(*self._arguments(), 1, LANES)[0] for _ in range(2)]
+        self._limits[TRUSTED] = self.options.trusted
+        if outcomes == [CONVERGED, CONVERGED]:
             for past, free, move in (
                 (m.node_past, m.node_free, m.node_move),
                 (m.body_past, m.body_free, m.body_move),
@@ -178,10 +198,21 @@ class Stepper:
                 past[:, 2] = m.law[2, 0] * move + free[:, 2]
                 past[:, 1] = past[:, 2]
         copy_into(start, self.state)
+        self._prepare(after)
         self._started = True
 
-    def _advance(self) -> tuple[int, int, float]:
-        found: tuple[int, int, float] = advance(
+    def _rescale(self, step: float) -> None:
+        """Shift the auxiliary accelerations to where a step of another length has them.
+
+        They are accelerations at a fixed part of the step before or after its end.
+        """
+        m, ratio = self.motion, step / self._scale if self._scale > 0.0 else 1.0
+        for past in (m.node_past, m.body_past, m.twist_past, m.length_past):
+            past[:, 1] = past[:, 2] + ratio * (past[:, 1] - past[:, 2])
+        self._scale = step
+
+    def _arguments(self) -> tuple[object, ...]:
+        return (
             self.layout.structure,
             self.inputs,
             self._damped,
@@ -190,11 +221,8 @@ class Stepper:
             self.work,
             self.motion,
             self._no_params,
-            max(self.options.tolerance, self.equilibrium.tolerance),
-            self.options.max_iterations,
-            LANES,
+            self._limits,
         )
-        return found
 
     def step(
         self,
@@ -208,49 +236,27 @@ class Stepper:
 
         A step that adds more than `most_error` [m] to the error of positions is not taken.
         """
-        m, s = self.motion, self.layout.structure
         before = self.inputs
         self._prepare(self.inputs_at(actuation, wrench, gravity))
         if not self._started:
-            self._accelerate(step)
-        m.law[:] = generalised_alpha(step, self.options.spectral_radius)
-        begin_step(s, self.inputs, self._damped, self.state, m)
+            self._accelerate(step, before)
+        self._limits[MOST_ERROR:] = most_error, self._error * step**2
+        if step != self._law_of:
+            self.motion.law[:] = generalised_alpha(step, self.options.spectral_radius)
+            self._law_of = step
+            self._rescale(step)
         ratio = step / self._last_step if self._last_step > 0.0 else 0.0
-        spent = 0
-        for guess in (ratio, None):
-            if guess is not None:
-                predict(s, self.state, self._old, self.work, m, guess)
-            outcome, count, residual = self._advance()
-            spent += count
-            if outcome == CONVERGED:
-                break
-            copy_into(m.start, self.state)
-        error = self._error(step) if outcome == CONVERGED else math.inf
-        if outcome != CONVERGED or error > most_error:
-            copy_into(m.start, self.state)
+        outcome, spent, residual, error, taken = take_step(
+            *self._arguments(), ratio, self.options.max_iterations, LANES
+        )
+        if taken:
+            self._means.follow(self.inputs, self.state)
+            self._last_step = step
+            self.time += step
+        else:
             self._prepare(before)
-            code = Code.NONE if outcome == CONVERGED else Code.NOT_CONVERGED
-            return StepReport(code, False, spent, float(residual), error)
-        end_step(s, self.inputs, self.state, self.work, m)
-        self._means.follow(self.inputs, self.state)
-        self._last_step = step
-        self.time += step
-        return StepReport(Code.NONE, True, spent, float(residual), error)
-
-    def _error(self, step: float) -> float:
-        """Estimate what the present step adds to the error of positions [m].
-
-        By how the accelerations change in it, of everything that has mass.
-        """
-        m, change = self.motion, 0.0
-        for mass, past, free, move in (
-            (m.node_mass, m.node_past, m.node_free, m.node_move),
-            (m.body_mass, m.body_past, m.body_free, m.body_move),
-        ):
-            new = m.law[2, 0] * move[:, :3] + free[:, 2, :3]
-            heavy = mass[:, 0, 0] > 0.0
-            change = np.abs(new - past[:, 2, :3])[heavy].max(initial=change)
-        return float(error_constant(self.options.spectral_radius) * step**2 * change)
+        code = Code.NONE if outcome == CONVERGED else Code.NOT_CONVERGED
+        return StepReport(code, bool(taken), int(spent), float(residual), float(error))
 
     @property
     def tip(self) -> Array:
