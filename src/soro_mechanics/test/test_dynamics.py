@@ -94,14 +94,14 @@ def test_half_the_step_and_twice_the_elements_change_little():
 
 
 def test_chosen_steps_keep_their_tolerance():
-    exact, _ = swing(beam(), 0.1, 1.25e-4, push)
+    exact, _ = swing(beam(), 0.1, 2e-4, push)
     errors = []
-    for tolerance in (1e-6, 1e-7):
+    for tolerance in (1e-5, 1e-6):
         motion, _ = swing(beam(), 0.1, 5e-3, push, tolerance=tolerance)
         assert motion.time[-1] == pytest.approx(0.1)
         errors.append(np.linalg.norm(motion.tip[-1, :3, 3] - exact.tip[-1, :3, 3]))
-    assert errors[0] < 2e-4
-    assert errors[1] < 0.4 * errors[0]
+    assert errors[0] < 4e-4
+    assert errors[1] < 0.5 * errors[0]
 
 
 def test_retardation_damps_a_mode_by_half_of_it_times_its_frequency():

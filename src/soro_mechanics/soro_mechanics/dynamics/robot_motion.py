@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Configuration, Load
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.model import Model
 from soro_mechanics.core.robot_input import load_tuple, positive
+from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.simulation import as_signal, simulate_stepper, Simulation
 from soro_mechanics.dynamics.start import distance, state_near
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -19,8 +22,26 @@ from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.numerics import first_calls
 
-if TYPE_CHECKING:
-    from soro_mechanics.robot import Robot
+
+class Robot(Protocol):
+    """What of `soro_mechanics.Robot` a motion needs."""
+
+    model: str
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators."""
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity (3,) [m/s^2]."""
+
+    @property
+    def engine(self) -> Model:
+        """The model."""
+
+    def forward(self, actuation: Any) -> Configuration:
+        """Solve an equilibrium."""
 
 
 def stepper(
@@ -43,10 +64,7 @@ def stepper(
     InvalidInput
         Another model, or no equilibrium.
     """
-    model = robot.engine
-    if not isinstance(model, ForwardNetwork):
-        remedy = "model network: write robot.with_model('network'), where the file has one"
-        raise model.unsupported('dynamics', model.name, remedy)
+    model = _network(robot)
     q = robot.forward([a.rest for a in robot.actuators]) if start is None else start
     if not q.status.converged:
         raise InvalidInput('start', q.status.code.name, 'a converged Configuration')
@@ -73,7 +91,7 @@ def simulate(
 ) -> Simulation:
     """Simulate the motion of a robot; see `Robot.simulate`."""
     duration, step = positive('duration', duration), positive('step', step)
-    model = robot.engine
+    model = _network(robot)
     further = load_tuple(loads, model)
     if start is not None and further:
         raise InvalidInput('loads', loads, 'no loads besides start, which has its own')
@@ -96,3 +114,11 @@ def simulate(
         start = model.forward(first[0], first[1], further, first[2], None)
     moving = stepper(robot, start, options)
     return simulate_stepper(moving, duration, step, *signals, tolerance)
+
+
+def _network(robot: Robot) -> ForwardNetwork:
+    model = robot.engine if robot.model == ForwardNetwork.name else None
+    if not isinstance(model, ForwardNetwork):
+        remedy = "network: write robot.with_model('network'), where the file has one"
+        raise InvalidInput('model', robot.model, remedy, Code.UNSUPPORTED)
+    return model

@@ -26,7 +26,7 @@ from soro_mechanics.models.network.kernels.newton_kernels import (
     STEP_TURN,
 )
 from soro_mechanics.models.network.kernels.rod_kernels import (
-    _add_element_weight,
+    add_element_weight,
     assemble_elements,
     place_ends,
     subtract_load,
@@ -149,7 +149,7 @@ def assemble_motion(s, x, damped, state, w, m, lanes):
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             b = state.node[first + p + 1]
             if x.heavy:
-                _add_element_weight(s, x, state.node[first + p], b, r, p, w)
+                add_element_weight(s, x, state.node[first + p], b, r, p, w)
             if x.node_dead.shape[0] > 0:
                 dead = x.node_dead[first + p + 1]
                 follower = x.node_follower[first + p + 1]
