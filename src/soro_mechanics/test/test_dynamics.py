@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from soro_mechanics import InvalidInput
+from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.step_laws import generalised_alpha
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -297,3 +298,20 @@ def test_a_step_that_finds_no_solution_leaves_everything_where_it_was():
     assert not report.taken
     assert stepper.time == 0.0
     np.testing.assert_array_equal(stepper.tip, before)
+
+
+def test_modes_are_natural_frequencies_with_the_damping_of_the_retardation():
+    load, down = np.array([0.3, 0, -0.5, 0, 0, 0]), np.array([0, 0, -9.81])
+    stepper = Stepper(beam(), NOTHING, Options(**PRECISE, retardation=4e-3))
+    stepper.rest(NOTHING, load, down)
+    linear = Linearisation(stepper.layout, stepper.inputs, stepper.state, stepper.layout.work())
+    found = modes(stepper, 3)
+    np.testing.assert_allclose(found.frequency, natural_frequencies(linear, 3), rtol=1e-6)
+    # the load's part of the stiffness has no damping, the rods' own part has all of it
+    straight = Stepper(beam(), NOTHING, Options(**PRECISE, retardation=4e-3))
+    straight.rest(NOTHING, np.zeros(6), STILL)
+    own = modes(straight, 4)
+    np.testing.assert_allclose(own.damping, 0.5 * 4e-3 * 2.0 * np.pi * own.frequency, rtol=1e-6)
+    tip = own.bodies[0, 1]
+    assert np.hypot(*tip[:2]) > 100.0 * abs(tip[2])
+    np.testing.assert_allclose(own.nodes[:, -1], own.bodies[:, 1], atol=1e-9)

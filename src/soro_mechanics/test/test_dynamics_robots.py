@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import InvalidInput, load_robot
+from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options
 
@@ -62,6 +63,13 @@ def test_a_robot_steps_and_settles_to_its_static_tip(name):
     # what is left is the mesh: a second start there, at rest, is in the same place
     again = stepper(robot, still)
     np.testing.assert_allclose(moving.tip, again.tip, atol=1e-7)
+
+
+def test_modes_of_a_device_are_its_natural_frequencies():
+    robot = of_network('haptic_5dof')
+    q = robot.forward(0.1 * robot.limits[:, 1])
+    found = modes(stepper(robot, q, Options(rotary_inertia=False)), 4)
+    np.testing.assert_allclose(found.frequency, robot.network.natural_frequencies(q, 4), rtol=1e-4)
 
 
 def test_a_robot_is_simulated_under_functions_and_rows():

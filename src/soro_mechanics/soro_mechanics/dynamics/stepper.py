@@ -145,7 +145,7 @@ class Stepper:
         self._prepare(x)
         self._started = False
         self._last_step = self._scale = 0.0
-        self._assemble()
+        self.assemble()
         m.twist[:] = self.work.twist
 
     def spin(self, twist: Array) -> None:
@@ -165,7 +165,7 @@ class Stepper:
             self._weighed = lengths
         self._damped = x._replace(stiffness=self._stiffness, section=self._section)
 
-    def _assemble(self) -> None:
+    def assemble(self) -> None:
         """Compute the elements where they are, as if a step of no time began."""
         m, s = self.motion, self.layout.structure
         m.law[:] = self._law_of = 0.0
