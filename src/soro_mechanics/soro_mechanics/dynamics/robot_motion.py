@@ -113,7 +113,8 @@ def simulate(
         first = [signal(0.0) for signal in signals]
         start = model.forward(first[0], first[1], further, first[2], None)
     moving = stepper(robot, start, options)
-    return simulate_stepper(moving, duration, step, *signals, tolerance)
+    act, push, weight = signals
+    return simulate_stepper(moving, duration, step, act, push, weight, tolerance)
 
 
 def _network(robot: Robot) -> ForwardNetwork:

@@ -47,10 +47,11 @@ def state_near(q: Configuration, equilibrium: Equilibrium, problem: Problem) -> 
         state.node[nodes] = shape.pose[own][gaps.argmin(axis=1)]
     owner = np.repeat(np.arange(len(layout.rods)), np.diff(s.rod_piece))
     twist = np.empty(6)
-    for p, r in enumerate(owner):
-        a, b = state.node[p + r], state.node[p + r + 1]
+    for p, rod_index in enumerate(owner.tolist()):
+        first = p + rod_index
+        a, b = state.node[first], state.node[first + 1]
         lie_kernels.se3_log(np.ascontiguousarray(np.linalg.inv(a) @ b), twist)
-        strain = twist - x.length[r] * s.share[p] * x.section[p, :6]
+        strain = twist - x.length[rod_index] * s.share[p] * x.section[p, :6]
         state.wrench[p] = x.stiffness[p] @ strain
     return state
 
