@@ -315,3 +315,12 @@ def test_modes_are_natural_frequencies_with_the_damping_of_the_retardation():
     tip = own.bodies[0, 1]
     assert np.hypot(*tip[:2]) > 100.0 * abs(tip[2])
     np.testing.assert_allclose(own.nodes[:, -1], own.bodies[:, 1], atol=1e-9)
+
+
+def test_a_newton_step_that_is_trusted_errs_less_than_the_time_step():
+    exact, _ = swing(beam(), 0.1, 2.5e-4, push)
+    checked, _ = swing(beam(), 0.1, 1e-3, push)
+    trusted, _ = swing(beam(), 0.1, 1e-3, push, trusted=1.0)
+    assert trusted.iterations < checked.iterations
+    tips = [motion.tip[-1, :3, 3] for motion in (exact, checked, trusted)]
+    assert np.linalg.norm(tips[2] - tips[1]) < 0.2 * np.linalg.norm(tips[1] - tips[0])
