@@ -44,6 +44,8 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 if TYPE_CHECKING:
+    from soro_mechanics.dynamics.simulation import Simulation
+    from soro_mechanics.dynamics.stepper import Options
     from soro_mechanics.models.network.network_studies import NetworkStudies
 
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
@@ -345,6 +347,42 @@ class Robot:
             change = zero if actuation is None else finite_array('actuation', actuation, (m,))
             load = wrench_array(wrench)
         return limit_distance(self._model, self._solved(q), change, load)
+
+    def simulate(
+        self,
+        duration: float,
+        step: float = 1e-3,
+        actuation: Any = None,
+        wrench: Any = None,
+        gravity: Any = None,
+        loads: Sequence[Load] = (),
+        start: Configuration | None = None,
+        tolerance: float | None = None,
+        options: Options | None = None,
+    ) -> Simulation:
+        """Simulate the motion from rest (model network; see docs/models/dynamics.md).
+
+        Parameters
+        ----------
+        duration, step : float [s]
+            With `tolerance`, `step` is the longest one.
+        actuation, wrench, gravity : callable or array_like, optional
+            Of time [s] from 0; or a constant, shape (m,), (6,), (3,); or one row a step, the start
+            included. Default: as at the start. Wrench: dead load at the tip, axes of base_link.
+        loads : sequence of Load
+            Constant.
+        start : Configuration, optional
+            Where the robot rests until time 0, when the inputs begin to act; default: the
+            equilibrium at their first values.
+        tolerance : float, optional [m]
+            Steps are chosen so that each adds about so much to the error of positions.
+        options : soro_mechanics.dynamics.stepper.Options, optional
+            Mesh, damping, integration.
+        """
+        from soro_mechanics.dynamics.robot_motion import simulate
+
+        values = (duration, step, actuation, wrench, gravity, loads, start, tolerance, options)
+        return simulate(self, *values)
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine; NaN: not known."""

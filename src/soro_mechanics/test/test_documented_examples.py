@@ -21,6 +21,7 @@ PAGES = (
     'docs/five_minutes.md',
     'docs/architecture.md',
     'docs/network.md',
+    'docs/models/dynamics.md',
     'docs/models/haptics.md',
     *(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / 'docs/robots').glob('*.md'))),
 )

@@ -52,7 +52,7 @@ class Tangent(SlackTangent, Protocol):
 def natural_frequencies(linear: Tangent, count: int) -> Array:
     """Return the lowest natural frequencies, shape (count,) [Hz], the actuators held.
 
-    Masses: bodies (points at their centres), rods lumped on the mesh nodes without rotary inertia.
+    Masses: bodies with their inertia, rods lumped on the mesh nodes without rotary inertia.
     Subspace iteration with K^-1 from the elimination; infinite where there is no mass left.
 
     Raises
@@ -115,6 +115,7 @@ class _Masses:
         for b in range(1, int(s.counts[0])):
             o = slice(6 * b - 6, 6 * b)
             self._body[o, o] = point_inertia(float(s.body_mass[b]), s.body_centre[b])
+            self._body[o, o][3:, 3:] += linear.layout.spec.bodies[b].inertia
         self._node = self._lumped()
         self._sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
 

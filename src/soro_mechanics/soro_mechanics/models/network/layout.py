@@ -324,6 +324,7 @@ def _with_tip_frame(spec: NetworkSpec) -> NetworkSpec:
             b,
             pose=None if b.pose is None else b.pose @ spec.tip,
             centre=back[:3, :3] @ b.centre + back[:3, 3],
+            inertia=back[:3, :3] @ b.inertia @ back[:3, :3].T,
         )
         if b.name == spec.tip_body
         else b

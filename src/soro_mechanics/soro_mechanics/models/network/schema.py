@@ -135,7 +135,11 @@ def _read_bodies(top: Section) -> list[BodySpec]:
                 pose = read_pose(item) if 'position' in item or 'polar' in item else None
                 mass = item.quantity('mass', 'kg', 0.0, minimum=0.0)
                 centre = item.vector('centre', 'm', 3, (0.0, 0.0, 0.0))
-            bodies.append(BodySpec(name, pose, mass, centre))
+                inertia = item.vector('inertia', 'kg m^2', 3, (0.0, 0.0, 0.0))
+                if min(inertia) < 0.0 or 2.0 * max(inertia) > sum(inertia):
+                    remedy = 'write three moments, none of them above the sum of the others'
+                    raise item.error('inertia', remedy)
+            bodies.append(BodySpec(name, pose, mass, centre, np.diag(inertia)))
     if len(bodies) == 1:
         raise top.error('bodies', 'write at least one body: rods end on it, the tip is on it')
     return bodies

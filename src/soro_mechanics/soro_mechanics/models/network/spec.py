@@ -39,6 +39,7 @@ class BodySpec:
     pose: Array | None  # None: where the rods' rest shapes put it
     mass: float
     centre: Array
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))  # about the centre; dynamics
 
 
 @dataclass(frozen=True)

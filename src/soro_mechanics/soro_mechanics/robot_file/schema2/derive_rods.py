@@ -33,9 +33,6 @@ def _refuse_later(made: Derived) -> None:
         if 'damping' in item:
             path = f'body.sections.{name}.damping'
             made.refuse(path, item['damping'], ('*',), 'remove it')
-    for name, item in body['bodies'].items():
-        if 'inertia' in item:
-            made.refuse(f'body.bodies.{name}.inertia', item['inertia'], ('*',), 'remove it')
     for name, item in body.get('tendons', {}).items():
         if 'routing' in item:
             remedy = 'write one position or polar for the whole tendon'

@@ -179,7 +179,7 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 end_forces(y, w.load[batch], lane, w.h[p], w.scratch[0:1, 0:6], w.raw[p])
                 good = good and w.signs[p] != 0
             elif x.heavy:
-                _add_element_weight(s, x, a, b, r, p, w)
+                add_element_weight(s, x, a, b, r, p, w)
             if gradient and s.rod_macro[r] == 0:
                 _element_params(s, x, r, p, w)
                 if x.heavy:
@@ -240,7 +240,7 @@ def assemble_elements(s, x, state, w, exact, lanes):
 
 
 @merged_kernel
-def _add_element_weight(s, x, a, b, r, p, w):
+def add_element_weight(s, x, a, b, r, p, w):
     """Take the weight of an element off the residual of its nodes.
 
     Of the centre line between nodes at p_a, p_b with tangents t_a, t_b along the rest strain the
@@ -333,7 +333,7 @@ def _element_params(s, x, r, p, w):
 
 @merged_kernel
 def _weight_params(s, x, a, b, r, p, w):
-    """Take the derivatives of `_add_element_weight` off those of an element's force."""
+    """Take the derivatives of `add_element_weight` off those of an element's force."""
     h = x.length[r] * s.share[p]
     # per length: the mass grows with it unless it is kept, its lever grows by itself
     grows = 0.0 if s.keeps_mass[r] == 1 else 1.0

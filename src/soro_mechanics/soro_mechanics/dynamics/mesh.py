@@ -1,0 +1,114 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The mesh of a network in motion: two-node elements, whose nodes carry the mass of the rods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.models.network.cross_section import ShapedSection
+from soro_mechanics.models.network.layout import build_layout, Layout, section_at
+from soro_mechanics.models.network.rod_loads import split_at_loads
+from soro_mechanics.models.network.rod_nodes import cut_fractions
+from soro_mechanics.models.network.spec import NetworkSpec, RodSpec, TENDONS
+
+
+def moving_layout(
+    spec: NetworkSpec, actuators: int, elements: int | None, loads: Sequence[Load] = ()
+) -> Layout:
+    """Return a network with its integrated pieces cut into elements.
+
+    Parameters
+    ----------
+    spec : NetworkSpec
+    actuators : int
+    elements : int, optional
+        For every piece; default: one for each step of the integration, so that the nodes of both
+        are in the same places. A rod that nothing bends (without mass, hinged at both ends) is
+        one element.
+    loads : sequence of Load
+        Nodes are put where those on rods act.
+    """
+    tendons = any(d.kind in TENDONS for d in spec.drives)
+    rods = []
+    for i, rod in enumerate(spec.rods):
+        parts = spec.steps if elements is None else elements
+        if _is_strut(spec, i):
+            parts = 1
+        if rod.macro:
+            cut = cut_fractions(rod.fractions, parts)
+            rod = replace(rod, macro=False, fractions=cut)
+        rods.append(rod)
+    # tendons cut what is integrated into its steps: nothing is
+    made = replace(spec, rods=tuple(rods), steps=1 if tendons else spec.steps)
+    return build_layout(split_at_loads(made, tuple(loads)), actuators)
+
+
+def _is_strut(spec: NetworkSpec, index: int) -> bool:
+    rod = spec.rods[index]
+    hinged = all(e.joint in ('universal', 'spherical') for e in rod.ends)
+    bent = any(d.rod == index and d.kind in ('curvature', *TENDONS) for d in spec.drives)
+    straight = not rod.curvature[:, 1:].any() and not bent
+    return hinged and straight and section_at(rod, 0.5).mass == 0.0
+
+
+def rotary_inertia(rod: RodSpec, at: float) -> Array:
+    """Return the moments of inertia (3,) [kg m] per length of a rod at a fraction of it.
+
+    Of a section that is given by its stiffness: those of a full disk of its radius (assumed).
+    """
+    section = section_at(rod, at)
+    if isinstance(rod.section, ShapedSection):
+        bending = rod.section.density / rod.section.young * section.stiffness[3:5]
+    else:
+        bending = np.full(2, 0.25 * section.mass * section.radius**2)
+    return np.append(bending, bending.sum())
+
+
+class Inertia:
+    """Masses of bodies and nodes; those of rods follow their length.
+
+    Parameters
+    ----------
+    layout : Layout
+    rotary : bool
+        Whether sections resist turning.
+    """
+
+    def __init__(self, layout: Layout, rotary: bool = True) -> None:
+        s = layout.structure
+        self._s = s
+        rods = layout.spec.rods
+        self.owner = np.repeat(np.arange(len(rods)), np.diff(s.rod_piece))
+        middles = [0.5 * (r.fractions[:-1] + r.fractions[1:]) for r in rods]
+        per_length = np.zeros((len(s.share), 6))
+        per_length[:, :3] = layout.sections[:, :1, 12]
+        if rotary:
+            turns = [rotary_inertia(r, a) for r, at in zip(rods, middles, strict=True) for a in at]
+            per_length[:, 3:] = turns
+        self._of_rest = per_length * s.share[:, None]
+        first = np.arange(len(s.share)) + self.owner  # node at the first end of every piece
+        self._first = first
+        self.body = np.array([body_inertia(layout, b) for b in range(len(layout.bodies))])
+        self.moving = bool(self.body.any() or per_length.any())
+
+    def node(self, length: Array, dilution: Array, out: Array) -> None:
+        """Write the inertia of the nodes (nodes, 6, 6) at lengths of the rods (rods,) [m]."""
+        half = 0.5 * (length * dilution)[self.owner, None] * self._of_rest
+        total = np.zeros(out.shape[:2])
+        total[self._first] += half
+        total[self._first + 1] += half
+        out[:, range(6), range(6)] = total
+
+
+def body_inertia(layout: Layout, body: int) -> Array:
+    """Return the (6, 6) inertia of a body, linear first, in its own frame."""
+    one = layout.spec.bodies[body]
+    x, y, z = one.centre
+    c = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    m = one.mass
+    return np.block([[m * np.eye(3), -m * c], [m * c, one.inertia - m * c @ c]])

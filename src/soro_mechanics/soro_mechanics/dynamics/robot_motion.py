@@ -1,0 +1,125 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot in motion: a stepper at rest where its model says, and a simulation over a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.model import Model
+from soro_mechanics.core.robot_input import load_tuple, positive
+from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics.simulation import as_signal, simulate_stepper, Simulation
+from soro_mechanics.dynamics.start import distance, state_near
+from soro_mechanics.dynamics.stepper import Options, Stepper
+from soro_mechanics.models.network.equilibrium import Problem
+from soro_mechanics.models.network.forward_network import ForwardNetwork
+from soro_mechanics.numerics import first_calls
+
+
+class Robot(Protocol):
+    """What of `soro_mechanics.Robot` a motion needs."""
+
+    model: str
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators."""
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity (3,) [m/s^2]."""
+
+    @property
+    def engine(self) -> Model:
+        """The model."""
+
+    def forward(self, actuation: Any) -> Configuration:
+        """Solve an equilibrium."""
+
+
+def stepper(
+    robot: Robot,
+    start: Configuration | None = None,
+    options: Options | None = None,
+) -> Stepper:
+    """Return a robot at rest that can be stepped through time.
+
+    Parameters
+    ----------
+    robot : Robot
+        With model network.
+    start : Configuration, optional
+        Where it rests; default: at the rest of all actuators, without load. Its loads stay.
+    options : Options, optional
+
+    Raises
+    ------
+    InvalidInput
+        Another model, or no equilibrium.
+    """
+    model = _network(robot)
+    q = robot.forward([a.rest for a in robot.actuators]) if start is None else start
+    if not q.status.converged:
+        raise InvalidInput('start', q.status.code.name, 'a converged Configuration')
+    first_calls.finish()
+    made = Stepper(model.spec, model.rest, options, q.loads)
+    problem: Problem = q.state.problem
+    near = state_near(q, made.equilibrium, problem)
+    made.rest(q.actuation, q.wrench, q.gravity, near)
+    made.mesh_error = distance(q, made.tip)
+    return made
+
+
+def simulate(
+    robot: Robot,
+    duration: float,
+    step: float = 1e-3,
+    actuation: Any = None,
+    wrench: Any = None,
+    gravity: Any = None,
+    loads: Sequence[Load] = (),
+    start: Configuration | None = None,
+    tolerance: float | None = None,
+    options: Options | None = None,
+) -> Simulation:
+    """Simulate the motion of a robot; see `Robot.simulate`."""
+    duration, step = positive('duration', duration), positive('step', step)
+    model = _network(robot)
+    further = load_tuple(loads, model)
+    if start is not None and further:
+        raise InvalidInput('loads', loads, 'no loads besides start, which has its own')
+    if tolerance is not None:
+        tolerance = positive('tolerance', tolerance)
+    rest = np.array([a.rest for a in robot.actuators]) if start is None else start.actuation
+    times = np.linspace(0.0, duration, max(1, round(duration / step)) + 1)
+    still = np.zeros(6) if start is None else start.wrench
+    down = robot.gravity if start is None else start.gravity
+    signals = [
+        as_signal(field, default if value is None else value, len(default), times)
+        for field, value, default in (
+            ('actuation', actuation, rest),
+            ('wrench', wrench, still),
+            ('gravity', gravity, down),
+        )
+    ]
+    if start is None:
+        first = [signal(0.0) for signal in signals]
+        start = model.forward(first[0], first[1], further, first[2], None)
+    moving = stepper(robot, start, options)
+    act, push, weight = signals
+    return simulate_stepper(moving, duration, step, act, push, weight, tolerance)
+
+
+def _network(robot: Robot) -> ForwardNetwork:
+    model = robot.engine if robot.model == ForwardNetwork.name else None
+    if not isinstance(model, ForwardNetwork):
+        remedy = "network: write robot.with_model('network'), where the file has one"
+        raise InvalidInput('model', robot.model, remedy, Code.UNSUPPORTED)
+    return model

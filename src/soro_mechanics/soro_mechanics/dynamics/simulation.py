@@ -1,0 +1,155 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot's motion over a span of time: inputs as functions of time, poses and energies out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics.energy import Energy, EnergyMeter
+from soro_mechanics.dynamics.stepper import Stepper
+
+SHORTEST = 1e-4  # part of the first step below which step-size control gives up
+GROWTH = 2.0  # largest growth of a step
+SAFE = 0.9
+MOST_ERROR = 2.0  # of a step, in tolerances
+
+Signal = Callable[[float], Array]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A motion. Energies [J]: see `soro_mechanics.dynamics.energy`."""
+
+    time: Array  # (n,) [s]
+    tip: Array  # (n, 4, 4) in base_link
+    tip_twist: Array  # (n, 6) axes of base_link, linear first
+    bodies: dict[str, Array]  # (n, 4, 4) each
+    actuation: Array  # (n, m)
+    kinetic: Array  # (n,)
+    strain: Array
+    gravity: Array
+    work: Array
+    dissipated: Array
+    code: Code  # NOT_CONVERGED: the motion ends before its time
+    message: str
+    warnings: tuple[str, ...]
+    iterations: int
+    mesh_error: float  # m, of the tip at the beginning against the model's own mesh; NaN: unknown
+    elapsed: float  # s of this computer
+
+    @property
+    def balance(self) -> Array:
+        """Energy that the integration has taken out since the beginning (n,)."""
+        stored = self.kinetic + self.strain + self.gravity
+        return stored[0] + self.work - self.dissipated - stored
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated time over time of this computer, energies included."""
+        return float(self.time[-1] - self.time[0]) / self.elapsed
+
+
+def as_signal(field: str, value: Any, size: int, times: Array) -> Signal:
+    """Return an input as a function of time.
+
+    Parameters
+    ----------
+    field : str
+        For errors.
+    value : callable, or array_like of shape (size,) or (len(times), size)
+        A function of time [s]; a constant; or values at `times`, linear in between.
+    size : int
+    times : ndarray, shape (k,)
+
+    Raises
+    ------
+    InvalidInput
+        Another shape, or not finite.
+    """
+    if callable(value):
+
+        def asked(t: float) -> Array:
+            return finite_array(f'{field}({t:g})', value(t), (size,))
+
+        return asked
+    rows = np.asarray(value, dtype=float)
+    if rows.shape == (size,):
+        constant = finite_array(field, rows, (size,))
+        return lambda t: constant
+    table = finite_array(field, rows, (len(times), size))
+    return lambda t: np.array([np.interp(t, times, column) for column in table.T])
+
+
+def simulate_stepper(
+    stepper: Stepper,
+    duration: float,
+    step: float,
+    actuation: Signal,
+    wrench: Signal,
+    gravity: Signal,
+    tolerance: float | None = None,
+) -> Simulation:
+    """Run a stepper that was put at its start; see `simulate`."""
+    begin = time.perf_counter()
+    meter = EnergyMeter(stepper)
+    first = stepper.time
+    end = first + duration
+    rows: list[tuple[float, Array, Array, Array, Array, Energy]] = []
+
+    def keep() -> None:
+        bodies = stepper.state.body[1:].copy()
+        at = actuation(stepper.time - first)
+        rows.append((stepper.time, stepper.tip, stepper.tip_twist, bodies, at, meter.present()))
+
+    keep()
+    length, iterations, code, message = step, 0, Code.NONE, ''
+    while stepper.time < end - 1e-9 * step:
+        length = min(length, end - stepper.time)
+        t = stepper.time - first + length
+        most = math.inf if tolerance is None else MOST_ERROR * tolerance
+        report = stepper.step(length, actuation(t), wrench(t), gravity(t), most)
+        iterations += report.iterations
+        if report.taken:
+            meter.measure()
+            keep()
+        if tolerance is not None:
+            ratio = tolerance / max(report.error, 1e-300)
+            change = min(GROWTH, max(0.25, SAFE * ratio ** (1.0 / 3.0)))
+            length = min(length * change, step)
+        if not report.taken and (tolerance is None or length < SHORTEST * step):
+            code = Code.NOT_CONVERGED
+            message = f'no solution of the step to {t:g} s: take a shorter step'
+            break
+    columns = [np.array(c) for c in list(zip(*rows, strict=True))[:5]]
+    energies = [r[5] for r in rows]
+    layout = stepper.layout
+    bodies = {name: columns[3][:, i] for i, name in enumerate(layout.bodies[1:])}
+    bodies[layout.spec.tip_body] = columns[1] @ np.linalg.inv(layout.spec.tip)
+    found = {
+        name: np.array([getattr(e, name) for e in energies])
+        for name in ('kinetic', 'strain', 'gravity', 'work', 'dissipated')
+    }
+    return Simulation(
+        time=columns[0],
+        tip=columns[1],
+        tip_twist=columns[2],
+        bodies=bodies,
+        actuation=columns[4],
+        code=code,
+        message=message,
+        warnings=() if stepper.inertia.moving else ('nothing has mass: every step is a rest',),
+        iterations=iterations,
+        mesh_error=stepper.mesh_error,
+        elapsed=time.perf_counter() - begin,
+        **found,
+    )

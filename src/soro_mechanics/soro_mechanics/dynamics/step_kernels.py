@@ -1,0 +1,316 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One implicit step of a network of two-node elements: the static Newton step plus inertia.
+
+Unknowns and elimination are those of statics. Inertia adds to every frame a wrench and a (6, 6)
+tangent; Kelvin-Voigt damping changes the law of an element only: with the rate of its twist d
+linear in d (`law`), the stress K (d - h e0 + tau d') is again a stiffness, (1 + tau law) K, times
+a twist from a rest twist, so that force, tangent and stress follow from the static kernels.
+
+A rod that is fed has nodes at fixed fractions of its length: d' is taken without L'/L d, which is
+what feeding alone would make, and the inertia of the material that slides past a node is left out.
+"""
+
+from soro_mechanics.dynamics.inertia_kernels import (
+    free_motion,
+    inertial_wrench,
+    new_motion,
+)
+from soro_mechanics.models.network.kernels.element_kernels import relative_twist
+from soro_mechanics.models.network.kernels.newton_kernels import (
+    CONVERGED,
+    copy_into,
+    NOT_SOLVABLE,
+    SLOW,
+    STEP_MOVE,
+    STEP_TURN,
+)
+from soro_mechanics.models.network.kernels.rod_kernels import (
+    add_element_weight,
+    assemble_elements,
+    place_ends,
+    subtract_load,
+)
+from soro_mechanics.models.network.kernels.system_kernels import (
+    back_substitute,
+    condense,
+    largest_step,
+    move,
+    residual,
+    SINGULAR,
+    solve_bodies,
+)
+from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
+from soro_mechanics.numerics.lie_kernels import kernel, NO
+
+TOLERANCE, TRUSTED, MOST_ERROR, ERROR = range(4)  # places in `limits`
+
+
+@kernel
+def begin_step(s, x, damped, state, m):
+    """Keep the state, and write the law of the damped elements into `damped`."""
+    copy_into(state, m.start)
+    for k in range(s.counts[2]):
+        free_motion(m.law, m.node_past[k], m.node_free[k])
+    for b in range(s.counts[0]):
+        free_motion(m.law, m.body_past[b], m.body_free[b])
+        for i in range(6):
+            m.load[b, i] = x.follower[b, i]
+    speed = m.law[0, 0]
+    for r in range(s.counts[1]):
+        free_motion(m.law, m.length_past[r], m.length_free[r])
+        rate = speed * (x.length[r] - m.length[r]) + m.length_free[r, 0, 0]
+        growth = rate / x.length[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            free_motion(m.law, m.twist_past[p], m.twist_free[p])
+            h = x.length[r] * s.share[p]
+            tau = m.retardation[p]
+            scale = 1.0 + tau * (speed - growth)
+            for i in range(6):
+                kept = speed * m.twist[p, i] - m.twist_free[p, 0, i]
+                damped.section[p, i] = (x.section[p, i] + tau * kept / h) / scale
+                for j in range(6):
+                    damped.stiffness[p, i, j] = scale * x.stiffness[p, i, j]
+
+
+@kernel
+def predict(s, state, old, w, m, ratio):
+    """Move the state to where the step would end if accelerations stayed; ratio: of steps."""
+    copy_into(state, old)
+    for k in range(s.counts[2]):
+        for i in range(6):
+            w.step_node[k, i] = -m.node_free[k, 1, i] / m.law[1, 0]
+            w.step_node[k, i] += m.node_past[k, 1, i] / m.law[1, 0]
+    for b in range(s.counts[0]):
+        for i in range(6):
+            v = m.body_past[b, 1, i] - m.body_free[b, 1, i]
+            w.step_body[b, i] = v / m.law[1, 0]
+    for r in range(s.counts[1]):
+        for e in range(2):
+            for i in range(3):
+                w.step_joint[r, e, i] = ratio * m.joint_move[r, e, i]
+    for p in range(s.counts[3]):
+        for i in range(6):
+            w.step_wrench[p, i] = ratio * m.wrench_move[p, i]
+    move(s, old, w, 1.0, state)
+
+
+@kernel
+def _add_inertia(s, x, state, w, m):
+    """Add the inertial wrenches of the nodes to their pieces, those of bodies to x.follower."""
+    work = w.scratch[8:16, 0:6]
+    force = w.scratch[30, 0:6]
+    tangent = w.scratch[32:38, 0:6]
+    for r in range(s.counts[1]):
+        n0 = s.rod_node[r]
+        for k in range(n0, s.rod_node[r + 1]):
+            relative_twist(m.start.node[k], state.node[k], w.scratch[0:4, 0:4], m.node_move[k])
+            inertial_wrench(
+                m.node_mass[k],
+                m.drag[0],
+                m.law,
+                m.node_free[k],
+                m.node_move[k],
+                work,
+                force,
+                tangent,
+            )
+            # node k is the second end of the piece before it, the first node the first end of its
+            p = s.rod_piece[r] + max(k - n0 - 1, 0)
+            o = 6 if k > n0 else 0
+            for i in range(6):
+                w.force[p, o + i] += force[i]
+                w.raw[p, o + i] += force[i]
+                for j in range(6):
+                    w.tangent[p, o + i, o + j] += tangent[i, j]
+    for b in range(1, s.counts[0]):
+        relative_twist(m.start.body[b], state.body[b], w.scratch[0:4, 0:4], m.body_move[b])
+        inertial_wrench(
+            m.body_mass[b],
+            m.drag[0],
+            m.law,
+            m.body_free[b],
+            m.body_move[b],
+            work,
+            force,
+            m.body_tangent[b],
+        )
+        for i in range(6):
+            x.follower[b, i] = m.load[b, i] - force[i]
+
+
+@kernel
+def assemble_motion(s, x, damped, state, w, m, lanes):
+    """Write force and tangent of every piece in motion, and the wrenches on the bodies."""
+    place_ends(s, x, state, w)
+    assemble_elements(s, damped, state, w, NO, lanes)
+    for r in range(s.counts[1]):
+        first = s.rod_node[r] - s.rod_piece[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            b = state.node[first + p + 1]
+            if x.heavy:
+                add_element_weight(s, x, state.node[first + p], b, r, p, w)
+            if x.node_dead.shape[0] > 0:
+                dead = x.node_dead[first + p + 1]
+                follower = x.node_follower[first + p + 1]
+                subtract_load(b, dead, follower, w.force[p, 6:], w.tangent[p, 6:, 6:])
+                subtract_load(b, dead, follower, w.raw[p, 6:], w.scratch[0:6, 0:6])
+    if s.tendon.shape[0] > 0:
+        add_tendons(s, x, state, w, lanes)
+    _add_inertia(s, x, state, w, m)
+
+
+@kernel
+def advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes):
+    """Solve for the state at the end of a step that was begun.
+
+    Parameters
+    ----------
+    x, damped : Inputs
+        At the end of the step; the same with what `begin_step` wrote.
+    old : State
+        Scratch.
+    no_params : ndarray, shape (rods, 2)
+        Zeros.
+    limits : ndarray, shape (4,)
+        TOLERANCE of the scaled residual; TRUSTED: what Newton's method makes of a smaller one is
+        the solution, unseen.
+    most : int
+        Largest number of Newton steps.
+
+    Returns
+    -------
+    outcome : int
+        CONVERGED, NOT_SOLVABLE or SLOW.
+    steps : int
+    error : float
+        The last scaled residual that was computed.
+    """
+    error = 0.0
+    for step in range(most + 1):
+        assemble_motion(s, x, damped, state, w, m, lanes)
+        error = residual(s, x, state, w)
+        if error <= limits[TOLERANCE]:
+            return CONVERGED, step, error
+        if step == most or not error < 1e300:
+            return SLOW, step, error
+        if condense(s, x, state, w, NO, NO) == SINGULAR:
+            return NOT_SOLVABLE, step, error
+        for b in range(1, s.counts[0]):
+            o = 6 * (b - 1)
+            for i in range(6):
+                for j in range(6):
+                    w.matrix[o + i, o + j] += m.body_tangent[b, i, j]
+        if solve_bodies(s, x, w) == 0:
+            return NOT_SOLVABLE, step, error
+        back_substitute(s, damped, state, w, 0, no_params, 1.0)
+        turn, shift = largest_step(s, w)
+        part = 1.0
+        if turn > STEP_TURN:
+            part = STEP_TURN / turn
+        if shift * part > STEP_MOVE * s.scale[0]:
+            part = STEP_MOVE * s.scale[0] / shift
+        copy_into(state, old)
+        move(s, old, w, part, state)
+        if part == 1.0 and error <= limits[TRUSTED]:
+            _measure_moves(s, x, state, w, m)
+            return CONVERGED, step + 1, error
+    return SLOW, most, error
+
+
+@kernel
+def _measure_moves(s, x, state, w, m):
+    """Write the moves in the step and the twists of the elements of a state."""
+    place_ends(s, x, state, w)
+    h = w.scratch[0:4, 0:4]
+    for k in range(s.counts[2]):
+        relative_twist(m.start.node[k], state.node[k], h, m.node_move[k])
+    for b in range(1, s.counts[0]):
+        relative_twist(m.start.body[b], state.body[b], h, m.body_move[b])
+    for r in range(s.counts[1]):
+        first = s.rod_node[r] - s.rod_piece[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            relative_twist(state.node[first + p], state.node[first + p + 1], h, w.twist[p])
+
+
+@kernel
+def _change(mass, law, move, free, past):
+    """Return how far the largest component of an acceleration changes in the step."""
+    if not mass[0, 0] > 0.0:
+        return 0.0
+    worst = 0.0
+    for i in range(3):
+        worst = max(worst, abs(law[2, 0] * move[i] + free[2, i] - past[2, i]))
+    return worst
+
+
+@kernel
+def take_step(s, x, damped, state, old, w, m, no_params, limits, ratio, most, lanes):
+    """Take one step: from the prediction, and where that fails from where everything is.
+
+    Parameters
+    ----------
+    limits : ndarray, shape (4,)
+        As `advance` says; MOST_ERROR: the largest error of positions [m] with which the step is
+        taken; ERROR: that error per change of an acceleration [s^2].
+    ratio : float
+        Of this step and the last one.
+
+    Returns
+    -------
+    outcome, steps, residual
+        As `advance`.
+    error : float
+        Estimate of what the step adds to the error of positions [m].
+    taken : bool
+        Otherwise the state is where it was.
+    """
+    begin_step(s, x, damped, state, m)
+    predict(s, state, old, w, m, ratio)
+    outcome, steps, found = advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes)
+    if outcome != CONVERGED:
+        copy_into(m.start, state)
+        before = steps
+        outcome, steps, found = advance(
+            s, x, damped, state, old, w, m, no_params, limits, most, lanes
+        )
+        steps += before
+    error = 0.0
+    for k in range(s.counts[2]):
+        change = _change(m.node_mass[k], m.law, m.node_move[k], m.node_free[k], m.node_past[k])
+        error = max(error, change)
+    for b in range(1, s.counts[0]):
+        change = _change(m.body_mass[b], m.law, m.body_move[b], m.body_free[b], m.body_past[b])
+        error = max(error, change)
+    error *= limits[ERROR]
+    taken = outcome == CONVERGED and error <= limits[MOST_ERROR]
+    if taken:
+        end_step(s, x, state, w, m)
+    else:
+        copy_into(m.start, state)
+    return outcome, steps, found, error, taken
+
+
+@kernel
+def end_step(s, x, state, w, m):
+    """Make the end of a solved step the beginning of the next one."""
+    for k in range(s.counts[2]):
+        new_motion(m.law, m.node_free[k], m.node_move[k], m.node_past[k])
+    for b in range(s.counts[0]):
+        new_motion(m.law, m.body_free[b], m.body_move[b], m.body_past[b])
+    moved = w.scratch[0, 0:6]
+    for p in range(s.counts[3]):
+        for i in range(6):
+            moved[i] = w.twist[p, i] - m.twist[p, i]
+            m.twist[p, i] = w.twist[p, i]
+            m.wrench_move[p, i] = state.wrench[p, i] - m.start.wrench[p, i]
+        new_motion(m.law, m.twist_free[p], moved, m.twist_past[p])
+    for r in range(s.counts[1]):
+        for i in range(6):
+            moved[i] = 0.0
+        moved[0] = x.length[r] - m.length[r]
+        m.length[r] = x.length[r]
+        new_motion(m.law, m.length_free[r], moved, m.length_past[r])
+        for e in range(2):
+            for i in range(3):
+                m.joint_move[r, e, i] = state.joint[r, e, i] - m.start.joint[r, e, i]
