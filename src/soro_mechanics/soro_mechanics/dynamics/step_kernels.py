@@ -41,7 +41,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
-from soro_mechanics.numerics.lie_kernels import kernel, NO
+from soro_mechanics.numerics.kernels import kernel, NO
 
 TOLERANCE, TRUSTED, MOST_ERROR, ERROR = range(4)  # places in `limits`
 
