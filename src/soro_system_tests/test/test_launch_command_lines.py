@@ -50,6 +50,7 @@ VARIANTS = {
             'record': 'true',
             'use_sim_time': 'true',
             'emulator_log': '/tmp/events',
+            'tracker': 'true',
         },
     ),
     'two_segments_on_hardware': (
