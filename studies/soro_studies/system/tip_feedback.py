@@ -6,9 +6,9 @@
 
 The planner's own stream and controller, a period of the device loop, the emulator's regulators,
 body and tracker; only threads, wire and ROS are left out, so that no figure depends on the
-computer. Errors are of the body's own tip. The controller has its defaults, fixed before the
-plants were seen; `delay` is that of `DELAYS` with which feedforward follows a circle of the first
-plant best, and stays.
+computer. Errors are of the body's own tip. The controller has its defaults, of which
+`correction_limit` was raised after these plants had been seen; `delay` is that of `DELAYS` with
+which feedforward follows a circle of the first plant best, and stays.
 """
 
 from __future__ import annotations
