@@ -6,7 +6,8 @@
 python scripts/photograph_robot.py my_robot.yaml my_robot.png pressure_1=0.6 --dark --width 390
 
 Values are shares of an actuator's range. Needs Chromium (Debian: apt install chromium). With
-`--axe FILE` axe-core (its axe.min.js) examines the page too, and what is serious is printed.
+`--axe FILE` axe-core (its axe.min.js) examines the page too, and what is serious is printed. Esc
+must press STOP.
 """
 
 from __future__ import annotations
@@ -39,10 +40,13 @@ SCRIPT = (
 
 
 class Nobody:
-    """Controls of a page behind which nothing moves."""
+    """Controls of a page behind which nothing moves; notes what is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *words: None
+        return lambda *words: self.asked.append(name)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -66,16 +70,17 @@ def main(words: list[str] | None = None) -> int:
         a.minimum + float(shares[a.name]) * (a.maximum - a.minimum) if a.name in shares else a.rest
         for a in robot.actuators
     ])  # fmt: skip
-    viewer = shown(robot, actuation, arguments.still)
+    nobody = Nobody()
+    viewer = shown(robot, actuation, arguments.still, nobody)
     try:
-        complaints = photograph(browser, viewer.address, arguments)
+        complaints = photograph(browser, viewer.address, arguments, nobody)
     finally:
         viewer.close()
     print(json.dumps(complaints, indent=1) if complaints else f'{arguments.picture}: no complaint')
     return 1 if complaints else 0
 
 
-def shown(robot: Any, actuation: Any, still: bool) -> Viewer:
+def shown(robot: Any, actuation: Any, still: bool, nobody: Nobody) -> Viewer:
     """Return a viewer that shows a robot at an actuation, as if it were measured."""
     description = robot.description
     solved = robot.forward(actuation)
@@ -84,7 +89,7 @@ def shown(robot: Any, actuation: Any, still: bool) -> Viewer:
     )
     file = find_description(description.name)
     parts = None if file is None else read_urdf(expand(file, ''))
-    viewer = Viewer(description, controls=Nobody(), parts=parts)
+    viewer = Viewer(description, controls=nobody, parts=parts)
     state = ActuatorReadout(
         actuation, actuation, actuation, (0,) * len(actuation), 2, '/trajectory_planner'
     )
@@ -99,8 +104,10 @@ def shown(robot: Any, actuation: Any, still: bool) -> Viewer:
     return viewer
 
 
-def photograph(browser: str, address: str, arguments: argparse.Namespace) -> list[Any]:
-    """Take the picture; return what the page, its requests or axe-core complain about."""
+def photograph(
+    browser: str, address: str, arguments: argparse.Namespace, nobody: Nobody
+) -> list[Any]:
+    """Take the picture and press Esc; return complaints of the page, its requests or axe-core."""
     scheme = 'dark' if arguments.dark else 'light'
     with Page(browser, address, (arguments.width, HEIGHTS[arguments.width])) as page:
         features = [{'name': 'prefers-color-scheme', 'value': scheme}]
@@ -114,6 +121,8 @@ def photograph(browser: str, address: str, arguments: argparse.Namespace) -> lis
         page.pause(1.0)
         page.settle(4, PATIENCE)
         page.picture(arguments.picture)
+        page.key('Escape', 27)
+        page.wait(lambda: 'stop' in nobody.asked, PATIENCE, 'STOP by Esc')
         found = [*page.problems, *page.strangers]
         if arguments.axe is not None:
             page.evaluate(arguments.axe.read_text(encoding='utf-8'))

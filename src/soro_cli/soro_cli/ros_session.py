@@ -226,7 +226,7 @@ class RosSession(AbstractContextManager['RosSession']):
         def alive() -> bool:
             if not told and time.monotonic() - asked > PATIENT:
                 told.append(True)
-                note(f'soro: {name} is still computing (a first answer compiles kernels)')
+                note(f'soro: waiting for the answer of {name} (a first one compiles kernels)')
             return True
 
         future = self.answered(lambda: client.call_async(request), timeout, again, alive)
