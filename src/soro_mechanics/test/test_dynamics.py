@@ -224,7 +224,7 @@ def test_it_settles_to_the_static_solution():
         spectral_radius=0.0,
         retardation=0.02,
     )
-    problem = Problem(NOTHING, load, (), down)
+    problem = Problem(NOTHING, LoadCase(load, (), down))
     still = stepper.equilibrium.newton(stepper.equilibrium.inputs(problem), stepper.state)
     assert still.converged
     np.testing.assert_allclose(stepper.tip, still.state.body[1], atol=1e-9)

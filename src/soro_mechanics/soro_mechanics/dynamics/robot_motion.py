@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.configuration import Array, Configuration, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.robot_input import load_tuple, positive
@@ -111,7 +111,7 @@ def simulate(
     ]
     if start is None:
         first = [signal(0.0) for signal in signals]
-        start = model.forward(first[0], first[1], further, first[2], None)
+        start = model.forward(first[0], LoadCase(first[1], further, first[2]), None)
     moving = stepper(robot, start, options)
     act, push, weight = signals
     return simulate_stepper(moving, duration, step, act, push, weight, tolerance)

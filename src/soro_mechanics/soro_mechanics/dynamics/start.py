@@ -71,7 +71,7 @@ def settle(
     held = problem
     for _ in range(MAX_ROUNDS):
         if search is not None:
-            held = Problem(search.lengths, problem.wrench, problem.loads, problem.gravity)
+            held = Problem(search.lengths, problem.load)
         x = equilibrium.inputs(held)
         outcome = None if near is None else equilibrium.newton(x, near)
         if outcome is None or not outcome.converged:

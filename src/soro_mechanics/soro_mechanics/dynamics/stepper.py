@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.core.configuration import Array, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.mesh import Inertia, moving_layout
@@ -116,7 +116,7 @@ class Stepper:
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Return the kernels' inputs."""
         x = lay.actuate(self.layout, self._still, self._means.lengths(actuation))
-        return lay.load(self.layout, x, wrench, self.loads, gravity)
+        return lay.load(self.layout, x, LoadCase(wrench, self.loads, gravity))
 
     def rest(
         self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None
@@ -128,7 +128,7 @@ class Stepper:
         InvalidInput
             No equilibrium was found.
         """
-        problem = Problem(actuation, wrench, self.loads, gravity)
+        problem = Problem(actuation, LoadCase(wrench, self.loads, gravity))
         outcome, held = settle(self.equilibrium, problem, self._rest, near)
         self._means.begin(actuation, held)
         self.release(outcome.state, self.inputs_at(actuation, wrench, gravity))
