@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from soro_mechanics import InvalidInput
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.step_laws import generalised_alpha
