@@ -116,7 +116,8 @@ class Stepper:
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Return the kernels' inputs."""
         x = lay.actuate(self.layout, self._still, self._means.lengths(actuation))
-        return lay.load(self.layout, x, LoadCase(wrench, self.loads, gravity))
+        x = lay.load(self.layout, x, LoadCase(wrench, self.loads, gravity))
+        return x._replace(follower=x.follower.copy())  # inertia is added to it, in every step
 
     def rest(
         self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None
