@@ -24,7 +24,7 @@ from workspace_environment import Environment
 from workspace_layout import check_place, ROOT, SetupError, Workspace
 
 # What compiles the kernels of a robot, beside the build of the other packages.
-COMPILE_KERNELS = ('soro_description', 'soro_mechanics', 'soro_node')
+COMPILE_KERNELS = ('soro_description', 'soro_mechanics', 'soro_node', 'tf_transformations')
 
 
 class Progress:
