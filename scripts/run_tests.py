@@ -16,6 +16,7 @@ needed its second run: it is not fine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import fcntl
@@ -33,8 +34,10 @@ ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
-# Pure computation without deadlines: it fills the time in which the nodes' tests wait.
+# Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
+# processes that begin at either end, so that both cores are busy when those tests have ended.
 BESIDE = ('soro_mechanics',)
+WORTH_TWO = 20  # files
 # Packages with nodes that are tested at the same time; the longest ones begin.
 LANES = 2
 LONGEST = (DEVICES, 'soro_cli', 'studies', 'soro_can_driver', 'soro_emulation')
@@ -169,8 +172,12 @@ def start_package(
     options: list[str],
     beside: bool,
     held: bool = False,
+    files: Sequence[Path] = (),
 ) -> PackageRun:
-    """Start one package's tests: `beside` with low priority; either keeps the output for later."""
+    """Start a package's tests, or those in some files: `beside` with low priority.
+
+    `held` keeps the output for later, as `beside` does.
+    """
     results = ROOT / 'out/test_results'
     results.mkdir(parents=True, exist_ok=True)
     report = results / f'{name}.xml'
@@ -181,7 +188,8 @@ def start_package(
         print(f'{name}: no tests in {folder.relative_to(ROOT)}', flush=True)
         return PackageRun(name, report, None, None)
     command = ['nice', '-n', '10'] if beside else []
-    command += [sys.executable, '-m', 'pytest', '-q', str(folder.relative_to(ROOT))]
+    command += [sys.executable, '-m', 'pytest', '-q']
+    command += [str(path.relative_to(ROOT)) for path in files or [folder]]
     # The first test of a model also compiles its kernels, here on what the others leave over.
     command += ['-o', 'timeout=900'] if beside else []
     command += ['--rootdir', str(ROOT), '-c', str(ROOT / 'pyproject.toml')]
@@ -199,6 +207,15 @@ def start_package(
     return PackageRun(name, report, output, process)
 
 
+def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
+    """Return the test files of a package in one or two parts, by the name of each."""
+    files = sorted(folder.rglob('test_*.py'))
+    if len(files) < WORTH_TWO:
+        return {name: files}
+    half = len(files) // 2
+    return {name: files[:half], f'{name} (second half)': files[: half - 1 : -1]}
+
+
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
     """Yield name, exit code and counts of every package.
 
@@ -210,12 +227,13 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
         waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
-            running: dict[int | str, PackageRun] = {
-                name: start_package(name, folders[name], environment(domain), options[name], True)
-                for name in BESIDE
-                if name in waiting
-            }
-            waiting = [name for name in waiting if name not in running]
+            running: dict[int | str, PackageRun] = {}
+            for name in set(BESIDE) & set(waiting):
+                waiting.remove(name)
+                for part, files in parts_of(name, folders[name]).items():
+                    running[part] = start_package(
+                        part, folders[name], environment(domain), options[name], True, files=files
+                    )
             while waiting or running:
                 for lane in set(lanes) - running.keys():
                     if waiting:
@@ -278,7 +296,7 @@ def main() -> int:
                 if code == STOOD_STILL:
                     bad[name] = f'pytest stood still for {STANDSTILL:g} s and was killed'
                     stuck.append(name)
-                if code == TESTS_FAILED and name not in BESIDE:
+                if code == TESTS_FAILED and name.split()[0] not in BESIDE:
                     second.append((name, counts))
         for name in stuck:
             print(f'\n{bad[name]}; once more, alone: {name}', flush=True)

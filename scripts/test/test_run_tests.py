@@ -155,6 +155,15 @@ def test_who_works_is_not_taken_for_one_who_stands_still(monkeypatch):
     assert run.finish()[0] == 0
 
 
+def test_two_parts_of_a_package_are_the_whole(tmp_path):
+    names = [f'test_{k:02}.py' for k in range(run_tests.WORTH_TWO + 1)]
+    for name in names:
+        (tmp_path / name).touch()
+    parts = run_tests.parts_of('soro_mechanics', tmp_path)
+    assert len(parts) == 2
+    assert sorted(file.name for part in parts.values() for file in part) == names
+
+
 def test_two_lanes_share_no_domain_and_keep_the_machine_for_whole_robots(tmp_path, monkeypatch):
     (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
     code = (

@@ -270,7 +270,7 @@ def test_the_workspace_that_was_sourced_last_comes_first(tmp_path, shell):
         f'SORO_WORKSPACE={tmp_path / name}; . {tmp_path / name}/scripts/env.sh; '
         for name in ('a', 'b', 'a')
     )
-    variables = {'PATH': '/bin:/usr/bin'}
+    variables = {'PATH': '/usr/bin:/bin'}  # Debian's zsh replaces the other order
     done = subprocess.run(
         [shell, '-c', script + 'printf "%s\\n" "$PATH" "$AMENT_PREFIX_PATH"'],
         env=variables,

@@ -39,7 +39,7 @@ def robot():
 def signals():
     description = read_robot_file(find_robot_file('haptic_5dof'))
     settings = read_emulator_settings(description, 'can')
-    return read_signals(settings.device, settings.seed)
+    return read_signals(settings.device, settings.seed, 6)
 
 
 def record(signals, fault=FlexFault.NONE, broken=-1):
