@@ -20,6 +20,7 @@ from typing import Any
 from numba import njit
 from numba.core import cgutils, imputils
 from numba.core.codegen import ll as llvm
+from numba.core.registry import CPUDispatcher
 import numpy as np
 
 LARGE = 24_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
@@ -29,7 +30,7 @@ YES, NO = np.bool_(True), np.bool_(False)
 _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
 
 
-class Kernel(type(njit(**_OPTIONS)(lambda: 0))):  # type: ignore[misc]
+class Kernel(CPUDispatcher):  # type: ignore[misc]
     """A kernel that its callers call where it is large."""
 
     def compile(self, sig: Any) -> Any:
@@ -69,8 +70,9 @@ def merged_kernel(function: Any) -> Any:
 
 
 def _as_kernel(dispatcher: Any) -> Any:
-    # Of a function inside another one nobody could ask for the address again.
-    if '<locals>' not in dispatcher.py_func.__qualname__:
+    # Of a function inside another one nobody could ask for the address again; where Numba does
+    # not compile, this is the function itself.
+    if isinstance(dispatcher, CPUDispatcher) and '<locals>' not in dispatcher.py_func.__qualname__:
         dispatcher.__class__ = Kernel
     return dispatcher
 
