@@ -52,7 +52,7 @@ PARAMETERS = (
 FAULT = 'tracker'
 KINDS = ('lost', 'frozen', 'jump', 'late', 'frame')
 NOWHERE = 'nowhere'  # a frame that TF does not know
-LATE = 0.2  # s more
+LATE = 0.5  # s more, beyond what a solver takes by default
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,8 @@ def test_faults_are_what_they_are_called():
     late = EmulatedTracker(DEFAULTS, 1)
     late.inject('late')
     late.see(TIP, 0, 5.0, 5.0)
-    assert not late.due(5.2)
-    assert len(late.due(5.25)) == 1
+    assert not late.due(5.5)
+    assert len(late.due(5.55)) == 1
     assert tracker_fault({'kind': 'jump', 'by': 0.01}) == ('jump', 0.01)
     with pytest.raises(UnknownName):
         tracker_fault({'kind': 'gone'})
