@@ -12,13 +12,14 @@ inlining it is worth more than it costs.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import sys
 from typing import Any
 
 from numba import njit
-from numba.core import cgutils, imputils
+from numba.core import imputils
 from numba.core.codegen import ll as llvm
 from numba.core.registry import CPUDispatcher
 import numpy as np
@@ -39,11 +40,14 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         entry = super().compile(sig)
         for arguments in self.overloads.keys() - known:
             result = self.overloads[arguments]
-            _give_address(self, result)
+            described, symbol = result.fndesc, _symbol(self, result)
+            address = result.library.get_pointer_to_function(described.llvm_func_name)
+            llvm.add_symbol(symbol, address)
             # Numba forgets it when it loads a kernel; whoever copies this one needs it too.
             result.library._reload_init.update(result.reload_init or ())
             self.targetctx.remove_user_function(result.entry_point)
-            self.targetctx._defns[result.entry_point].append(*_call(self, result))
+            call = _call(self, result, symbol)
+            self.targetctx._defns[result.entry_point].append(call, described.argtypes)
         return entry
 
 
@@ -96,37 +100,23 @@ def _symbol(dispatcher: Any, result: Any) -> str:
     return 'soro_kernel_' + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _give_address(dispatcher: Any, result: Any) -> None:
-    address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-    llvm.add_symbol(_symbol(dispatcher, result), address)
+def _call(dispatcher: Any, result: Any, symbol: str) -> Any:
+    """Return what lowers a call of a compiled kernel."""
+    library, merged = result.library, dispatcher.targetoptions.get('forceinline', False)
+    elsewhere = copy.copy(result.fndesc)
+    elsewhere.mangled_name = symbol
+    copied, called = (imputils.user_function(f, ()) for f in (result.fndesc, elsewhere))
+    function = dispatcher.py_func
+    where = _Address(function.__module__, function.__qualname__, result.signature.args)
 
-
-def _call(dispatcher: Any, result: Any) -> tuple[Any, Any]:
-    """Return what lowers a call of a compiled kernel, and its argument types."""
-    described, library = result.fndesc, result.library
-    copied = imputils.user_function(described, ())
-    where = _Address(
-        dispatcher.py_func.__module__, dispatcher.py_func.__qualname__, result.signature.args
-    )
-    merged = dispatcher.targetoptions.get('forceinline', False)
-    large = not merged and len(library._get_module_for_linking().as_bitcode()) > LARGE
-
-    def call(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        if not large:
+    def call(context: Any, *words: Any) -> Any:
+        # Asked for where a caller is compiled only, not where all are loaded.
+        if merged or len(library._get_module_for_linking().as_bitcode()) <= LARGE:
             context.add_linking_libs((library,))
-            return copied(context, builder, sig, arguments)
+            return copied(context, *words)
         context.active_code_library._reload_init.add(where)
-        convention = context.call_conv
-        kind = convention.get_function_type(described.restype, described.argtypes)
-        callee = cgutils.get_or_insert_function(builder.module, kind, _symbol(dispatcher, result))
-        status, value = convention.call_function(
-            builder, callee, described.restype, described.argtypes, arguments
-        )
-        with cgutils.if_unlikely(builder, status.is_error):
-            convention.return_status_propagate(builder, status)
-        value = imputils.fix_returning_optional(context, builder, sig, status, value)
-        return imputils.impl_ret_new_ref(context, builder, described.restype, value)
+        return called(context, *words)
 
-    call.signature = described.argtypes  # type: ignore[attr-defined]
+    call.signature = copied.signature  # type: ignore[attr-defined]
     call.libs = ()  # type: ignore[attr-defined]
-    return call, described.argtypes
+    return call
