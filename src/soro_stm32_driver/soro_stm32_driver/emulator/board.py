@@ -26,7 +26,7 @@ from soro_driver.serial_frame import (
     SESSION_BODIES,
 )
 from soro_emulation.event_log import EventLog
-from soro_stm32_driver.emulator.muscle_bank import INFLATE, MuscleBank
+from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS, MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.rules import refusal_of
 from soro_stm32_driver.emulator.session import Session
@@ -54,7 +54,6 @@ STATUS_PERIOD = 100  # ms
 SUPPLY_FAULT_AFTER = 300  # ms of low supply
 LOW_SUPPLY = 0.6  # of the nominal pressure
 BATTERY = 12000  # mV
-KINDS = ('inflate', 'deflate')
 
 
 class Stm32Board:

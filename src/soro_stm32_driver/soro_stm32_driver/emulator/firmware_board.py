@@ -9,12 +9,10 @@ from collections.abc import Callable
 from soro_driver.serial_frame import Frame, FrameReader, SerialState
 from soro_emulation.event_log import EventLog
 from soro_stm32_driver.emulator.firmware import Firmware
-from soro_stm32_driver.emulator.muscle_bank import INFLATE, MuscleBank
+from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS, MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import FIRST, Pairing
 from soro_stm32_driver.protocol import Status, StatusFlag
-
-KINDS = ('inflate', 'deflate')
 
 
 class FirmwareBoard:

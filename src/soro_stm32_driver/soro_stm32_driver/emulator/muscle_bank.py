@@ -19,6 +19,7 @@ from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.muscle_estimate import without_mean
 
 INFLATE, DEFLATE = 0, 1
+KINDS = ('inflate', 'deflate')  # their names
 LOW, HIGH = -50e3, 50e3  # Pa: completely deflated, completely inflated
 
 
