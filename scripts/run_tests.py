@@ -8,10 +8,10 @@ of them run; what follows `--` goes to pytest. A package without a test that ran
 The tests of drivers with their emulators (soro_system_tests/test/devices) run as soro_devices.
 With --smoke the whole robots are only those of the tests named *smoke*.
 
-Nodes, drivers and emulated devices have deadlines, and the machine may stand still for a moment
-(another load, a host that rations time). What fails there is run once more at the end, alone; what
-fails twice fails, and a pytest that stands still is killed and run again. The summary names what
-needed its second run: it is not fine.
+Nodes, drivers, emulated devices and compiling processes have deadlines, and the machine may stand
+still for a moment (another load, a host that rations time). What fails there is run once more at
+the end, alone; what fails twice fails, and a pytest that stands still is killed and run again. The
+summary names what needed its second run, and why: it is not fine.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ DEVICES = 'soro_devices'
 # Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
 # processes that begin at either end, so that both cores are busy when those tests have ended.
 BESIDE = ('soro_mechanics',)
+# Among those, what waits for other processes; computation alone has no second chance.
+WITH_DEADLINES = ('test_first_calls',)
 WORTH_TWO = 20  # files
 # Packages with nodes that are tested at the same time; the longest ones begin.
 LANES = 2
@@ -253,23 +255,33 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
             yield name, *run.finish()
 
 
-def failed_in(report: Path) -> list[str]:
-    """Read a JUnit report: the names of the tests that failed."""
-    cases = ElementTree.parse(report).getroot().iter('testcase')
-    bad = [c for c in cases if c.find('failure') is not None or c.find('error') is not None]
-    return [f'{case.get("classname")}.{case.get("name")}' for case in bad]
+def failed_in(report: Path) -> dict[str, str]:
+    """Read a JUnit report: the tests that failed, and the first line of why."""
+    found = {}
+    for case in ElementTree.parse(report).getroot().iter('testcase'):
+        why = [*case.iter('failure'), *case.iter('error')]
+        if why:
+            first = (why[0].get('message') or '').partition('\n')[0]
+            found[f'{case.get("classname")}.{case.get("name")}'] = first[:400]
+    return found
+
+
+def may_repeat(name: str) -> bool:
+    """Whether what failed in a part had deadlines that a busy computer may miss."""
+    failed = failed_in(ROOT / f'out/test_results/{name}.xml')
+    late = all(any(f'.{file}.' in test for file in WITH_DEADLINES) for test in failed)
+    return late or name.split()[0] not in BESIDE
 
 
 def repeat(
     name: str, folder: Path, domain: int, options: list[str]
-) -> tuple[list[str], dict[str, int]]:
-    """Run a package's failed tests once more, alone; the names of those, and the new counts."""
-    report = ROOT / f'out/test_results/{name}.xml'
-    names = failed_in(report)
-    print(f'\nonce more, alone: {" ".join(names)}', flush=True)
+) -> tuple[dict[str, str], dict[str, int]]:
+    """Run a part's failed tests once more, alone; these with their reasons, and the new counts."""
+    failed = failed_in(ROOT / f'out/test_results/{name}.xml')
+    print(f'\nonce more, alone: {" ".join(failed)}', flush=True)
     again = [*options, '--last-failed', '--last-failed-no-failures=none']
     _, counts = start_package(name, folder, environment(domain), again, False).finish()
-    return names, counts
+    return failed, counts
 
 
 def main() -> int:
@@ -283,7 +295,7 @@ def main() -> int:
     if '--smoke' in sys.argv and LAST in folders:
         per_package[LAST] += ['-k', 'smoke']
     start, total, bad, second = time.monotonic(), dict.fromkeys(COUNTED, 0), {}, []
-    needed: list[str] = []
+    needed: dict[str, str] = {}
     stuck: list[str] = []
     with own_domain() as domain:
         print(f'ROS_DOMAIN_ID={domain}', flush=True)
@@ -296,30 +308,35 @@ def main() -> int:
                 if code == STOOD_STILL:
                     bad[name] = f'pytest stood still for {STANDSTILL:g} s and was killed'
                     stuck.append(name)
-                if code == TESTS_FAILED and name.split()[0] not in BESIDE:
+                if code == TESTS_FAILED and may_repeat(name):
                     second.append((name, counts))
         for name in stuck:
             print(f'\n{bad[name]}; once more, alone: {name}', flush=True)
             variables = environment(domain)
-            run = start_package(name, folders[name], variables, per_package[name], False)
+            of = name.split()[0]  # of a package's second half too
+            run = start_package(name, folders[of], variables, per_package[of], False)
             code, counts = run.finish()
             total = {key: total[key] + counts[key] for key in COUNTED}
             if code == 0:
                 del bad[name]
-                needed.append(f'all of {name}, which stood still')
+                needed[f'all of {name}'] = 'stood still'
         for name, counts in second:
-            names, repeated = repeat(name, folders[name], domain, per_package[name])
-            if repeated['passed'] == len(names) == counts['failed'] + counts['errors']:
+            of = name.split()[0]
+            failed, repeated = repeat(name, folders[of], domain, per_package[of])
+            if repeated['passed'] == len(failed) == counts['failed'] + counts['errors']:
                 del bad[name]
-                total['passed'] += len(names)
+                total['passed'] += len(failed)
                 total['failed'] -= counts['failed']
                 total['errors'] -= counts['errors']
-                needed += names
+                needed |= failed
+            else:
+                again = failed_in(ROOT / f'out/test_results/{name}.xml') or failed
+                bad[name] = ''.join(f'\n  {test}: {why}' for test, why in again.items())
     if not total['passed'] and not bad:
         bad['all'] = 'no test passed'
     print('\n' + ''.join(f'FAILED {name}: {why}\n' for name, why in bad.items()), end='')
-    if needed:
-        print(f'passed in a second run only: {" ".join(needed)}')
+    for test, why in needed.items():
+        print(f'passed in a second run only: {test}: {why}')
     text = ', '.join(f'{total[key]} {key}' for key in COUNTED if total[key] or key == 'passed')
     print(f' {text} in {time.monotonic() - start:.2f}s '.center(79, '='), flush=True)
     return 1 if bad else 0

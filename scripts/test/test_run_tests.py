@@ -144,7 +144,7 @@ def test_a_pytest_that_stands_still_is_killed_and_run_again(tmp_path, monkeypatc
     monkeypatch.setattr('sys.argv', ['run_tests.py'])
     assert run_tests.main() == 0
     said = capsys.readouterr().out
-    assert 'stood still' in said and 'all of soro_a, which stood still' in said
+    assert 'stood still' in said and 'all of soro_a: stood still' in said
 
 
 def test_who_works_is_not_taken_for_one_who_stands_still(monkeypatch):

@@ -22,6 +22,7 @@ from soro_cli.answers import (
 )
 from soro_cli.robot_choice import RunningRobot
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.robot_input import METHODS
 from soro_msgs.srv import (
     CompareModels,
     ComputeCompliance,
@@ -31,7 +32,6 @@ from soro_msgs.srv import (
 )
 
 STABILITY = {0: 'unknown', 1: 'stable', 2: 'unstable'}
-METHODS = {'tangent': 0, 'integral': 1}
 
 
 class OnlineMechanics:
@@ -106,7 +106,7 @@ class OnlineMechanics:
             actuation=actuation or [],
             wrench=wrench_message(wrench),
             model=model,
-            method=METHODS[method],
+            method=METHODS.index(method),
             along_backbone=along,
         )
         reply = self._call(ComputeCompliance, 'compliance/compute_compliance', request)

@@ -11,9 +11,9 @@ from builtin_interfaces.msg import Time
 
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.robot_input import METHODS
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_msgs.msg import Compliance
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import (
@@ -25,8 +25,6 @@ from soro_node.external_wrench import WrenchAt
 from soro_node.replies import fill_status
 from soro_node.requests import loaded_state, no_external, quick_start_of
 from soro_node.robot_binding import RobotBinding
-
-METHODS = {Compliance.TANGENT: 'tangent', Compliance.INTEGRAL: 'integral'}
 
 
 class Services:
@@ -58,8 +56,9 @@ class Services:
 
     def compute_compliance(self, request: Any, response: Any) -> Any:
         """Fill the compliance at the tip, or at every station of every backbone."""
-        if request.method not in METHODS:
-            raise InvalidInput('method', request.method, 'TANGENT (0) or INTEGRAL (1)')
+        if request.method >= len(METHODS):  # the constants of Compliance count in this order
+            names = ', '.join(f'{name.upper()} ({n})' for n, name in enumerate(METHODS))
+            raise InvalidInput('method', request.method, f'one of {names}')
         state = loaded_state(self._binding, request, self._feedback.actuation, self._external)
         q = state.solve(quick_start_of(state.robot, self._last))
         frames, stamp = self._binding.frames, self._now()

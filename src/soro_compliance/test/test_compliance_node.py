@@ -18,6 +18,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.msg import ActuatorState
+from soro_msgs.msg import Compliance as ComplianceMessage
 from soro_msgs.srv import ComputeCompliance
 from soro_node.conversions import pose_from_message, wrench_from_message, wrench_to_message
 from soro_node.external_wrench import wrench_at_tip
@@ -76,6 +77,26 @@ def test_compliance_at_the_tip_is_the_librarys(ros, robot):
         )
         # Three actuators' springs alone hold this arm: a compliance of rank 3 has no eigenscrews.
         assert np.isnan(point.eigenstiffness).all()
+
+
+def test_the_published_sums_are_of_segment_models(ros, robot):
+    segments = robot.with_model('ncm')
+    q = segments.forward(ACTUATION)
+    of = ComplianceMessage
+    ready = {'actuation': ACTUATION, 'model': 'ncm'}
+    assert wait_until(lambda: ask(ros, **ready).error_code != Code.BUSY, 120.0)
+    for method, name in (
+        (of.TANGENT, 'tangent'),
+        (of.INTEGRAL, 'integral'),
+        (of.MIDPOINT, 'midpoint'),
+        (of.TRAPEZOID, 'trapezoid'),
+    ):
+        answer = ask(ros, actuation=ACTUATION, method=method, model='ncm')
+        assert answer.error_code == 0, answer.error_message
+        matrix = np.array(answer.compliance[0].matrix).reshape(6, 6)
+        assert matrix == pytest.approx(segments.compliance(q, method=name), rel=1e-9)
+    answer = ask(ros, actuation=ACTUATION, method=of.MIDPOINT)
+    assert (answer.error_code, len(answer.compliance)) == (Code.UNSUPPORTED, 0)
 
 
 def test_along_the_backbone_every_station_answers(ros, robot):

@@ -267,11 +267,12 @@ def test_programs_begin_interpreted_and_go_on_compiled(tmp_path):
         )
 
     together = [start(), start()]
-    said = [p.communicate(timeout=280) for p in together]
-    said.append(start().communicate(timeout=280))
+    said = [p.communicate(timeout=420) for p in together]
+    said.append(start().communicate(timeout=420))
     assert [out for out, _ in said] == ['Kernel soro_mechanics.numerics.kernels\n'] * 3, said
-    assert all('they are interpreted' in error for _, error in said[:2]), said
-    assert said[2][1] == ''  # all of it was found in the cache
+    # On a busy computer the second may begin when the first's kernels are compiled.
+    assert any('they are interpreted' in error for _, error in said[:2]), said
+    assert said[2][1] == '', said  # all of it was found in the cache
 
 
 ENDING = """

@@ -367,7 +367,7 @@ def compliance_to_message(
     q : Configuration
         At which it was linearised.
     method : int
-        TANGENT or INTEGRAL of the message.
+        A constant of the message, TANGENT for example.
     frame_id : str
         tip_aligned of the robot, with its prefix.
     stamp : Time

@@ -36,9 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--method',
-        choices=('tangent', 'integral'),
+        choices=('tangent', 'integral', 'midpoint', 'trapezoid'),
         default='tangent',
-        help='exact tangent of the loaded equilibrium, or the published integral',
+        help='exact tangent of the loaded equilibrium; published: the integral, or the sums over '
+        'the elements of a segment model',
     )
     parser.add_argument(
         '--measured',
