@@ -56,14 +56,19 @@ print(json.dumps([found, out.tolist(), error, sum(few.top.stats.cache_hits.value
 """
 
 
-def run(folder: Path, large: int):
-    """Run the program with a cache in the folder; returns value, array, error and cache hits."""
+def program_folder(folder: Path, large: int) -> dict[str, str]:
+    """Write the kernels into a folder; returns the environment of a program with a cache there."""
     (folder / 'few_kernels.py').write_text(MODULE.format(large=large))
-    environment = {
+    return {
         **os.environ,
         'NUMBA_CACHE_DIR': str(folder / 'cache'),
         'PYTHONPATH': f'{folder}:{os.environ.get("PYTHONPATH", "")}',
     }
+
+
+def run(folder: Path, large: int):
+    """Run the program with a cache in the folder; returns value, array, error and cache hits."""
+    environment = program_folder(folder, large)
     found = subprocess.run(
         [sys.executable, '-c', PROGRAM], env=environment, stdout=subprocess.PIPE, check=True
     )
@@ -96,3 +101,32 @@ def test_a_called_kernel_is_in_no_caller(tmp_path):
     assert not any(b'negative' in code for code in called)
     assert any(b'negative' in code for code in copied)
     assert sum(map(len, called)) < sum(map(len, copied))
+
+
+TOGETHER = """
+import sys
+import numpy as np
+import few_kernels as few
+print('ready', flush=True)
+sys.stdin.readline()
+few.top(few.Pair(np.ones(3), np.ones(3)), np.zeros(3))
+print(sum(sum(f.stats.cache_misses.values()) for f in (few.inner, few.outer, few.top)))
+"""
+
+
+def test_of_several_processes_one_compiles(tmp_path):
+    environment = program_folder(tmp_path, 0)
+    pipe = subprocess.PIPE
+    started = [
+        subprocess.Popen(
+            [sys.executable, '-c', TOGETHER], env=environment, text=True, stdin=pipe, stdout=pipe
+        )
+        for _ in range(3)
+    ]
+    assert [p.stdout.readline() for p in started] == ['ready\n'] * 3
+    for process in started:
+        process.stdin.write('\n')
+        process.stdin.flush()
+    compiled = [int(p.communicate(timeout=120)[0]) for p in started]
+    assert sum(compiled) == 3, compiled
+    assert [p.returncode for p in started] == [0] * 3

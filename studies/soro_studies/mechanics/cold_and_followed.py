@@ -17,17 +17,20 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from soro_mechanics.analysis.equilibria import load_scale
 from soro_mechanics.core.configuration import Array, Configuration, distance, extent
-from soro_mechanics.core.status import Warnings
+from soro_mechanics.core.status import Code, Warnings
+from soro_mechanics.models.network.spec import LENGTHS
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import robot_files
-from soro_studies.mechanics.random_problems import RandomProblems
+from soro_studies.mechanics.random_problems import RandomProblems, softest, way_to_tip
 
 COMMAND = 'python -m soro_studies.mechanics.cold_and_followed'
 STEPS = 8  # from one random state to the next
 LOAD = 0.3  # standard deviation of the tip load of a chain, in E I / L^2 and E I / L
+MOVED, TURNED = 0.1, 0.15  # standard deviations, of the extent and rad: poses of a platform
 LEGS = 0.03  # of several legs, which buckle long before they give way as much
 SAME = 1e-5  # of the extent: two solves of one equilibrium
 SHOWN = 5  # silent cases that are stored
@@ -36,13 +39,15 @@ HEAD = f"""# Branches: cold solves beside followed ones
 
 Written by `{COMMAND}`. Do not edit.
 
-Every robot goes through random actuations (even within its limits) and random tip loads (standard
-deviation {LOAD:g} E I / L^2 and {LOAD:g} E I / L of a cantilever as soft as the robot; {LEGS:g}
-for several legs), in {STEPS} steps from one to the next that each start at the one before, mounted
-as its file says. Each of them is solved without a guess, too. *same*: both are one equilibrium.
-*said*: they are two, and the status of one or both says so (several equilibria known, unstable, or
-outside the theory). *silent*: they are two and nobody says so. *not converged*: one of them found
-none, which is said.
+Every robot goes through random actuations (even within its limits) and random tip loads
+(standard deviation {LOAD:g} E I / L^2 and {LOAD:g} E I / L of a cantilever as soft as the
+robot; {LEGS:g} for several legs), in {STEPS} steps from one to the next that each start at the
+one before, mounted as its file says. Of legs with driven lengths (stewart_gough) the actuations
+are those that hold the platform at a random pose (standard deviations {MOVED:g} of the extent
+and {TURNED:g} rad), and E I is one leg's. Each of them is solved without a guess, too. *same*:
+both are one equilibrium. *said*: they are two, and the status of one or both says so (several
+equilibria known, unstable, or outside the theory). *silent*: they are two and nobody says so.
+*not converged*: one of them found none, which is said.
 
 | robot | model | samples | same | said | silent | not converged | seconds |
 |---|---|---|---|---|---|---|---|
@@ -104,8 +109,16 @@ class _Problems:
         muscles = 'kirchhoff' in robot.models
         network = robot.with_model('network') if muscles else None
         self._modules = None if network is None else RandomProblems(network)
-        chain = len(robot.forward(self.rest).backbones) <= 2 or self._modules is not None
+        middle = robot.forward(robot.limits.mean(axis=1))
+        chain = len(middle.backbones) <= 2 or self._modules is not None
+        # Of legs with lengths that do not fit each other most are beyond any limit of stability.
+        drives = [] if chain else robot.engine.spec.drives
+        self._middle = middle if drives and all(d.kind in LENGTHS for d in drives) else None
         self._load = (LOAD if chain else LEGS) * load_scale(robot.engine)
+        if self._middle is not None:  # what a leg bears, not what moves the platform
+            way = way_to_tip(robot.engine.spec)
+            force = LOAD * softest(robot.engine.spec) / way**2
+            self._load = force * np.array([1.0] * 3 + [way] * 3)
 
     def draw(self) -> tuple[Array, Array]:
         """Return an actuation (m,) that keeps every limit, and a tip load (6,)."""
@@ -113,11 +126,25 @@ class _Problems:
         rng = np.random.default_rng([self._seed, self._index])
         if self._modules is not None:
             values = self._modules.draw(self._seed, self._index)[0]
+        elif self._middle is not None:
+            values = self._held(rng, self._middle)
         else:
             values = np.asarray(rng.uniform(*self._robot.limits.T))
             while not self._robot.feasible(values):
                 values = np.asarray(rng.uniform(*self._robot.limits.T))
         return values, self._load * rng.normal(size=6)
+
+    def _held(self, rng: np.random.Generator, middle: Configuration) -> Array:
+        """Return the lengths of legs (m,) that hold the platform at a random pose."""
+        while True:
+            pose = middle.tip.copy()
+            pose[:3, 3] += MOVED * extent(middle) * rng.normal(size=3)
+            pose[:3, :3] = (
+                pose[:3, :3] @ Rotation.from_rotvec(TURNED * rng.normal(size=3)).as_matrix()
+            )
+            found = self._robot.inverse(pose, guess=middle)
+            if found.status.code is Code.NONE:
+                return found.actuation
 
 
 def page(folder: Path) -> str:

@@ -8,19 +8,27 @@ most of the minutes that the kernels of a robot took. Here a large kernel is *ca
 holds a symbol, and the compiled kernel's address is given to the linker before the caller is
 linked, whether that has just been compiled or comes out of the cache. A small kernel is copied, as
 inlining it is worth more than it costs.
+
+Of several processes that need a kernel which is not compiled yet, one compiles it and the others
+wait for that, instead of compiling the same beside it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import copy
 import dataclasses
+import fcntl
 import hashlib
+from pathlib import Path
 import sys
 from typing import Any
 
 from numba import njit
 from numba.core import imputils
 from numba.core.codegen import ll as llvm
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 import numpy as np
 
@@ -37,7 +45,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or load; returns what Numba knows the result by."""
         known = set(self.overloads)
-        entry = super().compile(sig)
+        with _alone(self, sig):
+            entry = super().compile(sig)
         for arguments in self.overloads.keys() - known:
             result = self.overloads[arguments]
             described, symbol = result.fndesc, _symbol(self, result)
@@ -79,6 +88,26 @@ def _as_kernel(dispatcher: Any) -> Any:
     if isinstance(dispatcher, CPUDispatcher) and '<locals>' not in dispatcher.py_func.__qualname__:
         dispatcher.__class__ = Kernel
     return dispatcher
+
+
+@contextlib.contextmanager
+def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
+    """Keep other processes from compiling a kernel for a signature meanwhile.
+
+    A kernel waits for its callees only, and they never for it. Threads take turns first, as Numba
+    has them.
+    """
+    with global_compiler_lock, contextlib.ExitStack() as stack:
+        if sig not in dispatcher.overloads:
+            with contextlib.suppress(OSError, AttributeError):  # no cache: nothing to wait for
+                folder, function = Path(dispatcher._cache.cache_path), dispatcher.py_func
+                text = f'{function.__module__} {function.__qualname__} {sig}'
+                name = hashlib.sha256(text.encode()).hexdigest()[:32]
+                folder.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context((folder / f'{name}.lock').open('w'))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)  # forked processes hold it too
+        yield
 
 
 @dataclasses.dataclass(frozen=True)
