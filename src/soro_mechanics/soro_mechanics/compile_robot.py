@@ -8,17 +8,19 @@ Usage: ``python -m soro_mechanics.compile_robot ROBOT [MODEL]``.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 import contextlib
-import fcntl
 import os
-from pathlib import Path
 import sys
 import threading
 
+import numpy as np
+
+from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.numerics.first_calls import COMPILED
-from soro_mechanics.robot import load_robot
+from soro_mechanics.robot import load_robot, Robot
 
 
 def main() -> int:
@@ -29,8 +31,7 @@ def main() -> int:
     arguments = parser.parse_args()
     os.environ['SORO_KERNELS'] = COMPILED
     try:
-        with _alone():
-            compile_robot(arguments.robot, arguments.model)
+        compile_robot(load_robot(arguments.robot, arguments.model))
     except SoroError as error:
         print(error, file=sys.stderr)
         return 1
@@ -40,37 +41,57 @@ def main() -> int:
 def compile_beside(robots: Iterable[tuple[str, str]]) -> None:
     """Compile for the program at the other end of stdin, and end as soon as it has ended."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with _alone():
-        for robot in robots:
-            compile_robot(*robot)
+    for robot in robots:
+        compile_first(load_robot(*robot))
 
 
-def compile_robot(name: str, model: str | None) -> None:
-    """Do once what most programs do with a robot, in the order of their first calls."""
-    robot = load_robot(name, model)
+def compile_first(robot: Robot) -> Configuration:
+    """Do once what most programs do with a robot, in the order of their first calls.
+
+    What a model does not support is left out; what does not converge is not judged here.
+    """
     low, high = robot.limits.T
-    q = robot.forward(low + 0.2 * (high - low))
+    first = robot.forward(low + 0.2 * (high - low))
+    q = robot.forward(first.actuation, guess=first)
+    wrench = np.array([0.0, 0.0, 1e-3, 0.0, 0.0, 0.0])
     for action in (
         lambda: robot.compliance(q),
         lambda: robot.jacobian(q),
-        lambda: robot.forward(q.actuation, [0.0, 0.0, 1e-3, 0.0, 0.0, 0.0], q),
+        lambda: robot.forward(q.actuation, wrench, q),
         lambda: robot.inverse(q.tip[:3, 3], guess=q),
         lambda: robot.compliance_along(q),
     ):
         with contextlib.suppress(SoroError):
             action()
+    return q
 
 
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Let one process compile, and the others load what it has compiled."""
-    folder = Path(os.environ['NUMBA_CACHE_DIR'])
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):  # compiled twice, then
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context((folder / 'compile-robot.lock').open('w'))
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def compile_robot(robot: Robot) -> None:
+    """Compile, or load, every kernel that a node of this robot runs."""
+    q = compile_first(robot)
+    for action in (
+        lambda: robot.compliance_along(q, method='integral'),
+        lambda: robot.inverse(q.tip[:3, 3]),
+        lambda: _reach_too_far(robot, q),
+    ):
+        with contextlib.suppress(SoroError):
+            action()
+    if robot.model == 'network':
+        from soro_mechanics.models.network.batch import compile_batch
+
+        compile_batch(robot.engine.equilibrium(()))
+    if 'haptic' in robot.description.structure:
+        from soro_mechanics.haptics.loop import compile_haptics
+
+        with contextlib.suppress(SoroError):
+            compile_haptics(robot)
+
+
+def _reach_too_far(robot: Robot, q: Configuration) -> None:
+    """Ask for what is out of reach: other kernels. The farther it is, the longer it takes."""
+    for times in (2.0, 10.0):
+        if robot.inverse(times * q.tip[:3, 3], guess=q).status.code is not Code.NONE:
+            return
 
 
 def _end_with_parent() -> None:

@@ -23,6 +23,7 @@ import fcntl
 import hashlib
 from pathlib import Path
 import sys
+import time
 from typing import Any
 
 from numba import njit
@@ -32,6 +33,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 import numpy as np
 
+MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
 LARGE = 24_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
 # A literal True is a type of its own to Numba, and its callee is compiled once more for it; these
 # are values, for arguments that decide too little to be worth that.
@@ -105,9 +107,18 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
                 name = hashlib.sha256(text.encode()).hexdigest()[:32]
                 folder.mkdir(parents=True, exist_ok=True)
                 lock = stack.enter_context((folder / f'{name}.lock').open('w'))
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                _take(lock.fileno())
                 stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)  # forked processes hold it too
         yield
+
+
+def _take(descriptor: int) -> None:
+    """Take an exclusive lock; compile as well if its holder stands still."""
+    end = time.monotonic() + MAX_WAIT
+    while time.monotonic() < end:
+        with contextlib.suppress(BlockingIOError):
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(0.02)
 
 
 @dataclasses.dataclass(frozen=True)
