@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 from soro_mechanics.analysis.equilibria import load_scale
 from soro_mechanics.core.configuration import Array, Configuration, distance, extent
 from soro_mechanics.core.status import Code, Warnings
-from soro_mechanics.models.network.spec import LENGTHS
+from soro_mechanics.models.network.spec import LENGTHS, NetworkSpec
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import robot_files
 from soro_studies.mechanics.random_problems import RandomProblems, softest, way_to_tip
@@ -112,13 +112,12 @@ class _Problems:
         middle = robot.forward(robot.limits.mean(axis=1))
         chain = len(middle.backbones) <= 2 or self._modules is not None
         # Of legs with lengths that do not fit each other most are beyond any limit of stability.
-        drives = [] if chain else robot.engine.spec.drives
-        self._middle = middle if drives and all(d.kind in LENGTHS for d in drives) else None
+        spec: NetworkSpec | None = None if chain else robot.engine.spec  # type: ignore[attr-defined]
+        self._middle = middle if spec and all(d.kind in LENGTHS for d in spec.drives) else None
         self._load = (LOAD if chain else LEGS) * load_scale(robot.engine)
-        if self._middle is not None:  # what a leg bears, not what moves the platform
-            way = way_to_tip(robot.engine.spec)
-            force = LOAD * softest(robot.engine.spec) / way**2
-            self._load = force * np.array([1.0] * 3 + [way] * 3)
+        if spec is not None and self._middle is not None:  # what a leg bears
+            way = way_to_tip(spec)
+            self._load = LOAD * softest(spec) / way**2 * np.array([1.0] * 3 + [way] * 3)
 
     def draw(self) -> tuple[Array, Array]:
         """Return an actuation (m,) that keeps every limit, and a tip load (6,)."""

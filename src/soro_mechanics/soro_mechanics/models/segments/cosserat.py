@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.segments import cosserat_kernels as kernels
-from soro_mechanics.models.segments.grid import Grid
 from soro_mechanics.models.segments.model import SegmentModel
-from soro_mechanics.models.segments.rod_state import Increments
 
 # Scaled residual from which one linear correction of the whole solution leaves its square;
 # lower where variations by the parameters are wanted, which are as good as the residual.
@@ -20,22 +19,11 @@ class NonlinearCosserat(SegmentModel):
 
     name = 'ncm'
 
-    def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
-        below = LINEAR_BELOW_WITH_VARIATIONS if steps.d_record.shape[3] else LINEAR_BELOW
-        return kernels.cosserat_ramp(
-            grid.chain,
-            steps.push,
-            steps.d_push,
-            steps.gravity,
-            steps.parts,
-            steps.rule,
-            self._units[1],
-            below,
-            steps.starts,
-            steps.warm,
-            steps.record,
-            steps.d_record,
-        )
+    def _increments(
+        self, whole: kernels.Increment, parts: Array, starts: Array, warm: bool
+    ) -> tuple[int, float]:
+        below = LINEAR_BELOW_WITH_VARIATIONS if whole.d_record.shape[3] else LINEAR_BELOW
+        return kernels.cosserat_ramp(whole, parts, self._units[1], below, starts, warm)
 
 
 class LinearCosserat(NonlinearCosserat):

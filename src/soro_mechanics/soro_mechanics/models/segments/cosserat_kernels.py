@@ -15,6 +15,8 @@ force and moment (pressure included), curvature and shear strain per current len
 (elements, 3, 12) holds it at the start, the middle and the end of every element.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from soro_mechanics.numerics.dense_kernels import solve_in_place
@@ -24,6 +26,29 @@ PUBLISHED = 0  # the increment is taken with the sections of the increment befor
 EXACT = 1  # exact along a straight path of the section wrench: the limit of many published ones
 
 RECORD = 12
+
+
+class Chain(NamedTuple):
+    """Elements of a chain of segments."""
+
+    lengths: Any  # (elements,) m
+    segments: Any  # (elements,)
+    sections: Any  # (segments, 4) 1/EA, 1/EI, 1/GJ, 1/kGA
+    masses: Any  # (elements, 3) kg beyond start, middle and end
+    links: Any  # (elements,) m, rigid, behind the element
+    link_masses: Any  # (elements,)
+
+
+class Increment(NamedTuple):
+    """A chain under a pressure and a weight; d_...: by the parameters, last axis."""
+
+    chain: Chain
+    record: Any  # (elements, 3, 12) sections before it
+    d_record: Any
+    press: Any  # (segments, 3) force and moments of the pressure
+    d_press: Any
+    gravity: Any  # (3,)
+    rule: Any  # PUBLISHED or EXACT
 
 
 @kernel
@@ -69,27 +94,28 @@ def law_factors(old, old_force, force, c_axial, rule):
 
 
 @kernel
-def ramp_rates(
-    y, cols, count, chain, record, d_record, press, d_press, e, point, rule, stage, dy, d_cols
-):
-    """Write d/dx of y = (gamma, M) and of its variations (6, count), both at [stage].
+def ramp_rates(taken, e, stage, y, cols, dy, d_cols):
+    """Write d/dx of y = (gamma, M) and of its variations (6, columns), both at [stage].
 
     The last ``d_record.shape[3]`` columns are parameters, with the variations of the old record
     and of the pressure wrench; the columns before them vary M(0) only. Arrays are indexed, not
     sliced: a slice costs more here than the arithmetic.
     """
-    i = chain[1][e]
-    c_axial = chain[2][i, 0]
-    c_bend = chain[2][i, 1]
-    c_twist = chain[2][i, 2]
-    c_shear = chain[2][i, 3]
-    mass = chain[3][e, point]
+    record, d_record, press, d_press = taken.record, taken.d_record, taken.press, taken.d_press
+    count = cols.shape[1]
+    point = (stage + 1) // 2
+    i = taken.chain.segments[e]
+    c_axial = taken.chain.sections[i, 0]
+    c_bend = taken.chain.sections[i, 1]
+    c_twist = taken.chain.sections[i, 2]
+    c_shear = taken.chain.sections[i, 3]
+    mass = taken.chain.masses[e, point]
     f0 = mass * y[0]
     f1 = mass * y[1]
     f2 = mass * y[2]
     force = press[i, 0] + f2
     s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
-        record[e, point, 0], record[e, point, 1], force, c_axial, rule
+        record[e, point, 0], record[e, point, 1], force, c_axial, taken.rule
     )
     e0 = c_bend * (press[i, 1] + y[3] - record[e, point, 2])
     e1 = c_bend * (press[i, 2] + y[4] - record[e, point, 3])
@@ -190,13 +216,13 @@ def cross_link(y, cols, count, length, link_mass, mass_after):
 
 
 @kernel
-def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
+def ramp_pass(taken, y, cols, at, d_at):
     """Integrate all elements by RK4 from y, cols (overwritten with the tip's values).
 
     `at` (elements, 3, 6) and `d_at` (elements, 3, 6, columns) receive the state at the start, the
     middle (third-order dense output) and the end of every element.
     """
-    lengths, _, _, masses, links, link_masses = chain
+    lengths, _, _, masses, links, link_masses = taken.chain
     count = cols.shape[1]
     k = np.empty((4, 6))
     d_k = np.empty((4, 6, count))
@@ -205,7 +231,6 @@ def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
     for e in range(lengths.shape[0]):
         h = lengths[e]
         for stage in range(4):
-            point = (stage + 1) // 2
             step = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
             if stage == 0:
                 for r in range(6):
@@ -217,8 +242,7 @@ def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
                     z[r] = y[r] + step * k[stage - 1, r]
                     for c in range(count):
                         d_z[r, c] = cols[r, c] + step * d_k[stage - 1, r, c]
-            ramp_rates(z, d_z, count, chain, record, d_record, press, d_press, e, point, rule,
-                       stage, k, d_k)  # fmt: skip
+            ramp_rates(taken, e, stage, z, d_z, k, d_k)
         for r in range(6):
             at[e, 0, r] = y[r]
             at[e, 1, r] = y[r] + h / 24.0 * (5.0 * k[0, r] + 4.0 * (k[1, r] + k[2, r]) - k[3, r])
@@ -238,9 +262,10 @@ def ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at):
 
 
 @kernel
-def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
+def update_record(taken, at, d_at):
     """Replace the record (and its variations) by that of the states `at`, `d_at` (parameters)."""
-    lengths, segments, sections, masses, _, _ = chain
+    lengths, segments, sections, masses, _, _ = taken.chain
+    record, d_record, press, d_press = taken.record, taken.d_record, taken.press, taken.d_press
     parameters = d_record.shape[3]
     for e in range(lengths.shape[0]):
         i = segments[e]
@@ -252,7 +277,7 @@ def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
             mass = masses[e, point]
             force = press[i, 0] + mass * y[2]
             s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
-                f[0], f[1], force, c_axial, rule
+                f[0], f[1], force, c_axial, taken.rule
             )
             for k in range(parameters):
                 d_y = d_at[e, point, :, k]
@@ -289,28 +314,14 @@ def update_record(chain, record, d_record, press, d_press, rule, at, d_at):
 
 
 @kernel
-def solve_increment(
-    chain,
-    record,
-    d_record,
-    press,
-    d_press,
-    rule,
-    gravity,
-    scale,
-    start,
-    linear_below,
-    at,
-    d_at,
-    parameter_at,
-):
+def solve_increment(taken, scale, start, linear_below, at, d_at, parameter_at):
     """Shoot for M(0) of one increment and apply the last Newton step to the whole solution.
 
     `start` (3,) is the guess and receives M(0). Once the scaled residual is below `linear_below`
     the correction is applied through the variational columns, which leaves an error of the order
     of its square. Returns (passes, predicted residual); NaN where it failed.
     """
-    parameters = d_record.shape[3]
+    parameters = taken.d_record.shape[3]
     count = 3 + parameters
     y = np.empty(6)
     cols = np.empty((6, count))
@@ -318,12 +329,12 @@ def solve_increment(
     b = np.empty((3, 1 + parameters))
     best = np.inf
     for iteration in range(40):
-        y[:3] = gravity
+        y[:3] = taken.gravity
         y[3:] = start
         cols[:] = 0.0
         for c in range(3):
             cols[3 + c, c] = 1.0
-        ramp_pass(chain, record, d_record, press, d_press, rule, y, cols, at, d_at)
+        ramp_pass(taken, y, cols, at, d_at)
         residual = np.sqrt(y[3] * y[3] + y[4] * y[4] + y[5] * y[5]) / scale
         if not residual < np.inf:
             return iteration + 1, np.nan
@@ -366,27 +377,15 @@ def _apply_last_step(at, d_at, b, parameter_at):
 
 
 @kernel
-def cosserat_ramp(
-    chain,
-    press,
-    d_press,
-    gravity,
-    parts,
-    rule,
-    scale,
-    linear_below,
-    starts,
-    warm,
-    record,
-    d_record,
-):
+def cosserat_ramp(whole, parts, scale, linear_below, starts, warm):
     """Ramp pressure and weight; write the final record and its variations by the parameters.
 
     parts : fractions of the load at the end of every increment, the last one 1.
     starts : (increments, 3), M(0) of every increment; a guess where `warm`, always written.
     Returns (passes, largest predicted residual).
     """
-    elements = chain[0].shape[0]
+    record, d_record = whole.record, whole.d_record
+    elements = whole.chain.lengths.shape[0]
     parameters = d_record.shape[3]
     at = np.empty((elements, 3, 6))
     d_at = np.empty((elements, 3, 6, 3 + parameters))
@@ -418,26 +417,21 @@ def cosserat_ramp(
                 last = starts[j - 5, r] - known[j - 5, r] if j > 4 else 0.0
                 step = 5.0 * (a - d) - 10.0 * (b - c) + last
             starts[j, r] = known[j, r] + step
-        used, residual = solve_increment(
-            chain,
+        taken = Increment(
+            whole.chain,
             record,
             d_record,
-            part * press,
-            part * d_press,
-            rule,
-            part * gravity,
-            scale,
-            starts[j],
-            linear_below,
-            at,
-            d_at,
-            parameter_at,
+            part * whole.press,
+            part * whole.d_press,
+            part * whole.gravity,
+            whole.rule,
+        )
+        used, residual = solve_increment(
+            taken, scale, starts[j], linear_below, at, d_at, parameter_at
         )
         passes += used
         if not residual < np.inf:
             return passes, np.nan
         worst = max(worst, residual)
-        update_record(
-            chain, record, d_record, part * press, part * d_press, rule, at, parameter_at
-        )
+        update_record(taken, at, parameter_at)
     return passes, worst

@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array, Load, LoadAxes, LoadCase
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
+from soro_mechanics.models.segments.cosserat_kernels import Chain
+from soro_mechanics.models.segments.rod_kernels import PointLoads
 from soro_mechanics.models.segments.schema import SegmentChain
 
 SAME_STATION = 1e-9  # of the segment's length: two cuts closer than this are one
@@ -24,9 +24,7 @@ class Grid:
 
     Attributes
     ----------
-    chain : tuple of ndarray
-        Element lengths, segments, sections (1/EA, 1/EI, 1/GJ, 1/kGA), mass beyond the start,
-        middle and end of every element, link after every element, its mass.
+    chain : Chain
     densities : ndarray, shape (segments,) [kg/m]
     stations : tuple of ndarray
         Arc length of every node of every segment, unloaded [m].
@@ -37,7 +35,7 @@ class Grid:
         Arc lengths where elements were cut for loads, per segment: identifies the grid.
     """
 
-    chain: tuple[NDArray[Any], ...]
+    chain: Chain
     densities: Array
     stations: tuple[Array, ...]
     slices: tuple[slice, ...]
@@ -87,7 +85,7 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
         beyond += link_masses[e]
         masses[e] = beyond + own, beyond + 0.5 * own, beyond
         beyond += own
-    chain = (np.array(lengths), np.array(owner), sections, masses, links, link_masses)
+    chain = Chain(np.array(lengths), np.array(owner), sections, masses, links, link_masses)
     densities = np.array([s.linear_density for s in segments])
     return Grid(chain, densities, tuple(stations), tuple(slices), tuple(last), cuts)
 
@@ -118,8 +116,8 @@ def load_cuts(structure: SegmentChain, loads: tuple[Load, ...]) -> tuple[tuple[f
     return tuple(tuple(x) for x in found)
 
 
-def load_arrays(structure: SegmentChain, grid: Grid, load: LoadCase) -> tuple[NDArray[Any], ...]:
-    """Return (element, offset, wrench, local, ramped) of every load: weights, tip, points.
+def load_arrays(structure: SegmentChain, grid: Grid, load: LoadCase) -> PointLoads:
+    """Return every load: weights, tip, points.
 
     The weights of tip and links belong to the actuation stage, so they are never ramped here.
     """
@@ -153,7 +151,7 @@ def load_arrays(structure: SegmentChain, grid: Grid, load: LoadCase) -> tuple[ND
             i = [f'{n}_link' for n in names].index(one.on)
             rows.append((grid.last_elements[i], 0.0, one.wrench, local, True))
     rows.sort(key=lambda row: row[0])
-    return (
+    return PointLoads(
         np.array([r[0] for r in rows], dtype=np.int64),
         np.array([r[1] for r in rows], dtype=float),
         np.array([r[2] for r in rows], dtype=float).reshape(-1, 6),

@@ -21,9 +21,15 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
 from soro_mechanics.models.segments import rod_kernels as kernels
-from soro_mechanics.models.segments.cosserat_kernels import EXACT, PUBLISHED, RECORD
+from soro_mechanics.models.segments.cosserat_kernels import (
+    EXACT,
+    Increment,
+    PUBLISHED,
+    RECORD,
+)
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
-from soro_mechanics.models.segments.rod_state import Increments, Ramp, RodState
+from soro_mechanics.models.segments.rod_kernels import Nodes, PointLoads, Rod
+from soro_mechanics.models.segments.rod_state import Ramp, RodState
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
 from soro_mechanics.models.segments.sums import compliance_sums
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -91,13 +97,11 @@ class SegmentModel(Model):
         push, pushes = self._push(actuation), self._pushes if parameters else self._no_pushes
         passes, worst, results, first = 0, 0.0, [], 0
         for steps in runs:
-            record = np.empty((grid.chain[0].size, 3, RECORD))
+            record = np.empty((grid.chain.lengths.size, 3, RECORD))
             d_record = np.zeros((*record.shape, parameters))
             own = starts[first : first + len(steps)]
-            increments = Increments(
-                push, pushes, gravity, steps, rule, warm, own, record, d_record
-            )
-            used, residual = self._increments(grid, increments)
+            whole = Increment(grid.chain, record, d_record, push, pushes, gravity, rule)
+            used, residual = self._increments(whole, steps, own, warm)
             first += len(steps)
             passes += used
             worst = max(worst, residual) if math.isfinite(residual) else math.inf
@@ -119,8 +123,20 @@ class SegmentModel(Model):
         )
 
     @abstractmethod
-    def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
-        """Take the increments; write records and base moments; return (passes, residual)."""
+    def _increments(
+        self, whole: Increment, parts: Array, starts: Array, warm: bool
+    ) -> tuple[int, float]:
+        """Take the increments; write records and base moments; return (passes, residual).
+
+        Parameters
+        ----------
+        whole : Increment
+            The whole actuation; its records are written.
+        parts : ndarray, shape (increments,)
+            Of the actuation, at the end of every increment.
+        starts : ndarray, shape (increments, 3)
+            Moments at the base, written; where `warm`, those of a like actuation.
+        """
 
     def forward(
         self, actuation: Array, load: LoadCase, guess: Configuration | None
@@ -157,31 +173,46 @@ class SegmentModel(Model):
         guess: Configuration | None,
     ) -> tuple[RodState, int, float]:
         loads = load_arrays(self.structure, grid, load)
-        rest = np.concatenate([grid.chain[3][0, 0] * load.gravity, ramp.starts[-1]])
+        mass = grid.chain.masses[0, 0]
+        rest = np.concatenate([mass * load.gravity, ramp.starts[-1]])
         starts = [rest + load.wrench]
         if old is not None and guess is not None:  # its branch, whatever the load is now
-            unloaded = np.concatenate([grid.chain[3][0, 0] * guess.gravity, old.ramp.starts[-1]])
+            unloaded = np.concatenate([mass * guess.gravity, old.ramp.starts[-1]])
             starts.insert(0, rest + old.base_wrench - unloaded)
-        count = grid.chain[0].size + len(grid.slices)
-        nodes = np.zeros((count, kernels.STATE))
-        columns = np.zeros((count, 12, 6))
-        integral = np.zeros((count, 6, 6))
-        held, d_held = self._held(ramp)
+        nodes = _nodes(grid.chain.lengths.size + len(grid.slices), 6)
+        rod = self._rod(grid, ramp, load.gravity, loads)
         passes = 0
         for start in starts:
-            used, residual = kernels.solve_loaded(
-                grid.chain, ramp.record, ramp.d_record, held, d_held,
-                self._push(ramp.actuation), self._no_pushes, load.gravity, grid.densities, loads,
-                self._units, TOLERANCE, rest, start, nodes, columns, integral,
-            )  # fmt: skip
+            used, residual = kernels.solve_loaded(rod, self._units, TOLERANCE, rest, start, nodes)
             passes += used
             if residual <= TOLERANCE:
                 break
         if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
             # No solution: nothing that could be taken for one.
-            for array in (nodes, columns, integral):
+            for array in nodes:
                 array[:] = np.nan
-        return RodState(grid, loads, ramp, start, nodes, columns, integral), passes, residual
+        return RodState(grid, loads, ramp, start, *nodes), passes, residual
+
+    def _rod(
+        self,
+        grid: Grid,
+        ramp: Ramp,
+        gravity: Array,
+        loads: PointLoads,
+        d_press: Array | None = None,
+    ) -> Rod:
+        """Return the kernels' rod; `d_press` where the ramp has variations."""
+        return Rod(
+            grid.chain,
+            ramp.record,
+            ramp.d_record,
+            *self._held(ramp),
+            self._push(ramp.actuation),
+            self._no_pushes if d_press is None else d_press,
+            gravity,
+            grid.densities,
+            loads,
+        )
 
     def _held(self, ramp: Ramp) -> tuple[Array, Array]:
         """Return the stretch of the sections and its variations (one layout: one compilation)."""
@@ -290,21 +321,14 @@ class SegmentModel(Model):
         state: RodState = q.state
         parameters = len(self.description.actuators)
         ramp = self._ramp(state.grid, q.actuation, state.ramp.gravity, parameters, state.ramp)
-        held, d_held = self._held(ramp)
-        count = state.nodes.shape[0]
-        nodes = np.zeros((count, kernels.STATE))
-        columns = np.zeros((count, 12, 6 + parameters))
-        integral = np.zeros((count, 6, 6))
-        start = state.base_wrench.copy()
-        kernels.solve_loaded(
-            state.grid.chain, ramp.record, ramp.d_record, held, d_held, self._push(q.actuation),
-            self._pushes, q.gravity, state.grid.densities, state.loads, self._units,
-            TOLERANCE, start, start.copy(), nodes, columns, integral,
-        )  # fmt: skip
-        tip = columns[-1]
+        nodes = _nodes(state.nodes.shape[0], 6 + parameters)
+        rod = self._rod(state.grid, ramp, q.gravity, state.loads, self._pushes)
+        start = state.base_wrench
+        kernels.solve_loaded(rod, self._units, TOLERANCE, start.copy(), start.copy(), nodes)
+        tip = nodes.columns[-1]
         base = -np.linalg.solve(tip[6:, :6], tip[6:, 6:])
         twist = tip[:6, 6:] + tip[:6, :6] @ base
-        return twist_at_point(nodes[-1, :3]) @ twist
+        return twist_at_point(nodes.state[-1, :3]) @ twist
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return the compliance at the tip, which the solve has left with the configuration."""
@@ -332,24 +356,9 @@ class SegmentModel(Model):
     def _tangent(self, q: Configuration) -> Array:
         """Return C_o of every node; the piece beyond it answers with its own stiffness."""
         state: RodState = q.state
-        ramp = state.ramp
-        held, d_held = self._held(ramp)
-        count = state.nodes.shape[0]
-        columns = np.zeros((count, 12, 12))
-        kernels.fundamental_pass(
-            state.grid.chain,
-            ramp.record,
-            ramp.d_record,
-            held,
-            d_held,
-            self._push(ramp.actuation),
-            self._no_pushes,
-            q.gravity,
-            state.grid.densities,
-            state.loads,
-            state.base_wrench,
-            columns,
-        )
+        columns = np.zeros((state.nodes.shape[0], 12, 12))
+        rod = self._rod(state.grid, state.ramp, q.gravity, state.loads)
+        kernels.fundamental_pass(rod, state.base_wrench, columns)
         # Beyond a node only solutions without a wrench behind the tip exist: dF = D eta.
         tip = columns[-1]
         along = columns @ np.concatenate([-np.linalg.solve(tip[6:, :6], tip[6:, 6:]), np.eye(6)])
@@ -360,6 +369,11 @@ class SegmentModel(Model):
             np.linalg.solve(np.transpose(wrench, (0, 2, 1)), np.transpose(eta, (0, 2, 1))),
             (0, 2, 1),
         )
+
+
+def _nodes(count: int, columns: int) -> Nodes:
+    zeros = np.zeros
+    return Nodes(zeros((count, kernels.STATE)), zeros((count, 12, columns)), zeros((count, 6, 6)))
 
 
 def _halves(parts: Array) -> Array:

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.segments import pcc_kernels
-from soro_mechanics.models.segments.grid import Grid
+from soro_mechanics.models.segments.cosserat_kernels import Increment
 from soro_mechanics.models.segments.model import SegmentModel
-from soro_mechanics.models.segments.rod_state import Increments
 
 TOLERANCE = 1e-11  # of the arc parameters, stretch and scaled curvature
 
@@ -17,20 +17,10 @@ class NonlinearPcc(SegmentModel):
 
     name = 'npcc'
 
-    def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
-        return pcc_kernels.pcc_ramp(
-            grid.chain,
-            steps.push,
-            steps.d_push,
-            steps.gravity,
-            steps.parts,
-            steps.rule,
-            self._units[1],
-            TOLERANCE,
-            steps.starts,
-            steps.record,
-            steps.d_record,
-        )
+    def _increments(
+        self, whole: Increment, parts: Array, starts: Array, warm: bool
+    ) -> tuple[int, float]:
+        return pcc_kernels.pcc_ramp(whole, parts, self._units[1], TOLERANCE, starts)
 
 
 class LinearPcc(NonlinearPcc):

@@ -8,17 +8,35 @@ the balance of virtual work for a constant strain. The states come from the same
 Cosserat ramp, with sections that do not give way.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from soro_mechanics.models.segments.cosserat_kernels import law_factors, PUBLISHED, ramp_pass
+from soro_mechanics.models.segments.cosserat_kernels import (
+    Chain,
+    Increment,
+    law_factors,
+    PUBLISHED,
+    ramp_pass,
+)
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
+
+
+class Arcs(NamedTuple):
+    """Arcs of a chain: stretch and two curvatures each."""
+
+    x: Any  # (segments, 3)
+    old: Any  # (segments, 6) N, Mx, My, stretch, two curvatures of the increment before
+    d_old: Any  # by the parameters
+    mean: Any  # (segments, 3) N, Mx, My of the weight
+    d_mean: Any  # by M(0) and the arcs
 
 
 @kernel
 def _place_strains(chain, x, record, d_record):
     """Write the strains x (segments, 3) and their unit variations into the record."""
-    segments = chain[1]
+    segments = chain.segments
     record[:] = 0.0
     d_record[:] = 0.0
     for e in range(segments.shape[0]):
@@ -58,14 +76,16 @@ def _means(chain, at, d_at, mean, d_mean):
 
 
 @kernel
-def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, tip, d_tip, a, b):
+def _fill_system(whole, part, arcs, tip, d_tip, a, b):
     """Write Newton's matrix a and right sides b: residual first, then one per parameter.
 
-    Unknowns: M(0) (3), then (stretch, two curvatures) of every segment. old (segments, 6): N, Mx,
-    My, stretch, two curvatures of the increment before. Returns the largest residual of the law.
+    Unknowns: M(0) (3), then (stretch, two curvatures) of every segment, under `part` of the
+    pressure. Returns the largest residual of the law.
     """
+    x, old, d_old, mean, d_mean = arcs
+    sections = whole.chain.sections
     size = a.shape[0]
-    parameters = d_press.shape[2]
+    parameters = whole.d_press.shape[2]
     a[:] = 0.0
     b[:] = 0.0
     for r in range(3):
@@ -74,9 +94,9 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
             a[r, c] = d_tip[3 + r, c]
     worst = 0.0
     for i in range(x.shape[0]):
-        force = press[i, 0] + mean[i, 0]
+        force = part * whole.press[i, 0] + mean[i, 0]
         s, s_old, s_n, s_nold, bend, b_old, b_s, _, _, _ = law_factors(
-            old[i, 3], old[i, 0], force, sections[i, 0], rule
+            old[i, 3], old[i, 0], force, sections[i, 0], whole.rule
         )
         row = 3 + 3 * i
         b[row, 0] = s - x[i, 0]
@@ -85,11 +105,10 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
             a[row, c] = -s_n * d_mean[i, 0, c]
         a[row, row] += 1.0
         for k in range(parameters):
-            b[row, 1 + k] = (
-                s_old * d_old[i, 3, k] + s_n * d_press[i, 0, k] - s_nold * d_old[i, 0, k]
-            )
+            d_force = part * whole.d_press[i, 0, k]
+            b[row, 1 + k] = s_old * d_old[i, 3, k] + s_n * d_force - s_nold * d_old[i, 0, k]
         for r in range(1, 3):
-            change = press[i, r] + mean[i, r] - old[i, r]
+            change = part * whole.press[i, r] + mean[i, r] - old[i, r]
             give = sections[i, 1]
             b[row + r, 0] = old[i, 3 + r] + bend * give * change - x[i, r]
             # curvature times its radius of gyration length: compared with the stretch
@@ -102,29 +121,34 @@ def _fill_system(sections, old, d_old, x, press, d_press, rule, mean, d_mean, ti
             for k in range(parameters):
                 d_bend = b_old * d_old[i, 3, k] + b_s * b[row, 1 + k]
                 b[row + r, 1 + k] = d_old[i, 3 + r, k] + give * (
-                    d_bend * change + bend * (d_press[i, r, k] - d_old[i, r, k])
+                    d_bend * change + bend * (part * whole.d_press[i, r, k] - d_old[i, r, k])
                 )
     return worst
 
 
 @kernel
-def pcc_ramp(
-    chain, press, d_press, gravity, parts, rule, scale, tolerance, starts, record, d_record
-):
+def pcc_ramp(whole, parts, scale, tolerance, starts):
     """Ramp pressure and weight; write the final record and its variations by the parameters.
 
     starts : (increments, 3) receives M(0) of every increment. Returns (passes, residual).
     """
-    lengths, segments, sections, masses, _, _ = chain
-    elements = lengths.shape[0]
-    pieces = sections.shape[0]
+    chain, _, _, press, d_press, gravity, _ = whole
+    elements = chain.lengths.shape[0]
+    pieces = chain.sections.shape[0]
     size = 3 + 3 * pieces
     parameters = d_press.shape[2]
     at = np.empty((elements, 3, 6))
     d_at = np.empty((elements, 3, 6, size))
     strain_record = np.empty((elements, 3, 12))
     d_strain_record = np.empty((elements, 3, 12, 3 * pieces))
-    stiff = (lengths, segments, np.zeros((pieces, 4)), masses, chain[4], chain[5])
+    stiff = Chain(
+        chain.lengths,
+        chain.segments,
+        np.zeros((pieces, 4)),
+        chain.masses,
+        chain.links,
+        chain.link_masses,
+    )
     none = np.zeros((pieces, 3))
     d_none = np.zeros((pieces, 3, 3 * pieces))
     mean = np.empty((pieces, 3))
@@ -135,6 +159,7 @@ def pcc_ramp(
     x = np.zeros((pieces, 3))
     x[:, 0] = 1.0
     before = x.copy()
+    arcs = Arcs(x, old, d_old, mean, d_mean)
     a = np.empty((size, size))
     b = np.empty((size, 1 + parameters))
     y = np.empty(6)
@@ -142,8 +167,10 @@ def pcc_ramp(
     passes = 0
     residual = 0.0
     for j in range(parts.shape[0]):
-        push = parts[j] * press
-        d_push = parts[j] * d_press
+        part = parts[j]
+        taken = Increment(
+            stiff, strain_record, d_strain_record, none, d_none, part * gravity, PUBLISHED
+        )
         start = np.zeros(3) if j == 0 else starts[j - 1].copy()
         for i in range(pieces):
             for r in range(3):
@@ -153,19 +180,15 @@ def pcc_ramp(
         settled = False
         for _ in range(30):
             _place_strains(chain, x, strain_record, d_strain_record)
-            y[:3] = parts[j] * gravity
+            y[:3] = taken.gravity
             y[3:] = start
             cols[:] = 0.0
             for c in range(3):
                 cols[3 + c, c] = 1.0
-            ramp_pass(
-                stiff, strain_record, d_strain_record, none, d_none, PUBLISHED, y, cols, at, d_at
-            )
+            ramp_pass(taken, y, cols, at, d_at)
             passes += 1
             _means(chain, at, d_at, mean, d_mean)
-            residual = _fill_system(
-                sections, old, d_old, x, push, d_push, rule, mean, d_mean, y, cols, a, b
-            )
+            residual = _fill_system(whole, part, arcs, y, cols, a, b)
             for r in range(3):
                 residual = max(residual, abs(y[3 + r]) / scale)
             if not residual < np.inf or solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:
@@ -183,21 +206,22 @@ def pcc_ramp(
         starts[j] = start
         for i in range(pieces):
             for r in range(3):
-                old[i, r] = push[i, r] + mean[i, r]
+                old[i, r] = part * press[i, r] + mean[i, r]
                 old[i, 3 + r] = x[i, r]
                 for k in range(parameters):
-                    d_old[i, r, k] = d_push[i, r, k]
+                    d_old[i, r, k] = part * d_press[i, r, k]
                     for c in range(size):
                         d_old[i, r, k] += d_mean[i, r, c] * b[c, 1 + k]
                     d_old[i, 3 + r, k] = b[3 + 3 * i + r, 1 + k]
-    _final_record(chain, press, d_press, x, at, d_at, b, record, d_record)
+    _final_record(whole, x, at, d_at, b)
     return passes, residual
 
 
 @kernel
-def _final_record(chain, press, d_press, x, at, d_at, b, record, d_record):
+def _final_record(whole, x, at, d_at, b):
     """Write the strains of the arcs with the local wrench that they stand under."""
-    _, segments, _, masses, _, _ = chain
+    chain, record, d_record, press, d_press, _, _ = whole
+    segments, masses = chain.segments, chain.masses
     parameters = d_record.shape[3]
     size = d_at.shape[3]
     record[:] = 0.0

@@ -13,47 +13,76 @@ and C itself, integrated, is the published compliance (4), (11). A load of wrenc
 takes W off F and S eta off dF.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from soro_mechanics.models.segments.cosserat_kernels import Chain
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 
 
-@kernel
-def rod_rates(
-    y,
-    cols,
-    count,
-    chain,
-    record,
-    d_record,
-    held_at,
-    d_held_at,
-    press,
-    d_press,
-    weight,
-    e,
-    point,
-    spread,
-    stage,
-    dy,
-    d_cols,
-    flow,
-):
-    """Write d/dx of the state and of `count` columns, at [stage], and of the compliance (6, 6).
+class PointLoads(NamedTuple):
+    """Loads in the order of the elements beyond whose end they act."""
 
-    held_at : stretch of the sections (1 for the linear models); the variations by the parameters
-    belong to the last columns. spread: (6, 6) scratch. Arrays are indexed, not sliced: a slice
-    costs more here than the arithmetic.
+    element: Any  # (k,)
+    offset: Any  # (k,) m, from there along the link
+    wrench: Any  # (k, 6)
+    local: Any  # (k,) whether its axes follow the section
+    ramped: Any  # (k,) whether load stepping takes part of it
+
+
+class Rod(NamedTuple):
+    """A chain after its actuation stage under loads; d_...: by the parameters, last axis."""
+
+    chain: Chain
+    record: Any  # (elements, 3, 12) see `cosserat_kernels`
+    d_record: Any
+    held: Any  # (elements, 3) stretch of the sections, 1 for the linear models
+    d_held: Any
+    press: Any  # (segments, 3) force and moments of the pressure
+    d_press: Any
+    gravity: Any  # (3,)
+    densities: Any  # (segments,) kg/m
+    loads: PointLoads
+
+
+class Nodes(NamedTuple):
+    """What is kept at the start of every segment and the end of every element."""
+
+    state: Any  # (k, 18)
+    columns: Any  # (k, 12, columns)
+    integral: Any  # (k, 6, 6)
+
+
+class Rates(NamedTuple):
+    """Derivatives by x."""
+
+    state: Any  # (4, 18)
+    columns: Any  # (4, 12, columns)
+    flow: Any  # (6, 6) of the compliance
+    spread: Any  # (6, 6) scratch
+
+
+@kernel
+def rod_rates(rod, weight, e, stage, y, cols, rates):
+    """Write d/dx of the state and of the columns, at [stage], and of the compliance.
+
+    The variations by the parameters belong to the last columns. Arrays are indexed, not sliced: a
+    slice costs more here than the arithmetic.
     """
-    i = chain[1][e]
-    c0 = chain[2][i, 0]
-    c1 = chain[2][i, 1]
-    c2 = chain[2][i, 2]
-    c3 = chain[2][i, 3]
-    held = held_at[e, point]
+    record, d_record, press, d_press = rod.record, rod.d_record, rod.press, rod.d_press
+    dy, d_cols, flow, spread = rates
+    count = cols.shape[1]
+    point = (stage + 1) // 2
+    i = rod.chain.segments[e]
+    c0 = rod.chain.sections[i, 0]
+    c1 = rod.chain.sections[i, 1]
+    c2 = rod.chain.sections[i, 2]
+    c3 = rod.chain.sections[i, 3]
+    held = rod.held[e, point]
     p0, p1, p2 = y[0], y[1], y[2]
     n0, n1, n2 = y[12], y[13], y[14]
     m0 = y[15] - (p1 * n2 - p2 * n1)
@@ -138,7 +167,7 @@ def rod_rates(
         if c >= first:
             k = c - first
             ds = d_record[e, point, 0, k]
-            dh = d_held_at[e, point, k]
+            dh = rod.d_held[e, point, k]
             d_h0 = dh * h0 - held * d_record[e, point, 8, k]
             t0 = ds * v0 + s * (d_record[e, point, 10, k] + c3 * d_h0)
             d_h1 = dh * h1 - held * d_record[e, point, 9, k]
@@ -172,7 +201,7 @@ def rod_rates(
 
 
 @kernel
-def take_off_load(y, cols, count, offset, load, local, scale):
+def take_off_load(y, cols, offset, load, local, scale):
     """Take one load off the transmitted wrench: dead (base axes) or following the section."""
     x = y[0] + offset * y[5]
     z1 = y[1] + offset * y[8]
@@ -194,7 +223,7 @@ def take_off_load(y, cols, count, offset, load, local, scale):
     for i in range(3):
         y[12 + i] -= f[i]
         y[15 + i] -= m[i]
-    for c in range(count):
+    for c in range(cols.shape[1]):
         a, b, g = cols[0, c], cols[1, c], cols[2, c]
         o0, o1, o2 = cols[3, c], cols[4, c], cols[5, c]
         if local:
@@ -216,55 +245,31 @@ def take_off_load(y, cols, count, offset, load, local, scale):
 
 
 @kernel
-def rod_pass(
-    chain,
-    record,
-    d_record,
-    held,
-    d_held,
-    press,
-    d_press,
-    gravity,
-    densities,
-    loads,
-    scale,
-    y,
-    cols,
-    total,
-    nodes,
-    node_cols,
-    node_total,
-):
+def rod_pass(rod, scale, y, cols, total, nodes):
     """Integrate all elements by RK4; y, cols, total are overwritten with the tip's values.
 
-    loads : (element, offset, wrench, local, ramped) arrays, in the order of the elements; ramped
-    ones are multiplied by `scale`. nodes (k, 18), node_cols (k, 12, columns) and node_total
-    (k, 6, 6) receive the start of every segment and the end of every element.
+    Ramped loads are multiplied by `scale`.
     """
-    lengths, segments, _, _, links, _ = chain
-    load_elements, offsets, wrenches, local, ramped = loads
+    chain, loads = rod.chain, rod.loads
     count = cols.shape[1]
-    k = np.empty((4, STATE))
-    d_k = np.empty((4, 12, count))
-    flow = np.empty((6, 6))
-    spread = np.empty((6, 6))
+    rates = Rates(
+        np.empty((4, STATE)), np.empty((4, 12, count)), np.empty((6, 6)), np.empty((6, 6))
+    )
+    k, d_k, flow, _ = rates
     z = np.empty(STATE)
     d_z = np.empty((12, count))
     weight = np.empty(3)
     node = 0
     before = -1
-    for e in range(lengths.shape[0]):
-        h = lengths[e]
-        i = segments[e]
+    for e in range(chain.lengths.shape[0]):
+        h = chain.lengths[e]
+        i = chain.segments[e]
         if i != before:
-            weight[:] = densities[i] * gravity
-            nodes[node] = y
-            node_cols[node] = cols
-            node_total[node] = total
+            weight[:] = rod.densities[i] * rod.gravity
+            _keep(nodes, node, y, cols, total)
             node += 1
             before = i
         for stage in range(4):
-            point = (stage + 1) // 2
             if stage == 0:
                 for r in range(STATE):
                     z[r] = y[r]
@@ -278,8 +283,7 @@ def rod_pass(
                 for r in range(12):
                     for c in range(count):
                         d_z[r, c] = cols[r, c] + step * d_k[stage - 1, r, c]
-            rod_rates(z, d_z, count, chain, record, d_record, held, d_held, press, d_press, weight,
-                      e, point, spread, stage, k, d_k, flow)  # fmt: skip
+            rod_rates(rod, weight, e, stage, z, d_z, rates)
             share = h / (3.0 if 0 < stage < 3 else 6.0)
             for r in range(6):
                 for c in range(6):
@@ -291,17 +295,21 @@ def rod_pass(
                 cols[r, c] += (
                     h / 6.0 * (d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
                 )
-        for a in range(load_elements.shape[0]):
-            if load_elements[a] == e:
-                take_off_load(
-                    y, cols, count, offsets[a], wrenches[a], local[a], scale if ramped[a] else 1.0
-                )
-        nodes[node] = y
-        node_cols[node] = cols
-        node_total[node] = total
+        for a in range(loads.element.shape[0]):
+            if loads.element[a] == e:
+                part = scale if loads.ramped[a] else 1.0
+                take_off_load(y, cols, loads.offset[a], loads.wrench[a], loads.local[a], part)
+        _keep(nodes, node, y, cols, total)
         node += 1
         for r in range(3):
-            y[r] += links[e] * y[5 + 3 * r]
+            y[r] += chain.links[e] * y[5 + 3 * r]
+
+
+@kernel
+def _keep(nodes, node, y, cols, total):
+    nodes.state[node] = y
+    nodes.columns[node] = cols
+    nodes.integral[node] = total
 
 
 @kernel
@@ -319,25 +327,7 @@ def begin(start, y, cols, total):
 
 
 @kernel
-def solve_loaded(
-    chain,
-    record,
-    d_record,
-    held,
-    d_held,
-    press,
-    d_press,
-    gravity,
-    densities,
-    loads,
-    units,
-    tolerance,
-    rest,
-    start,
-    nodes,
-    node_cols,
-    node_total,
-):
+def solve_loaded(rod, units, tolerance, rest, start, nodes):
     """Shoot for the base wrench `start` (6,) until no wrench is left beyond the tip.
 
     rest : base wrench without the ramped loads. units : force and moment that make the residual
@@ -345,38 +335,13 @@ def solve_loaded(
     chain, the step halved at every failure.
     Returns (passes, residual).
     """
-    count = node_cols.shape[2]
-    y = np.empty(STATE)
-    cols = np.empty((12, count))
-    total = np.empty((6, 6))
     trial = start.copy()
     done = 0.0
     step = 1.0
     passes = 0
     unloaded = rest.copy()
     while True:
-        used, residual = _newton(
-            chain,
-            record,
-            d_record,
-            held,
-            d_held,
-            press,
-            d_press,
-            gravity,
-            densities,
-            loads,
-            done + step,
-            units,
-            tolerance,
-            trial,
-            y,
-            cols,
-            total,
-            nodes,
-            node_cols,
-            node_total,
-        )
+        used, residual = _newton(rod, done + step, units, tolerance, trial, nodes)
         passes += used
         if residual <= tolerance:
             done += step
@@ -393,38 +358,19 @@ def solve_loaded(
 
 
 @kernel
-def _newton(
-    chain,
-    record,
-    d_record,
-    held,
-    d_held,
-    press,
-    d_press,
-    gravity,
-    densities,
-    loads,
-    scale,
-    units,
-    tolerance,
-    start,
-    y,
-    cols,
-    total,
-    nodes,
-    node_cols,
-    node_total,
-):
+def _newton(rod, scale, units, tolerance, start, nodes):
+    y = np.empty(STATE)
+    cols = np.empty((12, nodes.columns.shape[2]))
+    total = np.empty((6, 6))
     a = np.empty((6, 6))
     b = np.empty((6, 1))
     last = np.inf
     for iteration in range(25):
         begin(start, y, cols, total)
-        rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, densities,
-                 loads, scale, y, cols, total, nodes, node_cols, node_total)  # fmt: skip
+        rod_pass(rod, scale, y, cols, total, nodes)
         residual = 0.0
         # moments about the tip, so that a force there does not count twice
-        tip = nodes[nodes.shape[0] - 1]
+        tip = nodes.state[nodes.state.shape[0] - 1]
         for r in range(3):
             s = (r + 1) % 3
             t = (r + 2) % 3
@@ -448,31 +394,17 @@ def _newton(
 
 
 @kernel
-def fundamental_pass(
-    chain,
-    record,
-    d_record,
-    held,
-    d_held,
-    press,
-    d_press,
-    gravity,
-    densities,
-    loads,
-    start,
-    node_cols,
-):
+def fundamental_pass(rod, start, columns):
     """Write all twelve columns at every node: unit wrenches, then unit twists of the base."""
-    nodes = np.empty((node_cols.shape[0], STATE))
-    node_total = np.empty((node_cols.shape[0], 6, 6))
+    count = columns.shape[0]
+    nodes = Nodes(np.empty((count, STATE)), columns, np.empty((count, 6, 6)))
     y = np.empty(STATE)
     cols = np.empty((12, 12))
     total = np.empty((6, 6))
     begin(start, y, cols, total)
     for c in range(6):
         cols[c, 6 + c] = 1.0
-    rod_pass(chain, record, d_record, held, d_held, press, d_press, gravity, densities, loads,
-             1.0, y, cols, total, nodes, node_cols, node_total)  # fmt: skip
+    rod_pass(rod, 1.0, y, cols, total, nodes)
 
 
 @kernel

@@ -5,28 +5,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.segments.grid import Grid
+from soro_mechanics.models.segments.rod_kernels import PointLoads
 from soro_mechanics.models.segments.schema import SegmentChain
-
-
-@dataclass(frozen=True)
-class Increments:
-    """What the actuation stage takes; it writes the last three."""
-
-    push: Array  # (segments, 3) of the actuation
-    d_push: Array  # (segments, 3, parameters)
-    gravity: Array
-    parts: Array  # of the actuation, at the end of every increment
-    rule: int
-    warm: bool  # whether `starts` are those of a like actuation
-    starts: Array  # (increments, 3) moments at the base
-    record: Array  # sections
-    d_record: Array
 
 
 @dataclass(frozen=True)
@@ -48,7 +31,7 @@ class RodState:
     """Solution kept for a warm start, Jacobian and compliance."""
 
     grid: Grid
-    loads: tuple[NDArray[Any], ...]
+    loads: PointLoads
     ramp: Ramp
     base_wrench: Array
     nodes: Array
