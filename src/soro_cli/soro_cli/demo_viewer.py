@@ -82,7 +82,7 @@ def photograph_viewer(
     UserError
         The browser does not start or draw, the page complains, or asks another machine.
     """
-    with _told(browser):
+    with told(browser):
         _show_ellipsoids(address)
         return _draw(browser, address, file, pose, held)
 
@@ -108,7 +108,7 @@ def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) ->
         player = threading.Thread(target=playback.run, args=(ended,), daemon=True)
         player.start()
         try:
-            with _told(browser):
+            with told(browser):
                 return _draw(browser, playback.address, file, lambda: None, lambda: True)[0]
         finally:
             ended.set()
@@ -139,8 +139,8 @@ def _draw(
 
 
 @contextlib.contextmanager
-def _told(browser: str) -> Iterator[None]:
-    """Turn what a browser does wrong into a sentence."""
+def told(browser: str) -> Iterator[None]:
+    """Turn what a browser does wrong into a UserError."""
     from websockets.exceptions import WebSocketException
 
     try:
