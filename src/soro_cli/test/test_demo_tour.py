@@ -206,7 +206,7 @@ def viewer(monkeypatch):
 def test_a_robot_that_does_not_hold_is_posed_again(
     viewer, tmp_path, monkeypatch, looks, times, still
 ):
-    monkeypatch.setattr('soro_cli.page_driver.Page', FakePage)
+    monkeypatch.setattr('soro_cli.demo_viewer.Page', FakePage)
     poses, answers, file = [], iter(looks), tmp_path / 'viewer.png'
     found = photograph_viewer(
         'chromium', viewer, file, lambda: poses.append(1), lambda: next(answers)
@@ -219,7 +219,7 @@ def test_a_page_that_asks_another_machine_is_told(viewer, tmp_path, monkeypatch)
     class Strange(FakePage):
         strangers = ('https://fonts.example',)
 
-    monkeypatch.setattr('soro_cli.page_driver.Page', Strange)
+    monkeypatch.setattr('soro_cli.demo_viewer.Page', Strange)
     with pytest.raises(UserError, match='fonts.example'):
         photograph_viewer('chromium', viewer, tmp_path / 'x', lambda: None, lambda: True)
 
@@ -238,7 +238,7 @@ def test_the_middle_of_a_recording_is_shown_where_the_robot_could_not_be(
             shown = [page.gui['play']['value'], time['value'] / time['max']]
             file.write_text(json.dumps(shown))
 
-    monkeypatch.setattr('soro_cli.page_driver.Page', Watching)
+    monkeypatch.setattr('soro_cli.demo_viewer.Page', Watching)
     file = tmp_path / 'viewer.png'
     assert photograph_recording('chromium', recorded.folder, 'arm', file) == 2
     playing, share = json.loads(file.read_text())
