@@ -19,8 +19,9 @@ import time
 from typing import Any
 
 import numpy as np
+from page_hands import HandledPage
 
-from soro_cli.page_driver import find_browser, Page
+from soro_cli.page_driver import find_browser
 from soro_cli.robot_process import RobotProcess
 from soro_visualization.page_client import PageClient
 from soro_visualization.viewer import GIZMO
@@ -57,7 +58,7 @@ def pressure_of(client: PageClient) -> float:
     return float(found.group(1)) if found else float('nan')
 
 
-def drag(page: Page, address: str, middle: Any) -> None:
+def drag(page: HandledPage, address: str, middle: Any) -> None:
     """Drag the arrow along x; the tip must go that way."""
     with PageClient(address) as client:
         client.wait(lambda: 'position' in client.scene.get('/target', {}), MOTION, 'gizmo')
@@ -72,7 +73,7 @@ def drag(page: Page, address: str, middle: Any) -> None:
     print(f'gizmo dragged 0.20 along x: the tip went {went} extents')
 
 
-def slide(page: Page, address: str) -> None:
+def slide(page: HandledPage, address: str) -> None:
     """Move the first slider to its end with the keyboard; the pressure must follow."""
     with PageClient(address) as client:
         client.wait(lambda: 'All to rest' in client.gui, MOTION, 'panel')
@@ -85,7 +86,7 @@ def slide(page: Page, address: str) -> None:
         print(f'slider at its end: {pressure_of(client):.3f} bar measured')
 
 
-def stop_by_key(page: Page, address: str) -> None:
+def stop_by_key(page: HandledPage, address: str) -> None:
     """Press Esc; the robot must go safe. Then clear it and move it again."""
     page.key('Escape', 27)
     with PageClient(address) as client:
@@ -97,7 +98,7 @@ def stop_by_key(page: Page, address: str) -> None:
         page.wait(lambda: pressure_of(client) > 0.7 * RAISED, MOTION, 'pressure')
 
 
-def stop(page: Page, address: str) -> None:
+def stop(page: HandledPage, address: str) -> None:
     """Click STOP; the robot must go safe and vent."""
     buttons = '[...document.querySelectorAll("button")]'
     page.click(*page.place_of(f'{buttons}.find(b => b.textContent.trim() == "STOP")'))
@@ -143,7 +144,7 @@ def check(browser: str, address: str, begin: float) -> None:
             client.set(label, RAISED)
             client.receive(0.5)
     opened = time.monotonic()
-    with Page(browser, address, SIZE, niceness=19) as page:
+    with HandledPage(browser, address, SIZE, niceness=19) as page:
         page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
         page.settle(4, PATIENCE)
         print(f'first picture {time.monotonic() - opened:.1f} s after opening the browser')

@@ -20,8 +20,9 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 import numpy as np
+from page_hands import HandledPage
 
-from soro_cli.page_driver import find_browser, Page
+from soro_cli.page_driver import find_browser
 from soro_mechanics import load_robot
 from soro_msgs.msg import Configuration
 from soro_node.conversions import configuration_to_message
@@ -109,7 +110,7 @@ def photograph(
 ) -> list[Any]:
     """Take the picture and press Esc; return complaints of the page, its requests or axe-core."""
     scheme = 'dark' if arguments.dark else 'light'
-    with Page(browser, address, (arguments.width, HEIGHTS[arguments.width])) as page:
+    with HandledPage(browser, address, (arguments.width, HEIGHTS[arguments.width])) as page:
         features = [{'name': 'prefers-color-scheme', 'value': scheme}]
         page.call('Emulation.setEmulatedMedia', features=features)
         page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')

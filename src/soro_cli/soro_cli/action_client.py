@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import signal
@@ -16,6 +17,7 @@ from uuid import uuid4
 from action_msgs.msg import GoalInfo, GoalStatus
 from rclpy.action import ActionClient
 
+from soro_cli.robot_choice import running_robot, RunningRobot
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
 from soro_node.signal_handlers import handled
 from soro_node.user_errors import UserError
@@ -68,6 +70,28 @@ def run_action(
         return finished.result().result
     finally:
         client.destroy()
+
+
+def run_shown(
+    arguments: argparse.Namespace,
+    kind: Any,
+    name: str,
+    goal: Callable[[RunningRobot], Any],
+    title: str,
+    said: Callable[[Any], str],
+) -> Any:
+    """Run an action of the running robot beside a progress bar and return its result.
+
+    `goal` makes the goal once the robot is known, `said` tells what a feedback message says.
+    """
+    with running_robot(arguments) as robot, progress_bar(title) as report:
+        return run_action(
+            robot.session,
+            kind,
+            f'{robot.namespace}/{name}',
+            goal(robot),
+            lambda feedback: report(feedback.progress, said(feedback)),
+        )
 
 
 class _Goal:

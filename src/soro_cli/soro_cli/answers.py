@@ -51,20 +51,24 @@ class ConfigurationAnswer:
 
 
 @dataclass(frozen=True)
-class ForwardAnswer:
-    """Answer of solve_forward."""
+class Answer:
+    """What every answer begins with; zero and empty: nothing is wrong."""
 
     error_code: int
     error_message: str
+
+
+@dataclass(frozen=True)
+class ForwardAnswer(Answer):
+    """Answer of solve_forward."""
+
     configuration: ConfigurationAnswer
 
 
 @dataclass(frozen=True)
-class InverseAnswer:
+class InverseAnswer(Answer):
     """Answer of solve_inverse."""
 
-    error_code: int
-    error_message: str
     actuator_name: list[str]
     actuation: list[float]
     configuration: ConfigurationAnswer
@@ -74,11 +78,9 @@ class InverseAnswer:
 
 
 @dataclass(frozen=True)
-class JacobianAnswer:
+class JacobianAnswer(Answer):
     """Answer of compute_jacobian: (6, m), linear first, at the tip, axes of base_link."""
 
-    error_code: int
-    error_message: str
     actuator_name: list[str]
     matrix: Matrix
 
@@ -98,11 +100,9 @@ class CompliancePoint:
 
 
 @dataclass(frozen=True)
-class ComplianceAnswer:
+class ComplianceAnswer(Answer):
     """Answer of compute_compliance."""
 
-    error_code: int
-    error_message: str
     model: str
     method: str
     points: list[CompliancePoint]
@@ -110,11 +110,9 @@ class ComplianceAnswer:
 
 
 @dataclass(frozen=True)
-class ComparisonAnswer:
+class ComparisonAnswer(Answer):
     """Answer of compare_models."""
 
-    error_code: int
-    error_message: str
     configurations: list[ConfigurationAnswer]
     position_spread: float
     orientation_spread: float

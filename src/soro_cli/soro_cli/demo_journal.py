@@ -7,11 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from soro_cli.demo_pattern import Stretch
 from soro_mechanics.robot_file.reader import RobotDescription
 
-Say = Callable[[str], None]
+
+class Mark(NamedTuple):
+    """When one stretch of the experiment was sent [s since 1970]."""
+
+    stretch: Stretch
+    start: float
+    end: float
 
 
 @dataclass
@@ -20,23 +27,33 @@ class Tour:
 
     Attributes
     ----------
+    say : callable
+        Gets each line as it comes.
     lines : list of (str, str)
         What was done, and with which result.
-    bag : path
     view : path or None
         Picture of the browser viewer.
     numbers : dict
         The same for scripts, SI.
+    marks : list of Mark
+        Of the published experiment; empty where it was not played.
     """
 
     robot: RobotDescription
     bag: Path
+    say: Callable[[str], None]
     view: Path | None = None
     lines: list[tuple[str, str]] = field(default_factory=list)
     numbers: dict[str, Any] = field(default_factory=dict)
+    marks: list[Mark] = field(default_factory=list)
 
-    def add(self, say: Say, what: str, result: str, **numbers: Any) -> None:
+    @property
+    def experiment(self) -> Path:
+        """A second bag, of the published experiment; there where it has `marks`."""
+        return self.bag.with_name('experiment')
+
+    def add(self, what: str, result: str, **numbers: Any) -> None:
         """Note one step and say it."""
         self.lines.append((what, result))
         self.numbers |= numbers
-        say(f'{what}: {result}')
+        self.say(f'{what}: {result}')

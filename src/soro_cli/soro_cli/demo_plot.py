@@ -6,15 +6,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+import numpy as np
 
-matplotlib.use('Agg')
-
-from matplotlib.axes import Axes  # noqa: E402 - the backend comes first
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-
-from soro_cli.demo_recording import Recording  # noqa: E402
+from soro_cli.demo_recording import Recording
 
 MODEL, PLANT = '#1f6feb', '#d1570a'
 PAIRS = ('#117a65', '#7d3c98', '#b7950b')
@@ -22,7 +18,8 @@ PAIRS = ('#117a65', '#7d3c98', '#b7950b')
 
 def plot_demo(recording: Recording, title: str, path: Path) -> None:
     """Draw a recording into a PNG."""
-    figure, axes = plt.subplots(3, 2, figsize=(13.0, 10.0), layout='constrained')
+    figure = Figure(figsize=(13.0, 10.0), layout='constrained')
+    axes = figure.subplots(3, 2)
     figure.suptitle(title)
     _pressures(axes[0, 0], recording)
     _over_time(axes[1, 0], recording, 3, 180.0 / np.pi, 'bending angle [deg]')
@@ -32,7 +29,6 @@ def plot_demo(recording: Recording, title: str, path: Path) -> None:
     _path(axes[1, 1], recording, 0, 1)
     _error(axes[2, 1], recording)
     figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
 def _pressures(ax: Axes, r: Recording) -> None:

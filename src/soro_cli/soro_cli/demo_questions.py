@@ -8,7 +8,7 @@ from collections.abc import Callable
 import time
 from typing import Any
 
-from soro_cli.demo_journal import Say, Tour
+from soro_cli.demo_journal import Tour
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_cli.motion import MotionWatch
 from soro_mechanics.core.status import Code
@@ -26,16 +26,12 @@ class Patience:
     ----------
     tour : Tour
         Gets a line for what was waited for.
-    mechanics : OnlineMechanics
-    say : callable
     wait : float
         For one answer [s].
     """
 
-    def __init__(
-        self, tour: Tour, mechanics: OnlineMechanics, say: Say, wait: float = COMPILING
-    ) -> None:
-        self._tour, self._mechanics, self._say, self._wait = tour, mechanics, say, wait
+    def __init__(self, tour: Tour, mechanics: OnlineMechanics, wait: float = COMPILING) -> None:
+        self._tour, self._mechanics, self._wait = tour, mechanics, wait
 
     def ask(self, name: str, question: Callable[[], Any]) -> tuple[Any, float]:
         """Return an answer and how long it took [s], without the waiting for a busy node.
@@ -54,12 +50,11 @@ class Patience:
             if not busy or now - first > self._wait:
                 break
             if not said:
-                self._say(f'{name} is busy: {answer.error_message}; waiting')
+                self._tour.say(f'{name} is busy: {answer.error_message}; waiting')
                 said = True
             self._mechanics.spin(AGAIN)
         if said:
             self._tour.add(
-                self._say,
                 f'waited for {name}',
                 f'{begin - first:.0f} s: kernels are compiled once, the first time',
             )
@@ -68,7 +63,7 @@ class Patience:
         return answer, now - begin
 
 
-def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, say: Say) -> None:
+def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch) -> None:
     """Ask for inverse kinematics, compliance and all models where the robot is, and note it.
 
     Raises
@@ -77,7 +72,7 @@ def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, sa
         No inverse or no compliance.
     """
     tip, there = list(watch.tip), list(watch.measured)
-    patience = Patience(tour, mechanics, say)
+    patience = Patience(tour, mechanics)
 
     def inverse() -> Any:
         return mechanics.inverse(tip, None, 0, [0.0] * 6, '')
@@ -89,7 +84,6 @@ def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, sa
     patience.ask('compute_compliance', compliance)
     _, seconds = patience.ask('solve_inverse', inverse)
     tour.add(
-        say,
         'inverse kinematics',
         f'of {shown_position(tip)}: {1e3 * seconds:.1f} ms',
         inverse_seconds=seconds,
@@ -98,28 +92,26 @@ def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch, sa
     values = [float(c) for c in answer.points[0].principal_compliance]
     text = ' / '.join(f'{1e3 * c:.3g}' for c in values)
     tour.add(
-        say,
         'compliance there',
         f'{text} mm/N, {1e3 * seconds:.1f} ms',
         compliance_seconds=seconds,
         principal_compliance=values,
     )
     if len(tour.robot.models) > 1:
-        _compare(tour, patience, lambda: mechanics.compare(there, [0.0] * 6, []), say)
+        _compare(tour, patience, lambda: mechanics.compare(there, [0.0] * 6, []))
 
 
-def _compare(tour: Tour, patience: Patience, question: Callable[[], Any], say: Say) -> None:
+def _compare(tour: Tour, patience: Patience, question: Callable[[], Any]) -> None:
     """Ask all models of the robot for the posture it is in."""
     names = ', '.join(tour.robot.models)
     try:
         answer, _ = patience.ask('compare_models', question)
     except UserError as error:
         # Models differ in what they can compute; that is an answer, and no reason to stop.
-        tour.add(say, f'models {names}', str(error))
+        tour.add(f'models {names}', str(error))
         return
     solved = [c.model for c in answer.configurations]
     tour.add(
-        say,
         f'models {", ".join(solved)}',
         f'tips apart by up to {shown(answer.position_spread, "m")}',
         model_spread=float(answer.position_spread),

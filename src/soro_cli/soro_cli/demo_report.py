@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 import os
 from pathlib import Path
-import subprocess
-import tempfile
 
 from soro_cli.demo_journal import Tour
-from soro_cli.page_driver import find_browser
+from soro_cli.demo_viewer import told
+from soro_cli.page_driver import find_browser, Page
+from soro_node.user_errors import UserError
 
 PICTURE, SHAPE = 'player.png', 'shape'
+SIZE = (1280, 720)
 PATIENCE = 90.0  # s, for a browser without a GPU on a busy machine
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
@@ -32,20 +34,10 @@ def photograph(player: Path, picture: Path) -> bool:
     browser = find_browser()
     if browser is None or not player.exists():
         return False
-    with tempfile.TemporaryDirectory(
-        prefix='soro_browser_', ignore_cleanup_errors=True
-    ) as profile:
-        try:
-            subprocess.run(
-                [browser, '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run',
-                 '--host-resolver-rules=MAP * ~NOTFOUND', f'--user-data-dir={profile}',
-                 '--window-size=1280,720', '--hide-scrollbars', '--virtual-time-budget=2000',
-                 f'--screenshot={picture.resolve()}', f'{player.resolve().as_uri()}#middle'],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE,
-                check=False, env={**os.environ, 'HOME': profile},
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return False
+    address = f'{player.resolve().as_uri()}#middle'
+    with suppress(UserError), told(browser), Page(browser, address, SIZE) as page:
+        page.settle(timeout=PATIENCE)
+        page.picture(picture)
     return picture.exists()
 
 
@@ -54,7 +46,6 @@ def in_order(tour: Tour, figures: Sequence[Path], player: Path | None) -> list[P
 
     Parameters
     ----------
-    tour : Tour
     figures : sequence of path
         Of the recording.
     player : path, optional

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 import math
 import os
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action
-from soro_cli.demo import Player
-from soro_cli.demo_journal import Say, Tour
+from soro_cli.demo import play_experiment, Player
+from soro_cli.demo_journal import Tour
 from soro_cli.demo_questions import ask_mechanics
 from soro_cli.demo_viewer import photograph_recording, photograph_viewer, viewer_address, WITHOUT
 from soro_cli.mechanics_online import OnlineMechanics, pose_message
@@ -61,8 +61,10 @@ MARK = 'of_soro_demo.txt'  # in the bag: it may be deleted by the next tour
 VIEW, PICTURE = 'viewer.png', 'picture of the browser viewer'
 
 
-def run_tour(robot: str, output: Path, say: Say) -> Tour:
-    """Run the tour; the robot is stopped whatever happens.
+def run_tour(
+    robot: str, output: Path, say: Callable[[str], None], experiment: bool = False
+) -> Tour:
+    """Run the tour, at its end the published experiment; the robot is stopped whatever happens.
 
     Raises
     ------
@@ -73,7 +75,8 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
     description = read_robot_file(find_robot_file(robot))
     log, bag = output / 'launch.txt', output / 'bag'
     make_room(bag)
-    tour = Tour(description, bag)
+    tour = Tour(description, bag, say)
+    make_room(tour.experiment)
     say(f'starting {description.title} on its emulator (what it prints: {log})')
     words = [robot, f'namespace:={NAMESPACE}', 'viewer:=true']
     if 'haptic' in description.structure:
@@ -81,19 +84,21 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
     begin = time.monotonic()
     with RobotProcess(words, log) as process, RosSession() as session:
         running = RunningRobot(f'/{NAMESPACE}', description, session)
-        _wait_ready(tour, running, process, say)
+        _wait_ready(tour, running, process)
         seconds = time.monotonic() - begin
-        tour.add(say, 'ready after', f'{seconds:.1f} s', start_seconds=seconds)
+        tour.add('ready after', f'{seconds:.1f} s', start_seconds=seconds)
         with _recording(bag, session):
-            _visit(tour, running, say)
+            _visit(tour, running)
+        if experiment:
+            with _recording(tour.experiment, session):
+                play_experiment(tour, running, process)
         # Not recorded: a browser without a GPU takes the processor from everybody.
-        _look(tour, running, process, output / VIEW, say)
+        _look(tour, running, process, output / VIEW)
         code = process.stop()
     if code != 0:
         raise UserError(f'the robot ended with exit code {code}; see {log}')
     with BagReader(bag) as recorded:
         tour.add(
-            say,
             'recorded',
             f'{recorded.count} messages in {recorded.duration:.0f} s, '
             f'{recorded.size / 1e6:.1f} MB',
@@ -101,7 +106,7 @@ def run_tour(robot: str, output: Path, say: Say) -> Tour:
         )
     browser = find_browser()
     if tour.view is None and browser is not None:
-        _look_at_recording(tour, browser, output / VIEW, say)
+        _look_at_recording(tour, browser, output / VIEW)
     return tour
 
 
@@ -124,7 +129,7 @@ def make_room(bag: Path) -> None:
     shutil.rmtree(bag)
 
 
-def _wait_ready(tour: Tour, robot: RunningRobot, process: RobotProcess, say: Say) -> None:
+def _wait_ready(tour: Tour, robot: RunningRobot, process: RobotProcess) -> None:
     """Wait for the robot; a device that a busy computer has lost is armed again."""
     session, watch = robot.session, MotionWatch(robot)
     try:
@@ -133,13 +138,13 @@ def _wait_ready(tour: Tour, robot: RunningRobot, process: RobotProcess, say: Say
             START_PATIENCE,
         )
         if process.running and watch.state is not None:
-            _armed(tour, robot, watch, say)
+            _armed(tour, robot, watch)
     finally:
         watch.close()
     process.wait_ready(session, robot, START_PATIENCE)
 
 
-def _armed(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> None:
+def _armed(tour: Tour, robot: RunningRobot, watch: MotionWatch) -> None:
     """Arm a device that is lost, as a person would, and tell it in the report.
 
     A computer that is busy with other work loses an emulated device as it would a real one. What
@@ -156,7 +161,7 @@ def _armed(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> Non
     for _ in range(SENDS):
         said = robot.session.call(Trigger, name, Trigger.Request())
         if robot.session.spin_until(active, MOTION / SENDS):
-            tour.add(say, 'armed the device again', why)
+            tour.add('armed the device again', why)
             return
     raise UserError(f'the device cannot be armed: {said.message}; {why}')
 
@@ -199,36 +204,34 @@ def _is_recorded(session: RosSession) -> bool:
     return any(listener.node_name == 'recorder' for listener in listeners)
 
 
-def _visit(tour: Tour, robot: RunningRobot, say: Say) -> None:
+def _visit(tour: Tour, robot: RunningRobot) -> None:
     player, watch = Player(robot), MotionWatch(robot)
     mechanics = OnlineMechanics(robot)
     rest = np.array([a.rest for a in tour.robot.actuators])
     try:
         for share in SHARES:
-            _go(tour, robot, player, watch, _posture(tour.robot, share, lopsided=True), say)
-        tour.add(say, 'visited', f'{len(SHARES)} postures')
-        _ask(tour, robot, mechanics, watch, say)
+            _go(tour, robot, player, watch, _posture(tour.robot, share, lopsided=True))
+        tour.add('visited', f'{len(SHARES)} postures')
+        _ask(tour, robot, mechanics, watch)
         centre = _posture(tour.robot, SHARES[0], lopsided=False)
         for _ in range(TURNS):
-            _go(tour, robot, player, watch, centre, say)
-            if _follow(tour, robot, watch, say):
+            _go(tour, robot, player, watch, centre)
+            if _follow(tour, robot, watch):
                 break
         else:
             raise UserError(f'the device is lost again and again: {"; ".join(watch.reasons())}')
-        _go(tour, robot, player, watch, rest, say)
+        _go(tour, robot, player, watch, rest)
     finally:
         watch.close()
 
 
-def _ask(
-    tour: Tour, robot: RunningRobot, mechanics: OnlineMechanics, watch: MotionWatch, say: Say
-) -> None:
+def _ask(tour: Tour, robot: RunningRobot, mechanics: OnlineMechanics, watch: MotionWatch) -> None:
     """Ask where the robot is; once more where the device has just been lost."""
     for left in reversed(range(SENDS)):
-        _armed(tour, robot, watch, say)
+        _armed(tour, robot, watch)
         before = len(tour.lines)
         try:
-            ask_mechanics(tour, mechanics, watch, say)
+            ask_mechanics(tour, mechanics, watch)
             return
         except UserError as error:
             if error.code not in LOST or left == 0:
@@ -261,22 +264,22 @@ def _posture(robot: RobotDescription, share: float, lopsided: bool) -> Array:
 
 
 def _go(
-    tour: Tour, robot: RunningRobot, player: Player, watch: MotionWatch, target: Array, say: Say
+    tour: Tour, robot: RunningRobot, player: Player, watch: MotionWatch, target: Array
 ) -> None:
     for _ in range(SENDS):
-        _armed(tour, robot, watch, say)
+        _armed(tour, robot, watch)
         player.send(target)
         if watch.wait(lambda: watch.near_actuation(target.tolist(), NEAR), MOTION / SENDS):
             return
     raise UserError(f'the robot does not follow: {"; ".join(watch.reasons())}')
 
 
-def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, say: Say) -> None:
+def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path) -> None:
     """Take a picture of the viewer while the robot holds a posture; say why there is none."""
     file.unlink(missing_ok=True)  # of an earlier tour into the same folder
     browser = find_browser()
     if browser is None:
-        tour.add(say, PICTURE, WITHOUT.format(robot=tour.robot.name))
+        tour.add(PICTURE, WITHOUT.format(robot=tour.robot.name))
         return
     player, watch = Player(robot), MotionWatch(robot)
     posture = _posture(tour.robot, SHARES[-1], lopsided=True)
@@ -290,7 +293,7 @@ def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, sa
         # A robot that cannot be posed is photographed as it is: the page says why.
         if not held():
             with suppress(UserError):
-                _go(tour, robot, player, watch, posture, say)
+                _go(tour, robot, player, watch, posture)
 
     begin = time.monotonic()
     try:
@@ -304,10 +307,10 @@ def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path, sa
     finally:
         watch.close()
     tour.view = file if file.exists() else None
-    tour.add(say, PICTURE, text, picture_seconds=time.monotonic() - begin)
+    tour.add(PICTURE, text, picture_seconds=time.monotonic() - begin)
 
 
-def _look_at_recording(tour: Tour, browser: str, file: Path, say: Say) -> None:
+def _look_at_recording(tour: Tour, browser: str, file: Path) -> None:
     """Take a picture of the recording instead: by now nothing else wants this computer."""
     begin = time.monotonic()
     try:
@@ -316,7 +319,7 @@ def _look_at_recording(tour: Tour, browser: str, file: Path, say: Say) -> None:
         tour.view = file
     except UserError as error:
         text = f'none: {error}'
-    tour.add(say, 'picture of the recording in the browser viewer', text)
+    tour.add('picture of the recording in the browser viewer', text)
 
 
 def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
@@ -327,7 +330,7 @@ def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
     return ', by the emulated body: the robot has no sensors'
 
 
-def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bool:
+def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch) -> bool:
     """Follow the largest circle that can be planned; whether the device was there all the time."""
     judged = _by_the_body(robot, watch)
     centre = list(watch.tip)
@@ -359,7 +362,6 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch, say: Say) -> bo
                 if result.error_code != 0:
                     raise UserError(f'track_trajectory: {result.error_message}', result.error_code)
                 tour.add(
-                    say,
                     f'circle of {shown(size, "m")}',
                     f'RMSE at each moment {shown(result.rms_error, "m")}, '
                     f'peak {shown(result.peak_error, "m")}, '

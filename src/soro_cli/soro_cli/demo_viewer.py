@@ -16,6 +16,7 @@ import re
 import threading
 import time
 
+from soro_cli.page_driver import Page
 from soro_node.user_errors import UserError
 
 ADDRESS = re.compile(r'viewer: (http://\S+)')
@@ -24,6 +25,8 @@ NICENESS = 19
 LOOK = 20.0  # s, for the compliance at the tip
 PATIENCE = 240.0  # s, for a renderer without a GPU on a busy computer
 FRAMES, TRIES = 8, 4
+BOX = 'document.querySelector("input[aria-label=\'compliance ellipsoids\']")'
+DRAWN = 'document.body.innerText.includes("ellipsoids: where")'  # the legend
 CANVAS = '!!document.querySelector("canvas")'
 # Buttons of the notice about software rendering.
 CLOSE_NOTICES = (
@@ -82,9 +85,8 @@ def photograph_viewer(
     UserError
         The browser does not start or draw, the page complains, or asks another machine.
     """
-    with _told(browser):
-        _show_ellipsoids(address)
-        return _draw(browser, address, file, pose, held)
+    with told(browser), Page(browser, address, SIZE, NICENESS) as page:
+        return _draw(page, file, pose, held, _show_ellipsoids)
 
 
 def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) -> int:
@@ -108,39 +110,41 @@ def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) ->
         player = threading.Thread(target=playback.run, args=(ended,), daemon=True)
         player.start()
         try:
-            with _told(browser):
-                return _draw(browser, playback.address, file, lambda: None, lambda: True)[0]
+            with told(browser), Page(browser, playback.address, SIZE, NICENESS) as page:
+                return _draw(page, file, lambda: None, lambda: True)[0]
         finally:
             ended.set()
             player.join()
 
 
 def _draw(
-    browser: str, address: str, file: Path, pose: Callable[[], None], held: Callable[[], bool]
+    page: Page,
+    file: Path,
+    pose: Callable[[], None],
+    held: Callable[[], bool],
+    prepare: Callable[[Page], None] = lambda page: None,
 ) -> tuple[int, bool]:
-    from soro_cli.page_driver import Page
-
-    with Page(browser, address, SIZE, NICENESS) as page:
-        page.wait(lambda: page.evaluate(CANVAS), PATIENCE, 'canvas')
+    page.wait(lambda: page.evaluate(CANVAS), PATIENCE, 'canvas')
+    page.settle(FRAMES, PATIENCE)
+    page.evaluate(CLOSE_NOTICES)
+    prepare(page)
+    end = time.monotonic() + PATIENCE
+    for _ in range(TRIES):
+        pose()
+        page.pause(1.0)
         page.settle(FRAMES, PATIENCE)
-        page.evaluate(CLOSE_NOTICES)
-        end = time.monotonic() + PATIENCE
-        for _ in range(TRIES):
-            pose()
-            page.pause(1.0)
-            page.settle(FRAMES, PATIENCE)
-            page.picture(file)
-            still = held()
-            if still or time.monotonic() > end:
-                break
-        if page.strangers or page.problems:
-            raise UserError(f'the page says {page.problems} and asks {page.strangers}')
-        return len(page.requests), still
+        page.picture(file)
+        still = held()
+        if still or time.monotonic() > end:
+            break
+    if page.strangers or page.problems:
+        raise UserError(f'the page says {page.problems} and asks {page.strangers}')
+    return len(page.requests), still
 
 
 @contextlib.contextmanager
-def _told(browser: str) -> Iterator[None]:
-    """Turn what a browser does wrong into a sentence."""
+def told(browser: str) -> Iterator[None]:
+    """Turn what a browser does wrong into a UserError."""
     from websockets.exceptions import WebSocketException
 
     try:
@@ -149,11 +153,9 @@ def _told(browser: str) -> Iterator[None]:
         raise UserError(f'{Path(browser).name}: {error}') from None
 
 
-def _show_ellipsoids(address: str) -> None:
-    """Switch the compliance ellipsoids on, for every page; a picture is one without them too."""
-    from soro_visualization.page_client import PageClient
-
-    with PageClient(address) as page, contextlib.suppress(AssertionError):
-        page.wait(lambda: 'compliance ellipsoids' in page.gui, LOOK, 'panel')
-        page.set('compliance ellipsoids', True)
-        page.wait(lambda: '/ellipsoids' in page.scene, LOOK, 'ellipsoids')
+def _show_ellipsoids(page: Page) -> None:
+    """Switch the compliance ellipsoids on; a picture is one without them too."""
+    with contextlib.suppress(TimeoutError):
+        page.wait(lambda: page.evaluate(f'!!{BOX}'), LOOK, 'panel')
+        page.evaluate(f'{BOX}.click()')
+        page.wait(lambda: page.evaluate(DRAWN), LOOK, 'ellipsoids')

@@ -7,7 +7,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
@@ -32,12 +32,7 @@ class Interrupts(AbstractContextManager['Interrupts']):
             self._before = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, ExitStack
 from dataclasses import asdict, dataclass
@@ -28,6 +29,7 @@ from soro_node.signal_handlers import handled
 from soro_node.user_errors import UserError
 from soro_recording.recorder_node import Recorder
 
+PARAMETERS = ('topics', 'exclude', 'everything', 'reserve')  # as they are typed
 GLANCE = 0.5  # s to look for robots when there need not be any
 SLICE = 0.2  # s, how late an end or a failure is noticed
 CONNECTING = 20.0  # s, then the duration begins without the topics that are still missing
@@ -39,7 +41,6 @@ class RecordResult:
 
     Attributes
     ----------
-    folder : str
     seconds : float
         From the first subscription to the end [s].
     connected_after : float or None
@@ -72,15 +73,7 @@ class RecordResult:
         return {**asdict(self), 'messages': self.messages}
 
 
-def record(
-    output: Path | None,
-    namespaces: Sequence[str],
-    duration: float | None,
-    topics: str,
-    exclude: str,
-    everything: bool,
-    reserve: float,
-) -> RecordResult:
+def record(arguments: argparse.Namespace) -> RecordResult:
     """Record until Ctrl-C, SIGTERM, the end of the duration [s], or a full disk.
 
     The duration begins when all topics are connected; what comes before is recorded as well.
@@ -90,22 +83,17 @@ def record(
     UserError
         No such robot runs, or the output exists.
     """
-    robots = _robots(namespaces, everything)
-    path = output or _default_output(robots)
+    namespaces, duration = arguments.namespace, arguments.duration
+    robots = _robots(namespaces, arguments.everything)
+    path = arguments.output or _default_output(robots)
     if path.exists():
         raise UserError(f'{path} exists; name another folder with --output')
     set_middleware()
     context = Context()
     # Expressions choose from everything, and from the robots named where some are.
-    spaces = [''] if topics and not namespaces else sorted(robots) or ['']
-    values = {
-        'output': str(path),
-        'topics': topics,
-        'exclude': exclude,
-        'everything': everything,
-        'reserve': reserve,
-        'namespaces': spaces,
-    }
+    spaces = [''] if arguments.topics and not namespaces else sorted(robots) or ['']
+    values = {name: getattr(arguments, name) for name in PARAMETERS}
+    values |= {'output': str(path), 'namespaces': spaces}
     with ExitStack() as heard:
         # Before there is a folder: who sees that may ask for the end at once.
         stop = heard.enter_context(_stop_asked())

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from soro_cli.tables import note
 from soro_node.user_errors import UserError
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
         None runs, or several do and none was named.
     """
     from soro_cli.ros_session import RosSession
-    from soro_cli.tables import note
 
     wanted = wanted_namespace(arguments)
     with RosSession() as session:

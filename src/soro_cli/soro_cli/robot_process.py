@@ -12,7 +12,6 @@ import re
 import signal
 import subprocess
 import sys
-from types import TracebackType
 
 from std_srvs.srv import Trigger
 
@@ -65,12 +64,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
             )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     @property

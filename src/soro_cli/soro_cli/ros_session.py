@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 import os
 import time
-from types import TracebackType
 from typing import Any
 
 import rclpy
@@ -51,12 +50,7 @@ class RosSession(AbstractContextManager['RosSession']):
         self._clients: dict[str, Any] = {}
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._executor.shutdown(timeout_sec=1.0)
         self.node.destroy_node()
         rclpy.try_shutdown(context=self._context)

@@ -30,7 +30,6 @@ def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> 
 
     Parameters
     ----------
-    bag : path
     namespace : str, optional
         Which robot, in a bag of several.
     robot : str

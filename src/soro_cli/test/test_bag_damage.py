@@ -12,13 +12,13 @@ import struct
 import subprocess
 import sys
 
+from mcap.opcode import Opcode
 from mcap.writer import CompressionType, Writer
 import pytest
 
 from soro_cli.main import main
-from soro_recording import mcap_format as mcap
 from soro_recording.bag_reader import BagReader, NotABag
-from soro_recording.mcap_format import BadRecord
+from soro_recording.mcap_format import BadRecord, MAGIC, RECORD_HEAD
 from soro_recording.mcap_scan import MAX_CHUNK, MAX_UNPACKED, scan
 
 MESSAGE = b'\0\1\0\0' + struct.pack('<i', 7)
@@ -96,7 +96,7 @@ def test_info_says_what_was_left_out_and_what_nothing_describes(tmp_path, capsys
     # The channel record becomes one that no reader knows; the file was cut off.
     whole = written('int32 x', use_chunking=False)
     start = whole.index(b'/a/actuator_state') - 4 - 4 - 9
-    assert whole[start] == mcap.CHANNEL
+    assert whole[start] == Opcode.CHANNEL
     end = whole.rindex(MESSAGE) + len(MESSAGE)
     file.write_bytes(whole[:start] + b'\xf0' + whole[start + 1 : end])
     assert main(['info', str(file), *(['--json'] * as_json)]) == 0
@@ -125,7 +125,7 @@ def test_a_flipped_byte_anywhere_costs_no_more_than_is_said(tmp_path, compressio
     file = tmp_path / 'x.mcap'
     chunk = 300 // (len(MESSAGE) + 31) + 1  # messages
     for _ in range(50):
-        place = generator.randrange(len(mcap.MAGIC), len(whole))
+        place = generator.randrange(len(MAGIC), len(whole))
         data = bytearray(whole)
         data[place] ^= 1 << generator.randrange(8)
         file.write_bytes(data)
@@ -153,7 +153,8 @@ def bomb(chunks: int, size: int, told: bool) -> bytes:
     packed = zstandard.ZstdCompressor(write_content_size=told).compress(bytes(size))
     name = struct.pack('<I', 4) + b'zstd'
     head = struct.pack('<QQQI', 0, 1, size, 0) + name + struct.pack('<Q', len(packed))
-    return mcap.MAGIC + chunks * mcap.record(mcap.CHUNK, head, packed)
+    record = RECORD_HEAD.pack(Opcode.CHUNK, len(head) + len(packed)) + head + packed
+    return MAGIC + chunks * record
 
 
 @pytest.mark.parametrize('told', [True, False])

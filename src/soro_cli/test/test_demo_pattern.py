@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from soro_cli.demo import compliance_text
 from soro_cli.demo_pattern import PAUSE, stretches, TRIANGLE
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
@@ -25,10 +24,6 @@ def test_amplitudes_and_order_are_those_of_the_experiment():
     # Section 5.2: P3P4, then P5P6, then P1P2; and P1-P4, then P3-P6, then P1P2P5P6.
     assert peaks['one pair 1.5 bar'] == [[0, 1.5, 0], [0, 0, 1.5], [1.5, 0, 0]]
     assert peaks['two pairs 1.2 bar'] == [[1.2, 1.2, 0], [0, 1.2, 1.2], [1.2, 0, 1.2]]
-
-
-def test_compliances_are_told_in_cm_per_newton():
-    assert compliance_text([0.0123, 0.01, 5e-4]) == '1.23 / 1.00 / 0.05 cm/N'
 
 
 def test_the_pattern_is_continuous_and_begins_and_ends_at_rest():

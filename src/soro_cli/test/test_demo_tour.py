@@ -67,9 +67,9 @@ def test_postures_are_allowed_for_every_robot(name, lopsided):
 
 def test_the_report_is_one_page_with_everything_in_it(tmp_path):
     robot = read_robot_file(find_robot_file('stiff_flop'))
-    tour = Tour(robot, tmp_path / 'bag')
     said = []
-    tour.add(said.append, 'circle of <5 mm>', 'RMSE 1 mm', rms_error=1e-3)
+    tour = Tour(robot, tmp_path / 'bag', said.append)
+    tour.add('circle of <5 mm>', 'RMSE 1 mm', rms_error=1e-3)
     figure = tmp_path / 'path.png'
     figure.write_bytes(b'not really a picture')
     page = write_report(tour, tmp_path, [figure], [tmp_path / 'bag']).read_text()
@@ -86,8 +86,9 @@ FIGURES = [Path(name) for name in ('actuation.png', 'shape.png', 'tip.png')]
 PLAYER, VIEWER = Path('player.png'), Path('viewer.png')
 
 
-def tour_of(name, tmp_path):
-    return Tour(read_robot_file(find_robot_file(name)), tmp_path / 'bag')
+def tour_of(name, tmp_path, said=()):
+    say = said.append if isinstance(said, list) else lambda _: None
+    return Tour(read_robot_file(find_robot_file(name)), tmp_path / 'bag', say)
 
 
 def test_the_viewer_comes_first_and_the_shape_where_it_has_no_picture(tmp_path):
@@ -102,7 +103,7 @@ def test_without_a_browser_the_report_says_how_to_get_one(tmp_path, monkeypatch)
     monkeypatch.setenv('PATH', str(tmp_path))
     tour, old = tour_of('stewart_gough', tmp_path), tmp_path / 'viewer.png'
     old.write_bytes(b'of an earlier tour')
-    _look(tour, None, None, old, lambda _: None)  # neither robot nor launch is looked at
+    _look(tour, None, None, old)  # neither robot nor launch is looked at
     (line,) = tour.lines
     assert line[0] == 'picture of the browser viewer'
     assert 'apt-get install chromium' in line[1] and 'launch stewart_gough viewer:=true' in line[1]
@@ -134,8 +135,9 @@ class Node:
 
 
 def test_a_busy_node_is_asked_again_and_the_wait_is_told(tmp_path):
-    tour, node, said = tour_of('stiff_flop', tmp_path), Node(Code.BUSY, Code.BUSY, 0), []
-    answer, seconds = Patience(tour, node, said.append).ask('compare_models', node.question)
+    node, said = Node(Code.BUSY, Code.BUSY, 0), []
+    tour = tour_of('stiff_flop', tmp_path, said)
+    answer, seconds = Patience(tour, node).ask('compare_models', node.question)
     assert (answer.error_code, node.asked, node.waited) == (0, 3, 2 * AGAIN)
     assert seconds < 1.0  # of the last answer alone
     assert 'compare_models is busy' in said[0]
@@ -143,16 +145,16 @@ def test_a_busy_node_is_asked_again_and_the_wait_is_told(tmp_path):
 
 
 def test_a_node_that_stays_busy_is_given_up_and_an_answer_is_not_waited_for(tmp_path):
-    tour, said = tour_of('stiff_flop', tmp_path), []
+    tour = tour_of('stiff_flop', tmp_path)
     busy, at_once = Node(Code.BUSY), Node(0)
     with pytest.raises(UserError, match='being compiled') as error:
-        Patience(tour, busy, said.append, wait=0.0).ask('compare_models', busy.question)
+        Patience(tour, busy, wait=0.0).ask('compare_models', busy.question)
     assert error.value.code == Code.BUSY
-    Patience(tour, at_once, said.append).ask('compare_models', at_once.question)
+    Patience(tour, at_once).ask('compare_models', at_once.question)
     assert at_once.asked == 1 and at_once.waited == 0.0
     with pytest.raises(UserError, match='solve_inverse'):
         wrong = Node(Code.UNREACHABLE)
-        Patience(tour, wrong, said.append).ask('solve_inverse', wrong.question)
+        Patience(tour, wrong).ask('solve_inverse', wrong.question)
     assert wrong.asked == 1
 
 
@@ -204,7 +206,7 @@ def viewer(monkeypatch):
 def test_a_robot_that_does_not_hold_is_posed_again(
     viewer, tmp_path, monkeypatch, looks, times, still
 ):
-    monkeypatch.setattr('soro_cli.page_driver.Page', FakePage)
+    monkeypatch.setattr('soro_cli.demo_viewer.Page', FakePage)
     poses, answers, file = [], iter(looks), tmp_path / 'viewer.png'
     found = photograph_viewer(
         'chromium', viewer, file, lambda: poses.append(1), lambda: next(answers)
@@ -217,7 +219,7 @@ def test_a_page_that_asks_another_machine_is_told(viewer, tmp_path, monkeypatch)
     class Strange(FakePage):
         strangers = ('https://fonts.example',)
 
-    monkeypatch.setattr('soro_cli.page_driver.Page', Strange)
+    monkeypatch.setattr('soro_cli.demo_viewer.Page', Strange)
     with pytest.raises(UserError, match='fonts.example'):
         photograph_viewer('chromium', viewer, tmp_path / 'x', lambda: None, lambda: True)
 
@@ -236,20 +238,21 @@ def test_the_middle_of_a_recording_is_shown_where_the_robot_could_not_be(
             shown = [page.gui['play']['value'], time['value'] / time['max']]
             file.write_text(json.dumps(shown))
 
-    monkeypatch.setattr('soro_cli.page_driver.Page', Watching)
+    monkeypatch.setattr('soro_cli.demo_viewer.Page', Watching)
     file = tmp_path / 'viewer.png'
     assert photograph_recording('chromium', recorded.folder, 'arm', file) == 2
     playing, share = json.loads(file.read_text())
     assert not playing and share == pytest.approx(0.5, abs=0.01)
 
-    tour, said = tour_of('stiff_flop', tmp_path), []
+    said = []
+    tour = tour_of('stiff_flop', tmp_path, said)
     tour.bag = recorded.folder
     monkeypatch.setattr('soro_cli.demo_tour.NAMESPACE', 'arm')
-    _look_at_recording(tour, 'chromium', file, said.append)
+    _look_at_recording(tour, 'chromium', file)
     assert tour.view == file and 'viewer.png' in said[-1]
     tour.view = None
     monkeypatch.setattr('soro_cli.demo_tour.NAMESPACE', 'leg')
-    _look_at_recording(tour, 'chromium', file, said.append)
+    _look_at_recording(tour, 'chromium', file)
     assert tour.view is None and 'none: ' in said[-1]
 
 

@@ -32,22 +32,15 @@ PARAMETERS = (
     autostart_parameter(),
     *ROBOT_PARAMETERS,
     Parameter(
-        'state_timeout',
-        0.5,
-        's',
+        'state_timeout', 0.5, 's',
         'an actuator_state older than this is not used, an external_wrench counts as zero',
-        minimum=0.01,
-        read_only=True,
+        minimum=0.01, read_only=True,
     ),
     Parameter(
-        'samples',
-        5000,
-        '',
-        'samples of a workspace analysis whose goal names none',
-        minimum=1,
-        maximum=1_000_000,
+        'samples', 5000, '', 'samples of a workspace analysis whose goal names none',
+        minimum=1, maximum=1_000_000,
     ),
-)
+)  # fmt: skip
 
 
 class Compliance(RobotNode):

@@ -32,7 +32,6 @@ class Services:
 
     Parameters
     ----------
-    binding : RobotBinding
     feedback : LatestFeedback
         For requests about the present state.
     now : callable

@@ -46,7 +46,6 @@ class WorkspaceAction:
     ----------
     node : Compliance
         For its clock, logger and state.
-    binding : RobotBinding
     default_samples : callable
         Returns how many samples a goal of zero means.
     publish : callable

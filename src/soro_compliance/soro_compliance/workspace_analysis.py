@@ -166,13 +166,11 @@ def analyze(
 
     Parameters
     ----------
-    robot : Robot
     actuations : ndarray, shape (n, m)
     wrench : ndarray, shape (6,)
         At the tip, axes of base_link.
     loads : tuple of Load
         Further ones.
-    with_compliance : bool
     executor : concurrent.futures.Executor
         Threads serve well: the kernels release the interpreter lock.
     proceed : callable
@@ -323,7 +321,6 @@ def save(cloud: WorkspaceCloud, names: list[str], path: Path, origin: Mapping[st
 
     Parameters
     ----------
-    cloud : WorkspaceCloud
     names : list of str
         Of the actuators.
     path : path

@@ -53,7 +53,6 @@ class Autostart:
     Parameters
     ----------
     node : DriverNode
-    namespace : str
     connect_timeout : float
         From then on it is an error that the device is missing [s].
 

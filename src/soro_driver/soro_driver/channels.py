@@ -18,7 +18,6 @@ def read_channels(section: Section, actuators: Sequence[Actuator]) -> tuple[int,
     section : Section
         ``driver.<device>``, with ``channels: {actuator: number}``; channels count from 1.
         Without it they stand in the order of the actuators.
-    actuators : sequence of Actuator
 
     Returns
     -------

@@ -55,10 +55,8 @@ class ControlLoop:
     ----------
     device : Device
         Not opened yet; belongs to the loop from now on.
-    law : Law
     gate : CommandGate
         Actuators and their limits.
-    settings : DriverSettings
     observer : callable, optional
         Gets every `Tick`, in the thread of the loop, after set-points were written.
     log : callable, optional

@@ -161,7 +161,6 @@ class Reading:
         Bits of `Fault` and of the device; any bit latches a fault.
     tripped : bool
         The device carried out its own safe action (time to live passed, its own e-stop).
-    sensors : SensorReading, optional
     sampled : float
         When the measurement was taken, at the earliest [s, CLOCK_MONOTONIC]; NaN: not known.
     reason : str

@@ -21,7 +21,6 @@ def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
 
     Parameters
     ----------
-    tick : Tick
     gate : CommandGate
         Names and quantities.
     stamp : Time
@@ -50,7 +49,6 @@ def flex_message(sensors: SensorReading, stamp: Time, value: Array | None = None
 
     Parameters
     ----------
-    sensors : SensorReading
     stamp : Time
         When the measurement reached this computer.
     value : ndarray, optional

@@ -29,8 +29,6 @@ class EmergencyStop:
 
     Parameters
     ----------
-    node : Node
-    latches : Latches
     act : callable
         Makes the outputs safe, before anything is written to the disk.
     """

@@ -92,7 +92,6 @@ class CommandArbiter(Law):
 
     Parameters
     ----------
-    gate : CommandGate
     timeout : float
         A source that is silent for longer loses control [s].
     wall : callable

@@ -282,13 +282,6 @@ class DriverNode(GuardedLifecycleNode):
                 return SetParametersResult(successful=False, reason=str(SIMULATED))
         return SetParametersResult(successful=True)
 
-    def _refuse_simulated_time(self, parameters: list[Parameter]) -> SetParametersResult:
-        for parameter in parameters:
-            hardware = not self._table.use_emulator
-            if hardware and parameter.name == USE_SIM_TIME_NAME and parameter.value:
-                return SetParametersResult(successful=False, reason=str(SIMULATED))
-        return SetParametersResult(successful=True)
-
     # Messages ---------------------------------------------------------------------------------
 
     def listen_to_commands(self) -> None:

@@ -82,13 +82,7 @@ class Finding:
 
 
 class Plausibility:
-    """Checks one reading after the other.
-
-    Parameters
-    ----------
-    actuators : sequence of Actuator
-    limits : PlausibilityLimits
-    """
+    """Checks one reading after the other."""
 
     def __init__(self, actuators: Sequence[Actuator], limits: PlausibilityLimits) -> None:
         self._actuators = tuple(actuators)

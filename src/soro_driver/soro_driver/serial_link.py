@@ -49,7 +49,6 @@ class SerialLink:
     ----------
     port : str
         Device file.
-    baudrate : int
     write_timeout : float
         [s]
 
@@ -151,7 +150,6 @@ class SerialLink:
 
         Parameters
         ----------
-        body : Body
         seq : int, optional
             Of a frame that is sent again; default: the next one.
 

@@ -47,7 +47,6 @@ class SerialSession:
 
     Parameters
     ----------
-    link : SerialLink
     kind : DeviceKind
         What has to answer.
     channels : int

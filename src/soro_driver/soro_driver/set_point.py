@@ -21,7 +21,6 @@ class SetPoint:
 
     Parameters
     ----------
-    gate : CommandGate
     period : float
         Nominal time between two ticks [s].
     engage_band : float

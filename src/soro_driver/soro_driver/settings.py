@@ -43,7 +43,6 @@ class DriverSettings:
         On lost commands: 'ramp' to rest, or 'release' (the device's own safe action at once).
     safe_rate : ndarray, shape (m,)
         Slew of the ramp [SI/s].
-    plausibility : PlausibilityLimits
     section : Section
         ``driver.<device>``, for the device to read.
     """

@@ -21,8 +21,6 @@ class Tick:
     commanded, applied, measured : ndarray
         NaN where there is nothing: before the first command, without a device.
     flags : ndarray of uint16
-    state : DeviceState
-    faults : int
     reason : str
         Why the state is what it is; empty while nothing is wrong.
     demand : Demand, optional

@@ -42,7 +42,6 @@ class Services:
 
     Parameters
     ----------
-    binding : RobotBinding
     feedback : LatestFeedback
         For requests about the present state.
     latest : callable

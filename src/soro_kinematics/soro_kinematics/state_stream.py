@@ -27,7 +27,6 @@ class StateStream(PolledFeedback):
 
     Parameters
     ----------
-    node : Node
     robot : Robot or RobotDescription
     timeout : float
         Feedback older than this [s] does not count.

@@ -60,7 +60,6 @@ class MarkerPose:
     ----------
     stamp : int
         When it was measured [ns].
-    frame_id : str
     pose : ndarray, shape (4, 4)
         Of the marker in that frame.
     oriented : bool
@@ -82,10 +81,6 @@ class _Believed:
 
 class TipTracker:
     """The newest believed pose of one tracker, and what became of the others.
-
-    Parameters
-    ----------
-    rules : TrackerRules
 
     Attributes
     ----------
@@ -120,7 +115,6 @@ class TipTracker:
 
         Parameters
         ----------
-        seen : MarkerPose
         to_base : ndarray, shape (4, 4), or None
             Pose of the tracker's frame in base_link; None when no transform connects them.
         model : ndarray, shape (4, 4), or None

@@ -86,7 +86,6 @@ class TrackerInput:
 
         Parameters
         ----------
-        frames : Frames
         robot : Robot
             Its kernels are ready.
         model_tip : callable

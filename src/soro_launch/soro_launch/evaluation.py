@@ -46,7 +46,6 @@ def plan_launch(
 
     Parameters
     ----------
-    file : path
     arguments : mapping
         ``name:=value`` of the user.
     environment : mapping

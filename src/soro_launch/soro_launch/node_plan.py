@@ -29,8 +29,6 @@ class ProcessPlan:
     ----------
     name : str
         What its output is marked with: the node's name, else its executable.
-    command : tuple of str
-    environment : dict
     on_screen : bool
         False keeps standard output in the log file only.
     respawn : bool

@@ -48,24 +48,7 @@ def parse_text(text: str) -> Text:
     SubstitutionSyntaxError
         Naming the place where the grammar is left.
     """
-    if not text:
-        return ('',)
-    pieces: list[Piece] = []
-    literal_start = position = 0
-    while position < len(text):
-        if text[position] == '\\':
-            position += 2
-        elif text.startswith('$(', position):
-            if position > literal_start:
-                pieces.append(unescape(text[literal_start:position]))
-            call, position = _call(text, position, quote='', depth=1)
-            pieces.append(call)
-            literal_start = position
-        else:
-            position += 1
-    if literal_start < len(text):
-        pieces.append(unescape(text[literal_start:]))
-    return tuple(pieces)
+    return _pieces(text, 0, '', '', 0).piece or ('',)
 
 
 def unescape(text: str) -> str:
@@ -94,12 +77,25 @@ def _call(text: str, start: int, quote: str, depth: int) -> tuple[Call, int]:
 
 
 def _argument(text: str, start: int, quote: str, depth: int) -> _Scan:
-    if not quote and text[start : start + 1] in ("'", '"'):
-        return _quoted(text, start, depth)
+    mark = text[start : start + 1]
+    if not quote and mark and mark in '\'"':
+        found = _pieces(text, start + 1, mark, mark, depth)
+        if found.end >= len(text):
+            raise _broken(text, start, f'the closing {mark} is missing')
+        return _Scan(found.piece or ('',), found.end + 1)
+    found = _pieces(text, start, ' )', quote, depth, '(' + (quote or '\'"'))
+    if not found.piece:
+        raise _broken(text, start, 'an argument must follow exactly one space')
+    return found
+
+
+def _pieces(
+    text: str, position: int, ends: str, quote: str, depth: int, refused: str = ''
+) -> _Scan:
+    """Read up to one of the characters `ends`, or the end of the text; raise at one `refused`."""
     pieces: list[Piece] = []
     literal = ''
-    position = start
-    while position < len(text) and text[position] not in ' )':
+    while position < len(text) and text[position] not in ends:
         if text.startswith('$(', position):
             if literal:
                 pieces.append(unescape(literal))
@@ -107,44 +103,14 @@ def _argument(text: str, start: int, quote: str, depth: int) -> _Scan:
             call, position = _call(text, position, quote, depth + 1)
             pieces.append(call)
             continue
-        if text[position] == '\\':
-            literal += text[position : position + 2]
-            position += 2
-            continue
-        if text[position] == '(' or text[position] in (quote or '\'"'):
+        if text[position] in refused:
             raise _broken(text, position, f'{text[position]!r} must be quoted or escaped')
-        literal += text[position]
-        position += 1
+        end = position + (2 if text[position] == '\\' else 1)
+        literal += text[position:end]
+        position = end
     if literal:
         pieces.append(unescape(literal))
-    if not pieces:
-        raise _broken(text, start, 'an argument must follow exactly one space')
     return _Scan(tuple(pieces), position)
-
-
-def _quoted(text: str, start: int, depth: int) -> _Scan:
-    quote = text[start]
-    pieces: list[Piece] = []
-    literal = ''
-    position = start + 1
-    while position < len(text):
-        if text[position] == quote:
-            if literal:
-                pieces.append(unescape(literal))
-            return _Scan(tuple(pieces) or ('',), position + 1)
-        if text.startswith('$(', position):
-            if literal:
-                pieces.append(unescape(literal))
-                literal = ''
-            call, position = _call(text, position, quote, depth + 1)
-            pieces.append(call)
-        elif text[position] == '\\':
-            literal += text[position : position + 2]
-            position += 2
-        else:
-            literal += text[position]
-            position += 1
-    raise _broken(text, start, f'the closing {quote} is missing')
 
 
 def _broken(text: str, position: int, reason: str) -> SubstitutionSyntaxError:

@@ -78,7 +78,6 @@ class Supervisor:
 
     Parameters
     ----------
-    plans : sequence of ProcessPlan
     line : callable
         Receives every line of output: name of the process, text, whether it is for the screen.
     notice : callable
@@ -173,13 +172,13 @@ class Supervisor:
             self._notice(f'[{process.plan.name}] started, pid {child.pid}')
 
     def _read(self, key: selectors.SelectorKey) -> None:
-        process, channel = key.data
         data = _read_some(key.fileobj)
-        if data is None:
-            return
-        if not data:
-            self._close(key.fileobj, process, channel)
-            return
+        if data:
+            self._take(data, *key.data)
+        elif data is not None:
+            self._close(key.fileobj, *key.data)
+
+    def _take(self, data: bytes, process: ManagedProcess, channel: int) -> None:
         *lines, process.rest[channel] = (process.rest[channel] + data).split(b'\n')
         for text in lines:
             self._emit(process, channel, text)
@@ -224,11 +223,8 @@ class Supervisor:
         for key in list(self._selector.get_map().values()):
             if key.data and key.data[0] is process:
                 while data := _read_some(key.fileobj):
-                    channel = key.data[1]
-                    *lines, process.rest[channel] = (process.rest[channel] + data).split(b'\n')
-                    for text in lines:
-                        self._emit(process, channel, text)
-                self._close(key.fileobj, process, key.data[1])
+                    self._take(data, *key.data)
+                self._close(key.fileobj, *key.data)
 
     def _ended_by_itself(self, process: ManagedProcess) -> None:
         if self._stopping:

@@ -43,31 +43,12 @@ class Rule:
 LARGEST = 10**6  # bytes of a launch file
 DEEPEST = 50  # elements inside elements
 _CONDITION = ('if', 'unless')
-ACTIONS = (
-    'arg',
-    'let',
-    'group',
-    'push-ros-namespace',
-    'set_parameter',
-    'set_remap',
-    'set_env',
-    'include',
-    'log',
-    'node',
+ACTIONS = tuple(
+    'arg let group push-ros-namespace set_parameter set_remap set_env include log node'.split()
 )
-_NODE_OPTIONS = (
-    'name',
-    'namespace',
-    'output',
-    'args',
-    'ros_args',
-    'respawn',
-    'respawn_delay',
-    'respawn_max_retries',
-    'on_exit',
-    'sigterm_timeout',
-    'sigkill_timeout',
-    'launch-prefix',
+_NODE_OPTIONS = tuple(
+    'name namespace output args ros_args respawn respawn_delay respawn_max_retries on_exit '
+    'sigterm_timeout sigkill_timeout launch-prefix'.split()
 )
 RULES = {
     'launch': Rule(children=ACTIONS),

@@ -43,8 +43,6 @@ class ActuatorFeedback:
         When the message reached this node [s], steady clock.
     device_state : int
         Constant of the message.
-    faults : int
-    command_source : str
     stops : int
         Changes whenever the driver made the outputs safe for a reason.
     """

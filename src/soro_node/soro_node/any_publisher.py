@@ -28,9 +28,7 @@ class AnyPublisherSubscription:
 
     Parameters
     ----------
-    node : Node
     kind : type
-    topic : str
     callback : callable
         Gets each message once.
     qos : QoSProfile

@@ -258,12 +258,10 @@ def configuration_to_message(
 
     Parameters
     ----------
-    q : Configuration
     robot : Robot or RobotDescription
         Gives the actuators' names.
     frame_id : str
         base_link of the robot, with its prefix.
-    stamp : Time
     origin : int
         FROM_MEASUREMENT, FROM_COMMAND, FROM_REQUEST or GROUND_TRUTH of the message.
     frequencies : sequence of float
@@ -363,14 +361,12 @@ def compliance_to_message(
 
     Parameters
     ----------
-    point : CompliancePoint
     q : Configuration
         At which it was linearised.
     method : int
         A constant of the message, TANGENT for example.
     frame_id : str
         tip_aligned of the robot, with its prefix.
-    stamp : Time
     """
     from soro_mechanics.analysis import stiffness  # compiled kernels, which drivers do not load
 

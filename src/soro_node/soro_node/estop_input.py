@@ -35,7 +35,6 @@ class EstopInput:
 
     Parameters
     ----------
-    node : Node
     changed : callable
         Gets whether it is pressed (bool) and the sender (str), in the thread of the executor. A
         press may come more than once.

@@ -40,7 +40,6 @@ def wrench_at_tip(wrench: Array, frame_id: str, frames: Frames, tip: Array) -> A
         Force then moment, acting at the origin of `frame_id`, in its axes.
     frame_id : str
         tip_aligned, tip or base_link of the robot.
-    frames : Frames
     tip : ndarray, shape (4, 4)
         Pose of the tip in base_link.
 
@@ -70,7 +69,6 @@ def settled(
     ----------
     solve : callable
         Returns the equilibrium under a wrench (6,).
-    wrench_at : callable
     tip : ndarray, shape (4, 4)
         Where the tip is supposed to be at first.
 
@@ -102,7 +100,6 @@ class ExternalWrench:
 
     Parameters
     ----------
-    frames : Frames
     timeout : float
         A wrench older than this [s] is gone: zero.
     """

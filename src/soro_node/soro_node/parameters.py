@@ -40,7 +40,6 @@ class Parameter:
 
     Attributes
     ----------
-    name : str
     default : bool, int, float, str, or list of float or str
         Its type is the parameter's type; an empty list is a list of float.
     unit : str
@@ -51,7 +50,6 @@ class Parameter:
         Only settable at start.
     minimum, maximum : float, optional
         Inclusive; of every element of a list. NaN is always refused.
-    choices : sequence of str, optional
     sizes : sequence of int, optional
         Allowed lengths of a list.
     """
@@ -155,8 +153,6 @@ class ParameterTable:
 
     Parameters
     ----------
-    node : Node
-    parameters : iterable of Parameter
     validate : callable, optional
         Called with the complete table of values as it would become (dict); raises SoroError to
         refuse. For rules that couple parameters.

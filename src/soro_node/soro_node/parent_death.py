@@ -36,7 +36,6 @@ def die_with_parent(number: int = signal.SIGINT, parent: int | None = None) -> N
 
     Parameters
     ----------
-    number : int
     parent : int, optional
         Process id of who started it. Where it is gone already, this process ends here and now.
     """

@@ -49,12 +49,7 @@ class PolledCallbackGroup(CallbackGroup):
 
 
 class PolledSubscriptions:
-    """Subscriptions of a node that are read by asking.
-
-    Parameters
-    ----------
-    node : Node
-    """
+    """Subscriptions of a node that are read by asking."""
 
     def __init__(self, node: Node) -> None:
         self._node = node

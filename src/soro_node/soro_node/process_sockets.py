@@ -23,13 +23,11 @@ class BoundSocket:
 
     Attributes
     ----------
-    pid : int
     command : str
         Name of the process.
     protocol : str
         ``udp`` or ``tcp``.
     address : ipaddress.IPv4Address or ipaddress.IPv6Address
-    port : int
     """
 
     pid: int

@@ -24,7 +24,6 @@ class RandomMessages:
 
     Parameters
     ----------
-    seed : int
     names : sequence of str
         Names that exist: of actuators, models, frames.
     lengths : sequence of int

@@ -58,10 +58,8 @@ class LoadedState:
 
     Attributes
     ----------
-    robot : Robot
     actuation : ndarray, shape (m,)
     wrench : ndarray, shape (6,)
-    loads : tuple of Load
     of_present : bool
         Whether the actuation is the present one because the request named none.
     external : callable or None
@@ -107,7 +105,6 @@ def loaded_state(
 
     Parameters
     ----------
-    binding : RobotBinding
     request : message
         With the fields actuator_name, actuation, wrench, loads, and model where it has one.
     present : callable, optional

@@ -21,28 +21,20 @@ from soro_node.warm_up import is_compiled, warm_up
 
 ROBOT_PARAMETERS = (
     Parameter(
-        'robot',
-        '',
-        '',
-        'name of a robot in the catalogue, or path of a robot file; required',
+        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
         read_only=True,
     ),
     Parameter('model', '', '', "model used by default; empty: the first one of the robot's file"),
     Parameter(
-        'frame_prefix',
-        FROM_NAMESPACE,
-        '',
+        'frame_prefix', FROM_NAMESPACE, '',
         "put before every frame name; <namespace> stands for the node's namespace",
         read_only=True,
     ),
     Parameter(
-        'gravity',
-        [],
-        'm/s^2',
-        "gravity in base_link (the mounting); empty: the robot file's",
+        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
         sizes=(0, 3),
     ),
-)
+)  # fmt: skip
 
 
 def read_description(values: Mapping[str, Any]) -> RobotDescription:

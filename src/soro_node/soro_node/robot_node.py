@@ -19,7 +19,6 @@ class RobotNode(GuardedLifecycleNode):
 
     Parameters
     ----------
-    name : str
     parameters : iterable of Parameter
         With `soro_node.robot_binding.ROBOT_PARAMETERS` among them.
 

@@ -24,7 +24,6 @@ class WrenchInput(ExternalWrench):
     ----------
     node : RobotNode
         Hears the topic and reports.
-    frames : Frames
     timeout : float
         A wrench older than this [s] is gone: zero.
     """

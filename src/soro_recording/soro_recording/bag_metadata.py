@@ -95,20 +95,21 @@ def write_metadata(
     os.replace(part, folder / METADATA)
 
 
-def read_files(folder: Path) -> list[str]:
-    """Return the names of a bag's files in their order; empty where metadata.yaml is missing.
+def read_metadata(folder: Path) -> dict[str, Any]:
+    """Return what metadata.yaml says; nothing where it is missing.
 
     Raises
     ------
     ValueError
-        metadata.yaml is there and is not that of a bag.
+        It is there and is not that of a bag.
     """
     path = folder / METADATA
     if not path.is_file():
-        return []
+        return {}
     try:
-        content = yaml.safe_load(path.read_text(encoding='utf-8'))
-        return [str(name) for name in content[ROOT]['relative_file_paths']]
+        content = dict(yaml.safe_load(path.read_text(encoding='utf-8'))[ROOT])
+        content['relative_file_paths'] = [str(name) for name in content['relative_file_paths']]
+        return content
     except (yaml.YAMLError, RecursionError, TypeError, KeyError, ValueError) as error:
         why = ' '.join(str(error).split())
         raise ValueError(f'{path} is not the metadata of a bag: {why}') from None

@@ -19,11 +19,10 @@ from functools import cached_property
 import heapq
 from pathlib import Path
 import struct
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from soro_mechanics.core.missing_package import import_package
-from soro_recording.bag_metadata import read_files
+from soro_recording.bag_metadata import read_metadata
 from soro_recording.foreign_bag import plain_bag
 from soro_recording.mcap_format import BadRecord
 from soro_recording.mcap_scan import ChunkPlace, messages, NotABag, Scan, scan
@@ -60,7 +59,6 @@ class Recorded:
 
     Attributes
     ----------
-    topic : str
     stamp : int [ns]
         When it was received, since 1970.
     data : bytes
@@ -134,12 +132,7 @@ class BagReader(AbstractContextManager['BagReader']):
     def __enter__(self) -> BagReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -163,7 +156,7 @@ class BagReader(AbstractContextManager['BagReader']):
                     counts[channel] = counts.get(channel, 0) + count
             for number, channel in sorted(one.channels.items()):
                 old = found.get(channel.topic)
-                schema = one.schemas.get(channel.schema)
+                schema = one.schemas.get(channel.schema_id)
                 found[channel.topic] = Topic(
                     channel.topic,
                     schema.name if schema else '',
@@ -271,9 +264,9 @@ class BagReader(AbstractContextManager['BagReader']):
         self, one: Scan, file: BinaryIO, topics: Collection[str] | None, low: int, high: int
     ) -> Iterator[Recorded]:
         names = {
-            number: (channel.topic, one.schemas[channel.schema].name)
+            number: (channel.topic, one.schemas[channel.schema_id].name)
             for number, channel in one.channels.items()
-            if (topics is None or channel.topic in topics) and channel.schema in one.schemas
+            if (topics is None or channel.topic in topics) and channel.schema_id in one.schemas
         }
         for chunk in sorted(one.chunks, key=lambda c: c.start_time):
             if chunk.end_time < low or chunk.start_time >= high or not names.keys() & chunk.counts:
@@ -389,7 +382,7 @@ def _files(path: Path) -> tuple[list[Path], list[Path], list[str]]:
     if path.is_dir():
         names: list[str] = []
         try:
-            names = read_files(path)
+            names = read_metadata(path).get('relative_file_paths', [])
         except ValueError as error:
             # A crash of the computer may leave it empty; the files do not need it.
             notes.append(f'{error}; instead every .mcap file of the folder is read')

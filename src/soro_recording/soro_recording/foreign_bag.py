@@ -20,7 +20,7 @@ import yaml
 
 from soro_mechanics.core.missing_package import import_package
 from soro_node.user_errors import UserError
-from soro_recording.bag_metadata import METADATA, ROOT
+from soro_recording.bag_metadata import METADATA, read_metadata, ROOT
 from soro_recording.mcap_scan import MAX_TIMES, MAX_UNPACKED, NotABag
 from soro_recording.mcap_writer import McapWriter
 from soro_recording.message_definitions import full_definition
@@ -55,8 +55,6 @@ def plain_bag(path: Path, stack: ExitStack) -> PlainBag:
     if path.is_file() and DATABASE not in path.suffixes and path.suffix != PACKED:
         return PlainBag(path)
     if path.is_file() and path.name not in information.get('relative_file_paths', ()):
-        if path.suffix != PACKED and DATABASE not in path.suffixes:
-            return PlainBag(path)
         raise NotABag(f'{path} needs the {METADATA} of its bag: give the folder that holds both')
     if not packed and stored != 'sqlite3':
         return PlainBag(path)
@@ -71,11 +69,10 @@ def plain_bag(path: Path, stack: ExitStack) -> PlainBag:
             return PlainBag(made)
         folder = made
     elif packed == 'message':
-        for name in map(str, information['relative_file_paths']):
+        names = information['relative_file_paths']
+        for name in names:
             (made / Path(name).name).symlink_to((folder / name).absolute())
-        _describe(
-            made, information, [Path(str(n)).name for n in information['relative_file_paths']]
-        )
+        _describe(made, information, [Path(name).name for name in names])
         folder = made
     target = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='soro-bag-')))
     notes = _as_mcap(folder, target / 'bag.mcap', limit, packed == 'message')
@@ -85,16 +82,15 @@ def plain_bag(path: Path, stack: ExitStack) -> PlainBag:
 def _information(folder: Path) -> dict[str, Any]:
     """Return what metadata.yaml says; nothing where there is none, or none that can be read."""
     try:
-        content = yaml.safe_load((folder / METADATA).read_text(encoding='utf-8'))
-        return dict(content[ROOT])
-    except (OSError, yaml.YAMLError, RecursionError, TypeError, KeyError, ValueError):
+        return read_metadata(folder)
+    except (OSError, ValueError):
         return {}
 
 
 def _unpack_files(folder: Path, information: dict[str, Any], made: Path, limit: int) -> None:
     zstandard = import_package('zstandard', 'zstandard')
     names, left = [], limit
-    for name in map(str, information['relative_file_paths']):
+    for name in information['relative_file_paths']:
         plain = Path(name).name.removesuffix(PACKED)
         names.append(plain)
         if not (folder / name).is_file():

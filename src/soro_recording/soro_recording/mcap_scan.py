@@ -17,10 +17,24 @@ from pathlib import Path
 from typing import BinaryIO
 import zlib
 
-from soro_mechanics.core.missing_package import import_package
-from soro_recording import mcap_format as mcap
-from soro_recording.mcap_format import BadRecord, Fields
+from mcap.opcode import Opcode
+from mcap.records import Attachment, Channel, McapRecord, Metadata, Schema
 
+from soro_mechanics.core.missing_package import import_package
+from soro_recording.mcap_format import (
+    BadRecord,
+    INDEX_ENTRY,
+    INDEX_HEAD,
+    MAGIC,
+    MESSAGE_BODY,
+    numbers,
+    RECORD_HEAD,
+    Stream,
+    UINT32,
+    unpacked,
+)
+
+CHUNK_HEAD = 96  # bytes that hold all of a chunk but its records, whoever compressed it
 MAX_CHUNK = 2**27  # bytes, unpacked; writers use some megabytes
 # Bytes that all chunks may unpack to, and times the size of the file where that is more.
 MAX_UNPACKED, MAX_TIMES = 2**30, 100
@@ -28,26 +42,6 @@ MAX_UNPACKED, MAX_TIMES = 2**30, 100
 
 class NotABag(ValueError):
     """What was given is no recording; says why."""
-
-
-@dataclass(frozen=True)
-class Schema:
-    """A message type as the file describes it."""
-
-    name: str
-    encoding: str
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Channel:
-    """A topic."""
-
-    number: int
-    schema: int
-    topic: str
-    encoding: str
-    metadata: dict[str, str]
 
 
 @dataclass
@@ -83,8 +77,6 @@ class Scan:
     size: int
     finished: bool = False
     readable: int = 0
-    profile: str = ''
-    library: str = ''
     schemas: dict[int, Schema] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
     chunks: list[ChunkPlace] = field(default_factory=list)
@@ -94,7 +86,7 @@ class Scan:
 
     def known(self) -> set[int]:
         """Return the channels of which topic and type are known."""
-        return {n for n, channel in self.channels.items() if channel.schema in self.schemas}
+        return {n for n, channel in self.channels.items() if channel.schema_id in self.schemas}
 
     def unknown(self) -> set[int]:
         """Return the other channels of which there are messages."""
@@ -123,13 +115,13 @@ def scan(path: Path) -> Scan:
     """
     with path.open('rb') as file:
         found = Scan(path.stat().st_size)
-        if file.read(len(mcap.MAGIC)) != mcap.MAGIC:
+        if file.read(len(MAGIC)) != MAGIC:
             raise NotABag(f'{path} is no MCAP file, or was cut within its first 8 bytes')
-        found.readable = len(mcap.MAGIC)
+        found.readable = len(MAGIC)
         for opcode, length in _heads(file, found):
-            if opcode == mcap.FOOTER and length <= found.size:
+            if opcode == Opcode.FOOTER and length <= found.size:
                 file.seek(length, io.SEEK_CUR)
-                found.finished = file.read(len(mcap.MAGIC)) == mcap.MAGIC
+                found.finished = file.read(len(MAGIC)) == MAGIC
                 found.readable = file.tell() if found.finished else found.readable
                 break
             if not _take(file, found, opcode, length):
@@ -165,12 +157,12 @@ def _read(file: BinaryIO, found: Scan, place: ChunkPlace) -> bool:
     try:
         data = _content(file, place)
         for opcode, start, end in _records(data):
-            if opcode == mcap.MESSAGE:
+            if opcode == Opcode.MESSAGE:
                 channel, _, time, _ = _message_body(data, start, end, place)
                 counts[channel] = counts.get(channel, 0) + 1
                 times.append(time)
-            elif opcode in (mcap.SCHEMA, mcap.CHANNEL):
-                _READERS[opcode](known, Fields(data[start:end]))
+            elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                _keep(known, opcode, data[start:end])
     except BadRecord as error:
         if not place.whole:
             return False  # the cut is said
@@ -189,18 +181,18 @@ def _read(file: BinaryIO, found: Scan, place: ChunkPlace) -> bool:
 def _message_body(
     data: bytes, start: int, end: int, place: ChunkPlace
 ) -> tuple[int, int, int, int]:
-    if end - start < mcap.MESSAGE_BODY.size:
+    if end - start < MESSAGE_BODY.size:
         raise BadRecord(f'a message of {end - start} bytes in the chunk at {place.offset}')
-    return mcap.MESSAGE_BODY.unpack_from(data, start)
+    return MESSAGE_BODY.unpack_from(data, start)
 
 
 def messages(file: BinaryIO, place: ChunkPlace) -> Iterator[RawMessage]:
     """Return the messages of a chunk in the order in which they were received."""
     data = _content(file, place)
     for opcode, start, end in _records(data):
-        if opcode == mcap.MESSAGE:
+        if opcode == Opcode.MESSAGE:
             channel, _, time, _ = _message_body(data, start, end, place)
-            yield RawMessage(channel, time, data[start + mcap.MESSAGE_BODY.size : end])
+            yield RawMessage(channel, time, data[start + MESSAGE_BODY.size : end])
 
 
 def _content(file: BinaryIO, place: ChunkPlace) -> bytes:
@@ -214,9 +206,9 @@ def _content(file: BinaryIO, place: ChunkPlace) -> bytes:
 
 def _records(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Return opcode, start and end of the content of every whole record."""
-    at, head = 0, mcap.RECORD_HEAD.size
+    at, head = 0, RECORD_HEAD.size
     while at + head <= len(data):
-        opcode, length = mcap.RECORD_HEAD.unpack_from(data, at)
+        opcode, length = RECORD_HEAD.unpack_from(data, at)
         start, at = at + head, at + head + length
         if at > len(data):
             return
@@ -225,10 +217,10 @@ def _records(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 def _heads(file: BinaryIO, found: Scan) -> Iterator[tuple[int, int]]:
     while True:
-        head = file.read(mcap.RECORD_HEAD.size)
-        if len(head) < mcap.RECORD_HEAD.size:
+        head = file.read(RECORD_HEAD.size)
+        if len(head) < RECORD_HEAD.size:
             return
-        opcode, length = mcap.RECORD_HEAD.unpack(head)
+        opcode, length = RECORD_HEAD.unpack(head)
         start = file.tell()
         yield opcode, length
         if start + length > found.size:
@@ -239,44 +231,39 @@ def _heads(file: BinaryIO, found: Scan) -> Iterator[tuple[int, int]]:
 
 def _take(file: BinaryIO, found: Scan, opcode: int, length: int) -> bool:
     """Take one record in; False where nothing after it can be read."""
-    if opcode == mcap.CHUNK:
+    if opcode == Opcode.CHUNK:
         return _take_chunk(file, found, length)
+    start = file.tell() - RECORD_HEAD.size
     if file.tell() + length > found.size:
         return False
-    if opcode == mcap.MESSAGE_INDEX and found.chunks:
-        channel, size = Fields(file.read(length)).numbers('HI')
-        found.chunks[-1].counts[channel] = size // mcap.INDEX_ENTRY.size
-    elif opcode in _READERS:
-        start = file.tell() - mcap.RECORD_HEAD.size
+    if opcode == Opcode.MESSAGE_INDEX and found.chunks:
+        channel, size = numbers(INDEX_HEAD, file.read(length))
+        found.chunks[-1].counts[channel] = size // INDEX_ENTRY.size
+    elif opcode in _KEPT:
         try:
-            _READERS[opcode](found, Fields(file.read(length)))
+            _keep(found, opcode, file.read(length))
         except BadRecord as error:
             found.damage.append(f'the record at byte {start} is damaged: {error}')
-    elif opcode == mcap.MESSAGE:
-        start = file.tell() - mcap.RECORD_HEAD.size
-        body = file.read(min(length, mcap.MESSAGE_BODY.size))
-        channel, _, time, _ = Fields(body).numbers('HIQQ')
-        whole = length + mcap.RECORD_HEAD.size
+    elif opcode == Opcode.MESSAGE:
+        body = file.read(min(length, MESSAGE_BODY.size))
+        channel, _, time, _ = numbers(MESSAGE_BODY, body)
+        whole = length + RECORD_HEAD.size
         place = ChunkPlace(start, whole, '', whole, 0, time, time, True, {channel: 1}, True)
         found.chunks.append(place)
-    elif opcode not in _WITHOUT_USE:
-        start = file.tell() - mcap.RECORD_HEAD.size
+    elif opcode not in list(Opcode):
         found.damage.append(f'the record at byte {start} is of unknown kind {opcode}: left out')
     return True
 
 
 def _take_chunk(file: BinaryIO, found: Scan, length: int) -> bool:
     begin = file.tell()
-    fixed = mcap.CHUNK_HEAD.size
-    head = file.read(min(length, fixed + 64))
-    fields = Fields(head)
+    head = Stream(file.read(min(length, CHUNK_HEAD)))
     try:
-        start, end, size, checksum = fields.numbers('QQQI')
-        compression = fields.text()
-        (stored,) = fields.numbers('Q')
-    except BadRecord:
+        start, end, size = (head.read8() for _ in range(3))
+        checksum, compression, stored = head.read4(), head.read_prefixed_string(), head.read8()
+    except (BadRecord, UnicodeDecodeError):
         return False
-    offset = begin + len(head) - fields.left
+    offset = begin + head.count
     available = min(stored, max(found.size - offset, 0))
     whole = available == stored and begin + length <= found.size
     place = ChunkPlace(offset, available, compression, size, checksum, start, end, whole)
@@ -286,57 +273,28 @@ def _take_chunk(file: BinaryIO, found: Scan, length: int) -> bool:
     return whole
 
 
-def _header(found: Scan, fields: Fields) -> None:
-    found.profile, found.library = fields.text(), fields.text()
+def _keep(found: Scan, opcode: int, content: bytes) -> None:
+    """Take in a record that is needed later. Raises BadRecord."""
+    record = unpacked(_KEPT[opcode], content)
+    if opcode == Opcode.SCHEMA:
+        found.schemas[record.id] = record
+    elif opcode == Opcode.CHANNEL:
+        found.channels[record.id] = record
+    elif opcode == Opcode.METADATA:
+        found.metadata[record.name] = record.metadata
+    else:
+        checksum = numbers(UINT32, content[-UINT32.size :])[0]
+        if checksum and zlib.crc32(content[: -UINT32.size]) != checksum:
+            raise BadRecord(f'the checksum of {record.name} is wrong')
+        found.attachments[record.name] = record.data
 
 
-def _schema(found: Scan, fields: Fields) -> None:
-    (number,) = fields.numbers('H')
-    found.schemas[number] = Schema(fields.text(), fields.text(), fields.bytes())
-
-
-def _channel(found: Scan, fields: Fields) -> None:
-    number, schema = fields.numbers('HH')
-    found.channels[number] = Channel(
-        number, schema, fields.text(), fields.text(), fields.text_map()
-    )
-
-
-def _attachment(found: Scan, fields: Fields) -> None:
-    content = fields.everything
-    fields.numbers('QQ')
-    name, _ = fields.text(), fields.text()
-    data = fields.bytes('Q')
-    checksum = fields.numbers('I')[0] if fields.left else 0
-    if checksum and zlib.crc32(content[:-4]) != checksum:
-        raise BadRecord(f'the checksum of {name} is wrong')
-    found.attachments[name] = data
-
-
-def _metadata(found: Scan, fields: Fields) -> None:
-    name = fields.text()
-    found.metadata[name] = fields.text_map()
-
-
-_READERS = {
-    mcap.HEADER: _header,
-    mcap.SCHEMA: _schema,
-    mcap.CHANNEL: _channel,
-    mcap.ATTACHMENT: _attachment,
-    mcap.METADATA: _metadata,
+_KEPT: dict[int, type[McapRecord]] = {
+    Opcode.SCHEMA: Schema,
+    Opcode.CHANNEL: Channel,
+    Opcode.METADATA: Metadata,
+    Opcode.ATTACHMENT: Attachment,
 }
-
-
-# Records of the format that repeat what others say.
-_WITHOUT_USE = (
-    mcap.MESSAGE_INDEX,
-    mcap.CHUNK_INDEX,
-    mcap.ATTACHMENT_INDEX,
-    mcap.STATISTICS,
-    mcap.METADATA_INDEX,
-    mcap.SUMMARY_OFFSET,
-    mcap.DATA_END,
-)
 
 
 def _unpacked(data: bytes, place: ChunkPlace) -> bytes:

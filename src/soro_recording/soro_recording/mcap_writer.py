@@ -20,10 +20,14 @@ import struct
 from typing import BinaryIO
 import zlib
 
-from soro_recording import mcap_format as mcap
-from soro_recording.mcap_format import blob, number_map, record, text, text_map
+from mcap import records
+from mcap.opcode import Opcode
+
+from soro_recording.mcap_format import INDEX_ENTRY, INDEX_HEAD, MAGIC, packed, RECORD_HEAD, UINT32
 
 BLOCK = 1 << 16  # bytes of the scratch file that are copied at once
+# What stands in front of the data of a message: opcode, length, channel, sequence, two times.
+MESSAGE_HEAD = struct.Struct('<BQHIQQ')
 
 
 class McapWriter:
@@ -64,7 +68,7 @@ class McapWriter:
         self.counts: dict[int, int] = {}
         self.start_time: int | None = None
         self.end_time: int | None = None
-        self._append([mcap.MAGIC, record(mcap.HEADER, text(profile), text(library))])
+        self._append([MAGIC, packed(records.Header(profile, library))])
 
     @property
     def size(self) -> int:
@@ -79,17 +83,16 @@ class McapWriter:
     def add_schema(self, name: str, encoding: str, data: bytes) -> int:
         """Write a schema and return its id."""
         number = len(self._schemas) + 1
-        content = struct.pack('<H', number) + text(name) + text(encoding) + blob(data)
-        self._append([record(mcap.SCHEMA, content)])
-        self._schemas[number] = record(mcap.SCHEMA, content)
+        whole = packed(records.Schema(id=number, data=data, encoding=encoding, name=name))
+        self._append([whole])
+        self._schemas[number] = whole
         return number
 
     def add_channel(
         self, number: int, schema: int, topic: str, encoding: str, metadata: Mapping[str, str]
     ) -> None:
         """Write a channel under an id that the caller chooses."""
-        content = struct.pack('<HH', number, schema) + text(topic) + text(encoding)
-        whole = record(mcap.CHANNEL, content, text_map(metadata))
+        whole = packed(records.Channel(number, topic, encoding, dict(metadata), schema))
         self._append([whole])
         self._channels[number] = whole
         self.counts[number] = 0
@@ -103,34 +106,32 @@ class McapWriter:
         # At once: without memory for it nothing of it may stay in the chunk.
         self._records += b''.join(
             (
-                mcap.MESSAGE_HEAD.pack(
-                    mcap.MESSAGE, len(data) + 22, channel, sequence & 0xFFFFFFFF, time, time
+                MESSAGE_HEAD.pack(
+                    Opcode.MESSAGE, len(data) + 22, channel, sequence & 0xFFFFFFFF, time, time
                 ),
                 data,
             )
         )
-        index += mcap.INDEX_ENTRY.pack(time, place)
+        index += INDEX_ENTRY.pack(time, place)
         self.counts[channel] = sequence + 1
         low, high = self._times or (time, time)
         self._times = (min(low, time), max(high, time))
 
     def add_attachment(self, name: str, media_type: str, data: bytes, time: int) -> None:
         """Write a file into the file."""
-        content = struct.pack('<QQ', time, time) + text(name) + text(media_type)
-        content += struct.pack('<Q', len(data)) + data
-        whole = record(mcap.ATTACHMENT, content, struct.pack('<I', zlib.crc32(content)))
-        place = struct.pack('<QQQQQ', self._size, len(whole), time, time, len(data))
-        self._append([whole])
-        self._attachments.append(
-            record(mcap.ATTACHMENT_INDEX, place, text(name), text(media_type))
+        whole = packed(records.Attachment(time, time, name, media_type, data))
+        place = records.AttachmentIndex(
+            self._size, len(whole), time, time, len(data), name, media_type
         )
+        self._append([whole])
+        self._attachments.append(packed(place))
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Write a named map of texts."""
-        whole = record(mcap.METADATA, text(name), text_map(values))
-        place = struct.pack('<QQ', self._size, len(whole))
+        whole = packed(records.Metadata(name, dict(values)))
+        place = records.MetadataIndex(self._size, len(whole), name)
         self._append([whole])
-        self._metadata.append(record(mcap.METADATA_INDEX, place, text(name)))
+        self._metadata.append(packed(place))
 
     def flush(self) -> None:
         """Write the gathered messages as one chunk with its indexes.
@@ -146,34 +147,34 @@ class McapWriter:
             self._write_chunk(*self._times)
         except Exception:
             for channel, entries in self._index.items():
-                self.counts[channel] -= len(entries) // mcap.INDEX_ENTRY.size
+                self.counts[channel] -= len(entries) // INDEX_ENTRY.size
             raise
         finally:
             self._times, self._records, self._index = None, bytearray(), {}
 
     def _write_chunk(self, start: int, end: int) -> None:
-        records, index = bytes(self._records), self._index
-        head = mcap.CHUNK_HEAD.pack(start, end, len(records), zlib.crc32(records))
-        head += text('') + struct.pack('<Q', len(records))
-        chunk = mcap.RECORD_HEAD.pack(mcap.CHUNK, len(head) + len(records)) + head
-        length = len(chunk) + len(records)
-        offsets, parts, at = {}, [], self._size + length
-        for channel, entries in index.items():
-            offsets[channel] = at
-            part = record(mcap.MESSAGE_INDEX, struct.pack('<H', channel), blob(bytes(entries)))
-            parts.append(part)
-            at += len(part)
-        place = record(
-            mcap.CHUNK_INDEX,
-            struct.pack('<QQQQ', start, end, self._size, length),
-            number_map(offsets),
-            struct.pack('<Q', sum(map(len, parts))),
-            text(''),
-            struct.pack('<QQ', len(records), len(records)),
+        data = bytes(self._records)
+        chunk = packed(records.Chunk('', data, end, start, zlib.crc32(data), len(data)))
+        offsets, indexes = {}, b''
+        for channel, entries in self._index.items():
+            offsets[channel] = self._size + len(chunk) + len(indexes)
+            head = INDEX_HEAD.pack(channel, len(entries))
+            length = len(head) + len(entries)
+            indexes += RECORD_HEAD.pack(Opcode.MESSAGE_INDEX, length) + head + entries
+        place = records.ChunkIndex(
+            chunk_length=len(chunk),
+            chunk_start_offset=self._size,
+            compression='',
+            compressed_size=len(data),
+            message_end_time=end,
+            message_index_length=len(indexes),
+            message_index_offsets=offsets,
+            message_start_time=start,
+            uncompressed_size=len(data),
         )
-        self._append([b''.join((chunk, records, *parts))])
+        self._append([chunk, indexes])
         self._chunk_count += 1
-        self._remember(place)
+        self._remember(packed(place))
         self.start_time = start if self.start_time is None else min(start, self.start_time)
         self.end_time = end if self.end_time is None else max(end, self.end_time)
 
@@ -184,15 +185,16 @@ class McapWriter:
             self._append(self._summary(self._chunks))
 
     def _summary(self, chunks: BinaryIO) -> Iterator[bytes]:
-        yield _DATA_END
-        start = at = self._size + len(_DATA_END)
-        groups: dict[int, Iterable[bytes]] = {
-            mcap.SCHEMA: self._schemas.values(),
-            mcap.CHANNEL: self._channels.values(),
-            mcap.STATISTICS: [self._statistics()],
-            mcap.CHUNK_INDEX: _blocks(chunks),
-            mcap.ATTACHMENT_INDEX: self._attachments,
-            mcap.METADATA_INDEX: self._metadata,
+        end_of_data = packed(records.DataEnd(0))  # 0: no checksum over the data
+        yield end_of_data
+        start = at = self._size + len(end_of_data)
+        groups: dict[Opcode, Iterable[bytes]] = {
+            Opcode.SCHEMA: self._schemas.values(),
+            Opcode.CHANNEL: self._channels.values(),
+            Opcode.STATISTICS: [self._statistics()],
+            Opcode.CHUNK_INDEX: _blocks(chunks),
+            Opcode.ATTACHMENT_INDEX: self._attachments,
+            Opcode.METADATA_INDEX: self._metadata,
         }
         offsets, checksum = b'', 0
         for opcode, parts in groups.items():
@@ -202,11 +204,9 @@ class McapWriter:
                 at += len(part)
                 checksum = zlib.crc32(part, checksum)
             if at > begin:
-                place = struct.pack('<BQQ', opcode, begin, at - begin)
-                offsets += record(mcap.SUMMARY_OFFSET, place)
-        footer = mcap.RECORD_HEAD.pack(mcap.FOOTER, 20) + struct.pack('<QQ', start, at)
-        checksum = zlib.crc32(offsets + footer, checksum)
-        yield offsets + footer + struct.pack('<I', checksum) + mcap.MAGIC
+                offsets += packed(records.SummaryOffset(opcode, begin, at - begin))
+        end = offsets + packed(records.Footer(start, at, 0))[: -UINT32.size]
+        yield end + UINT32.pack(zlib.crc32(end, checksum)) + MAGIC
 
     def _remember(self, place: bytes) -> None:
         try:
@@ -216,20 +216,18 @@ class McapWriter:
             self._chunks = None
 
     def _statistics(self) -> bytes:
-        return record(
-            mcap.STATISTICS,
-            struct.pack(
-                '<QHIIIIQQ',
-                sum(self.counts.values()),
-                len(self._schemas),
-                len(self._channels),
-                len(self._attachments),
-                len(self._metadata),
-                self._chunk_count,
-                self.start_time or 0,
-                self.end_time or 0,
-            ),
-            number_map(self.counts),
+        return packed(
+            records.Statistics(
+                attachment_count=len(self._attachments),
+                channel_count=len(self._channels),
+                channel_message_counts=self.counts,
+                chunk_count=self._chunk_count,
+                message_count=sum(self.counts.values()),
+                message_end_time=self.end_time or 0,
+                message_start_time=self.start_time or 0,
+                metadata_count=len(self._metadata),
+                schema_count=len(self._schemas),
+            )
         )
 
     def _append(self, parts: Iterable[bytes]) -> None:
@@ -253,6 +251,3 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
     file.seek(0)
     while block := file.read(BLOCK):
         yield block
-
-
-_DATA_END = record(mcap.DATA_END, struct.pack('<I', 0))  # 0: no checksum over the data

@@ -26,7 +26,6 @@ def full_definition(kind: str, read: Callable[[str], str] | None = None) -> str:
 
     Parameters
     ----------
-    kind : str
     read : callable, optional
         Returns the text of one type; default: from the installed packages.
 

@@ -22,8 +22,6 @@ def describe(
 
     Parameters
     ----------
-    bag : BagReader
-    namespace : str
     robot : str, optional
         Name or file of a robot that is used whatever is recorded.
     folder : path

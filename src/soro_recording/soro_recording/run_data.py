@@ -34,7 +34,6 @@ class Actuation:
 
     Attributes
     ----------
-    names : tuple of str
     time : ndarray, shape (n,) [s]
     commanded, applied, measured : ndarray, shape (n, m) [SI]
         NaN where nothing was commanded, or the driver did not follow, and where nothing is
@@ -142,7 +141,6 @@ class RunData:
 
     Parameters
     ----------
-    bag : BagReader
     namespace : str
         With its leading slash.
     robot : str, optional

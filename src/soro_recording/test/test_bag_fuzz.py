@@ -11,13 +11,13 @@ import struct
 
 from hypothesis import example, given, HealthCheck, settings
 from hypothesis import strategies as st
+from mcap.opcode import Opcode
 from mcap.writer import CompressionType, Writer
 import pytest
 
 from soro_node.user_errors import UserError
-from soro_recording import mcap_format as mcap
 from soro_recording.bag_reader import BagReader, NotABag
-from soro_recording.mcap_format import BadRecord
+from soro_recording.mcap_format import BadRecord, MAGIC
 from soro_recording.mcap_scan import _unpacked, scan
 from soro_recording.open_bag import open_bag
 
@@ -64,7 +64,7 @@ def record(opcode: int, content: bytes, claimed: int | None = None) -> bytes:
 
 def chunk(kind: bytes, data: bytes, size: int) -> bytes:
     head = struct.pack('<QQQI', 0, 2**63, size, 0) + struct.pack('<I', len(kind)) + kind
-    return mcap.MAGIC + record(mcap.CHUNK, head + struct.pack('<Q', len(data)) + data)
+    return MAGIC + record(Opcode.CHUNK, head + struct.pack('<Q', len(data)) + data)
 
 
 @st.composite
@@ -109,12 +109,12 @@ def test_the_undamaged_files_are_read(tmp_path, data):
 
 @given(data=damaged_files())
 # Damage that once ended in another exception, or in all of the memory.
-@example(data=mcap.MAGIC + record(mcap.MESSAGE_INDEX, b''))
+@example(data=MAGIC + record(Opcode.MESSAGE_INDEX, b''))
 @example(data=FILES[0].replace(b'ros2msg', b'ros2xyz'))
 @example(data=FILES[0].replace(b'uint8[] data', b'uint7[] data'))
 @example(data=FILES[0].replace(b'name: a', b'name:\xff\xff'))
-@example(data=chunk(b'', record(mcap.MESSAGE, b'12'), 11))
-@example(data=mcap.MAGIC + record(mcap.MESSAGE, b'12'))
+@example(data=chunk(b'', record(Opcode.MESSAGE, b'12'), 11))
+@example(data=MAGIC + record(Opcode.MESSAGE, b'12'))
 @example(data=chunk(b'lz4', b'no frame at all', 100))
 @example(data=chunk(b'zstd', b'no frame at all', 100))
 @example(data=chunk(b'zstd', b'no frame at all', 2**63))
@@ -135,7 +135,7 @@ def test_a_damaged_recording_is_read_or_refused(tmp_path, data):
 @FUZZ
 def test_garbage_is_refused_for_a_person(tmp_path, data, front):
     file = tmp_path / 'x.mcap'
-    file.write_bytes(mcap.MAGIC * front + data)
+    file.write_bytes(MAGIC * front + data)
     try:
         with open_bag(file) as bag:
             list(bag.messages())

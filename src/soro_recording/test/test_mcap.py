@@ -9,12 +9,12 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcap.opcode import Opcode
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 import pytest
 
 from soro_recording.bag_reader import BagReader, NotABag
-from soro_recording.mcap_format import CHANNEL
 from soro_recording.mcap_writer import McapWriter
 
 SCHEMA = b'uint8[] data\n'
@@ -243,7 +243,7 @@ def test_messages_whose_description_is_lost_are_told(tmp_path):
     write_file(file, finish=False)
     data = file.getvalue()
     start = data.index(b'/b') - 4 - 4 - 9
-    assert data[start] == CHANNEL
+    assert data[start] == Opcode.CHANNEL
     path = tmp_path / 'x.mcap'
     path.write_bytes(data[:start] + b'\xf0' + data[start + 1 :])
     lost = sum(i >= 20 and i % 3 == 0 for i in range(COUNT))

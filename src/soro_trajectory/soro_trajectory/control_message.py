@@ -41,8 +41,6 @@ def control_message(
     stamp : Time
     desired : ndarray, shape (4, 4), or None
         At the stamp of the sample.
-    sample : TipSample or None
-    saturated : tuple of str
     """
     message = ControlState(control=control, reason=reason, saturated=list(saturated))
     message.header.frame_id, message.header.stamp = frame_id, stamp

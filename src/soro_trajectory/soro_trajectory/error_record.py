@@ -43,7 +43,6 @@ class ErrorRecord:
 
     Parameters
     ----------
-    schedule : Schedule
     start : int
         When the first command was sent [ns], in the clock of the measurements' stamps.
     delay : float

@@ -28,7 +28,6 @@ class InverseUnderLoad:
 
     Parameters
     ----------
-    robot : Robot
     wrench_at : callable
         From the pose of the tip to the wrench (6,) there, axes of base_link.
     """

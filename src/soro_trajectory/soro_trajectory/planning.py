@@ -61,8 +61,6 @@ class Plan:
 
     Attributes
     ----------
-    path : SampledPath
-    solution : PathSolution
     schedule : Schedule or None
         None when points failed or the planning was cancelled.
     """
@@ -181,10 +179,7 @@ def make_plan(
 
     Parameters
     ----------
-    robot : Robot
     goal : TrackTrajectory.Goal
-    frames : Frames
-    limits : PlanningLimits
     wrench : ndarray, shape (6,), or callable
         At the tip, axes of base_link, or what gives it for the pose of the tip (4, 4).
     guess : Configuration or None

@@ -55,12 +55,9 @@ def goal_for_pose(
 
     Parameters
     ----------
-    robot : Robot
     pose : ndarray, shape (4, 4)
-    task : Task
     wrench_at : callable or None
         From the pose of the tip to the external wrench (6,) there; None without any.
-    guess : Configuration or None
     tolerances : tuple of float
         [m], [rad]
 

@@ -75,8 +75,6 @@ class Aim:
     ----------
     motion : int
         Of the stream.
-    desired : callable
-    task : Task
     feedback : bool
         Whether the measured tip corrects it.
     """

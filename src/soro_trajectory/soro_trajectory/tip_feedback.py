@@ -63,7 +63,6 @@ class TipFeedback:
 
     Parameters
     ----------
-    description : RobotDescription
     length : float
         Of the body: a turn of 1 rad counts as much as an error of this length [m].
     longest : float

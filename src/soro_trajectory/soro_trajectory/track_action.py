@@ -54,9 +54,6 @@ class TrackAction:
     ----------
     node : TrajectoryPlanner
         Its table, `near` and `go_to`.
-    binding : RobotBinding
-    stream : CommandStream
-    topics : TrackTopics
     """
 
     def __init__(

@@ -7,17 +7,10 @@ from __future__ import annotations
 import math
 
 from soro_mechanics.core.actuators import Actuator
+from soro_node.display_units import SHOWN
 
-# SI unit -> (unit shown, its size in SI, decimals)
-SHOWN: dict[str, tuple[str, float, int]] = {
-    'Pa': ('bar', 1e5, 3),
-    'm': ('mm', 1e-3, 2),
-    'rad': ('deg', math.pi / 180.0, 2),
-    '1': ('', 1.0, 4),
-    '1/m': ('1/m', 1.0, 3),
-    'N': ('N', 1.0, 2),
-    'N m': ('N m', 1.0, 3),
-}
+# Decimals of a value in the unit that people read.
+DECIMALS = {'Pa': 3, 'm': 2, 'rad': 2, '1': 4, '1/m': 3, 'N': 2, 'N m': 3}
 
 
 def unit_of(actuator: Actuator) -> str:
@@ -32,15 +25,15 @@ def size_of(actuator: Actuator) -> float:
 
 def step_of(actuator: Actuator) -> float:
     """Return the smallest step of a slider, in the unit shown."""
-    return float(10.0 ** -SHOWN[actuator.unit][2])
+    return 10.0 ** -DECIMALS[actuator.unit]
 
 
 def shown(value: float, si_unit: str) -> str:
     """Return a value with the unit people read; a dash for what is not known."""
-    unit, size, decimals = SHOWN[si_unit]
+    unit, size = SHOWN[si_unit]
     if not math.isfinite(value):
         return f'- {unit}'.rstrip()
-    return f'{value / size:.{decimals}f} {unit}'.rstrip()
+    return f'{value / size:.{DECIMALS[si_unit]}f} {unit}'.rstrip()
 
 
 def millimetres(position: object) -> str:

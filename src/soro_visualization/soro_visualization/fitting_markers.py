@@ -27,7 +27,6 @@ class FittingMarkers:
 
     Parameters
     ----------
-    description : RobotDescription
     parts : RigidParts, optional
         What a URDF draws.
     """

@@ -42,8 +42,6 @@ class Fitting:
 
     Attributes
     ----------
-    name : str
-    tubes : Cylinders
     closed : bool
         Whether the ends of every cylinder are seen.
     colour : tuple of int, optional
@@ -66,12 +64,7 @@ class Fitting:
 
 
 class Fittings:
-    """Makes what is fitted to the rods of one robot.
-
-    Parameters
-    ----------
-    description : RobotDescription
-    """
+    """Makes what is fitted to the rods of one robot."""
 
     def __init__(self, description: RobotDescription) -> None:
         self._description = description
@@ -198,17 +191,8 @@ def _tendons(
         pulled = shape.actuation.get(actuator.name, np.nan) / size_of(actuator)
         values.append(np.full(len(lines[-1].positions), pulled))
     pulling = [actuators[d.actuator] for d in drives]
-    tendons = Fitting(
-        'tendons',
-        _all(lines),
-        False,
-        None,
-        np.concatenate(values),
-        min(a.minimum / size_of(a) for a in pulling),
-        max(a.maximum / size_of(a) for a in pulling),
-        'tendons: ' + ('tension' if pulling[0].quantity == 'force' else 'pulled by'),
-        unit_of(pulling[0]),
-    )
+    title = 'tendons: ' + ('tension' if pulling[0].quantity == 'force' else 'pulled by')
+    tendons = _coloured('tendons', lines, values, pulling, title)
     if not reach > 0.0:
         return [tendons]
     return [
@@ -265,19 +249,21 @@ def _chambers(
         value = shape.actuation.get(actuators[i].name, np.nan) / size_of(actuators[i])
         values.append(np.full(len(lines[-1].positions), value))
     filling = [actuators[i] for _, i, _ in places]
-    return [
-        Fitting(
-            'chambers',
-            _all(lines),
-            False,
-            None,
-            np.concatenate(values),
-            min(a.minimum / size_of(a) for a in filling),
-            max(a.maximum / size_of(a) for a in filling),
-            f'chambers: {filling[0].quantity}',
-            unit_of(filling[0]),
-        )
-    ]
+    return [_coloured('chambers', lines, values, filling, f'chambers: {filling[0].quantity}')]
+
+
+def _coloured(
+    name: str,
+    lines: list[Cylinders],
+    values: list[Array],
+    actuators: list[Actuator],
+    title: str,
+) -> Fitting:
+    """Return lines in the colour of what drives them, over the range of all that do."""
+    low = min(a.minimum / size_of(a) for a in actuators)
+    high = max(a.maximum / size_of(a) for a in actuators)
+    unit = unit_of(actuators[0])
+    return Fitting(name, _all(lines), False, None, np.concatenate(values), low, high, title, unit)
 
 
 def _sensors(structure: Any, haptic: Any, rods: dict[str, Rod]) -> Fitting | None:

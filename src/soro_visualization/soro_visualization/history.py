@@ -14,7 +14,6 @@ class History:
 
     Parameters
     ----------
-    columns : int
     duration : float [s]
     rate : float
         Rows kept per second; more are left out.

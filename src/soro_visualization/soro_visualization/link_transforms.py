@@ -19,14 +19,12 @@ def link_transforms(
 
     Parameters
     ----------
-    parts : RigidParts
     kind : str
         fixed or revolute; a link on a floating joint is published by the solver.
     angles : dict of str to float [rad]
         By joint name.
     prefix : str
         Of the frames.
-    stamp : Time
     """
     message = TFMessage()
     for link, joint in parts.joints.items():

@@ -46,7 +46,6 @@ class Muscles:
 
     Parameters
     ----------
-    backbone : MuscleBackbone
     rest : float [m]
         Length in the middle of the colour scale.
     """

@@ -132,8 +132,6 @@ class Playback:
     ----------
     viewer : Viewer
         Without controls.
-    recording : Recording
-    description : RobotDescription
     """
 
     def __init__(

@@ -49,7 +49,6 @@ class ActuatorReadout:
     ----------
     commanded, applied, measured : ndarray, shape (m,)
         SI; NaN where not known.
-    flags : tuple of int
     device_state : int
         Constant of the message.
     source : str

@@ -14,6 +14,7 @@ import math
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.models.network.spec import GROUND
@@ -75,7 +76,6 @@ class RigidParts:
 
     Attributes
     ----------
-    root : str
     solids : dict of str to tuple of Primitive
         By link.
     joints : dict of str to Joint
@@ -91,7 +91,6 @@ class RigidParts:
 
         Parameters
         ----------
-        link : str
         bodies : dict of str to ndarray, shape (4, 4)
             Poses of the links on floating joints.
         angles : dict of str to float [rad]
@@ -145,18 +144,10 @@ class RigidParts:
 
 
 def turn(axis: Array, angle: float) -> Array:
-    """Return the (4, 4) rotation about a unit axis (Rodrigues)."""
-    x, y, z = axis.tolist()
-    s, c = math.sin(angle), math.cos(angle)
-    t = 1.0 - c
-    return np.array(
-        [
-            [c + t * x * x, t * x * y - s * z, t * x * z + s * y, 0.0],
-            [t * x * y + s * z, c + t * y * y, t * y * z - s * x, 0.0],
-            [t * x * z - s * y, t * y * z + s * x, c + t * z * z, 0.0],
-            [0.0, 0.0, 0.0, 1.0],
-        ]
-    )
+    """Return the (4, 4) rotation about a unit axis."""
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec(angle * axis).as_matrix()
+    return pose
 
 
 def read_urdf(text: str, prefix: str = '') -> RigidParts:
@@ -225,9 +216,8 @@ def _origin(element: ElementTree.Element) -> Array:
     origin = element.find('origin')
     pose = np.eye(4)
     if origin is not None:
-        roll, pitch, yaw = _numbers(origin.get('rpy', '0 0 0'), 3, 'origin rpy')
-        pose = turn(np.array([0, 0, 1.0]), yaw) @ turn(np.array([0, 1.0, 0]), pitch)
-        pose = pose @ turn(np.array([1.0, 0, 0]), roll)
+        angles = _numbers(origin.get('rpy', '0 0 0'), 3, 'origin rpy')
+        pose[:3, :3] = Rotation.from_euler('xyz', angles).as_matrix()
         pose[:3, 3] = _numbers(origin.get('xyz', '0 0 0'), 3, 'origin xyz')
     return pose
 

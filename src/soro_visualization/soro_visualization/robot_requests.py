@@ -44,9 +44,6 @@ class RobotRequests:
 
     Parameters
     ----------
-    node : Node
-    description : RobotDescription
-    frames : Frames
     answered : callable
         ``answered(shape, text, good, arrived)``: the outcome of a target.
 

@@ -21,7 +21,6 @@ class Rod:
 
     Attributes
     ----------
-    name : str
     positions : ndarray, shape (n, 3) [m]
         In base_link.
     quaternions : ndarray, shape (n, 4)
@@ -44,7 +43,6 @@ class Shape:
 
     Attributes
     ----------
-    rods : tuple of Rod
     bodies : dict of str to ndarray, shape (4, 4)
         Rigid bodies by name.
     tip : ndarray, shape (4, 4)
@@ -52,12 +50,10 @@ class Shape:
         At the tip, axes of base_link, force first.
     actuation : dict of str to float
         SI, by actuator name.
-    model : str
     code : int
         ErrorCode of the solver.
     doubt : str
         Why this configuration is not to be trusted; empty where it is.
-    residual : float
     stamp : float
         Seconds of the header's stamp.
     gravity : ndarray, shape (3,) [m/s^2]

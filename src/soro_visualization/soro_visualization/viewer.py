@@ -44,14 +44,12 @@ class Viewer:
 
     Parameters
     ----------
-    description : RobotDescription
     host : str
         Address to bind to.
     port : int
         Where it is taken, the next free one is used; see `address`.
     controls : Controls, optional
         None: a recording, nothing can be asked for.
-    parts : RigidParts, optional
     history : float
         Length of the plots [s].
     """
@@ -152,7 +150,6 @@ class Viewer:
         ----------
         shape : Shape, optional
             At the solution, or the nearest one that was found.
-        text : str
         good : bool
             The target is reachable.
         arrived : bool

@@ -194,7 +194,6 @@ class ViewerPanel:
     Parameters
     ----------
     gui : viser.GuiApi
-    title : str
     actuators, limits
         Of the robot file.
     controls : Controls, optional

@@ -8,6 +8,8 @@ import argparse
 from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
+from soro_cli.tables import print_json, print_table
+from soro_cli.verbs.mechanics_options import conclude
 
 SUMMARY = 'calibrate the flex sensors of a haptic device; the robot moves'
 EPILOG = """\
@@ -35,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.action_client import progress_bar, run_action
-    from soro_cli.robot_choice import running_robot
+    from soro_cli.action_client import run_shown
     from soro_msgs.action import CalibrateFlexSensors
     from soro_node.display_units import number
 
@@ -50,24 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
         use_recorded=arguments.recorded,
         keep=not arguments.only_try,
     )
-    with running_robot(arguments) as robot, progress_bar('calibrate') as report:
-
-        def on_feedback(feedback: Any) -> None:
-            report(feedback.progress, feedback.step)
-
-        result = run_action(
-            robot.session,
-            CalibrateFlexSensors,
-            f'{robot.namespace}/flex_calibration/calibrate',
-            goal,
-            on_feedback,
-        )
+    name = 'flex_calibration/calibrate'
+    result = run_shown(
+        arguments, CalibrateFlexSensors, name, lambda _: goal, 'calibrate', lambda f: f.step
+    )
     return _finish(arguments, result)
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.tables import note, print_json, print_table
-    from soro_cli.verbs.mechanics_options import error_name
     from soro_node.display_units import shown
 
     columns = ('name', 'offset', 'gain', 'rms_residual', 'max_error')
@@ -91,6 +82,4 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
         print_table(f'{result.samples} readings', head, rows)
         if result.saved_to:
             print(f'kept in {result.saved_to}')
-    if result.error_code != 0:
-        note(f'soro: {result.error_message or error_name(result.error_code)}')
-    return 0 if result.error_code == 0 else 1
+    return conclude(result)

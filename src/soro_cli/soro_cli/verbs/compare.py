@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import argparse
 
-from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
+from soro_cli.tables import print_table
+from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options, asked, finish
 
 SUMMARY = 'what the models of a robot say about one actuation'
 EPILOG = """\
@@ -24,14 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.verbs.mechanics_options import finish, mechanics
-    from soro_node import display_units
-
     models = arguments.models or ([arguments.model] if arguments.model else [])
-    wrench = display_units.wrench(arguments.wrench)
-    display_units.check_units(arguments.actuation)
-    with mechanics(arguments) as source:
-        actuation = display_units.actuation(arguments.actuation, source.actuators)
+    with asked(arguments) as (source, actuation, wrench):
         answer = source.compare(actuation, wrench, models)
 
     def show() -> None:
@@ -42,7 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(answer: object) -> None:
-    from soro_cli.tables import print_table
     from soro_node.display_units import shown
 
     rows = [

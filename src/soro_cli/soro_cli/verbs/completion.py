@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 
+from soro_node.user_errors import UserError
+
 SUMMARY = 'print what makes bash, zsh or fish complete soro by tab'
 EPILOG = """\
 examples:
@@ -50,8 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_node.user_errors import UserError
-
     if arguments.words is not None:
         print('\n'.join(candidates(arguments.words)))
         return 0

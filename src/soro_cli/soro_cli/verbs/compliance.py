@@ -8,7 +8,15 @@ import argparse
 import math
 from typing import TYPE_CHECKING
 
-from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
+from soro_cli.tables import note, print_table
+from soro_cli.verbs.mechanics_options import (
+    ACTUATION_HELP,
+    add_mechanics_options,
+    asked,
+    finish,
+    solved,
+)
+from soro_node.user_errors import UserError
 
 if TYPE_CHECKING:
     from soro_cli.pulls import MeasuredPulls
@@ -51,18 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.verbs.mechanics_options import finish, mechanics, solved
-    from soro_node import display_units
-    from soro_node.user_errors import UserError
-
     if arguments.measured and arguments.along:
         raise UserError('--measured is of the tip: leave out --along')
     pulls = _pulls(arguments.measured) if arguments.measured else None
-    wrench = display_units.wrench(arguments.wrench)
-    display_units.check_units(arguments.actuation or ())
-    with mechanics(arguments) as source:
-        words = arguments.actuation
-        actuation = display_units.actuation(words, source.actuators) if words else None
+    with asked(arguments) as (source, actuation, wrench):
         answer = source.compliance(
             actuation, wrench, arguments.model, arguments.method, arguments.along
         )
@@ -116,7 +116,6 @@ def _as_json(measured: MeasuredPulls, model: list[list[float]]) -> dict[str, obj
 
 
 def _show_pulls(measured: MeasuredPulls) -> None:
-    from soro_cli.tables import note, print_table
     from soro_node.display_units import shown
 
     pulls, check = measured.pulls, measured.check
@@ -146,7 +145,6 @@ def _show_pulls(measured: MeasuredPulls) -> None:
 def _show_measured(pulls: MeasuredPulls, model: list[list[float]]) -> None:
     import numpy as np
 
-    from soro_cli.tables import print_table
     from soro_node.display_units import shown
 
     measured, check = pulls.fit, pulls.check
@@ -174,7 +172,6 @@ def _show_measured(pulls: MeasuredPulls, model: list[list[float]]) -> None:
 
 
 def _show_point(point: object, model: str) -> None:
-    from soro_cli.tables import print_table
 
     rows = [
         (
@@ -207,7 +204,6 @@ def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:
 
 
 def _show_along(points: list) -> None:
-    from soro_cli.tables import print_table
     from soro_node.display_units import shown
 
     rows = [

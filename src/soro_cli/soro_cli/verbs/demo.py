@@ -8,6 +8,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from soro_cli.tables import note, print_json
+
 SUMMARY = 'start a robot on its emulator, ask it, move it, record it, and write a report'
 EPILOG = """\
 examples:
@@ -18,9 +20,9 @@ examples:
 Starts its own robot under the namespace `demo`; takes one to three minutes. Leaves in the output
 folder: report.html (everything on one page), the bag, its figures, player.html, summary.json, and
 where a Chromium is installed viewer.png, the browser viewer of the running robot. For stiff_flop
-the published experiment adds experiment.csv and experiment.png.
-A demo replaces the results of an earlier one. A folder `bag` that no demo has made is not touched:
-the demo does not start.
+the published experiment adds its bag `experiment`, experiment.csv and experiment.png.
+A demo replaces the results of an earlier one. A folder `bag` or `experiment` that no demo has made
+is not touched: the demo does not start.
 """
 EXPERIMENT = 'stiff_flop'
 
@@ -43,7 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     from soro_cli.demo_report import in_order, photograph, PICTURE, write_report
     from soro_cli.demo_tour import NAMESPACE, run_tour
-    from soro_cli.tables import note, print_json
     from soro_recording.bag_reader import BagReader
     from soro_recording.run_data import RunData
     from soro_recording.run_figures import draw_all
@@ -52,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     name = Path(arguments.robot).stem
     folder = arguments.output or Path('out') / 'demo' / name
     folder.mkdir(parents=True, exist_ok=True)
-    tour = run_tour(arguments.robot, folder, note)
+    experiment = name == EXPERIMENT and not arguments.no_experiment
+    tour = run_tour(arguments.robot, folder, note, experiment)
     with BagReader(tour.bag) as bag:
         recorded = RunData(bag, f'/{NAMESPACE}')
         figures = [one.save(folder) for one in draw_all(recorded)]
@@ -62,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture = folder / PICTURE if photograph(player, folder / PICTURE) else None
     figures = in_order(tour, figures, picture)
     summary: dict[str, Any] = {'robot': tour.robot.name, **tour.numbers}
-    if name == EXPERIMENT and not arguments.no_experiment:
+    if tour.marks:
         table, plot, summary['experiment'] = _experiment(folder, tour)
         figures.append(plot)
         links.append(table)
@@ -76,26 +78,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _experiment(folder: Path, tour: Any) -> tuple[Path, Path, dict[str, Any]]:
-    """Play the published experiment and note its results in the tour."""
+    """Evaluate the published experiment and note its results in the tour."""
     from dataclasses import asdict
 
-    from soro_cli.demo import run_demo
+    from soro_cli.demo import evaluate
     from soro_cli.demo_plot import plot_demo
-    from soro_cli.tables import note
+    from soro_cli.demo_recording import read_recording
+    from soro_cli.demo_tour import NAMESPACE
     from soro_node.display_units import shown
+    from soro_recording.bag_reader import BagReader
+    from soro_recording.run_data import RunData
 
-    result = run_demo(folder, note)
+    with BagReader(tour.experiment) as bag:
+        recording = read_recording(RunData(bag, f'/{NAMESPACE}'))
+    rows = [evaluate(m.stretch, recording.part(m.start, m.end)) for m in tour.marks]
     table, picture = folder / 'experiment.csv', folder / 'experiment.png'
-    result.recording.write_csv(table)
-    plot_demo(result.recording, 'STIFF-FLOP, Experiment 1: triangular pressure patterns', picture)
-    for row in result.rows:
+    recording.write_csv(table)
+    plot_demo(recording, 'STIFF-FLOP, Experiment 1: triangular pressure patterns', picture)
+    for row in rows:
         bending = f'bending {shown(row.bending_plant, "rad")} of {shown(row.bending_model, "rad")}'
         longer = f'{shown(row.elongation_plant, "m")} of {shown(row.elongation_model, "m")}'
         apart = shown(row.position_rmse, 'm')
         text = f'{bending}, elongation {longer} (plant of model), tip RMSE {apart}'
-        tour.add(note, row.label, text)
-    return (
-        table,
-        picture,
-        {'rows': [asdict(row) for row in result.rows], 'start_seconds': result.start_seconds},
-    )
+        tour.add(row.label, text)
+    return table, picture, {'rows': [asdict(row) for row in rows]}

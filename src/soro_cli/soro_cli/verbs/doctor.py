@@ -10,6 +10,11 @@ import os
 from pathlib import Path
 import sys
 
+from soro_cli.findings import as_json, Level, print_findings
+from soro_cli.tables import note, print_json
+from soro_node.file_errors import writing
+from soro_node.user_errors import UserError
+
 SUMMARY = 'check this machine, or a robot file, and say what to do'
 EPILOG = """\
 examples:
@@ -41,9 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.findings import as_json, Level, print_findings
-    from soro_cli.tables import print_json
-
     if arguments.json_schema:
         return _json_schema(arguments.json_schema)
     if arguments.upgrade or arguments.output:
@@ -67,11 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _upgrade(arguments: argparse.Namespace) -> int:
-    from soro_cli.tables import note
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.schema2.upgrade import upgrade
-    from soro_node.file_errors import writing
-    from soro_node.user_errors import UserError
 
     if not arguments.robot or not arguments.upgrade:
         raise UserError('write soro doctor --upgrade FILE [--output FILE]')
@@ -91,7 +90,6 @@ def _upgrade(arguments: argparse.Namespace) -> int:
 
 def _json_schema(target: str) -> int:
     from soro_mechanics.robot_file.schema2.json_schema import robot_schema
-    from soro_node.file_errors import writing
 
     text = json.dumps(robot_schema(), separators=(',', ':')) + '\n'
     if target == '-':

@@ -8,7 +8,8 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from soro_cli.robot_choice import add_robot_options
+from soro_cli.robot_choice import add_robot_options, choose_namespace, wanted_namespace
+from soro_cli.tables import note
 
 SUMMARY = 'make the outputs of every robot, or of the one named, safe at once, and latch that'
 EPILOG = """\
@@ -37,11 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
     from soro_cli.service_round import ANSWER
     from soro_cli.stop_targets import conclude, drivers, HARDWARE, LATECOMERS, nobody
-    from soro_cli.tables import note
 
     wanted = wanted_namespace(arguments)
     with RosSession() as session:

@@ -6,7 +6,15 @@ from __future__ import annotations
 
 import argparse
 
-from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
+from soro_cli.verbs.mechanics_options import (
+    ACTUATION_HELP,
+    add_mechanics_options,
+    asked,
+    finish,
+    is_request_error,
+    show_tip,
+    solved,
+)
 
 SUMMARY = 'where an actuation brings the tip (forward kinematics under load)'
 EPILOG = """\
@@ -25,19 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.verbs.mechanics_options import (
-        finish,
-        is_request_error,
-        mechanics,
-        show_tip,
-        solved,
-    )
-    from soro_node import display_units
-
-    display_units.check_units(arguments.actuation)
-    wrench = display_units.wrench(arguments.wrench)
-    with mechanics(arguments) as source:
-        actuation = display_units.actuation(arguments.actuation, source.actuators)
+    with asked(arguments) as (source, actuation, wrench):
         answer = source.forward(actuation, wrench, arguments.model)
 
     def show() -> None:

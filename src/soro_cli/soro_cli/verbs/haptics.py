@@ -8,7 +8,9 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from soro_cli.robot_choice import add_robot_options
+from soro_cli.robot_choice import add_robot_options, running_robot
+from soro_cli.tables import note, print_json
+from soro_node.user_errors import UserError
 
 SUMMARY = 'choose what the hand feels: free space, a wall, a box, a line, a circle'
 EPILOG = """\
@@ -43,11 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.robot_choice import running_robot
-    from soro_cli.tables import note, print_json
     from soro_haptics.environment_messages import object_to_message
     from soro_msgs.srv import SetVirtualEnvironment
-    from soro_node.user_errors import UserError
 
     with running_robot(arguments) as robot:
         objects = _objects(arguments, robot)
@@ -104,7 +103,6 @@ def _tip(robot: Any) -> Any:
 
     from soro_node.conversions import pose_from_message
     from soro_node.qos import LOSSY
-    from soro_node.user_errors import UserError
 
     heard: list[PoseStamped] = []
     topic = f'{robot.namespace}/tip_pose'

@@ -8,6 +8,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from soro_cli.tables import note, print_json, print_table
+from soro_node.file_errors import writing
+from soro_node.user_errors import UserError
+
 SUMMARY = 'fit a robot file to a recording (bag), or find lambda(P) of legs in a table (CSV)'
 EPILOG = """\
 examples:
@@ -96,12 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
-    from soro_cli.tables import note
     from soro_mechanics.identification.fit import identify
     from soro_mechanics.identification.parameters import ParameterSpace
     from soro_mechanics.robot import Robot
     from soro_node import display_units
-    from soro_node.file_errors import writing
     from soro_recording.identify_postures import postures
     from soro_recording.identify_report import draw_report, save_figure
     from soro_recording.identify_tip import measured_tip
@@ -153,7 +155,6 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
 
 def _model(data: Any) -> str:
     """Return the model that ran, else the robot's first."""
-    from soro_node.user_errors import UserError
     from soro_recording.run_data import PRESENT
 
     shapes = data.shapes(PRESENT)
@@ -183,8 +184,6 @@ def _actuation(data: Any) -> str:
 
 def _check_choice(arguments: argparse.Namespace) -> None:
     """Refuse a hold-out that is no share, and a seed that is none, by the options' names."""
-    from soro_node.user_errors import UserError
-
     if not 0.0 < arguments.hold_out < 1.0:
         raise UserError(
             f'--hold-out {arguments.hold_out:g}: a share between 0 and 1 is needed (0.3: 30 %)'
@@ -196,7 +195,6 @@ def _check_choice(arguments: argparse.Namespace) -> None:
 def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
     """Refuse a hold-out that leaves fewer equations than unknowns."""
     from soro_mechanics.identification.fit import split
-    from soro_node.user_errors import UserError
 
     left = len(split(postures, arguments.hold_out, arguments.seed)[0])
     if postures > unknowns + 3 and 3 * left <= unknowns:  # fewer postures: refused by themselves
@@ -211,7 +209,6 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
     import numpy as np
 
     from soro_node import display_units
-    from soro_node.user_errors import UserError
     from soro_recording.run_data import PRESENT
 
     if arguments.gravity is not None:
@@ -232,7 +229,6 @@ def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
 def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
     from soro_mechanics.identification.defaults import default_parameters
     from soro_mechanics.identification.parameters import parameter_from_text
-    from soro_node.user_errors import UserError
 
     if arguments.offsets_only:
         if arguments.parameter or arguments.fix or arguments.write:
@@ -255,7 +251,6 @@ def _parameters(arguments: argparse.Namespace, robot: Any) -> list[Any]:
 def _offsets(arguments: argparse.Namespace, robot: Any, data: Any) -> Any:
     """Return the offsets that are asked for, or None."""
     from soro_mechanics.identification.offsets import Offsets
-    from soro_node.user_errors import UserError
 
     sensors = arguments.sensor_offset
     if 'all' in sensors:
@@ -279,7 +274,6 @@ def _report(
     actuation: Any,
     picture: Path,
 ) -> None:
-    from soro_cli.tables import note, print_json
 
     worse = 'postures that the fit had not seen are met worse than before: nothing is written'
     if not found.better:
@@ -334,7 +328,6 @@ def _result(found: Any, actuation: Any) -> dict[str, Any]:
 
 def _print_result(space: Any, found: Any) -> None:
     """Print what was found, for a person."""
-    from soro_cli.tables import print_table
     from soro_node.display_units import shown
 
     rows = [
@@ -367,14 +360,11 @@ def _print_result(space: Any, found: Any) -> None:
 
 
 def _of_table(arguments: argparse.Namespace) -> int:
-    from soro_cli.tables import note, print_json, print_table
     from soro_mechanics.identification.stretch_fit import identify_stretch
     from soro_mechanics.identification.stretch_robot_file import write_identified
     from soro_mechanics.identification.stretch_table import read_stretch_table
     from soro_mechanics.models.ancf.model import Ancf
     from soro_mechanics.robot import load_robot
-    from soro_node.file_errors import writing
-    from soro_node.user_errors import UserError
 
     if arguments.robot is None:
         raise UserError('a table does not say which robot it is of: add --robot NAME')

@@ -6,8 +6,16 @@ from __future__ import annotations
 
 import argparse
 
-from soro_cli.verbs.mechanics_options import add_mechanics_options
+from soro_cli.tables import print_table
+from soro_cli.verbs.mechanics_options import (
+    add_mechanics_options,
+    finish,
+    is_request_error,
+    mechanics,
+    show_tip,
+)
 from soro_cli.verbs.pose_options import add_pose_options, typed_pose
+from soro_node.user_errors import UserError
 
 SUMMARY = 'which actuation brings the tip to a target (inverse kinematics under load)'
 EPILOG = """\
@@ -28,9 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.verbs.mechanics_options import finish, is_request_error, mechanics
     from soro_node import display_units
-    from soro_node.user_errors import UserError
 
     pose = typed_pose(arguments)
     if pose is None:
@@ -48,8 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(answer: object, actuators: tuple) -> None:
-    from soro_cli.tables import print_table
-    from soro_cli.verbs.mechanics_options import show_tip
     from soro_node.display_units import shown
 
     rows = [

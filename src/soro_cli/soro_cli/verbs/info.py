@@ -7,6 +7,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from soro_cli.tables import print_json, print_table
+
 SUMMARY = 'what is in a recording: robots, topics, rates, and whether it was cut off'
 EPILOG = """\
 example:
@@ -24,7 +26,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from datetime import datetime
 
-    from soro_cli.tables import print_json, print_table
     from soro_recording.bag_reader import NANOSECONDS
     from soro_recording.open_bag import open_bag
 

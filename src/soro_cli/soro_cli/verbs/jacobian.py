@@ -6,7 +6,14 @@ from __future__ import annotations
 
 import argparse
 
-from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options
+from soro_cli.tables import print_table
+from soro_cli.verbs.mechanics_options import (
+    ACTUATION_HELP,
+    add_mechanics_options,
+    asked,
+    finish,
+    solved,
+)
 
 SUMMARY = 'how the tip moves with each actuator'
 EPILOG = """\
@@ -25,14 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.verbs.mechanics_options import finish, mechanics, solved
-    from soro_node import display_units
-
-    wrench = display_units.wrench(arguments.wrench)
-    display_units.check_units(arguments.actuation or ())
-    with mechanics(arguments) as source:
-        words = arguments.actuation
-        actuation = display_units.actuation(words, source.actuators) if words else None
+    with asked(arguments) as (source, actuation, wrench):
         answer = source.jacobian(actuation, wrench, arguments.model)
         actuators = source.actuators
 
@@ -44,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(matrix: list[list[float]], actuators: tuple) -> None:
-    from soro_cli.tables import print_table
     from soro_node.display_units import SHOWN
 
     rows = []

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 
+from soro_cli.tables import note, print_json, print_table
+
 SUMMARY = 'robots of the catalogue; with --running those that run now'
 
 
@@ -21,7 +23,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     robots = [_describe(name, str(path)) for name, path in sorted(robot_files().items())]
     running = _running() if arguments.running else None
-    from soro_cli.tables import note, print_json, print_table
 
     if arguments.json:
         print_json({'robots': robots, **({} if running is None else {'running': running})})

@@ -7,9 +7,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-from soro_cli.robot_choice import add_robot_options
+from soro_cli.robot_choice import add_robot_options, running_robot
+from soro_cli.tables import note, print_json, print_table
 
 if TYPE_CHECKING:
     from soro_cli.answers import ConfigurationAnswer
@@ -45,14 +46,30 @@ def mechanics(arguments: argparse.Namespace) -> Iterator[OnlineMechanics | Offli
         yield OfflineMechanics(arguments.robot)
         return
     from soro_cli.mechanics_online import OnlineMechanics
-    from soro_cli.robot_choice import running_robot
 
     with running_robot(arguments) as robot:
         yield OnlineMechanics(robot)
 
 
+@contextmanager
+def asked(
+    arguments: argparse.Namespace,
+) -> Iterator[tuple[OnlineMechanics | OfflineMechanics, list[float] | None, list[float]]]:
+    """Reach the robot as `mechanics` does; gives what was typed too, actuation and wrench in SI.
+
+    No actuation stands for the present one.
+    """
+    from soro_node import display_units
+
+    words = arguments.actuation
+    wrench = display_units.wrench(arguments.wrench)
+    display_units.check_units(words)
+    with mechanics(arguments) as source:
+        yield source, display_units.actuation(words, source.actuators) if words else None, wrench
+
+
 def finish(
-    answer: object,
+    answer: Any,
     as_json: bool,
     show: Callable[[], None],
     beside: Mapping[str, object] | None = None,
@@ -63,19 +80,23 @@ def finish(
         What stands in the JSON after the answer's own fields.
     """
     from soro_cli.answers import as_json as as_dictionary
-    from soro_cli.tables import note, print_json
 
-    code, message = answer.error_code, answer.error_message
     if as_json:
         print_json({**as_dictionary(answer), **(beside or {})})
     else:
         show()
-    if code != 0:
-        note(f'soro: {message or error_name(code)}')
     configuration = getattr(answer, 'configuration', None)
-    if code == 0 and configuration is not None and configuration.doubt:
+    if answer.error_code == 0 and configuration is not None and configuration.doubt:
         note(f'soro: warning: {configuration.doubt}')
-    return 0 if code == 0 else 1
+    return conclude(answer)
+
+
+def conclude(result: Any) -> int:
+    """Say why a result is none, where it is so; return the exit code."""
+    if result.error_code == 0:
+        return 0
+    note(f'soro: {result.error_message or error_name(result.error_code)}')
+    return 1
 
 
 def error_name(code: int) -> str:
@@ -99,7 +120,6 @@ def solved(*numbers: float) -> bool:
 
 def show_tip(configuration: ConfigurationAnswer) -> None:
     """Print where the tip is."""
-    from soro_cli.tables import print_table
     from soro_node.display_units import shown, shown_position
 
     tip = configuration.tip

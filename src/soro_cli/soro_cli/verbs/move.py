@@ -7,8 +7,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from soro_cli.robot_choice import add_robot_options
+from soro_cli.robot_choice import add_robot_options, running_robot
+from soro_cli.tables import note, print_json, print_table
 from soro_cli.verbs.pose_options import add_pose_options, typed_pose, TypedPose
+from soro_node.user_errors import UserError
 
 SUMMARY = 'move the robot to a pose, an actuation or its rest, and hold it there'
 EPILOG = """\
@@ -54,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.robot_choice import running_robot
     from soro_node import display_units
-    from soro_node.user_errors import UserError
 
     tolerance = display_units.number(arguments.tolerance, 'm', '--tolerance')
     pose = typed_pose(arguments)
@@ -80,7 +80,6 @@ def _move_to_pose(
     from soro_cli.mechanics_online import OnlineMechanics, pose_message
     from soro_msgs.msg import TipTarget
     from soro_node import display_units
-    from soro_node.user_errors import UserError
 
     position = pose.position
     answer = OnlineMechanics(robot).inverse(position, pose.quaternion, pose.task, [0.0] * 6, '')
@@ -107,8 +106,6 @@ def _move_to_pose(
 def _doubt(robot: Any, actuation: list[float]) -> str:
     """Say what the model thinks wrong with the robot there, before anything moves."""
     from soro_cli.mechanics_online import OnlineMechanics
-    from soro_cli.tables import note
-    from soro_node.user_errors import UserError
 
     try:
         answer = OnlineMechanics(robot).forward(actuation, [0.0] * 6, '')
@@ -159,7 +156,6 @@ def _send(
     from soro_cli.motion import ACTIVE, ESTOP, MotionWatch
     from soro_cli.ros_session import DISCOVERY, TIMED_OUT
     from soro_mechanics.core.status import Code
-    from soro_node.user_errors import UserError
 
     def there() -> bool:
         """Whether the driver obeys and the robot is there; it may be there and refuse."""
@@ -208,7 +204,6 @@ def _report(
     seconds: float,
     doubt: str,
 ) -> None:
-    from soro_cli.tables import print_json, print_table
     from soro_node.display_units import shown, shown_position
 
     actuators = robot.description.actuators

@@ -7,6 +7,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from soro_cli.tables import note
+from soro_node.file_errors import writing
+from soro_node.user_errors import UserError
+
 if TYPE_CHECKING:
     from soro_cli.robot_templates import Question
 
@@ -39,10 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from soro_cli.robot_templates import robot_text, TEMPLATES
-    from soro_cli.tables import note
     from soro_mechanics.robot_file.reader import describe_robot
-    from soro_node.file_errors import writing
-    from soro_node.user_errors import UserError
 
     target = Path(arguments.output or f'{arguments.name}.yaml')
     if target.exists():
@@ -84,7 +85,6 @@ def _asked_kind() -> str:
 
 
 def _answer(question: Question, silent: bool) -> str:
-    from soro_node.user_errors import UserError
 
     if silent:
         return question.default
@@ -96,7 +96,6 @@ def _answer(question: Question, silent: bool) -> str:
 
 
 def _read(text: str, default: str) -> str:
-    from soro_node.user_errors import UserError
 
     try:
         return input(f'{text} [{default}]: ').strip() or default
@@ -107,7 +106,6 @@ def _read(text: str, default: str) -> str:
 def _checked(question: Question, text: str) -> str:
     """Return an answer as a robot file writes it: a positive quantity, or a whole number."""
     from soro_node import display_units
-    from soro_node.user_errors import UserError
 
     if not question.unit:
         if not text.isdigit() or not 2 <= int(text) <= MOST:

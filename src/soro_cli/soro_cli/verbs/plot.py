@@ -7,6 +7,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from soro_cli.tables import note, print_json, print_table
+from soro_node.file_errors import writing
+
 SUMMARY = 'draw a recording: actuation, shape, path, stiffness, timing; and an HTML player'
 EPILOG = """\
 examples:
@@ -37,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.tables import note, print_json, print_table
-    from soro_node.file_errors import writing
     from soro_recording.open_bag import open_bag
     from soro_recording.results import default_folder
     from soro_recording.run_data import choose_namespace, RunData

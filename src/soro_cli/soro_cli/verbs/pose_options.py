@@ -7,6 +7,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from soro_node.user_errors import UserError
+
 TASKS = {'position': 0, 'axis': 1, 'pose': 2}  # of SolveInverse
 
 
@@ -51,7 +53,6 @@ def typed_pose(arguments: argparse.Namespace) -> TypedPose | None:
         It is not three lengths, twice there, or the task needs an orientation.
     """
     from soro_node import display_units
-    from soro_node.user_errors import UserError
 
     words = arguments.pose or arguments.position
     if not words:

@@ -8,6 +8,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from soro_cli.tables import note, print_json, print_table
+from soro_node.user_errors import UserError
+
 SUMMARY = 'record everything of the running robots into a bag (MCAP) until Ctrl-C'
 EPILOG = """\
 examples:
@@ -60,20 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.record_session import record
-    from soro_cli.tables import note, print_json
-    from soro_node.user_errors import UserError
 
     if arguments.duration is not None and arguments.duration <= 0.0:
         raise UserError(f'--duration = {arguments.duration:g}: give more than zero seconds', 2)
-    result = record(
-        output=arguments.output,
-        namespaces=arguments.namespace,
-        duration=arguments.duration,
-        topics=arguments.topics,
-        exclude=arguments.exclude,
-        everything=arguments.everything,
-        reserve=arguments.reserve,
-    )
+    result = record(arguments)
     if arguments.json:
         print_json(result.as_json())
     else:
@@ -87,7 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(result: Any) -> None:
-    from soro_cli.tables import print_table
 
     rows = [(topic, str(count)) for topic, count in sorted(result.counts.items())]
     print_table(

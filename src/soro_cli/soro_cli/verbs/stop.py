@@ -7,7 +7,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from soro_cli.robot_choice import add_robot_options
+from soro_cli.robot_choice import add_robot_options, choose_namespace, wanted_namespace
+from soro_cli.tables import note
 
 SUMMARY = 'stop every robot, or the one that is named: its safe action begins at once'
 EPILOG = """\
@@ -34,11 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.robot_choice import choose_namespace, wanted_namespace
     from soro_cli.ros_session import RosSession
     from soro_cli.service_round import ServiceRound
     from soro_cli.stop_targets import conclude, HARDWARE, LATECOMERS, nobody
-    from soro_cli.tables import note
 
     wanted = wanted_namespace(arguments)
     with RosSession() as session:

@@ -8,6 +8,8 @@ import argparse
 from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
+from soro_cli.tables import note, print_json, print_table
+from soro_cli.verbs.mechanics_options import conclude
 
 SUMMARY = 'move the tip along a curve and report the error'
 EPILOG = """\
@@ -60,25 +62,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.action_client import progress_bar, run_action
-    from soro_cli.robot_choice import running_robot
+    from soro_cli.action_client import run_shown
     from soro_msgs.action import TrackTrajectory
     from soro_node.display_units import shown
 
-    goal = _goal(arguments)
-    with running_robot(arguments) as robot, progress_bar(arguments.curve) as report:
+    def said(feedback: Any) -> str:
+        phase = PHASES[min(feedback.phase, len(PHASES) - 1)]
+        return f'{phase}, error {shown(feedback.error, "m")}'
 
-        def on_feedback(feedback: Any) -> None:
-            phase = PHASES[min(feedback.phase, len(PHASES) - 1)]
-            report(feedback.progress, f'{phase}, error {shown(feedback.error, "m")}')
-
-        result = run_action(
-            robot.session,
-            TrackTrajectory,
-            f'{robot.namespace}/trajectory_planner/track_trajectory',
-            goal,
-            on_feedback,
-        )
+    goal, name = _goal(arguments), 'trajectory_planner/track_trajectory'
+    result = run_shown(arguments, TrackTrajectory, name, lambda _: goal, arguments.curve, said)
     return _finish(arguments, result)
 
 
@@ -109,8 +102,6 @@ def _number(names: tuple[str, ...], name: str | None) -> int:
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
     from soro_cli.answers import warning_names
-    from soro_cli.tables import note, print_json, print_table
-    from soro_cli.verbs.mechanics_options import error_name
     from soro_node.display_units import shown
 
     against = result.error_reference
@@ -141,9 +132,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
             rows += [('relative error', f'{100.0 * result.relative_error:.2f} %')]
             rows += [('errors against', REFERENCES.get(against, 'nothing'))]
         print_table(arguments.curve, ('', ''), rows)
-    if result.error_code != 0:
-        note(f'soro: {result.error_message or error_name(result.error_code)}')
-    elif result.warnings or result.error_message:
+    if result.error_code == 0 and (result.warnings or result.error_message):
         words = result.error_message or ', '.join(warning_names(result.warnings))
         note(f'soro: warning: {words}')
-    return 0 if result.error_code == 0 else 1
+    return conclude(result)

@@ -8,6 +8,8 @@ import argparse
 from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
+from soro_cli.tables import print_json, print_table
+from soro_cli.verbs.mechanics_options import conclude
 
 SUMMARY = 'where the tip can go, and how compliant it is there'
 EPILOG = """\
@@ -39,9 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.action_client import progress_bar, run_action
+    from soro_cli.action_client import run_shown
     from soro_cli.mechanics_online import wrench_message
-    from soro_cli.robot_choice import running_robot
     from soro_msgs.action import AnalyzeWorkspace
     from soro_node.display_units import wrench
 
@@ -53,21 +54,20 @@ def run(arguments: argparse.Namespace) -> int:
         wrench=wrench_message(wrench(arguments.wrench)),
         save_to=arguments.save,
     )
-    with running_robot(arguments) as robot, progress_bar('workspace') as report:
+
+    def chosen(robot: Any) -> Any:
         many = len(robot.description.actuators) > MAX_IN_GRID
         goal.method = RANDOM if arguments.random or many else GRID
+        return goal
 
-        def on_feedback(feedback: Any) -> None:
-            report(feedback.progress, feedback.step)
-
-        name = f'{robot.namespace}/compliance/analyze_workspace'
-        result = run_action(robot.session, AnalyzeWorkspace, name, goal, on_feedback)
+    name = 'compliance/analyze_workspace'
+    result = run_shown(
+        arguments, AnalyzeWorkspace, name, chosen, 'workspace', lambda feedback: feedback.step
+    )
     return _finish(arguments, result)
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
-    from soro_cli.tables import note, print_json, print_table
-    from soro_cli.verbs.mechanics_options import error_name
     from soro_node.display_units import shown
 
     low, high = result.minimum, result.maximum
@@ -98,6 +98,4 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
         ]
         rows += [('saved to', result.saved_to)] if result.saved_to else []
         print_table('workspace of the tip in base_link', ('', ''), rows)
-    if result.error_code != 0:
-        note(f'soro: {result.error_message or error_name(result.error_code)}')
-    return 0 if result.error_code == 0 else 1
+    return conclude(result)
