@@ -28,7 +28,7 @@ class EmulatedBody:
         self.robot: Robot = perturbed_robot(description, properties)
         span = np.array([a.maximum - a.minimum for a in description.actuators])
         rest = np.array([a.rest for a in description.actuators])
-        self._hysteresis = hysteresis('play', span, rest, properties.hysteresis)
+        self._hysteresis = hysteresis(properties.law or 'play', span, rest, properties.hysteresis)
         self._last: Configuration | None = None
         self._wrench: Array = np.zeros(6)
 

@@ -118,8 +118,8 @@ def hysteresis(
     """
     span, rest = np.asarray(span, dtype=float), np.asarray(rest, dtype=float)
     if law == 'bouc_wen':
-        scale = np.maximum(width * span, np.finfo(float).tiny)
-        return BoucWen(0.5 * width * span, scale, rest)
+        largest = width * span
+        return BoucWen(0.5 * largest, np.where(largest > 0.0, largest, 1.0), rest)
     # Mean half-width times two is the largest opening of the loop.
     thresholds = np.outer(span, np.linspace(0.0, width, operators))
     state = np.repeat(rest[:, None], operators, axis=1)

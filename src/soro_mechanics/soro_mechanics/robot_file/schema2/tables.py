@@ -386,7 +386,22 @@ _CHANGE: Table = {'path': need(TEXT), 'factor': NUMBER, 'value': FREE}
 EMULATOR: Table = {
     'seed': WHOLE,
     'body': table(
-        {'model': text(*MODEL), 'hysteresis': NUMBER, 'changes': rows(_CHANGE)},
+        {
+            'model': text(*MODEL),
+            'plant': text('quasi_static', 'dynamic', about='in equilibrium, or with inertia'),
+            'motion': table(
+                {
+                    'step': _SECONDS,
+                    'elements': WHOLE,
+                    'retardation': _SECONDS,
+                    'drag': q('1/s', 'force on every mass per its momentum'),
+                },
+                'of a dynamic plant',
+            ),
+            'hysteresis': NUMBER,
+            'hysteresis_law': text('play', 'bouc_wen'),
+            'changes': rows(_CHANGE),
+        },
         'what the emulated body has otherwise than the described one',
     ),
 }
