@@ -47,26 +47,22 @@ class BodyClock:
 
 
 class SpeedWatch:
-    """Speed of a body against the clock over the last window."""
+    """Speed of a body against the clock over the last window, and what is wrong with it."""
 
     def __init__(self) -> None:
         self._from = BodyTime()
-        self.speed = 1.0
-        self.restarted = False
+        self.speed, self.remark = 1.0, ''
 
     def update(self, time: BodyTime) -> bool:
-        """Take the body's time; whether a window ended, and the speed is a new one."""
+        """Take the body's time; whether a window ended with another remark than before."""
         wall = time.wall - self._from.wall
         if wall < WINDOW:
             return False
         self.speed = (time.virtual - self._from.virtual) / wall
-        self.restarted = time.restarts > self._from.restarts
+        before, self.remark = self.remark, ''
+        if time.restarts > self._from.restarts:
+            self.remark = 'a step had no solution: the body was put to rest'
+        elif self.speed < IN_TIME:
+            self.remark = 'the body is slower than the clock'
         self._from = time
-        return True
-
-    @property
-    def remark(self) -> str:
-        """What is wrong; empty for nothing."""
-        if self.restarted:
-            return 'a step had no solution: the body was put to rest'
-        return '' if self.speed >= IN_TIME else 'the body is slower than the clock'
+        return self.remark != before

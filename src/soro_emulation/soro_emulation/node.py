@@ -188,8 +188,8 @@ class EmulatorNode(Node):
 
     def _report_motion(self, body: BodyTime) -> None:
         """Say how far the body has come against the clock, and when it lags."""
-        watch, before = self._speed, self._speed.remark
-        news = watch.update(body) and watch.remark != before
+        watch = self._speed
+        news = watch.update(body)
         level = Level.WARN if watch.remark else Level.OK
         values = {'virtual_time': body.virtual, 'wall_time': body.wall, 'speed': watch.speed}
         self._diagnostics.report('body', level, watch.remark or 'in motion', **values)

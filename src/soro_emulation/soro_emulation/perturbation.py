@@ -44,27 +44,15 @@ class MotionProperties:
 class BodyProperties:
     """How the emulated body differs from the described one.
 
-    Attributes
-    ----------
-    model : str
-        One of the robot's models; '' for its default.
-    hysteresis : float
-        Largest difference between the way up and the way down, as a part of the range.
-    changes : tuple of (path, factor, value)
-        Either every number at the path is multiplied by a factor, or the value is replaced
-        (then the factor is None).
-    plant : str
-        One of `PLANTS`: always in equilibrium, or with inertia (model network).
-    law : str
-        Of the hysteresis; '' for play operators, of a dynamic plant for Bouc-Wen.
-    motion : MotionProperties
+    A change is (path, factor, value): the number at the path is multiplied by the factor, or,
+    where that is None, replaced.
     """
 
-    model: str
-    hysteresis: float
+    model: str  # one of the robot's; '' for its default
+    hysteresis: float  # largest difference between the ways up and down, part of the range
     changes: tuple[tuple[str, float | None, Any], ...]
-    plant: str = 'quasi_static'
-    law: str = ''
+    plant: str = 'quasi_static'  # one of `PLANTS`: in equilibrium, or with inertia (network)
+    law: str = ''  # of the hysteresis; '' for play operators, of a dynamic plant for Bouc-Wen
     motion: MotionProperties = MotionProperties()
 
 

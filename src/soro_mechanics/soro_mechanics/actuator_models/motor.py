@@ -15,28 +15,14 @@ MAX_STEP = 1e-3  # s
 
 @dataclass(frozen=True)
 class MotorProperties:
-    """At the output shaft; SI.
+    """At the output shaft."""
 
-    Attributes
-    ----------
-    inertia : float
-        Rotor and gears, reflected [kg m^2].
-    torque_limit : float
-        [N m]
-    viscous : float
-        [N m s/rad]
-    coulomb : float
-        Friction of gears at rest and in motion [N m].
-    stiffness, damping : float
-        Of the position loop [N m/rad], [N m s/rad].
-    """
-
-    inertia: float
-    torque_limit: float
-    viscous: float
-    coulomb: float
-    stiffness: float
-    damping: float
+    inertia: float  # kg m^2, rotor and gears
+    torque_limit: float  # N m
+    viscous: float  # N m s/rad
+    coulomb: float  # N m, friction of the gears at rest and in motion
+    stiffness: float  # N m/rad, of the position loop
+    damping: float  # N m s/rad, of the position loop
 
 
 class Motor:

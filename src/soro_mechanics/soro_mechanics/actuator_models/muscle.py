@@ -20,26 +20,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class GasMuscle:
-    """Force, length and pressure of a muscle.
+    """Force, length and pressure of a muscle."""
 
-    Attributes
-    ----------
-    area : float
-        Cross-section [m^2].
-    exponent : float
-        Of the gas: 1 isothermal (assumed), 1.4 adiabatic.
-    skeleton : float
-        Stiffness of the folded skeleton [N/m]; none is published, and zero is assumed.
-    skeleton_length : float
-        At which that has no force [m].
-    ambient : float [Pa, absolute]
-    """
-
-    area: float
-    exponent: float = 1.0
-    skeleton: float = 0.0
-    skeleton_length: float = 0.0
-    ambient: float = AMBIENT
+    area: float  # m^2, cross-section
+    exponent: float = 1.0  # of the gas: isothermal (assumed); 1.4 adiabatic
+    skeleton: float = 0.0  # N/m, of the folded skeleton; not published, zero is assumed
+    skeleton_length: float = 0.0  # m, at which that has no force
+    ambient: float = AMBIENT  # Pa, absolute
 
     @property
     def capacity(self) -> float:

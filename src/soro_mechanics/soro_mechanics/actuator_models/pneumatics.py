@@ -22,18 +22,10 @@ MAX_CHANGE = 0.05  # of the pressure in a step
 
 @dataclass(frozen=True)
 class Valve:
-    """A flow path by its two numbers of ISO 6358-1, which data sheets give.
+    """A flow path by its two numbers of ISO 6358-1, which data sheets give."""
 
-    Attributes
-    ----------
-    conductance : float
-        Sonic conductance C [m^3/(s Pa)]; 1 l/(s bar) is 1e-8.
-    critical_ratio : float
-        b, ratio of absolute pressures at which the flow becomes sonic; 0.2 to 0.5 for valves.
-    """
-
-    conductance: float
-    critical_ratio: float = 0.3
+    conductance: float  # C [m^3/(s Pa)], sonic; 1 l/(s bar) is 1e-8
+    critical_ratio: float = 0.3  # b, of absolute pressures; 0.2 to 0.5 for valves (assumed)
 
     def mass_flow(
         self, before: Array | float, behind: Array | float, opening: Array | float = 1.0

@@ -383,21 +383,14 @@ DRIVER: Table = {
     ),
 }
 _CHANGE: Table = {'path': need(TEXT), 'factor': NUMBER, 'value': FREE}
+_MOTION = {'step': _SECONDS, 'elements': WHOLE, 'retardation': _SECONDS, 'drag': q('1/s')}
 EMULATOR: Table = {
     'seed': WHOLE,
     'body': table(
         {
             'model': text(*MODEL),
             'plant': text('quasi_static', 'dynamic', about='in equilibrium, or with inertia'),
-            'motion': table(
-                {
-                    'step': _SECONDS,
-                    'elements': WHOLE,
-                    'retardation': _SECONDS,
-                    'drag': q('1/s', 'force on every mass per its momentum'),
-                },
-                'of a dynamic plant',
-            ),
+            'motion': table(_MOTION, 'of a dynamic plant'),
             'hysteresis': NUMBER,
             'hysteresis_law': text('play', 'bouc_wen'),
             'changes': rows(_CHANGE),
