@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from multiprocessing.connection import wait
 import time
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_its_process_answers_with_its_time(monkeypatch):
             answer = process.answer()
             if answer is not None:
                 seen.append(answer)
-            time.sleep(0.01)
+            wait([process._answers], 0.1)
     finally:
         process.stop()
     assert not process.error

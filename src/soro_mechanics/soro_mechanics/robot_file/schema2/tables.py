@@ -389,7 +389,7 @@ EMULATOR: Table = {
     'body': table(
         {
             'model': text(*MODEL),
-            'plant': text('quasi_static', 'dynamic', about='in equilibrium, or with inertia'),
+            'plant': text('quasi_static', 'dynamic'),
             'motion': table(_MOTION, 'of a dynamic plant'),
             'hysteresis': NUMBER,
             'hysteresis_law': text('play', 'bouc_wen'),
