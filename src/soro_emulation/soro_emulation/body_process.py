@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing.connection import Connection
 import os
@@ -92,17 +93,21 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
 
     robot = read_robot_file(robot_file)
     properties = read_emulator_settings(robot, device).body
-    moves = properties.plant == 'dynamic'
-    body = (MovingBody if moves else EmulatedBody)(robot, properties)
+    body: EmulatedBody | MovingBody = EmulatedBody(robot, properties)
     body.configuration(np.array([a.rest for a in robot.actuators]))
+    loading = None  # its kernels compile for minutes the first time: in equilibrium until then
+    if properties.plant == 'dynamic':
+        loading = ThreadPoolExecutor(1).submit(MovingBody, robot, properties)
     answers.send(None)
     while True:
         actuation, wrench, now = questions.recv()
+        if loading is not None and loading.done():
+            body, loading = loading.result(), None
         body.set_wrench(wrench)
         if isinstance(body, MovingBody):
             answers.send((body.configuration(actuation, now), body.time))
         else:
-            # The state of the solver is large and nobody's business outside.
+            # the state of the solver is large
             answers.send((replace(body.configuration(actuation), state=None), None))
 
 

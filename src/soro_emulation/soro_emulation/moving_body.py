@@ -39,11 +39,8 @@ class MovingBody:
         changed = replace(properties, model=NETWORK)
         self.robot: Robot = perturbed_robot(description, changed)
         self._step = p.step
-        self._stepper = stepper(
-            self.robot,
-            None,
-            Options(elements=p.elements, retardation=p.retardation, drag=p.drag),
-        )
+        options = Options(elements=p.elements, retardation=p.retardation, drag=p.drag)
+        self._stepper = stepper(self.robot, None, options)
         span = np.array([a.maximum - a.minimum for a in description.actuators])
         self._felt = np.array([a.rest for a in description.actuators])
         law = properties.law or 'bouc_wen'
@@ -51,8 +48,7 @@ class MovingBody:
         self._wrench: Array = np.zeros(6)
         self._clock = BodyClock(p.step)
         self._restarts = 0
-        self._code = Code.NONE
-        self._advance(self._felt)  # compiles
+        self._advance(self._felt)  # compiles, and sets the code
 
     def set_wrench(self, wrench: Array) -> None:
         """Load the tip: (6,) force then moment, axes of base_link [N, N m]."""
@@ -61,10 +57,13 @@ class MovingBody:
     def configuration(self, actuation: Array, now: float | None = None) -> Configuration:
         """Return the shape at `now` [s, CLOCK_MONOTONIC]; without a time, as it is.
 
-        Actuators go to `actuation` (m,) in a straight line from where they were asked last.
+        It rests at the first actuation (m,); from then on these are joined by straight lines.
         """
+        begins = self._clock.time(0).wall == 0.0
         steps = 0 if now is None else self._clock.due(now)
-        felt = self._hysteresis.apply(actuation) if steps else self._felt
+        felt = self._hysteresis.apply(actuation) if steps or begins else self._felt
+        if begins:
+            self._rest(felt)
         for value in np.linspace(self._felt, felt, steps + 1)[1:]:
             self._advance(value)
         load = LoadCase(self._wrench, (), self.robot.gravity)
@@ -87,6 +86,10 @@ class MovingBody:
                 self._code = Code.NONE
                 return
         self._restarts += 1
+        self._rest(felt)
+
+    def _rest(self, felt: Array) -> None:
+        """Put the body at rest, or leave it as it is where there is no equilibrium."""
         try:
             self._stepper.rest(felt, self._wrench, self.robot.gravity)
             self._felt, self._code = felt, Code.NONE

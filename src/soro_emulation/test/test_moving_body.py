@@ -117,12 +117,14 @@ def test_its_process_answers_with_its_time(monkeypatch):
         while len(seen) < 10 and time.monotonic() < end and not process.error:
             process.ask(np.array([2e4, 0.0, 0.0]), np.zeros(6), len(seen))
             answer = process.answer()
-            if answer is not None:
+            if answer is not None and answer[2] is not None:  # else it is still compiled
                 seen.append(answer)
             wait([process._answers], 0.1)
     finally:
         process.stop()
     assert not process.error
+    tips = np.array([q.tip[:3, 3] for _, q, _ in seen])
+    assert np.ptp(tips, axis=0).max() < 1e-5  # it began where it was pressed to
     times = [body.virtual for _, _, body in seen]
     assert times == sorted(times) and times[-1] > 0.0
     assert seen[-1][2].wall >= times[-1] - 1e-9
