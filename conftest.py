@@ -19,3 +19,5 @@ for _number in (signal.SIGINT, signal.SIGHUP):
 
 # Tests check compiled kernels, also where these have to be compiled first.
 os.environ.setdefault('SORO_KERNELS', 'compiled')
+# Emulated bodies without inertia: several run at once, beside what is tested.
+os.environ.setdefault('SORO_PLANT', 'quasi_static')

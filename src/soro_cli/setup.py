@@ -44,6 +44,7 @@ setup(
             'new = soro_cli.verbs.new',
             'plot = soro_cli.verbs.plot',
             'record = soro_cli.verbs.record',
+            'simulate = soro_cli.verbs.simulate',
             'stop = soro_cli.verbs.stop',
             'track = soro_cli.verbs.track',
             'view = soro_cli.verbs.view',

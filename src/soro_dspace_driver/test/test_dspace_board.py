@@ -21,8 +21,8 @@ from soro_dspace_driver.protocol import (
 from soro_emulation.analog_input import AnalogProperties
 from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
-from soro_emulation.regulator import RegulatorProperties
 from soro_emulation.serial_line import SerialLine
+from soro_mechanics.actuator_models.regulator import RegulatorProperties
 
 STEP = 0.002  # s, as the thread of the pty
 KPA = 100  # counts

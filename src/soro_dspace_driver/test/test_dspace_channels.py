@@ -31,7 +31,7 @@ from soro_dspace_driver.wiring import read_wiring
 from soro_emulation.analog_input import AnalogProperties
 from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
-from soro_emulation.regulator import RegulatorProperties
+from soro_mechanics.actuator_models.regulator import RegulatorProperties
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.section import Section

@@ -17,7 +17,7 @@ from soro_dspace_driver.transport import DspaceTransport
 from soro_emulation.analog_input import AnalogProperties
 from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
-from soro_emulation.regulator import RegulatorProperties
+from soro_mechanics.actuator_models.regulator import RegulatorProperties
 
 SESSION = 0x11223344
 STARTED = ['04100301010101010201050101b20401020104feca0103031403f40101010103409c0103097e00']

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing.connection import Connection
 import os
+import time
 from typing import Any
 
 import numpy as np
 
+from soro_emulation.body_time import BodyTime
 from soro_emulation.device_emulator import Array
 from soro_emulation.worker_process import answer, WorkerProcess
 from soro_mechanics.core.configuration import Configuration
@@ -54,15 +57,18 @@ class BodyProcess(WorkerProcess):
         if self.error or self._asked is not None:
             return False
         try:
-            self._questions.send((actuation, wrench))
+            self._questions.send((actuation, wrench, time.monotonic()))
         except OSError:
             self.error = 'the process of the body has ended'
             return False
         self._asked = tag
         return True
 
-    def answer(self) -> tuple[Any, Configuration] | None:
-        """Return the answer that has come, with its tag; None when there is none yet."""
+    def answer(self) -> tuple[Any, Configuration, BodyTime | None] | None:
+        """Return the tag, the shape and the body's time, None of a body without inertia.
+
+        None when there is no answer yet.
+        """
         try:
             if self.error or not self._answers.poll():
                 return None
@@ -74,7 +80,7 @@ class BodyProcess(WorkerProcess):
         if isinstance(result, str):
             self.error = result
             return None
-        return None if result is None else (tag, result)
+        return None if result is None else (tag, *result)
 
 
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
@@ -82,17 +88,27 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
     # Only here, in this process: scipy and numba.
     from soro_emulation.emulated_body import EmulatedBody
     from soro_emulation.emulator_settings import read_emulator_settings
+    from soro_emulation.moving_body import MovingBody
     from soro_mechanics.robot_file.reader import read_robot_file
 
     robot = read_robot_file(robot_file)
-    body = EmulatedBody(robot, read_emulator_settings(robot, device).body)
+    properties = read_emulator_settings(robot, device).body
+    body: EmulatedBody | MovingBody = EmulatedBody(robot, properties)
     body.configuration(np.array([a.rest for a in robot.actuators]))
+    loading = None  # its kernels compile for minutes the first time: in equilibrium until then
+    if properties.plant == 'dynamic':
+        loading = ThreadPoolExecutor(1).submit(MovingBody, robot, properties)
     answers.send(None)
     while True:
-        actuation, wrench = questions.recv()
+        actuation, wrench, now = questions.recv()
+        if loading is not None and loading.done():
+            body, loading = loading.result(), None
         body.set_wrench(wrench)
-        # The state of the solver is large and nobody's business outside.
-        answers.send(replace(body.configuration(actuation), state=None))
+        if isinstance(body, MovingBody):
+            answers.send((body.configuration(actuation, now), body.time))
+        else:
+            # the state of the solver is large
+            answers.send((replace(body.configuration(actuation), state=None), None))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from soro_emulation.hysteresis import Hysteresis
 from soro_emulation.perturbation import BodyProperties, perturbed_robot
+from soro_mechanics.actuator_models.hysteresis import hysteresis
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -28,7 +28,7 @@ class EmulatedBody:
         self.robot: Robot = perturbed_robot(description, properties)
         span = np.array([a.maximum - a.minimum for a in description.actuators])
         rest = np.array([a.rest for a in description.actuators])
-        self._hysteresis = Hysteresis(span, rest, properties.hysteresis)
+        self._hysteresis = hysteresis(properties.law or 'play', span, rest, properties.hysteresis)
         self._last: Configuration | None = None
         self._wrench: Array = np.zeros(6)
 

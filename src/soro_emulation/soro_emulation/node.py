@@ -20,6 +20,7 @@ from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import derive
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
+from soro_emulation.body_time import BodyTime, SpeedWatch
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
 from soro_emulation.emulated_tracker import EmulatedTracker, FAULT, tracker_fault
 from soro_emulation.emulator_parameters import PARAMETERS
@@ -55,6 +56,7 @@ class EmulatorNode(Node):
         self._log = EventLog(self._values['log_file'])
         self._diagnostics = Diagnostics(self)
         self._body: BodyProcess | None = None
+        self._speed = SpeedWatch()
         self._tip = np.eye(4)
         self._wrench = ExternalWrench(self._frames, self._values['wrench_timeout'])
         self._stopping = threading.Event()
@@ -167,7 +169,7 @@ class EmulatorNode(Node):
             tag = self.get_clock().now().to_msg(), time.monotonic()
             body.ask(actuation, self._device.load(wrench), tag)
 
-    def _publish(self, tag: tuple[Time, float], q: Configuration) -> None:
+    def _publish(self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None) -> None:
         stamp, measured = tag
         if q.status.converged:
             self._tip = q.tip
@@ -177,10 +179,24 @@ class EmulatorNode(Node):
         self._publisher.publish(
             configuration_to_message(q, self._robot, self._frames.base_link, stamp, origin)
         )
-        if q.status.converged:
+        if not q.status.converged:
+            self._diagnostics.report('body', Level.WARN, f'not converged: {q.status.message}')
+        elif body is None:
             self._diagnostics.report('body', Level.OK, f'model {q.model}')
         else:
-            self._diagnostics.report('body', Level.WARN, f'not converged: {q.status.message}')
+            self._report_motion(body)
+
+    def _report_motion(self, body: BodyTime) -> None:
+        """Say how far the body has come against the clock, and when it lags."""
+        watch = self._speed
+        news = watch.update(body)
+        level = Level.WARN if watch.remark else Level.OK
+        values = {'virtual_time': body.virtual, 'wall_time': body.wall, 'speed': watch.speed}
+        self._diagnostics.report('body', level, watch.remark or 'in motion', **values)
+        if news:
+            self._log.write('body', remark=watch.remark, **values)
+        if news and watch.remark:
+            self.get_logger().warning(f'{watch.remark}: {watch.speed:.0%} of its speed')
 
     def _on_fault(self, message: String) -> None:
         try:

@@ -10,47 +10,64 @@ checked like any other robot.
 from __future__ import annotations
 
 from dataclasses import dataclass
+import os
 from pathlib import Path
 import re
 from typing import Any
 
 import yaml
 
-from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.actuator_models.hysteresis import LAWS
+from soro_mechanics.core.errors import RobotFileError, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import describe_robot, RobotDescription
 from soro_mechanics.robot_file.section import Section
 
+NETWORK = 'network'  # model of whatever moves
+PLANTS = ('quasi_static', 'dynamic')
+OVERRIDE = 'SORO_PLANT'  # environment: the plant of every emulator, whatever the robot file says
 _NUMBER = re.compile(r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?')
+
+
+@dataclass(frozen=True)
+class MotionProperties:
+    """How a dynamic plant moves and is integrated; all of it assumed."""
+
+    step: float = 5e-3  # s
+    elements: int = 8  # of every integrated piece of a rod
+    retardation: float = 5e-3  # s
+    drag: float = 0.0  # 1/s
 
 
 @dataclass(frozen=True)
 class BodyProperties:
     """How the emulated body differs from the described one.
 
-    Attributes
-    ----------
-    model : str
-        One of the robot's models; '' for its default.
-    hysteresis : float
-        Largest difference between the way up and the way down, as a part of the range.
-    changes : tuple of (path, factor, value)
-        Either every number at the path is multiplied by a factor, or the value is replaced
-        (then the factor is None).
+    A change is (path, factor, value): the number at the path is multiplied by the factor, or,
+    where that is None, replaced.
     """
 
-    model: str
-    hysteresis: float
+    model: str  # one of the robot's; '' for its default
+    hysteresis: float  # largest difference between the ways up and down, part of the range
     changes: tuple[tuple[str, float | None, Any], ...]
+    plant: str = 'quasi_static'  # one of `PLANTS`: in equilibrium, or with inertia (network)
+    law: str = ''  # of the hysteresis; '' for play operators, of a dynamic plant for Bouc-Wen
+    motion: MotionProperties = MotionProperties()
 
 
 def read_body(root: Section) -> BodyProperties:
     """Read the optional mapping ``emulator.body``."""
+    override = os.environ.get(OVERRIDE, '')
+    if override not in ('', *PLANTS):
+        raise UnknownName(OVERRIDE, override, PLANTS)
     if 'body' not in root:
-        return BodyProperties('', 0.03, ())
+        return BodyProperties('', 0.03, (), override or PLANTS[0])
     with root.section('body') as body:
         model = body.text('model', '')
+        plant = body.text('plant', PLANTS[0], choices=PLANTS)
+        law = body.text('hysteresis_law', '', choices=LAWS)
+        motion = _read_motion(body)
         hysteresis = body.number('hysteresis', 0.03, minimum=0.0, maximum=0.5)
         changes: list[tuple[str, float | None, Any]] = []
         for item in body.sections('changes', ()):
@@ -60,7 +77,20 @@ def read_body(root: Section) -> BodyProperties:
                     changes.append((path, item.number('factor', positive=True), None))
                 else:
                     changes.append((path, None, item.raw('value')))
-    return BodyProperties(model, hysteresis, tuple(changes))
+    return BodyProperties(model, hysteresis, tuple(changes), override or plant, law, motion)
+
+
+def _read_motion(body: Section) -> MotionProperties:
+    default = MotionProperties()
+    if 'motion' not in body:
+        return default
+    with body.section('motion') as s:
+        return MotionProperties(
+            s.quantity('step', 's', default.step, minimum=1e-4, maximum=0.05),
+            s.count('elements', default.elements),
+            s.quantity('retardation', 's', default.retardation, minimum=0.0),
+            s.quantity('drag', '1/s', default.drag, minimum=0.0),
+        )
 
 
 def perturbed_robot(robot: RobotDescription, body: BodyProperties) -> Robot:
@@ -84,24 +114,35 @@ def changed_data(robot: RobotDescription, body: BodyProperties) -> Any:
         A path leads nowhere, or to no number.
     """
     data = yaml.safe_load(Path(robot.file).read_text(encoding='utf-8'))
+    if body.model == NETWORK and isinstance(data['models'], dict):
+        data['models'].setdefault(NETWORK, {})  # every body has one
     for path, factor, value in body.changes:
         _change(data, path, factor, value, robot.file)
     return data
 
 
 def _change(data: Any, path: str, factor: float | None, value: Any, file: str) -> None:
-    node, here, last = None, data, ''
-    for key in path_keys(path):
-        try:
-            node, last = here, key_in(here, key)
-        except LookupError:
-            raise RobotFileError(
-                'emulator.body.changes', path, f'there is no {key!r} in this robot file', file
-            ) from None
-        here = node[last]
-    if isinstance(here, dict) and 'value' in here:
-        node, last, here = here, 'value', here['value']
-    node[last] = value if factor is None else _scaled(here, factor, path, file)
+    *way, end = path_keys(path)
+    here = data
+    for key in way:
+        here = here[_key_in(here, key, path, file)]
+    if factor is None and isinstance(here, dict) and isinstance(end, str):
+        last: Any = end  # a key that was left out may be given; the reader knows which there are
+    else:
+        last = _key_in(here, end, path, file)
+    old = here.get(last) if isinstance(here, dict) else here[last]
+    if isinstance(old, dict) and 'value' in old:
+        here, last, old = old, 'value', old['value']
+    here[last] = value if factor is None else _scaled(old, factor, path, file)
+
+
+def _key_in(node: Any, key: Any, path: str, file: str) -> Any:
+    try:
+        return key_in(node, key)
+    except LookupError:
+        raise RobotFileError(
+            'emulator.body.changes', path, f'there is no {key!r} in this robot file', file
+        ) from None
 
 
 def _scaled(value: Any, factor: float, path: str, file: str) -> Any:

@@ -13,8 +13,8 @@ import numpy as np
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties, Array
 from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import finite
-from soro_emulation.regulator import RegulatorBank, RegulatorProperties
 from soro_emulation.safety_relay import RelayProperties, SafetyRelay
+from soro_mechanics.actuator_models.regulator import RegulatorBank, RegulatorProperties
 
 CHANNEL_FAULTS = ('leak', 'blocked', 'stuck_open', 'sensor', 'sensor_frozen')
 VENTED, PRESSURISED = 0.02, 0.05  # of the range: reported in the log with a gap in between

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.perturbation import BodyProperties
-from soro_emulation.regulator import RegulatorBank, RegulatorProperties
+from soro_mechanics.actuator_models.regulator import RegulatorBank, RegulatorProperties
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.numerics.lie import so3_exp

@@ -29,8 +29,8 @@ from soro_emulation.emulated_tracker import EmulatedTracker
 from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.perturbation import BodyProperties
-from soro_emulation.regulator import RegulatorBank, RegulatorProperties
 from soro_mechanics import load_robot
+from soro_mechanics.actuator_models.regulator import RegulatorBank, RegulatorProperties
 from soro_mechanics.analysis.trajectory import sample_curve, Schedule, schedule, solve_path
 from soro_mechanics.core.configuration import Array, Task
 from soro_mechanics.numerics.curves import named_curve, placed

@@ -15,12 +15,12 @@ from soro_driver.serial_link import resource
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
 from soro_emulation.analog_input import read_analog
-from soro_emulation.creep import Creep, read_creep
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
-from soro_emulation.regulator import read_regulator
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
+from soro_mechanics.actuator_models.creep import Creep, read_creep
+from soro_mechanics.actuator_models.regulator import read_regulator
 from soro_mechanics.core.errors import UnknownName
 
 BOARD_FAULTS = ('supply', 'reboot', 'repeat', 'protocol', 'channels')

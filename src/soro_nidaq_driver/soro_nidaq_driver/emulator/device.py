@@ -14,8 +14,8 @@ from soro_emulation.analog_input import read_analog
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
-from soro_emulation.regulator import read_regulator
 from soro_emulation.safety_relay import read_relay
+from soro_mechanics.actuator_models.regulator import read_regulator
 from soro_mechanics.core.errors import InvalidInput, MissingPackage, UnknownName
 from soro_mechanics.core.missing_package import how_to_install
 from soro_nidaq_driver.device import supervised

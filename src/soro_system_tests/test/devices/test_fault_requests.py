@@ -27,11 +27,12 @@ from soro_mechanics.robot_file.reader import read_robot_file
 
 PAGE = Path(__file__).resolve().parents[4] / 'docs/nodes/emulator.md'
 SERIAL = ('serial_pty', 'serial_line')
-BENCH = ('pneumatic_bench', 'regulator', 'analog_input')
+MODELS = 'soro_mechanics.actuator_models.'
+BENCH = ('pneumatic_bench', f'{MODELS}regulator', 'analog_input')
 # Modules that read a device's section and its faults: of its own emulator, of soro_emulation.
 MODULES = {
     'nidaq': (('device',), (*BENCH, 'safety_relay')),
-    'dspace': (('device',), ('creep', *BENCH, *SERIAL)),
+    'dspace': (('device',), (f'{MODELS}creep', *BENCH, *SERIAL)),
     'stm32': (('device', 'muscle_bank', 'radio'), SERIAL),
     'can': (('device', 'bus_faults'), ('haptic_plant', 'serial_line')),
     'simulated': (('device',), ()),
@@ -46,7 +47,7 @@ def emulator(device, module='device'):
 def sources(device):
     own, shared = MODULES[device]
     modules = [emulator(device, name) for name in own]
-    modules += [import_module(f'soro_emulation.{name}') for name in shared]
+    modules += [import_module(n if '.' in n else f'soro_emulation.{n}') for n in shared]
     return '\n'.join(map(getsource, modules))
 
 

@@ -383,10 +383,18 @@ DRIVER: Table = {
     ),
 }
 _CHANGE: Table = {'path': need(TEXT), 'factor': NUMBER, 'value': FREE}
+_MOTION = {'step': _SECONDS, 'elements': WHOLE, 'retardation': _SECONDS, 'drag': q('1/s')}
 EMULATOR: Table = {
     'seed': WHOLE,
     'body': table(
-        {'model': text(*MODEL), 'hysteresis': NUMBER, 'changes': rows(_CHANGE)},
+        {
+            'model': text(*MODEL),
+            'plant': text('quasi_static', 'dynamic'),
+            'motion': table(_MOTION, 'of a dynamic plant'),
+            'hysteresis': NUMBER,
+            'hysteresis_law': text('play', 'bouc_wen'),
+            'changes': rows(_CHANGE),
+        },
         'what the emulated body has otherwise than the described one',
     ),
 }

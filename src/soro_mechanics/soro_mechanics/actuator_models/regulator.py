@@ -18,27 +18,13 @@ STILL = 1e-9  # Pa moved in a step: at rest
 
 @dataclass(frozen=True)
 class RegulatorProperties:
-    """Properties of one kind of regulator; SI.
+    """Properties of one kind of regulator; the defaults are assumed."""
 
-    Attributes
-    ----------
-    time_constant : float
-        Of the pressure behind a step of the command [s].
-    flow_limit : float
-        Fastest change of pressure [Pa/s].
-    supply : float
-        Pressure of the supply [Pa, gauge].
-    vent_time_constant : float
-        With the supply cut and the line open to the air [s].
-    gain_error : float
-        Standard deviation of the regulators' gains about one.
-    """
-
-    time_constant: float = 0.08
-    flow_limit: float = 15e5
-    supply: float = 4e5
-    vent_time_constant: float = 0.06
-    gain_error: float = 0.01
+    time_constant: float = 0.08  # s, of the pressure behind a step of the command
+    flow_limit: float = 15e5  # Pa/s, fastest change of pressure
+    supply: float = 4e5  # Pa, gauge
+    vent_time_constant: float = 0.06  # s, with the supply cut and the line open to the air
+    gain_error: float = 0.01  # standard deviation of the regulators' gains about one
 
 
 def read_regulator(root: Section) -> RegulatorProperties:

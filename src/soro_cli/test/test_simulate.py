@@ -1,0 +1,81 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""soro simulate: what it writes against statics, an oscillator and a recording."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from recorded_run import HOLD, RecordedRun
+
+from soro_cli.main import main
+from soro_cli.simulation_figure import ENERGIES
+from soro_mechanics import load_robot
+
+FAST = ('--elements', '4', '--step', '5ms')
+
+
+def simulated(capsys, tmp_path, *words):
+    """Return the numbers and the table of a simulation."""
+    code = main(['simulate', *words, *FAST, '--json', '-o', str(tmp_path)])
+    numbers = json.loads(capsys.readouterr().out)
+    assert code == 0, numbers
+    assert (tmp_path / 'simulation.png').stat().st_size > 10_000
+    return numbers, np.genfromtxt(tmp_path / 'simulation.csv', delimiter=',', names=True)
+
+
+def test_a_step_rings_at_the_first_mode_around_the_static_tip(capsys, tmp_path):
+    numbers, table = simulated(capsys, tmp_path, 'stiff_flop', '0.2bar', '0', '0')
+    assert len(table) == 401
+    assert table['pair_1'][[10, -1]] == pytest.approx([1e4, 2e4])  # 2 bar/s
+    still = load_robot('stiff_flop', 'network').forward([2e4, 0.0, 0.0]).tip[:3, 3]
+    assert numbers['tip'] == pytest.approx(still, abs=2e-5)
+    late = table['x'][21:] - still[0]  # the actuators have arrived
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(late[:80]))))
+    half = 0.005 * np.diff(turns).mean()
+    assert 0.5 / half == pytest.approx(numbers['frequency'][0], rel=0.05)
+    # damping of the mode: what is left after half a swing
+    left = -late[turns[1] + 1] / late[turns[0] + 1]
+    zeta = -np.log(left) / np.hypot(np.pi, np.log(left))
+    assert zeta == pytest.approx(numbers['damping'][0], rel=0.15)
+    stored = sum(table[name] for name in ENERGIES[:3])
+    assert table['work'] - table['dissipated'] == pytest.approx(stored - stored[0], abs=2e-4)
+
+
+def test_inputs_begin_at_rest_and_go_where_they_should(capsys, tmp_path):
+    words = ('spatial_cc', '0.3bar', '0', '0', '--duration', '1')
+    _, ramp = simulated(capsys, tmp_path, *words, '--input', 'ramp', '--rise', '0.5s')
+    assert ramp['actuator_1'][[0, 50, 100, 200]] == pytest.approx([0.0, 1.5e4, 3e4, 3e4])
+    _, chirp = simulated(
+        capsys, tmp_path, *words, '--input', 'chirp', '--chirp', '1', '3', '--emulated'
+    )
+    # two whole periods in 1 s: frequency rises from 1 to 3 Hz
+    peaks = np.flatnonzero(np.diff(np.sign(np.diff(chirp['actuator_1']))) < 0)
+    assert len(peaks) == 2
+    assert chirp['actuator_1'][[0, -1]] == pytest.approx([0.0, 0.0], abs=1.0)
+
+
+def test_a_recording_is_what_drives_it(capsys, tmp_path):
+    run = RecordedRun(tmp_path / 'run', postures=3)
+    words = ('spatial_cc', '--bag', str(run.folder), '--duration', '3')
+    _, table = simulated(capsys, tmp_path / 'out', *words)
+    random = np.random.default_rng(1)  # as the recording was made
+    random.uniform(size=len(run.truth))
+    for row in (160, 480):  # every posture is held for 1.6 s
+        expected = 0.8 * run.robot.limits[:, 1] * random.uniform(size=3)
+        found = [table[f'actuator_{i}'][row] for i in (1, 2, 3)]
+        assert found == pytest.approx(expected)
+        random.standard_normal((HOLD, 3))
+
+
+def test_what_is_missing_is_said(capsys, tmp_path):
+    assert main(['simulate', 'stiff_flop', '--json']) == 2
+    assert main(['simulate', 'stiff_flop', '9bar', '0', '0', '--json']) != 0
+    assert main(['simulate', 'stiff_flop', '1bar', '0', '0', '--duration', '-1', '--json']) != 0
+    capsys.readouterr()
+    numbers, _ = simulated(
+        capsys, tmp_path, 'stewart_gough', 'length_1=0.41m', '--duration', '0.1'
+    )
+    assert numbers['frequency'] == []  # no masses in its file

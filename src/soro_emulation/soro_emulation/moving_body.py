@@ -1,0 +1,97 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The emulated robot with its inertia: the perturbed network in motion. The ground truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from soro_emulation.body_time import BodyClock, BodyTime
+from soro_emulation.perturbation import BodyProperties, NETWORK, perturbed_robot
+from soro_mechanics.actuator_models.hysteresis import hysteresis
+from soro_mechanics.core.configuration import Array, Configuration, LoadCase
+from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics.robot_motion import stepper
+from soro_mechanics.dynamics.snapshot import snapshot
+from soro_mechanics.dynamics.stepper import Options
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.reader import RobotDescription
+
+PARTS = 8  # of a step that had no solution, in the second try
+
+
+class MovingBody:
+    """Follows the clock in steps of one length, as far as this computer can.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        The robot as its file describes it.
+    properties : BodyProperties
+        How the emulated one differs and moves.
+    """
+
+    def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:
+        p = properties.motion
+        changed = replace(properties, model=NETWORK)
+        self.robot: Robot = perturbed_robot(description, changed)
+        self._step = p.step
+        options = Options(elements=p.elements, retardation=p.retardation, drag=p.drag)
+        self._stepper = stepper(self.robot, None, options)
+        span = np.array([a.maximum - a.minimum for a in description.actuators])
+        self._felt = np.array([a.rest for a in description.actuators])
+        law = properties.law or 'bouc_wen'
+        self._hysteresis = hysteresis(law, span, self._felt, properties.hysteresis)
+        self._wrench: Array = np.zeros(6)
+        self._clock = BodyClock(p.step)
+        self._restarts = 0
+        self._advance(self._felt)  # compiles, and sets the code
+
+    def set_wrench(self, wrench: Array) -> None:
+        """Load the tip: (6,) force then moment, axes of base_link [N, N m]."""
+        self._wrench = wrench.copy()
+
+    def configuration(self, actuation: Array, now: float | None = None) -> Configuration:
+        """Return the shape at `now` [s, CLOCK_MONOTONIC]; without a time, as it is.
+
+        It rests at the first actuation (m,); from then on these are joined by straight lines.
+        """
+        begins = self._clock.time(0).wall == 0.0
+        steps = 0 if now is None else self._clock.due(now)
+        felt = self._hysteresis.apply(actuation) if steps or begins else self._felt
+        if begins:
+            self._rest(felt)
+        for value in np.linspace(self._felt, felt, steps + 1)[1:]:
+            self._advance(value)
+        load = LoadCase(self._wrench, (), self.robot.gravity)
+        return snapshot(self._stepper, self._felt, load, self._code)
+
+    @property
+    def time(self) -> BodyTime:
+        """How far it has come, against the clock."""
+        return self._clock.time(self._restarts)
+
+    def _advance(self, felt: Array) -> None:
+        for parts in (1, PARTS):
+            for value in np.linspace(self._felt, felt, parts + 1)[1:]:
+                length = self._step / parts
+                report = self._stepper.step(length, value, self._wrench, self.robot.gravity)
+                if not report.taken:
+                    break
+                self._felt = value
+            else:
+                self._code = Code.NONE
+                return
+        self._restarts += 1
+        self._rest(felt)
+
+    def _rest(self, felt: Array) -> None:
+        """Put the body at rest, or leave it as it is where there is no equilibrium."""
+        try:
+            self._stepper.rest(felt, self._wrench, self.robot.gravity)
+            self._felt, self._code = felt, Code.NONE
+        except InvalidInput:
+            self._code = Code.NOT_CONVERGED

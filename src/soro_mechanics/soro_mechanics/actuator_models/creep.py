@@ -1,0 +1,56 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Creep of a viscoelastic material: part of what an input does comes late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.robot_file.section import Section
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CreepProperties:
+    """A Kelvin chain: each part of the response follows with its time constant [s]. Assumed."""
+
+    part: tuple[float, ...] = (0.0,)
+    time_constant: tuple[float, ...] = (8.0,)
+
+
+def read_creep(root: Section) -> CreepProperties:
+    """Read the optional mapping ``creep``: one element, or as many parts as time constants."""
+    default = CreepProperties()
+    if 'creep' not in root:
+        return default
+    with root.section('creep') as s:
+        parts = s.raw('part', 0.0)
+        size = len(parts) if isinstance(parts, list) else 1
+        part = s.vector('part', '1', size, default.part)
+        times = s.vector('time_constant', 's', size, default.time_constant * size)
+        if (part < 0.0).any() or part.sum() > 0.5:
+            raise s.error('part', 'must be from 0 to 50 %, all parts together')
+        if (times <= 0.0).any():
+            raise s.error('time_constant', 'must be above zero')
+    return CreepProperties(tuple(part.tolist()), tuple(times.tolist()))
+
+
+class Creep:
+    """What the material feels of m inputs."""
+
+    def __init__(self, count: int, properties: CreepProperties, now: float) -> None:
+        self._part = np.array(properties.part)[:, None]
+        self._time = np.array(properties.time_constant)[:, None]
+        self._late, self._now = np.zeros((len(self._part), count)), now
+
+    def apply(self, values: Array, now: float) -> Array:
+        """Return the part at once and the parts that have come by `now`, shape (m,)."""
+        follow = -np.expm1(-max(0.0, now - self._now) / self._time)
+        self._now = max(now, self._now)
+        self._late = self._late + follow * (values - self._late)
+        felt: Array = values + (self._part * (self._late - values)).sum(axis=0)
+        return felt

@@ -1,0 +1,39 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot in motion as a Configuration: what models return, of one moment."""
+
+from __future__ import annotations
+
+from soro_mechanics.core.configuration import Array, Configuration, LoadCase
+from soro_mechanics.core.status import Code, SolverStatus
+from soro_mechanics.dynamics.stepper import Stepper
+
+
+def snapshot(
+    stepper: Stepper, actuation: Array, load: LoadCase, code: Code = Code.NONE
+) -> Configuration:
+    """Return where a stepper is; nothing can be linearised or continued from it.
+
+    Actuation (m,) and load are those of its last step.
+    """
+    layout, state = stepper.layout, stepper.state
+    bodies = dict(zip(layout.bodies, state.body.copy(), strict=True))
+    tip = bodies[layout.spec.tip_body]
+    bodies[layout.spec.tip_body] = tip @ layout.off_tip
+    del bodies[layout.bodies[0]]
+    fraction, lengths = layout.stations[1], stepper.inputs.length.tolist()
+    message = '' if code is Code.NONE else 'a step had no solution, and no equilibrium was found'
+    return Configuration(
+        model='network',
+        actuation=actuation.copy(),
+        load=load,
+        tip=tip,
+        backbones=tuple(state.node[p].copy() for p in layout.parts),
+        backbone_names=layout.rods,
+        arc_lengths=tuple(
+            fraction[p] * length for p, length in zip(layout.parts, lengths, strict=True)
+        ),
+        radii=layout.radii,
+        bodies=bodies,
+        status=SolverStatus(code, message),
+    )
